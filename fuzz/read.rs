@@ -1,8 +1,9 @@
-//! Functions that read bytes from other programs. There is one function for each fuzz target.
+//! Functions that read bytes from other programs. Each fuzz target has one function.
 //!
-//! The targets only pass on the fuzzer's bytes. The gate's mutation run
-//! (`crates/cassay/tests/mutations/`) calls the same functions, so that they are compiled and run
-//! whenever the gate runs. For any bytes, each function ends with a result or an error sentence.
+//! A fuzz target only passes the bytes of the fuzzer to its function. The mutation tests of the
+//! gate (`crates/cassay/tests/mutations/`) call the same functions, so that these are compiled and
+//! run whenever the gate runs. For any bytes, each function ends with a result or an error
+//! sentence.
 
 use cql::compression::decompress_body;
 use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES, RESPONSE_BIT, flag};
@@ -18,10 +19,10 @@ use store::{Lines, OverviewRecord, SeriesPlacesRecord};
 use study::resolve::resolve;
 use study::settings::{GrantedPermissions, Overrides};
 
-/// Reads a frame that a client sends: a header of nine bytes, then the body.
+/// Reads a frame that a client sends. It consists of a header of nine bytes and a body.
 pub fn request(bytes: &[u8]) {
     let _ = Header::parse_request(bytes);
-    // Most inputs have a header that is refused. Their body is parsed nevertheless.
+    // The header of most inputs is invalid. The body is parsed nevertheless.
     let Some((header, body)) = framed(bytes, Version::V4.number()) else {
         return;
     };
@@ -41,7 +42,8 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// Reads a frame that a server sends, in every version that cassay supports, or a segment.
+/// Reads the bytes as a frame that a server sends, in every protocol version that cassay supports,
+/// and as a segment.
 pub fn response(bytes: &[u8]) {
     let _ = Header::parse_first_response(bytes);
     segment(bytes);
@@ -126,7 +128,8 @@ pub fn study(bytes: &[u8]) {
     }
 }
 
-/// Reads the published results of a study's source, with a study that names them.
+/// Reads the published results of a study's source, together with a study that refers to these
+/// results.
 pub fn published(bytes: &[u8]) {
     const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
                          published: p.yaml\nvariants: {a: {}, b: {}}\n\
@@ -142,9 +145,9 @@ pub fn published(bytes: &[u8]) {
     }
 }
 
-/// Reads a command line of another tool, and the files that it names. The first line of the input
-/// is the command, which begins with the tool's name. The rest of the input is the content of every
-/// file.
+/// Reads a command line of another tool, and the files that the command line names. The first line
+/// of the input is the command, which begins with the tool's name. The rest of the input is the
+/// content of every file.
 pub fn import(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (command, file) = text.split_once('\n').unwrap_or((&text, ""));
@@ -158,7 +161,8 @@ pub fn import(bytes: &[u8]) {
     imported(tool, words, file);
 }
 
-/// Imports the command line of another tool. Every file that it names has the content `file`.
+/// Imports the command line of another tool. Every file that the command line names has the content
+/// `file`.
 pub fn imported(tool: Tool, text: &str, file: &str) {
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     let read = |_: &str| Ok(file.to_owned());

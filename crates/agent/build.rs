@@ -1,6 +1,7 @@
-//! Identifies the build for both sides of a conversation. `CASSAY_BUILD` is a digest of the sources
-//! of the crates that define an agent's protocol. Two programs built from the same sources
-//! understand each other, even on different kinds of machines.
+//! Sets the build id with which a controller and an agent check that they belong together. The id
+//! is in `CASSAY_BUILD`. It is a digest of the sources of the crates that define an agent's
+//! protocol. Two programs built from the same sources understand each other, even on different
+//! kinds of machines.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};

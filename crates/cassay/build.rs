@@ -3,7 +3,7 @@
 //! `CASSAY_VERSION` is `0.1.0+unknown`. `CASSAY_DESCRIBED` also contains the build target, as in
 //! `0.1.0 (commit 1a2b3c4d5e6f, TARGET)`.
 //!
-//! This happens here, in the topmost crate, so that a new commit causes no rebuild of other crates.
+//! The topmost crate determines the commit, so that a new commit does not rebuild the other crates.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,8 +24,8 @@ fn main() {
     ] {
         println!("cargo::rerun-if-changed={path}");
     }
-    // Both files change with every commit. In a worktree, they are outside of its `.git`, so git
-    // names their paths.
+    // Git changes both files with every commit. In a worktree, these files are outside of the
+    // `.git` of the worktree, so git names their paths.
     for file in ["HEAD", "logs/HEAD"] {
         if let Some(path) = git(&["rev-parse", "--git-path", file])
             && Path::new(&path).exists()
@@ -57,7 +57,7 @@ fn commit() -> Option<String> {
     })
 }
 
-/// Returns git's output. `None` if git is missing or prints nothing.
+/// Runs git and returns the output. `None` if git is missing or prints nothing.
 #[expect(
     clippy::disallowed_methods,
     reason = "git ends by itself, and is waited for"

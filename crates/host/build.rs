@@ -1,9 +1,10 @@
 //! Builds the library that shifts the wall clock of a process. The program contains the library, so
-//! that every machine has it without an installation.
+//! that the library need not be installed on any machine.
 //!
-//! The library does not name libraries on which it depends. So it works with processes of every C
-//! library, regardless of the C library of this program. The linker of rustc links it without the
-//! target's start files, because some targets (musl) have these files only for static programs.
+//! The library does not declare dependencies on other libraries. So it works with processes of
+//! every C library, regardless of the C library of this program. The linker of rustc links the
+//! library without the target's start files, because some targets (musl) have these files only for
+//! static programs.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,8 +19,8 @@ const OPTIONS: [&str; 8] = [
     "linker-flavor=ld.lld",
     "link-self-contained=no",
     "target-feature=-crt-static",
-    // Looks up symbols at their first call. Before glibc 2.34, `dlsym` is in a separate library,
-    // which may not be loaded in a process that never reads the time.
+    // With this option, symbols are looked up at their first call. Before glibc 2.34, `dlsym` is in
+    // a separate library, which may not be loaded in a process that never reads the time.
     "relro-level=partial",
 ];
 

@@ -3,8 +3,8 @@
 use anyhow::{Result, bail};
 use xtask::process;
 
-/// Installs packages, if this is Debian and the user is root. Otherwise fails with `missing`, the
-/// installation command, and `elsewhere`.
+/// Installs packages if the system is Debian and the user is root. Otherwise fails with an error
+/// that contains `missing`, the installation command, and `elsewhere`.
 pub fn install(packages: &[&str], missing: &str, elsewhere: &str) -> Result<()> {
     let words = [&["install", "--no-install-recommends"], packages].concat();
     let line = format!("apt-get {}", words.join(" "));

@@ -1,8 +1,8 @@
-//! Runs bisections over builds of a real Cassandra. The first slow build is known, and the command
-//! counts how many bisections find it.
+//! Runs bisections over builds of a real Cassandra. The command knows the first slow build, and
+//! counts how many bisections find this build.
 //!
-//! A slow build is a distribution with an additional jar, which delays requests before they are
-//! handled.
+//! A slow build is a distribution with an additional jar, which delays each request before
+//! Cassandra handles it.
 
 use crate::version_line::Fetched;
 use anyhow::{Context, Result, ensure};
@@ -26,17 +26,17 @@ pub struct Options {
     delay_us: u64,
 }
 
-/// Release of Cassandra in all builds. The class in the additional jar is written against its
-/// interfaces.
+/// Release of Cassandra in all builds. The class in the additional jar is written for the
+/// interfaces of this release.
 const RELEASE: &str = "5.0.8";
-/// Class in the jar of a slow build.
+/// Name of the class in the additional jar of a slow build.
 const CLASS: &str = "SlowQueryHandler";
 const SOURCE: &str = include_str!("bisects/SlowQueryHandler.java");
 
 /// Minimum share of the bisections that must find the first slow build.
 const FOUND_SHARE: f64 = 0.9;
-/// Number of positions by which the first slow build moves from one bisection to the next. All
-/// positions are used, and neighbouring positions are not used in succession.
+/// Number of positions by which the first slow build moves from one bisection to the next. With
+/// this number, all positions are used, and neighbouring positions are not used in succession.
 const STRIDE: usize = 3;
 
 const STUDY: &str = "\
@@ -66,7 +66,7 @@ pub fn run(options: &Options) -> Result<()> {
     process::run(&cargo(), &[&build[..], &["--bin", "cassay"]].concat())?;
     let folder = std::env::temp_dir().join(format!("cassay-bisects-{}", std::process::id()));
     let told = bisections(options, &folder);
-    // If the folder cannot be removed, this does no harm, and the result is more important.
+    // The result is ignored, because a folder that remains does no harm.
     let _ = std::fs::remove_dir_all(&folder);
     let found = told?;
     println!(
@@ -108,12 +108,13 @@ fn bisections(options: &Options, folder: &Path) -> Result<usize> {
     Ok(found)
 }
 
-/// Creates a folder that looks like an unpacked distribution. It contains links to the jars.
+/// Creates a folder that looks like an unpacked distribution. The folder contains links to the
+/// jars.
 fn distribution(folder: &Path, jars: &[PathBuf]) -> Result<PathBuf> {
     let lib = folder.join("lib");
     std::fs::create_dir_all(&lib).context("make the folder of a build")?;
     for jar in jars {
-        // The server's jar has different names in distributions and in Maven.
+        // Cassandra's jar is renamed, because it has different names in distributions and in Maven.
         let name = jar.file_name().context("a jar has a name")?.to_string_lossy();
         let link = lib.join(name.replace("cassandra-all-", "apache-cassandra-"));
         let whole = jar.canonicalize().context("find a jar")?;
@@ -122,7 +123,7 @@ fn distribution(folder: &Path, jars: &[PathBuf]) -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// Adds the jar that makes a build slow.
+/// Adds the jar that makes a build slow to the folder `build`.
 fn plant(work: &Path, build: &Path, jars: &[PathBuf]) -> Result<()> {
     std::fs::create_dir_all(work).context("make a folder for the class")?;
     let source = work.join(format!("{CLASS}.java"));
@@ -149,7 +150,7 @@ fn plant(work: &Path, build: &Path, jars: &[PathBuf]) -> Result<()> {
     process::run("jar", &["--create", "--file", &jar, "-C", &work, &class])
 }
 
-/// Returns the list of builds. Those from `first` on are slow.
+/// Returns the list of builds as text. The builds from number `first` on are slow.
 fn row(options: &Options, first: usize, [good, slow]: [&Path; 2]) -> String {
     let mut row = String::new();
     for build in 1..=usize::from(options.builds) {
@@ -162,7 +163,7 @@ fn row(options: &Options, first: usize, [good, slow]: [&Path; 2]) -> String {
             (slow, format!(", jvm: ['{handler}', '{delay}']"))
         };
         let home = home.display();
-        // Writing to a string cannot fail.
+        // The result is ignored, because writing to a string cannot fail.
         let _ = writeln!(
             row,
             "{}: {{target: {{local: {{cassandra: {{home: '{home}'}}{jvm}}}}}}}",
@@ -190,12 +191,13 @@ fn bisect(folder: &Path, study: &Path, builds: &Path, at: usize) -> Result<Value
     let words = [
         "bisect", &study, "--builds", &builds, "--out", &out, "--trust", "--json",
     ];
-    // Other load on this machine is not important here, so the study may run on a shared machine.
+    // The study may run on a shared machine, because other load is not important for this test.
     let variables = [
         ("CASSAY_DATA", data),
         ("CASSAY_SHARED_MACHINE", "1".to_owned()),
     ];
-    // A bisection without a conclusion does not exit with 0, but still prints its result.
+    // The exit code is ignored, because a bisection without a conclusion does not exit with 0, but
+    // still prints its result.
     let (said, _) = process::read_output(&program, &words, &variables, false)?;
     let mut values = serde_json::Deserializer::from_str(&said).into_iter();
     let found = values.next().and_then(|found| found.ok());

@@ -35,8 +35,8 @@ use std::path::{Path, PathBuf};
 use xtask::architecture::{self, Architecture};
 use xtask::{process, tree};
 
-/// Maximum size of a program, in bytes. It is limited because every user downloads the program, and
-/// because it is sent to hosts.
+/// Maximum size of a program, in bytes. The size is limited, because every user downloads the
+/// program, and cassay sends it to hosts.
 const PROGRAM_BYTES_MAX: usize = 20_000_000;
 
 /// One-line description of cassay.
@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
     let published = options.from.as_ref();
     let packages = make(&build, &architectures, &sysroot, options.untried, published)?;
     let folder = build.target_folder.join("packages");
-    // Files of an earlier run must be removed, since they would appear to be part of this run.
+    // Files of an earlier run must be removed, because they would appear to be part of this run.
     if folder.exists() {
         std::fs::remove_dir_all(&folder).with_context(|| format!("clear {}", folder.display()))?;
     }
@@ -200,7 +200,7 @@ fn make(
     Ok(packages)
 }
 
-/// Checks that a program does not require a library of the machine.
+/// Checks that a program does not require shared libraries.
 fn check_program(program: &Path) -> Result<()> {
     let path = program.display().to_string();
     let said = process::output(
@@ -214,7 +214,7 @@ fn check_program(program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a program is not larger than the limit.
+/// Checks that a program has at most [`PROGRAM_BYTES_MAX`] bytes.
 fn check_size(program: &Path) -> Result<()> {
     let size = std::fs::metadata(program).context("look at the program")?.len() as usize;
     ensure!(
@@ -228,7 +228,8 @@ fn check_size(program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds a clone of the commit in another folder, and compares its packages with the first ones.
+/// Builds a clone of the commit in another folder, and compares its packages with those of the
+/// first build.
 fn check_reproducible(
     build: &Build,
     packages: &[Package],

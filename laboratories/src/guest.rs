@@ -1,7 +1,7 @@
 //! Runs guests with several NUMA nodes under QEMU's emulation. In these guests, cassay's reader and
-//! planner, and test programs, use the /sys of a real kernel. Their output is compared with the
-//! configuration of QEMU. Latencies are not measured, since emulated memory is equally far from all
-//! CPUs.
+//! planner, and some test programs, use the /sys of a real kernel. The command compares their
+//! output with the configuration of QEMU. It does not measure latencies, because emulated memory is
+//! equally far from all CPUs.
 
 mod boot;
 mod cpio;
@@ -52,11 +52,11 @@ fn names() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(SHAPES.iter().map(|shape| shape.name))
 }
 
-/// 1. Checks that all parts exist. 2. Builds the programs. 3. Boots a guest of each shape, and
-///    checks the output of its steps.
+/// Tests guests of the selected shapes. Checks that all components exist, builds the programs,
+/// boots a guest of each shape, and checks the output of its steps.
 ///
 /// # Errors
-/// A part is missing, a guest does not finish, or a result differs from the expected one.
+/// A component is missing, a guest does not finish, or a result differs from the expected result.
 pub fn run(options: &Options) -> Result<()> {
     if options.list {
         for shape in &SHAPES {
@@ -109,7 +109,7 @@ struct Guest<'a> {
 }
 
 impl Guest<'_> {
-    /// Starts the guest. Returns the faults that were found, as sentences.
+    /// Runs the guest. Returns the faults that were found in its output, as sentences.
     fn boot(
         &self,
         content: &image::Content,
@@ -149,9 +149,10 @@ impl Guest<'_> {
         Ok(found)
     }
 
-    /// Checks the output in four steps. 1. The machine that the program saw, both free and
-    /// confined. 2. The plans of the program. 3. The same results on this machine, from the packed
-    /// files. 4. Other programs.
+    /// Checks the output of the guest, and returns the faults. It checks the machine that the
+    /// program saw, both free and confined, and the plans of the program. It also checks that this
+    /// machine gets the same results from the packed files, and checks the output of other
+    /// programs.
     fn judge(&self, told: &AllTold, others: &[programs::Program]) -> Result<Vec<String>> {
         told.output("setup")?;
         let machine = json(told.output("machine")?)?;
@@ -183,18 +184,19 @@ impl Guest<'_> {
         Ok(wrong)
     }
 
-    /// Reads the files that the guest packed, on this machine. They must yield the same machine and
-    /// the same plans. So must the synthetic description, if there is one.
+    /// Reads on this machine the files that the guest has packed. They must yield the same machine
+    /// and the same plans. The synthetic description, if the shape has one, must also yield the
+    /// same plans.
     fn compare_with_files(&self, told: &AllTold, machine: &Value) -> Result<Vec<String>> {
         let mut wrong = Vec::new();
         let files = self.folder.join(qemu::LINES[2]);
         let files = files.to_str().context("the path of the tree is not a UTF-8")?;
         let (mut inside, mut outside) = (machine.clone(), self.ask("show --json", files)?);
         for one in [&mut inside, &mut outside] {
-            // The source is different, which is intended.
+            // The source is not compared, because it is different on purpose.
             one[0]["host"].take();
             one[0]["machine"]["source"].take();
-            // The guest saw devices whose files were not packed.
+            // Devices are not compared, because the guest saw devices whose files were not packed.
             one[0]["machine"]["devices"].take();
         }
         if inside != outside {
@@ -222,7 +224,7 @@ impl Guest<'_> {
         Ok(wrong)
     }
 
-    /// Runs cassay on this machine.
+    /// Runs cassay on this machine, and returns its JSON output.
     fn ask(&self, words: &str, machine: &str) -> Result<Value> {
         let words = words.split(' ');
         let words: Vec<&str> =

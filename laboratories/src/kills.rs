@@ -1,7 +1,7 @@
-//! Sends kill -9 to the command, an agent or a guard. The signal comes at a random moment of a
-//! study on a real Cassandra, or in the middle of each kind of fault. After the longest lease, no
-//! resources may remain. Before this, the command runs the tests that kill a process in each phase.
-//! The gate runs only one of these tests for each signal.
+//! Sends kill -9 to the command, an agent or a guard. The signal comes at a random time during a
+//! study on a real Cassandra, or in the middle of each kind of fault. After the longest lease, all
+//! resources must have disappeared. Before that, the command runs the tests that kill a process in
+//! each phase, of which the gate runs only one for each signal.
 
 mod faults;
 
@@ -12,8 +12,8 @@ use std::process::Child;
 use std::time::Duration;
 use xtask::process;
 
-/// Time after which no resources may remain, in seconds. It is a lease plus the time that processes
-/// need to end.
+/// Time after which all resources must have disappeared, in seconds. It is a lease plus the time
+/// that processes need to end.
 const REMAINS_S: u64 = 70;
 
 const POLL: Duration = Duration::from_millis(100);
@@ -38,7 +38,7 @@ pub struct Options {
     kinds: Vec<String>,
 }
 
-/// A study with two hosts, data that is loaded, kept and restored, and two trials.
+/// A study with two hosts and two trials, whose data is loaded, kept and restored.
 const STUDY: &str = "
 study: kills
 question: What remains of a study that is killed?
@@ -61,7 +61,7 @@ enum Victim {
 /// Kills each of the three processes, round after round.
 ///
 /// # Errors
-/// Resources remain. The error names them, and the kill that preceded.
+/// Resources remain. The error names these resources and the kill that preceded.
 pub fn run(options: &Options) -> Result<()> {
     process::run(
         &process::cargo(),
@@ -74,15 +74,15 @@ pub fn run(options: &Options) -> Result<()> {
     if options.phases {
         return Ok(());
     }
-    // The duration of a whole study is measured first, because a busy machine is slower, and the
-    // kills must also occur in the last phases.
+    // The duration of a whole study is measured first, so that the kills also occur in the last
+    // phases, even on a slow or busy machine.
     let whole_ms = kill_one(None, u64::MAX, 0)?.ran_ms;
     println!("an undisturbed study takes {whole_ms} ms");
     let mut seed = options.seed;
     for round in 1..=options.rounds {
         for victim in [Victim::Command, Victim::Agent, Victim::Guard] {
-            // This is Knuth's generator. Any generator with the same results on all machines would
-            // be suitable.
+            // This is Knuth's random number generator. Any generator with the same results on all
+            // machines would be suitable.
             seed = seed
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
@@ -100,7 +100,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Folders of a study. They are removed when this value is dropped.
+/// Folders of a study. The folders are removed when this value is dropped.
 struct Lab(PathBuf);
 
 impl Lab {
@@ -146,7 +146,7 @@ impl Drop for Lab {
 
 /// Outcome of a study.
 struct Told {
-    /// Run time, ms.
+    /// Run time of the study in ms.
     ran_ms: u64,
     words: String,
 }
@@ -179,7 +179,7 @@ fn kill_one(victim: Option<Victim>, moment_ms: u64, choice: usize) -> Result<Tol
     })
 }
 
-/// Waits until no resources remain. Returns the time that this took, in ms.
+/// Waits until no resources remain. Returns the duration of the wait in ms.
 ///
 /// # Errors
 /// Resources remain.
@@ -211,7 +211,7 @@ impl Seen {
     fn look(&mut self, lab: &Lab) {
         for cluster in lab.clusters() {
             let state = lab.0.join("clusters").join(&cluster).join("state.json");
-            // The resource may have disappeared in the meantime.
+            // A missing file is not an error, because the cluster may have ended in the meantime.
             let state = std::fs::read_to_string(state).unwrap_or_default();
             self.links.extend(link(&state));
             self.clusters.insert(cluster);
@@ -219,7 +219,7 @@ impl Seen {
     }
 }
 
-/// Returns the name of the link from the machine to the hosts, which is in this state file.
+/// Returns the name of the link from the machine to the hosts, from the text of a state file.
 fn link(state: &str) -> Option<String> {
     let (_, after) = state.split_once("\"network\":")?;
     let mut parts = after.trim_start().trim_start_matches('"').split('.');
@@ -238,7 +238,7 @@ fn kill_agent(clusters: &BTreeSet<String>, guard: bool, choice: usize) -> Result
         return Ok(false);
     }
     let pid = all[choice % all.len()].pid.to_string();
-    // The process may have ended in the meantime.
+    // The result is ignored, because the process may have ended in the meantime.
     let _ = process::output("kill", &["-9", &pid]);
     Ok(true)
 }

@@ -1,6 +1,6 @@
-//! Runs a real Kubernetes on this machine alone, for the tests that require one. The control plane
-//! and the kubelet are built from their published Go modules, containerd comes from Debian, and the
-//! images are made from files of this machine. An image registry is not used.
+//! Runs a real Kubernetes on this machine alone, for the tests that require one. The command builds
+//! the control plane and the kubelet from their published Go modules, installs containerd from
+//! Debian, and makes the images from files of this machine. It does not use an image registry.
 
 mod build;
 mod cluster;
@@ -26,8 +26,9 @@ pub struct Options {
     keep: bool,
 }
 
-/// 1. Checks that all parts exist. 2. Builds the parts of Kubernetes for which there is no package.
-///    3. Starts the cluster. 4. Runs the tests, and stops the cluster.
+/// Runs the tests that require Kubernetes. The command checks that all parts exist, builds the
+/// parts of Kubernetes that Debian does not package, and starts the cluster. Then it runs the
+/// tests, and stops the cluster.
 ///
 /// # Errors
 /// A part is missing, the cluster does not become ready, or a test fails.
@@ -35,7 +36,7 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = tree::root().join("target").join("kubernetes");
     std::fs::create_dir_all(&folder).context("make the folder of Kubernetes")?;
     parts::ready()?;
-    // Both builds often wait for a linker, so they run in parallel.
+    // The two builds run in parallel, because each of them often waits for a linker.
     let (programs, tests) = std::thread::scope(|scope| {
         let tests = scope.spawn(|| process::run(&process::cargo(), &BUILD_TESTS));
         (build::programs(&folder), tests.join())

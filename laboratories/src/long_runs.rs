@@ -1,8 +1,8 @@
 //! Measures the cost of viewing long runs and runs of many trials. The cost consists of time,
-//! memory and the size of the page, which are compared with their limits.
+//! memory and the size of the page. Each of these has a limit.
 //!
 //! The example `long_run` writes the runs with the writers of the store. The measured program is
-//! the one that `./cassay` builds. These measurements are not part of the gate, because they depend
+//! that which `./cassay` builds. These measurements are not part of the gate, because they depend
 //! on time.
 
 use crate::peers::sample::{now, used, wait};
@@ -31,7 +31,8 @@ struct LargeRun {
     name: &'static str,
     /// Procedure, window and blocks of the study.
     study: &'static str,
-    /// Number of seconds of each trial, number of nodes, and number of runs.
+    /// Arguments of the example `long_run`: seconds of each trial, number of nodes, and number of
+    /// runs.
     shape: [&'static str; 3],
     /// Commands that are measured, each with its limit in seconds.
     commands: &'static [(&'static str, f64)],
@@ -70,14 +71,14 @@ const MADE: [LargeRun; 3] = [
 const PLAN_S: f64 = 0.05;
 /// Time between two samples of the program's memory and time.
 const LOOKS: Duration = Duration::from_millis(1);
-/// Accepted exit codes. They are that of success, and that of a run which is judged invalid,
-/// because some data of a real run is missing.
+/// Accepted exit codes of a command. They are that of success, and that for an invalid run. The
+/// generated runs are judged invalid, because they lack some data of a real run.
 const MAY_END_WITH: [i32; 2] = [0, 3];
-/// Factor by which a limit must be exceeded for the command to fail. A smaller excess may be due to
-/// the machine.
+/// Factor by which a limit must be exceeded for the command to fail. A smaller excess may be caused
+/// by other load on the machine.
 const BY_FAR: f64 = 3.0;
 
-/// Makes the runs, and prints the cost of viewing them.
+/// Generates the runs, and prints the cost of viewing them.
 ///
 /// # Errors
 /// A command fails, or a limit is exceeded by a large factor.
@@ -95,14 +96,15 @@ pub fn run(options: &Options) -> Result<()> {
     let own = std::env::temp_dir().join(format!("cassay-long-{}", std::process::id()));
     let folder = options.keep.clone().unwrap_or_else(|| own.clone());
     let done = measure(options, &folder);
-    // If the folder cannot be removed, this does no harm, and the result is more important.
+    // The result is ignored, because a folder that remains does no harm.
     let _ = std::fs::remove_dir_all(own);
     let far = done?;
     ensure!(far.is_empty(), "far above the limit: {}", far.join("; "));
     Ok(())
 }
 
-/// Measures everything. Returns the limits that were exceeded by a large factor.
+/// Measures all plans and runs. Returns descriptions of the limits that were exceeded by a large
+/// factor.
 fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
     let is_asked = |name: &str| options.only.as_deref().is_none_or(|only| only == name);
     let mut far = Vec::new();
@@ -120,7 +122,8 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
         let page = results.join("page.html");
         let (results, to) = (results.display().to_string(), page.display().to_string());
         let study = format!("long-{}", made.name);
-        // A run without findings is analysed first, and then its report is written.
+        // A single new run has no findings yet, so a command analyses it before its report is
+        // written.
         if is_new && made.shape[2] == "1" {
             let taken = CommandCost::measure(1, &["resume", &study, "--out", &results])?;
             report(
@@ -150,7 +153,7 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
     Ok(far)
 }
 
-/// Plans every study of the project, both as published and at the scale of a laptop.
+/// Plans every study of the project, both as it is published and at the scale of a laptop.
 fn plans(options: &Options, far: &mut Vec<String>) -> Result<()> {
     let listed = process::output("git", &["ls-files", "studies"])?;
     let is_study = |path: &&str| path.ends_with(".yaml") && !path.contains("/published");
@@ -158,7 +161,7 @@ fn plans(options: &Options, far: &mut Vec<String>) -> Result<()> {
     for study in listed.lines().filter(is_study) {
         for scale in [&[][..], &["--scale", "laptop"]] {
             let words = [&["plan", study, "--offline"], scale].concat();
-            // Not every study has the scale of a laptop.
+            // An error is ignored, because not every study has the scale of a laptop.
             let Ok(taken) = CommandCost::measure(options.rounds, &words) else {
                 continue;
             };
@@ -225,14 +228,16 @@ fn report(
 /// Cost of a command of the program.
 struct CommandCost {
     seconds: f64,
-    /// CPU time in seconds, which is the important figure on a busy machine.
+    /// CPU time of the command in seconds, which is more meaningful than the elapsed time on a busy
+    /// machine.
     cpu_s: f64,
-    /// Peak resident memory.
+    /// Peak resident memory of the command in MB.
     memory_mb: f64,
 }
 
 impl CommandCost {
-    /// Returns the fastest time of all rounds, and the largest memory of any round.
+    /// Runs a command in several rounds. Returns the fastest time of all rounds, and the largest
+    /// memory of all rounds.
     fn measure(rounds: u32, words: &[&str]) -> Result<CommandCost> {
         let mut best = CommandCost {
             seconds: f64::INFINITY,

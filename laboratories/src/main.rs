@@ -1,9 +1,10 @@
 //! Developer commands that the gate does not need: longer checks, packages, releases and
 //! comparisons.
 //!
-//! `cargo xtask NAME` starts each of them, with the same arguments. They are in a separate crate so
-//! that the gate does not build them and their dependencies before its first step. This crate uses
-//! the public modules of `xtask`. Like `xtask`, it does not use the crates of cassay.
+//! `cargo xtask NAME` starts each of these commands, with the same arguments. They are in a
+//! separate crate, so that the gate does not build them and their dependencies before its first
+//! step. This crate uses the public modules of `xtask`. Like `xtask`, it does not use the crates of
+//! cassay.
 
 #![expect(
     clippy::print_stdout,

@@ -54,7 +54,7 @@ pub struct Options {
     no_write: bool,
 }
 
-/// Server against which the tools run.
+/// Kind of server against which the tools run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PeerServer {
     /// The null target, with the client on CPU 0 and the server on CPU 1.
@@ -74,18 +74,20 @@ pub struct Case {
     pub load: Load,
 }
 
-/// Schedule of the operations.
+/// Schedule of the operations of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// A closed loop with this number of operations in flight.
     Closed(u32),
-    /// A fixed rate per second, independent of the server.
+    /// A fixed rate in operations per second, independent of the server.
     Rate(u32),
 }
 
-/// Number of operations in flight in a closed loop. It is also the maximum at a fixed rate.
+/// Number of operations in flight in a closed loop. At a fixed rate, it is the maximum number of
+/// operations in flight.
 pub const IN_FLIGHT: u32 = 128;
-/// Number of rows that are written before reads from Cassandra. Writes repeat these rows.
+/// Number of rows that are written to Cassandra before the cases that read. The cases that write
+/// overwrite these rows.
 pub const ROWS: u64 = 200_000;
 
 const fn case(place: PeerServer, is_read: bool, load: Load) -> Case {
@@ -97,10 +99,10 @@ const fn case(place: PeerServer, is_read: bool, load: Load) -> Case {
 }
 
 /// All cases in order. A single Cassandra on two shared CPUs does not reach 50 k/s with every tool,
-/// so its only fixed rate is the lower one. Cassandra is read before it is overwritten, so that
-/// every row is in one SSTable, regardless of the statement that wrote it. Overwritten rows are not
-/// comparable, because a read may stop at the newest SSTable if INSERT wrote the row, but not if
-/// UPDATE did.
+/// so its only fixed rate is the lower rate. Rows of Cassandra are read before they are
+/// overwritten, so that every row is in one SSTable, regardless of the statement that wrote the
+/// row. Overwritten rows are not comparable, because a read may stop at the newest SSTable if
+/// INSERT wrote the row, but not if UPDATE did.
 const CASES: [Case; 7] = [
     case(PeerServer::Null, false, Load::Closed(IN_FLIGHT)),
     case(PeerServer::Null, true, Load::Closed(IN_FLIGHT)),
@@ -145,7 +147,7 @@ impl Case {
 pub struct Places {
     /// Folder of the installed peers, which is outside of the tree.
     pub peers: PathBuf,
-    /// Folder for reports and studies of this benchmark. It is emptied at the start.
+    /// Folder for reports and studies of this benchmark. The benchmark empties it at the start.
     pub scratch: PathBuf,
 }
 
@@ -200,7 +202,8 @@ fn measure(
     };
     let has = |tool| options.tools.contains(&tool);
     for tool in &options.tools {
-        // In this case cassay uses the rows of other tools, which are written only once.
+        // These tools of cassay read the rows of another tool. If that tool also takes part, it
+        // writes the rows, and they are written only once.
         let are_written_by_another = match tool {
             Tool::Cassay | Tool::CassayBatched => has(Tool::CassandraStress),
             Tool::CassayLatteTable => has(Tool::Latte),
@@ -218,9 +221,9 @@ fn measure(
     server.stop()
 }
 
-/// Runs all rounds of a case. On Cassandra, there is an additional first round that does not count.
-/// During this round, the JVM compiles and the compactions after loading end. Otherwise the first
-/// tool would have a disadvantage.
+/// Runs all rounds of a case. On Cassandra, an additional first round does not count. During this
+/// round, the JVM compiles, and the compactions after the loading end. Without it, the first tool
+/// would have a disadvantage.
 fn measure_case(
     case: Case,
     server: &Server,
@@ -234,7 +237,7 @@ fn measure_case(
     let window = Duration::from_secs(options.seconds.into());
     for round in 0..unmeasured + options.rounds as usize {
         for turn in 0..tools.len() {
-            // Every tool comes first equally often.
+            // The order rotates, so that every tool comes first equally often.
             let tool = tools[(turn + round) % tools.len()];
             match tools::run(tool, case, server, window, places) {
                 Ok(_) if round < unmeasured => println!("{} {}: warm", tool.name(), case.name()),

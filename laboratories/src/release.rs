@@ -23,10 +23,10 @@ use version::Version;
 use xtask::process::{self, cargo};
 use xtask::{changes, tree};
 
-/// Files that contain the version, in addition to the manifest.
+/// Lock files, which contain the version in addition to the manifest.
 const LOCKS: [&str; 2] = ["Cargo.lock", "fuzz/Cargo.lock"];
 
-/// File in the clone that is never committed. It contains the commit whose gate has passed.
+/// File in the clone that is never committed. It contains the commit for which the gate has passed.
 const PASSED: &str = "target/gate-passed";
 
 /// Options of `cargo xtask release`.
@@ -76,7 +76,7 @@ pub fn run(options: &Options) -> Result<()> {
     say_what_is_left(&base, version, &packages)
 }
 
-/// Returns the state of the repository, if nothing prevents a release.
+/// Returns the state of the repository, if a release is possible.
 ///
 /// # Errors
 /// All obstacles to a release.
@@ -201,7 +201,7 @@ fn write_version(clone: &Repository, version: Version, date: &str) -> Result<()>
     changes::delete(&clone.folder)
 }
 
-/// Moves the packages to the folder of `dist`. Older packages are replaced.
+/// Moves the packages to the folder of `dist`. Replaces older packages.
 fn bring(from: &Path, to: &Path) -> Result<()> {
     if to.exists() {
         std::fs::remove_dir_all(to).with_context(|| format!("clear {}", to.display()))?;

@@ -1,6 +1,6 @@
 //! Tests searches with known results. The null target answers a fixed number of operations per
-//! second, and additional operations wait. This determines its peak and, by Little's law, the
-//! latency for a number of threads.
+//! second, and additional operations wait. This number determines the peak and, by Little's law,
+//! the latency for a number of threads.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -21,10 +21,10 @@ pub struct Options {
 
 /// Largest accepted deviation of a search from the known result, as a share of this result.
 const NEAR: f64 = 0.03;
-/// Maximum number of searches of a kind that may deviate more than this. It is one of twenty.
+/// Maximum number of searches of a kind that may deviate by more than [`NEAR`].
 const FAR_MAX: u32 = 1;
 
-/// A kind of search, and its expected result.
+/// A kind of search, with the expected result.
 struct SearchCase {
     name: &'static str,
     procedure: String,
@@ -33,7 +33,7 @@ struct SearchCase {
     /// Unit of the search's points: `rate` or `threads`.
     axis: &'static str,
     truth: f64,
-    /// Expected outcome.
+    /// Expected outcome of the search.
     outcome: &'static str,
 }
 
@@ -51,7 +51,7 @@ impl SearchCase {
                 truth: f64::from(capacity),
                 outcome: "held",
             },
-            // 100 threads share 4000 operations per second, so each operation takes 25 ms.
+            // The expected latency is 25 ms, because 100 threads share 4000 operations per second.
             Self {
                 name: "latency_target",
                 procedure: "{latency_target: {threads: {from: 8, to: 512}, p50_ms: 25}}".to_owned(),
@@ -61,8 +61,8 @@ impl SearchCase {
                 truth: 100.0,
                 outcome: "found",
             },
-            // Among 24, 34, 44 and 54 threads at 1000 operations per second, the last is the first
-            // number with a latency of at least 50 ms.
+            // The expected number of threads is 54. Of 24, 34, 44 and 54 threads at 1000 operations
+            // per second, it is the first with a latency of at least 50 ms.
             Self {
                 name: "band",
                 procedure: "{band: {threads: {from: 24, step: 10, to: 94}, p99_ms: [50, 80]}}"
@@ -98,7 +98,7 @@ repeat: {{blocks: {count}}}
     }
 }
 
-/// Runs the searches, and prints the deviation of each.
+/// Runs the searches, and prints the deviation of each search from the expected result.
 ///
 /// # Errors
 /// More than one search of a kind deviates too much, or has another outcome than expected.
@@ -110,7 +110,7 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("cassay-searches-{}", std::process::id()));
     let each = SearchCase::all(options).map(|kind| search(&kind, &folder.join(kind.name)));
     let told = each.into_iter().collect::<Result<()>>();
-    // If the folder cannot be removed, this does no harm, and the result is more important.
+    // The result is ignored, because a folder that remains does no harm.
     let _ = std::fs::remove_dir_all(&folder);
     told
 }
@@ -121,7 +121,7 @@ fn search(kind: &SearchCase, folder: &Path) -> Result<()> {
     std::fs::write(&path, kind.study()).context("write the study")?;
     let program = tree::root().join("target/debug/cassay");
     let data = format!("CASSAY_DATA={}", folder.display());
-    // Other load on this machine is not important here, so searches may run on a shared machine.
+    // Searches may run on a shared machine, because other load is not important for this test.
     let shared = "CASSAY_SHARED_MACHINE=1";
     let [program, path, out] =
         [program, path, folder.join("results")].map(|path| path.display().to_string());

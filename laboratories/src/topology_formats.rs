@@ -1,13 +1,14 @@
 //! Checks exported plans with the validators of their formats: libvirt's schema, systemd's parser
 //! of units, and the shell's parser of scripts. The output names the validators that are not
-//! installed, since their formats remain unchecked.
+//! installed, because their formats remain unchecked.
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use xtask::process::{self, cargo};
 use xtask::tree;
 
-/// Writes samples in every format, and checks those formats for which a validator is installed.
+/// Writes samples in every format, and checks the samples for whose format a validator is
+/// installed.
 pub fn run() -> Result<()> {
     let folder = tree::root().join("target").join("topology-formats");
     if folder.exists() {
@@ -64,8 +65,8 @@ fn libvirt(domains: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Checks each drop-in with a separate unit. systemd skips settings that it cannot read, with a
-/// warning and exit code 0, so any output on stderr is treated as a failure.
+/// Checks each drop-in with a separate unit. Output on stderr counts as a failure, because systemd
+/// skips settings that it cannot read with only a warning and exit code 0.
 fn systemd(units: &Path, files: &[PathBuf]) -> Result<()> {
     if process::output("systemd-analyze", &["--version"]).is_err() {
         println!("not checked: drop-ins; systemd-analyze is in systemd");

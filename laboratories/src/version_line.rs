@@ -1,7 +1,7 @@
-//! Makes the files of a line of Cassandra's versions from a release in Maven. They are the lock of
-//! its jars, the settings of its `cassandra.yaml`, and the list of releases.
+//! Makes the files for a line of Cassandra's versions from a release in Maven. These are the lock
+//! of the jars, the settings of `cassandra.yaml`, and the list of releases.
 //!
-//! The other parts of a line are in its `mod.rs`, and are written by hand.
+//! The other data of a line is in its `mod.rs`, which is written by hand.
 
 use anyhow::{Context, Result, bail, ensure};
 use data_encoding::HEXLOWER;
@@ -20,7 +20,7 @@ pub struct Options {
 /// Placeholder for the version in the pom.
 const POM_VERSION: &str = "VERSION-OF-CASSANDRA";
 
-/// Interface through which the server reads its guardrails.
+/// Interface by which Cassandra reads its guardrails.
 const GUARDRAILS: &str = "org.apache.cassandra.db.guardrails.GuardrailsConfig";
 
 /// Guardrails whose getter and setting have different names.
@@ -29,7 +29,7 @@ const NAMED_OTHERWISE: [(&str, &str); 1] = [(
     "nonpartitionrestrictedqueryenabled",
 )];
 
-/// Path of the compiler's hints in the server's jar.
+/// Path of the compiler's hints in Cassandra's jar.
 const HINTS: &str = "META-INF/hotspot_compiler";
 
 /// Makes the files.
@@ -58,7 +58,7 @@ pub fn run(options: &Options) -> Result<()> {
     write(&folder.join("releases.txt"), &releases(&work, release)?)
 }
 
-/// The jars of a release, as downloaded by Maven.
+/// The jars of a release, which Maven has downloaded.
 pub struct Fetched {
     /// Folder for Maven's files of this release.
     work: PathBuf,
@@ -104,14 +104,15 @@ impl Fetched {
     }
 }
 
-/// Returns all releases of the line to which `release` belongs, from Maven's list. Each is on a
-/// separate line of text.
+/// Returns all releases of the line to which `release` belongs, from Maven's list. The text has one
+/// line for each release.
 fn releases(work: &Path, release: &str) -> Result<String> {
     let mut numbers = release.split(['.', '-']);
     let line = numbers.by_ref().take(2).collect::<Vec<_>>().join(".");
     let folder = work.join("releases");
     std::fs::create_dir_all(&folder).context("make a folder for Maven")?;
-    // To resolve a range of versions, Maven must download the list.
+    // The request is a range of versions, because Maven must download the list of releases to
+    // resolve it.
     let range = format!("[{line}-alpha1,{line}.9999)");
     let dependency = format!(
         "<dependency><groupId>org.apache.cassandra</groupId><artifactId>cassandra-all</artifactId>\
@@ -156,7 +157,7 @@ fn releases(work: &Path, release: &str) -> Result<String> {
     Ok(own)
 }
 
-/// Returns the folder of a release's line, which is `crates/versions/src/v5_0` for 5.0.9.
+/// Returns the folder of a release's line, such as `crates/versions/src/v5_0` for 5.0.9.
 fn folder_of(release: &str) -> Result<PathBuf> {
     let mut numbers = release.split(['.', '-']);
     let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else {
@@ -194,8 +195,8 @@ fn jars_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Returns a line of text for each file, in the order of the names. It has the SHA-256, the size in
-/// bytes and the path in a repository.
+/// Returns the lock, which has a line of text for each file, in the order of the names. A line has
+/// the SHA-256, the size in bytes and the path in a repository.
 fn lock(repository: &Path, jars: &[PathBuf], server: &Path) -> Result<String> {
     let mut lines: Vec<(String, String)> = Vec::new();
     for jar in jars {
@@ -223,8 +224,8 @@ fn member(jar: &Path, name: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the settings of a server in the notation of the crate `versions`. The program
-/// `Settings.java` queries them from the server's class `Config`.
+/// Returns the settings of Cassandra in the notation of the crate `versions`. The program
+/// `Settings.java` reads them from Cassandra's class `Config`.
 fn settings(jars: &[PathBuf]) -> Result<String> {
     let paths: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
     let asks = tree::root()
@@ -233,7 +234,7 @@ fn settings(jars: &[PathBuf]) -> Result<String> {
         .to_string();
     let said = process::output("java", &["-cp", &paths.join(":"), &asks])?;
     let (mut names, mut renamed) = (BTreeSet::new(), BTreeSet::new());
-    // All other lines are logs of the server's classes.
+    // Other lines are ignored, because they are logs of Cassandra's classes.
     for line in said.lines().filter_map(|line| line.strip_prefix("SETTING ")) {
         match line.split_once(" > ") {
             Some((old, rest)) => {
@@ -278,8 +279,8 @@ fn in_short(kind: &str) -> Result<String> {
     Ok(format!("{head}:{unit}{end}"))
 }
 
-/// Returns the settings that are guardrails. These have a getter in the interface of guardrails.
-/// Lines before 4.1 do not have guardrails.
+/// Returns the settings that are guardrails. Such a setting has a getter in the interface of
+/// guardrails. Returns `None` for lines before 4.1, which do not have guardrails.
 fn guardrails(server: &Path, settings: &str) -> Result<Option<String>> {
     if member(server, &format!("{}.class", GUARDRAILS.replace('.', "/"))).is_err() {
         return Ok(None);
@@ -304,7 +305,8 @@ fn guardrails(server: &Path, settings: &str) -> Result<Option<String>> {
     Ok(Some(all.iter().map(|name| format!("{name}\n")).collect()))
 }
 
-/// Returns the unit of a number under an old name. It follows from the server's converter.
+/// Returns the unit of a number in a setting with an old name. The unit follows from Cassandra's
+/// converter for this setting.
 fn unit(converter: &str) -> Result<&'static str> {
     Ok(match converter {
         "IDENTITY" | "INTEGER_PRIMITIVE_LONG" => "=",

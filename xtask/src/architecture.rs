@@ -1,4 +1,4 @@
-//! The architectures for which programs are built, and the tools that this machine must have for
+//! The architectures for which programs are built, and the tools that this machine needs to build
 //! them.
 
 use crate::process;
@@ -59,7 +59,7 @@ impl Architecture {
         }
     }
 
-    /// Returns true if this machine runs programs of the architecture natively.
+    /// Returns true if this machine can run programs of the architecture without an emulator.
     pub fn is_ours(self) -> bool {
         self.name() == std::env::consts::ARCH
     }
@@ -72,7 +72,7 @@ impl Architecture {
         }
     }
 
-    /// Returns the C compiler for the dependencies that contain C and assembly (ring, mimalloc).
+    /// Returns the C compiler for the dependencies that contain C or assembly (ring, mimalloc).
     fn compiler(self) -> Tool {
         match self {
             own if own.is_ours() => Tool {
@@ -91,8 +91,8 @@ impl Architecture {
     }
 
     /// Returns the environment variables for cargo and build scripts. rustc provides the linker and
-    /// the start files, so a C library is not required, and both programs are linked in the same
-    /// way.
+    /// the start files, so a C library is not required, and the programs of all architectures are
+    /// linked in the same way.
     pub fn variables(self) -> Vec<(String, String)> {
         let target = self.target().replace('-', "_");
         let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase());
@@ -103,7 +103,7 @@ impl Architecture {
     }
 }
 
-/// Checks for everything that is required to build and try the programs.
+/// Checks that this machine has all tools that are required to build and try the programs.
 ///
 /// # Errors
 /// Tools are missing. The error lists all missing tools, and explains how to install each of them.

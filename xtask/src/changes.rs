@@ -7,7 +7,7 @@ use std::path::Path;
 /// Folder of the changes, relative to the root of the repository.
 pub const FOLDER: &str = "changes";
 
-/// Kinds of changes in the order of the changelog. Each has its folder and its heading.
+/// Kinds of changes in the order of the changelog. Each kind has a folder and a heading.
 pub const KINDS: [(&str, &str); 4] = [
     ("breaking", "Breaking"),
     ("security", "Security"),
@@ -30,7 +30,7 @@ pub fn paragraph(text: &str) -> Result<String, &'static str> {
     Ok(text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
 }
 
-/// Returns true for files in the folder that are not changes.
+/// Returns true for a file in the folder of changes that explains the folder, and is not a change.
 pub fn is_guide(path: &str) -> bool {
     path == "changes/README.md"
 }
@@ -39,7 +39,7 @@ pub fn is_guide(path: &str) -> bool {
 pub struct Section {
     /// Heading of the section in the changelog.
     pub heading: &'static str,
-    /// Changes of the section, as one paragraph each.
+    /// Changes of the section, each as one paragraph.
     pub changes: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ pub fn read(root: &Path) -> Result<Vec<Section>> {
     Ok(sections)
 }
 
-/// Deletes the files of all changes, which a release has moved into the changelog.
+/// Deletes the files of all changes, after a release has moved the changes into the changelog.
 ///
 /// # Errors
 /// A file cannot be deleted.
@@ -79,7 +79,7 @@ pub fn delete(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the files of a folder, by name. The list is empty if the folder is missing.
+/// Returns the files of a folder, by name. The list is empty if the folder does not exist.
 fn files(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     if !folder.exists() {
         return Ok(Vec::new());

@@ -1,11 +1,12 @@
-//! The gate runs every check in order. Cheap checks come first, so that mistakes are found within
-//! seconds.
+//! The gate, which runs all checks in order. Cheap checks come first, so that mistakes are found
+//! within seconds.
 //!
 //! The workspace is compiled only once. Clippy's compiler builds the test programs of cassay's
 //! crates while it lints. If `cargo clippy` ran before `cargo test`, all crates and their
 //! dependencies would be compiled twice. Tests without Cassandra mostly wait, and tests with
 //! Cassandra leave CPUs idle while nodes wait for each other, so both run at the same time. A test
-//! that fails makes the gate fail. It runs again alone to classify the failure: see [`again`].
+//! that fails makes the gate fail. The test also runs again alone to classify the failure. See
+//! [`again`].
 
 mod again;
 mod programs;
@@ -27,30 +28,32 @@ use std::time::Duration;
 use times::Times;
 use units::UnitResult;
 
-/// Arguments of cargo that build everything that the gate runs. They are always the same, because
-/// cargo would otherwise select other features and recompile most crates.
+/// Arguments of cargo that build everything that the gate runs. The arguments are always the same,
+/// because with other arguments cargo would select other features and recompile most crates.
 pub const BUILD: [&str; 4] = ["test", "--workspace", "--no-run", "--quiet"];
 
-/// Test program with the slow tests, which are the integration tests of the terminal crate.
+/// Test program with the slow tests, which are the integration tests of the crate `cassay`.
 const CASSANDRA_TESTS: &str = "cassay it";
 
-/// Module of the tests that start a real Cassandra. Each of them is `#[ignore]`d.
+/// Module of the tests that start a real Cassandra. All of these tests are `#[ignore]`d.
 const CASSANDRA: &str = "cassandra::";
 
 /// Modules whose tests share the nodes that their process starts.
 const SHARED: [&str; 2] = ["cassandra::shared::", "cassandra::shared_pair::"];
 
-/// Prefix of the tests that do the same as `cargo xtask tidy`, which is a step of the gate.
+/// Prefix of the tests that are omitted, because `cargo xtask tidy`, which is a step of the gate,
+/// makes the same checks.
 const TIDY: &str = "tidy::tests::the_";
 
 /// Environment variable with the number of rounds of repeating tests. See [`cassandra`].
 const SOAK: &str = "CASSAY_SOAK";
 
-/// Environment variable with the Python for the test of the documented notebook. See
+/// Environment variable with the Python program for the test of the documented notebook. See
 /// `crates/cassay/tests/it/null_target/leaving.rs`.
 const PYTHON: &str = "CASSAY_PYTHON";
 
-/// Environment variable with the Cassandra line of the nodes in tests, which `program.rs` reads.
+/// Environment variable with the line of Cassandra versions for the nodes in tests. The file
+/// `program.rs` reads it.
 const LINE: &str = "CASSAY_TEST_LINE";
 
 /// Options of `cargo xtask ci`.
@@ -154,16 +157,17 @@ fn gate(options: &Options) -> Result<()> {
     skips.tell()
 }
 
-/// Returns the Python that `scripts/prerequisites notebook` has installed, for the test of the
-/// documented notebook. The user may specify another Python.
+/// Returns the environment variable with the Python that `scripts/prerequisites notebook` has
+/// installed, for the test of the documented notebook. The user may set the variable to another
+/// Python.
 fn notebook() -> Vec<(&'static str, String)> {
     let python = target().join("notebook/bin/python");
     let is_wanted = python.exists() && std::env::var_os(PYTHON).is_none();
     is_wanted.then(|| (PYTHON, python.display().to_string())).into_iter().collect()
 }
 
-/// Runs all tests. Those on a real Cassandra run at the same time as the others. Returns their
-/// result, and the duration of each test in seconds.
+/// Runs all tests. The tests on a real Cassandra run at the same time as the other tests. Returns
+/// the result of the tests, and the duration of each test in seconds.
 fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds)> {
     let programs = programs::built()?;
     if without_cassandra {
@@ -187,7 +191,7 @@ fn tests(stored: &Times, without_cassandra: bool) -> Result<(Result<()>, Seconds
     })
 }
 
-/// Tests with their durations, in seconds.
+/// Names of tests, with their durations in seconds.
 type Seconds = Vec<(String, f64)>;
 
 /// Failed tests, and the durations of all tests.
@@ -204,7 +208,8 @@ fn tests_of_all(programs: &[Program], stored: &Times) -> Result<Ran> {
         }
         all.extend(units::divide(&program, tests, stored));
     }
-    // Tests that apply load wait for their windows, so there is one process more than CPUs.
+    // The number of processes is one more than the number of CPUs, because tests that apply load
+    // mostly wait for their windows.
     let outcomes = units::run(all, process::cpus() + 1, &[], &[])?;
     Ok((again::failed(&outcomes, &[], &[])?, seconds_of(&outcomes)))
 }
@@ -217,7 +222,7 @@ fn seconds_of(outcomes: &[UnitResult]) -> Seconds {
     outcomes.iter().flat_map(of).collect()
 }
 
-/// Returns success, or the errors of both results.
+/// Combines two results. The error contains the errors of both.
 fn both(one: Result<()>, other: Result<()>) -> Result<()> {
     match (one, other) {
         (Err(one), Err(other)) => bail!("{one:#}\n{other:#}"),
@@ -229,8 +234,8 @@ fn both(one: Result<()>, other: Result<()>) -> Result<()> {
 /// errors.
 ///
 /// # Errors
-/// Clippy is missing, or does not find the defect in a file with a known defect. The second error
-/// detects a change of the way in which `cargo clippy` calls it.
+/// Clippy is missing, or does not find the defect in a file with a known defect. In the second
+/// case, `cargo clippy` probably calls clippy in another way than before.
 fn lints_that_compile() -> Result<Vec<(&'static str, String)>> {
     let sysroot = process::output("rustc", &["--print", "sysroot"])?;
     let driver = Path::new(sysroot.trim())
@@ -265,7 +270,7 @@ fn lints_that_compile() -> Result<Vec<(&'static str, String)>> {
     Ok(environment)
 }
 
-/// Returns a path in the folder of xtask within cargo's target folder.
+/// Returns the path of a file with this name, in the folder of xtask within cargo's target folder.
 fn scratch(name: &str) -> Result<PathBuf> {
     let folder = target().join("xtask");
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
@@ -297,7 +302,8 @@ pub fn audit(options: &AuditOptions) -> Result<()> {
     process::run_with(&cargo(), &[&simulated[..], &asked].concat(), &variables)?;
     // These tests are real studies on the null target.
     let real = ["test", "-p", "cassay", "--test", "it", "--"];
-    // They run one at a time, because a test next to another one would measure the load of both.
+    // The tests run one at a time, because two tests at the same time would measure the load of
+    // both.
     let alone = ["--test-threads=1"];
     process::run_with(&cargo(), &[&real[..], &asked, &alone].concat(), &variables)
 }
@@ -310,8 +316,8 @@ pub fn cassandra(options: &CassandraOptions) -> Result<()> {
     let filter = options.filter.as_deref().unwrap_or(CASSANDRA);
     let line = options.line.as_deref().unwrap_or_default();
     let rounds = (options.rounds, line);
-    // The audits are left out. They are studies of hours that run one at a time on an idle machine,
-    // by `cargo xtask audit`.
+    // The audits are omitted. They are studies that take hours, and `cargo xtask audit` runs them
+    // one at a time on an idle machine.
     let audits: &[&str] = match options.filter {
         Some(_) => &[],
         None => &["--skip", "::audit_"],
@@ -335,14 +341,15 @@ const LONG: [&str; 4] = ["--skip", "::long::", "--skip", KILLS];
 /// Modules of tests that kill a process in each phase.
 const KILLS: &str = "::kills::";
 
-/// Tests of the program `agent it` that kill at many moments. The gate runs a few of these moments.
+/// Tests of the program `agent it` that kill a process at many different times. The gate runs them
+/// for only a few of these times.
 const KILLS_OF_AGENTS: [&str; 2] = ["endings::", "volume_ends::"];
 
-/// Runs the tests that kill a process in each phase and at many moments. The gate runs one of them
-/// for each signal.
+/// Runs the tests that kill a process in each phase and at many different times. The gate runs only
+/// one of them for each signal.
 ///
 /// # Errors
-/// A test fails, or there are no such tests.
+/// A test fails, or no such tests exist.
 pub fn kills() -> Result<()> {
     let (programs, stored) = (programs::built()?, Times::stored()?);
     let agents = programs.iter().find(|program| program.name == "agent it");
@@ -354,8 +361,8 @@ pub fn kills() -> Result<()> {
         KILLS_OF_AGENTS.join(" or ")
     );
     let variables = [("CASSAY_KILLS", "1".to_owned())];
-    // These tests run one after the other. On a busy machine, the moments of the kills would be
-    // less exact.
+    // These tests run one after the other, because on a busy machine the times of the kills would
+    // be less exact.
     let outcomes = units::run(units::divide(&agents, tests, &stored), 1, &[], &variables)?;
     again::failed(&outcomes, &[], &variables)?.alone()?;
     tests_on_cassandra(&programs, &stored, KILLS, (1, ""), &[])?.0.alone()
@@ -372,7 +379,8 @@ fn tests_on_cassandra(
     let program = Arc::new(program.context("cargo has built no `it` of cassay")?.clone());
     let mut tests = program.listed(&[&["--ignored", filter], skipped].concat())?;
     tests.retain(|test| test.starts_with(CASSANDRA));
-    // If the module were renamed, this command would otherwise pass without running a test.
+    // Without this check, the command would pass without running a test after the module was
+    // renamed.
     ensure!(
         !tests.is_empty(),
         "no #[ignore]d test {filter} in crates/cassay/tests/it/cassandra"
@@ -382,7 +390,8 @@ fn tests_on_cassandra(
         let shared: Vec<String> = tests.extract_if(.., |test| test.starts_with(module)).collect();
         all.extend(units::together(&program, shared, stored));
     }
-    // Each test is a separate unit. Most of its time is the start of a node, whose duration varies.
+    // Each remaining test is a separate unit. Most of the time of such a test is the start of a
+    // node, whose duration varies.
     all.extend(tests.into_iter().flat_map(|test| units::together(&program, vec![test], stored)));
     let variables = [
         ("JAVA_HOME", quick_java()?),
@@ -394,12 +403,12 @@ fn tests_on_cassandra(
     Ok((failed, seconds_of(&outcomes)))
 }
 
-/// Memory that a test may require, in bytes. It is the memory of three nodes.
+/// Memory that a test may require, in bytes. This is the memory of three nodes.
 const TEST_BYTES: u64 = 3 << 30;
 
-/// Returns the number of tests that run at a time. It is one more than the number of CPUs, if the
-/// memory is sufficient. Starting nodes use all CPUs and then wait for each other, and tests wait
-/// for windows.
+/// Returns the number of tests that run at a time. If the memory is sufficient, this is one more
+/// than the number of CPUs. One more is useful, because starting nodes use all CPUs but then wait
+/// for each other, and tests wait for windows.
 fn threads_count() -> Result<usize> {
     let cpus = process::cpus() as u64;
     let memory = std::fs::read_to_string("/proc/meminfo").context("read /proc/meminfo")?;
@@ -412,8 +421,8 @@ fn threads_count() -> Result<usize> {
     Ok((kib * 1024 / TEST_BYTES).clamp(1, cpus + 1) as usize)
 }
 
-/// Removes the folders of nodes that several tests shared and that have ended with these tests. See
-/// `crates/cassay/tests/it/cassandra/shared.rs`.
+/// Removes the folders of nodes that several tests have shared. These nodes ended together with the
+/// tests. See `crates/cassay/tests/it/cassandra/shared.rs`.
 fn clear_shared_nodes() -> Result<()> {
     let program = target().join("debug/cassay").display().to_string();
     let folders = std::fs::read_dir(target().join("tmp/shared-nodes")).into_iter().flatten();
@@ -433,9 +442,9 @@ pub fn target() -> PathBuf {
     tree::root().join(target)
 }
 
-/// Returns a `JAVA_HOME` with the machine's Java that uses a fast compiler instead of an optimizing
-/// one. These tests check results, not speed, and the optimizing compiler takes half of the CPU
-/// time of a node's start.
+/// Returns a `JAVA_HOME` with the machine's Java, which uses a fast compiler instead of the
+/// optimizing compiler. The optimizing compiler takes half of the CPU time of a node's start, and
+/// these tests check only results, not speed.
 fn quick_java() -> Result<String> {
     use std::os::unix::fs::PermissionsExt;
     let home = std::env::var("JAVA_HOME").ok().filter(|home| !home.is_empty());
@@ -479,18 +488,19 @@ fn timed(name: &str, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
 
 /// Returns the CPU time of all ended child processes in seconds, or 0 if it cannot be read.
 fn children_cpu_s() -> f64 {
-    /// Number of ticks per second in /proc/self/stat (USER_HZ). It does not depend on the tick of
-    /// the kernel.
+    /// Number of ticks per second in /proc/self/stat (USER_HZ). The number does not depend on the
+    /// tick rate of the kernel.
     const TICKS_PER_S: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program may contain blanks. In the fields after it, cutime and cstime are the
-    // 14th and the 15th.
+    // The name of the program may contain blanks. In the fields after the name, cutime and cstime
+    // are the 14th and the 15th.
     let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
     let ticks = fields.split(' ').skip(13).take(2).filter_map(|text| text.parse::<f64>().ok());
     ticks.sum::<f64>() / TICKS_PER_S
 }
 
-/// Returns the time since an arbitrary point. xtask must not use `measure` for this.
+/// Returns the time since an arbitrary point. xtask cannot use the crate `measure` for this,
+/// because it does not depend on cassay's crates.
 #[expect(
     clippy::disallowed_methods,
     reason = "xtask uses none of the crates, so not their clock"

@@ -89,7 +89,7 @@ enum Command {
 }
 
 /// Runs the command that the arguments of this process specify. A command of `laboratories`
-/// replaces this process, so that its exit code and its signals are those of the command.
+/// replaces this process, so that the command gets the signals and determines the exit code.
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some(arguments) = arguments_of_laboratory(&words) {
@@ -110,7 +110,7 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// Returns the exit code of a finished command, and prints its error.
+/// Returns the exit code for the result of a command. Prints the error, if the command has failed.
 pub fn exit_code(done: Result<()>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -121,7 +121,7 @@ pub fn exit_code(done: Result<()>) -> ExitCode {
     }
 }
 
-/// Returns the names of all commands, as documents may use them.
+/// Returns the names of all commands, to which documents may refer.
 pub fn command_names() -> Vec<String> {
     command_line()
         .get_subcommands()
@@ -129,9 +129,9 @@ pub fn command_names() -> Vec<String> {
         .collect()
 }
 
-/// Returns the command line, including the commands of `laboratories`. Their help is a second list
-/// below the first one. They are hidden commands, so that they are also suggested for misspelt
-/// names.
+/// Returns the command line, including the commands of `laboratories`. The help shows these
+/// commands in a second list. They are hidden commands, so that clap also suggests them for
+/// misspelt names.
 fn command_line() -> clap::Command {
     let laboratories = || LABORATORIES.map(|(name, about)| clap::Command::new(name).about(about));
     let list = clap::Command::new("laboratories")
@@ -144,8 +144,8 @@ fn command_line() -> clap::Command {
         .after_help(list)
 }
 
-/// Returns the arguments for the crate `laboratories`. Returns `None` if the words do not name one
-/// of its commands.
+/// Returns the arguments for the crate `laboratories`. Returns `None` if the words do not name a
+/// command of that crate.
 fn arguments_of_laboratory(words: &[OsString]) -> Option<Vec<OsString>> {
     let is_laboratory = |word: &OsString| LABORATORIES.iter().any(|(name, _)| word == name);
     match words {
@@ -163,8 +163,9 @@ fn arguments_of_laboratory(words: &[OsString]) -> Option<Vec<OsString>> {
 /// cargo cannot be started.
 fn start_laboratory(arguments: &[OsString]) -> Result<()> {
     let manifest = crate::tree::root().join("Cargo.toml");
-    // The program is selected in the whole workspace, as `.cargo/config.toml` does for xtask. With
-    // `--package`, cargo would compile clap and other crates again with fewer features.
+    // The program is selected from the whole workspace, in the same way as `.cargo/config.toml`
+    // selects xtask. With `--package`, cargo would compile clap and other crates again with fewer
+    // features.
     let mut words: Vec<OsString> =
         ["run", "--quiet", "--bin", "laboratories"].map(Into::into).into();
     words.extend(["--manifest-path".into(), manifest.into(), "--".into()]);

@@ -1,8 +1,8 @@
 //! Checks the dependencies: their licences, their sources, duplicate versions, and advisories. The
-//! rules are in `deny.toml`. [`rules`] checks everything except the advisories, in a second and on
-//! any machine. Building cargo-deny for this purpose would take a third of the gate's time. If
-//! cargo-deny is installed, it checks the advisories. Otherwise the output says that they were not
-//! checked. See `docs/decisions/083-the-gate-checks-licences-itself.md`.
+//! rules are in `deny.toml`. [`rules`] checks all of these except the advisories, in a second and
+//! on any machine. Building cargo-deny for this purpose would take a third of the gate's time. If
+//! cargo-deny is installed, it also checks the advisories. Otherwise the output says that the
+//! advisories were not checked. See `docs/decisions/083-the-gate-checks-licences-itself.md`.
 
 mod rules;
 
@@ -27,10 +27,10 @@ pub fn run() -> Result<()> {
         );
         return Ok(());
     }
-    // cargo-deny checks the same rules independently.
+    // cargo-deny checks the same rules again, independently of this program.
     deny(&["--offline"], &["bans", "licenses", "sources"])?;
-    // The database is fetched from the network. If the network is not available, the database that
-    // was fetched last is used.
+    // This fetches the database of advisories from the network. If that is not possible, the
+    // database that was fetched last is used.
     if process::run(&cargo(), &["deny", "fetch", "db"]).is_ok() {
         return deny(&[], &["advisories"]);
     }
@@ -45,7 +45,7 @@ pub fn run() -> Result<()> {
     deny(&["--offline"], &["advisories"])
 }
 
-/// Fields of the output of `cargo metadata` that are used here.
+/// Fields of the output of `cargo metadata` that this module uses.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -93,7 +93,8 @@ fn own() -> Result<()> {
 }
 
 /// Returns the packages that are compiled for at least one of the targets, as `name version`.
-/// `cargo metadata` lists more packages, including those that no feature requires.
+/// `cargo metadata` lists more packages, because it includes packages that no enabled feature
+/// requires.
 fn taken(targets: &[String]) -> Result<BTreeSet<String>> {
     let mut taken = BTreeSet::new();
     for target in targets {
@@ -125,8 +126,8 @@ fn deny(how: &[&str], checks: &[&str]) -> Result<()> {
     process::run(&cargo(), &[&["deny"], how, &all, checks].concat())
 }
 
-/// Returns true if cargo-deny has already fetched a database of advisories. Its folder for
-/// databases then has content.
+/// Returns true if cargo-deny has already fetched a database of advisories. In this case,
+/// cargo-deny's folder for databases is not empty.
 fn has_database() -> bool {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)

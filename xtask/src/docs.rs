@@ -1,6 +1,6 @@
 //! Generates documents. `cargo xtask docs` writes them, and the gate compares them, so that a
-//! reference always corresponds to the program. The documents are in git, so that they can be read
-//! without building them.
+//! reference always corresponds to the program. The documents are in git, so that users can read
+//! them without a build.
 
 mod records;
 mod schemas;
@@ -9,8 +9,8 @@ use crate::{process, tree};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 
-/// Path of the command-line reference. It is generated from the output of `--help` of every
-/// command.
+/// Path of the command-line reference. The reference is generated from the output of `--help` of
+/// every command.
 const COMMAND_LINE: &str = "docs/command-line.md";
 
 /// Options of `cargo xtask docs`.
@@ -26,7 +26,7 @@ pub fn run(options: &Options) -> Result<()> {
     if options.check {
         return check();
     }
-    // The schemas are generated first, because the program embeds them.
+    // The schemas are written first, because the program embeds them.
     for (path, text) in schemas::all()? {
         write(path, &text)?;
     }
@@ -86,13 +86,13 @@ fn command_line() -> Result<String> {
 fn section(page: &mut String, title: &str, help: &str) {
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     let text = lines.join("\n");
-    // Writing to a String cannot fail.
+    // The result is ignored, because writing to a String cannot fail.
     let _ = write!(page, "\n## {title}\n\n```text\n{}\n```\n", text.trim());
 }
 
-/// Builds the program together with the tests, as the gate has already done, and returns its path.
-/// A separate build would not have the features that only tests request, and cargo would recompile
-/// crates for three minutes.
+/// Builds the program together with the tests, in the same way as the gate, and returns the path of
+/// the program. In a separate build, cargo would omit the features that only tests request, and
+/// recompile crates for three minutes.
 fn built() -> Result<String> {
     process::run(&process::cargo(), &crate::ci::BUILD)?;
     let program = crate::ci::target().join("debug/cassay");
@@ -103,11 +103,12 @@ fn help(program: &str, command: &[&str]) -> Result<String> {
     process::output(program, &[command, &["--help"]].concat())
 }
 
-/// Returns the commands that are listed under `Commands:` in clap's help, without `help` itself.
+/// Returns the commands that are listed under `Commands:` in clap's help, except the command
+/// `help`.
 fn commands_in(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed = lines.take_while(|line| !line.trim().is_empty());
-    // Names are indented by two columns, and wrapped descriptions by more.
+    // Names of commands are indented by two columns, and wrapped descriptions by more columns.
     let names = listed
         .filter_map(|line| line.strip_prefix("  "))
         .filter(|line| !line.starts_with(' '));

@@ -1,9 +1,9 @@
 //! Finds the imports within a crate, file by file, and the cycles that they form.
 //!
-//! The code is read as tokens, so that paths within macros also count. An arrow goes to the file
-//! that *defines* a name. Re-exports (`pub use`) are followed, and are not arrows themselves. Tests
-//! are omitted, which are items with `#[cfg(test)]` and the files of modules that are declared in
-//! this way.
+//! The code is read as tokens, so that paths within macros also count. An arrow is an import, and
+//! leads to the file that *defines* the imported name. Re-exports (`pub use`) are followed, and are
+//! not arrows themselves. Tests are omitted. These are items with `#[cfg(test)]`, and the files of
+//! modules that are declared with this attribute.
 
 use crate::test_items::{is_cfg_test, is_item_end};
 use crate::tree::Tree;
@@ -16,15 +16,14 @@ pub struct Modules {
     files: BTreeMap<String, Module>,
 }
 
-/// One file.
+/// A file of the crate.
 #[derive(Default)]
 struct Module {
     path: String,
     lines_count: usize,
     /// Names that the file defines.
     defined: BTreeSet<String>,
-    /// Imports of the file, by the name that they have in the file. The name of a glob import is
-    /// `*`.
+    /// Imports of the file, by the name that they have in the file. A glob import has the name `*`.
     imported: Vec<(String, Vec<String>)>,
     /// Paths that the file uses, each from the root of the crate.
     named: BTreeSet<Vec<String>>,
@@ -69,8 +68,8 @@ impl Modules {
         self.files.values().map(|module| module.lines_count).sum()
     }
 
-    /// Returns sets of files which all reach each other through imports. The largest set comes
-    /// first.
+    /// Returns the sets of files that form import cycles, that is, files that all reach each other
+    /// through imports. The largest set comes first.
     pub fn circles(&self) -> Vec<Vec<&str>> {
         let reached: BTreeMap<&str, BTreeSet<&str>> =
             self.files.keys().map(|from| (from.as_str(), self.reached_from(from))).collect();
@@ -89,7 +88,8 @@ impl Modules {
         circles.into_iter().map(in_paths).collect()
     }
 
-    /// Returns the references between files, each as the two paths and the name.
+    /// Returns the references between files. Each has the path of the referring file, the path of
+    /// the defining file, and the name.
     pub fn arrows(&self) -> Vec<(&str, &str, String)> {
         let mut arrows = Vec::new();
         for (from, module) in &self.files {
@@ -147,7 +147,7 @@ impl Modules {
         None
     }
 
-    /// Returns the glob import through which a module has a name.
+    /// Returns the glob import by which a module gets a name.
     fn passed_on<'a>(&self, module: &'a Module, name: &str) -> Option<&'a (String, Vec<String>)> {
         let has = |from: &[String]| {
             let known = self.files.get(&from.join("::"));
@@ -253,8 +253,8 @@ fn is_double_colon(all: &[TokenTree], at: usize) -> bool {
     is_punct(all.get(at), ':') && is_punct(all.get(at + 1), ':')
 }
 
-/// Returns the index after the item that begins at `at`. If the item declares a module that is a
-/// separate file, this module is recorded as a test module.
+/// Returns the index after the item that begins at `at`. If the item declares a module in a
+/// separate file, records this module as a test module.
 fn after_item(all: &[TokenTree], mut at: usize, module: &mut Module) -> usize {
     while at < all.len() {
         if let (TokenTree::Ident(word), Some(TokenTree::Ident(name))) = (&all[at], all.get(at + 1))
@@ -270,7 +270,7 @@ fn after_item(all: &[TokenTree], mut at: usize, module: &mut Module) -> usize {
     at
 }
 
-/// Returns true if the `use` at `at` is a re-export.
+/// Returns true if the `use` at index `at` is a re-export.
 fn is_public(all: &[TokenTree], at: usize) -> bool {
     let before = |by: usize| at.checked_sub(by).and_then(|at| all.get(at));
     let is_pub =
@@ -278,7 +278,7 @@ fn is_public(all: &[TokenTree], at: usize) -> bool {
     is_pub(before(1)) || (matches!(before(1), Some(TokenTree::Group(_))) && is_pub(before(2)))
 }
 
-/// Returns the path that begins at `at`, and the index after its end.
+/// Returns the path that begins at index `at`, and the index after the end of the path.
 fn path_at(all: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
     let mut path = Vec::new();
     while let Some(TokenTree::Ident(word)) = all.get(at) {
@@ -336,8 +336,8 @@ fn from_root(path: &[String], place: &[String], module: &Module) -> Option<Vec<S
             let known = module.imported.iter().find(|(known, _)| known == name);
             match known {
                 Some((_, from)) => from.clone(),
-                // The path is that of a module below this one, or of another crate, which is not
-                // found among the files.
+                // The path is that of a module below this module, or of another crate. In the
+                // latter case, no file has this path.
                 None => {
                     let mut whole = place.to_vec();
                     whole.push(name.to_owned());

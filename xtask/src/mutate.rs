@@ -1,4 +1,4 @@
-//! Runs the mutation tests for longer than the gate. They parse external texts after random
+//! Runs the mutation tests for longer than the gate. These tests parse external texts with random
 //! changes.
 
 use crate::process::{self, cargo};

@@ -1,5 +1,5 @@
-//! Runs child processes of developer commands in the root of the tree. They run until they end, or
-//! until the guard that started them is dropped.
+//! Runs child processes of developer commands in the root of the tree. A child process runs until
+//! it ends, or until the value that owns it is dropped.
 
 use crate::tree;
 use anyhow::{Context, Result, bail, ensure};
@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 /// Environment variables that are added to all further commands.
 static ENVIRONMENT: Mutex<Vec<(&str, String)>> = Mutex::new(Vec::new());
 
-/// Returns the number of CPUs on which this process may run, or 1 if it is unknown.
+/// Returns the number of CPUs on which this process may run, or 1 if the number is unknown.
 pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -42,7 +42,7 @@ pub fn run(program: &str, arguments: &[&str]) -> Result<()> {
     run_with(program, arguments, &[])
 }
 
-/// Does the same as [`run`], with additional environment variables.
+/// Runs a program like [`run`], with additional environment variables.
 pub fn run_with(program: &str, arguments: &[&str], variables: &[(&str, String)]) -> Result<()> {
     let line = format!("{program} {}", arguments.join(" "));
     let status = command(program, arguments)
@@ -55,7 +55,7 @@ pub fn run_with(program: &str, arguments: &[&str], variables: &[(&str, String)])
     Ok(())
 }
 
-/// Does the same as [`run_with`], in another folder.
+/// Runs a program like [`run_with`], in another folder.
 pub fn run_in(
     folder: &Path,
     program: &str,
@@ -76,8 +76,9 @@ pub fn run_in(
     Ok(())
 }
 
-/// Runs a program. Returns its whole output, and true if it exited with 0. If `tells` is true, its
-/// stdout is shown immediately. Otherwise all output is shown at the end, if the program failed.
+/// Runs a program. Returns the whole output of the program, and true if the program exited with 0.
+/// If `tells` is true, prints the stdout of the program immediately. Otherwise prints all output at
+/// the end if the program has failed.
 pub fn read_output(
     program: &str,
     arguments: &[&str],
@@ -111,7 +112,7 @@ pub fn read_output(
 }
 
 /// Runs a program in a folder, and passes each line of its stdout to `heard` immediately. Returns
-/// its whole output, and true if it exited with 0.
+/// the whole output of the program, and true if the program exited with 0.
 ///
 /// # Errors
 /// The program cannot be started, or its output cannot be read.
@@ -133,7 +134,7 @@ pub fn heard(
         .with_context(line)?;
     let stdout = child.stdout.take().context("its stdout")?;
     let mut stderr = child.stderr.take().context("its stderr")?;
-    // Another thread reads stderr, since a full pipe would block the program.
+    // Another thread reads stderr, because a full pipe would block the program.
     let aside = std::thread::spawn(move || {
         let mut said = Vec::new();
         stderr.read_to_end(&mut said).map(|_| said)
@@ -159,7 +160,7 @@ pub fn output(program: &str, arguments: &[&str]) -> Result<String> {
     output_with(program, arguments, &[])
 }
 
-/// Does the same as [`output`], with additional environment variables.
+/// Runs a program like [`output`], with additional environment variables.
 pub fn output_with(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Result<String> {
     let line = format!("{program} {}", arguments.join(" "));
     let output = command(program, arguments)
@@ -173,8 +174,8 @@ pub fn output_with(program: &str, arguments: &[&str], more: &[(&str, String)]) -
     String::from_utf8(output.stdout).with_context(|| format!("read the output of `{line}`"))
 }
 
-/// Runs a program with additional environment variables. Returns its stderr, whatever its exit code
-/// is.
+/// Runs a program with additional environment variables. Returns the stderr of the program,
+/// regardless of its exit code.
 pub fn stderr(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Result<String> {
     let mut command = command(program, arguments);
     command.envs(more.iter().map(|(name, value)| (name, value)));
@@ -184,8 +185,8 @@ pub fn stderr(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Res
     Ok(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Replaces this process by a program, which runs in the current folder of the user. It returns
-/// only if the program cannot be started, with the error.
+/// Replaces this process by a program, which runs in the current folder of the user. This function
+/// returns only if the program cannot be started. It then returns the error.
 #[expect(
     clippy::disallowed_methods,
     reason = "the program takes the place of this process, and has its owner"
@@ -202,7 +203,7 @@ pub fn start(program: &str, arguments: &[&str]) -> Result<Child> {
         .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
 }
 
-/// Does the same as [`start`], detached from the terminal.
+/// Starts a program like [`start`], but detached from the terminal.
 pub fn start_silent(program: &str, arguments: &[&str]) -> Result<Child> {
     command(program, arguments)
         .stdin(Stdio::null())
@@ -212,7 +213,7 @@ pub fn start_silent(program: &str, arguments: &[&str]) -> Result<Child> {
         .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
 }
 
-/// Does the same as [`start_silent`], with stderr written to a file.
+/// Starts a program like [`start_silent`], but writes its stderr to a file.
 pub fn start_telling(program: &str, arguments: &[&str], told: &Path) -> Result<Child> {
     let file = std::fs::File::create(told).with_context(|| format!("make {}", told.display()))?;
     command(program, arguments)
@@ -223,14 +224,15 @@ pub fn start_telling(program: &str, arguments: &[&str], told: &Path) -> Result<C
         .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
 }
 
-/// Sends SIGTERM to a child.
+/// Sends SIGTERM to a child process.
 pub fn terminate(child: &Child) {
     let pid = child.id().to_string();
-    // This fails if the child has ended, which does no harm.
+    // The result is ignored, because the call fails only if the child has already ended.
     let _ = command("kill", &[&pid]).status();
 }
 
-/// Returns the cargo that runs this program, so that the toolchain is the same.
+/// Returns the path of the cargo that runs this program, so that all commands use the same
+/// toolchain.
 pub fn cargo() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
 }

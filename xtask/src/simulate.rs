@@ -1,5 +1,5 @@
-//! Runs the simulation of the load worker. It runs with more seeds than in the gate, or with
-//! planted defects that it must find.
+//! Runs the simulation of the load worker. The simulation runs with more seeds than in the gate, or
+//! with planted defects that it must find.
 
 use crate::ci;
 use crate::process::{self, cargo};
@@ -24,7 +24,7 @@ pub struct Options {
     planted: bool,
 }
 
-/// A defect, as its file, the original code and the defective code.
+/// A defect to plant: its name, its file, the original code and the defective code.
 struct Defect {
     name: &'static str,
     file: &'static str,
@@ -33,10 +33,10 @@ struct Defect {
 }
 
 impl Defect {
-    /// Checks that the text of the file contains the code of the defect exactly once.
+    /// Checks that the text of the file contains the original code exactly once.
     ///
     /// # Errors
-    /// The file has changed, so this program must follow.
+    /// The file has changed, so the defect in this program must be changed too.
     fn check(&self, text: &str) -> Result<()> {
         let places = text.matches(self.from).count();
         ensure!(
@@ -163,7 +163,7 @@ fn find_planted() -> Result<()> {
     Ok(())
 }
 
-/// Copies a file unless it is unchanged, so that it is not built again.
+/// Copies a file, unless the copy is already equal, so that cargo does not build it again.
 fn write_if_other(copy: &Path, original: &Path) -> Result<()> {
     let bytes = std::fs::read(original).with_context(|| format!("read {}", original.display()))?;
     if std::fs::read(copy).is_ok_and(|known| known == bytes) {
@@ -194,7 +194,8 @@ mod tests {
         }
     }
 
-    /// A filter that fits no test would pass without a run.
+    /// The name of the simulation must be that of a test, because a filter that matches no test
+    /// would pass without running one.
     #[test]
     fn the_simulation_is_a_test_of_the_source() {
         let (_, name) = SIMULATION.rsplit_once("::").unwrap();

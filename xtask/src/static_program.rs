@@ -7,9 +7,9 @@ use anyhow::{Result, ensure};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Type-checks the crates that may differ in the static program. If that is not possible here,
-/// returns the reason. Building and trying the program takes as long as building the tests, so only
-/// `cargo xtask dist` does both.
+/// Type-checks the crates that may differ in the static program. If this machine cannot do that,
+/// returns the reason. The gate does not build and try the program, because this takes as long as
+/// building the tests. Only `cargo xtask dist` does so.
 ///
 /// # Errors
 /// A crate does not compile.
@@ -29,12 +29,12 @@ pub fn check() -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Type-checks and lints those crates that can differ in the static program, for its target. They
+/// Type-checks and lints those crates that can differ in the static program, for its target. These
 /// are the crates that call the C library, or whose code depends on the kind of C library. All
-/// others use the C library only through them.
+/// other crates use the C library only through these crates.
 ///
 /// # Errors
-/// The crates do not compile, or there are no such crates.
+/// The crates do not compile, or no such crates exist.
 fn check_for(one: Architecture) -> Result<()> {
     let packages = packages_of_c_library(&Tree::read()?);
     ensure!(

@@ -1,6 +1,6 @@
 //! Keeps the machine busy with other programs on every CPU and on the disk while cassay's tests
-//! run. A test that passes only on a quiet machine then fails here instead of on another
-//! developer's machine.
+//! run. A test that passes only on an idle machine then fails on this machine instead of on that of
+//! another developer.
 
 use crate::process;
 use anyhow::{Context, Result, bail};
@@ -10,7 +10,7 @@ use std::process::Child;
 pub struct Busy(Child);
 
 impl Busy {
-    /// Starts two workers for every CPU, whose load varies, and one worker that writes to the disk.
+    /// Starts two workers with varying load for every CPU, and one worker that writes to the disk.
     ///
     /// # Errors
     /// stress-ng is missing, or does not accept the arguments.
@@ -30,8 +30,8 @@ impl Busy {
         let disk = ["--hdd", "1", "--hdd-bytes", "256M", "--temp-path"];
         let folder = folder.to_string_lossy();
         let arguments = [&arguments[..], &disk, &[&folder]].concat();
-        // The program exits immediately if an argument is unknown, which starting it in the
-        // background would not show.
+        // The dry run detects unknown arguments. With them, stress-ng exits immediately, which
+        // would not be noticed after a start in the background.
         process::run("stress-ng", &[&arguments[..], &["--dry-run"]].concat())
             .context("keep the machine busy\nhint: apt-get install stress-ng")?;
         let child = process::start("stress-ng", &arguments).context("keep the machine busy")?;
@@ -41,7 +41,7 @@ impl Busy {
         Ok(Busy(child))
     }
 
-    /// Checks that the machine has been kept busy until now.
+    /// Checks that stress-ng has kept the machine busy until now.
     ///
     /// # Errors
     /// stress-ng has already ended.
@@ -55,8 +55,8 @@ impl Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        // The child processes of stress-ng end with it only if it gets SIGTERM. The second line
-        // waits for its end.
+        // The child processes of stress-ng end together with it only if it gets SIGTERM. The second
+        // statement waits until stress-ng has ended.
         process::terminate(&self.0);
         let _ = self.0.wait();
     }

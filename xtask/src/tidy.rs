@@ -1,8 +1,9 @@
-//! House style as a test. Each rule of STYLE.md that a program can check is a function here.
+//! Checks of the house style. Each rule of STYLE.md that a program can check is a function of this
+//! module.
 //!
-//! A rule reads the tracked files and returns the violations, without changing files. It is a test
-//! of this crate and a part of `cargo xtask tidy`, so that it is always checked. Each rule has a
-//! test in which it finds a violation.
+//! A rule reads the tracked files and returns the violations, without changing files. Each rule is
+//! a test of this crate and also a part of `cargo xtask tidy`, so that it is always checked. Each
+//! rule also has a test in which it must find a violation.
 
 mod chains;
 mod changes;
@@ -30,7 +31,7 @@ use std::fmt;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Violation {
     path: String,
-    /// Line of the violation, counted from 1. 0 stands for the whole file.
+    /// Line of the violation, counted from 1. A value of 0 means the whole file.
     line: usize,
     what: String,
 }
@@ -61,7 +62,7 @@ impl fmt::Display for Violation {
 /// Signature of a rule.
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-/// Every rule and its name.
+/// All rules with their names.
 const RULES: [(&str, Rule); 38] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
@@ -146,7 +147,7 @@ const RULES: [(&str, Rule); 38] = [
 pub fn run() -> Result<()> {
     let tree = Tree::read()?;
     let mut violations_count = 0;
-    // The rules run in parallel, since each reads all files, which takes seconds.
+    // The rules run in parallel, because each rule reads all files, which takes seconds.
     let found: Vec<_> = std::thread::scope(|scope| {
         let all = &tree;
         let rules = RULES.map(|(name, rule)| (name, scope.spawn(move || rule(all))));

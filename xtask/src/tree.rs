@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// One tracked file.
 pub struct File {
-    /// Path of the file from the root, with `/`.
+    /// Path of the file from the root, with `/` as the separator.
     pub path: String,
     /// Size in bytes.
     pub bytes: usize,
@@ -28,23 +28,24 @@ impl File {
     }
 }
 
-/// All tracked files, in git's order.
+/// All tracked files of the repository, in git's order.
 pub struct Tree {
     /// Files of the tree.
     pub files: Vec<File>,
 }
 
 impl Tree {
-    /// Reads the working copy.
+    /// Reads the tracked files of the working copy.
     pub fn read() -> Result<Tree> {
-        // The clone may belong to another user, as in a container's mount. Reading it does no harm.
+        // This option permits a clone that belongs to another user, for example in a container.
+        // Reading such a clone does no harm.
         let listed = process::output("git", &["-c", "safe.directory=*", "ls-files", "-z"])
             .context("list the tracked files")?;
         let mut files = Vec::new();
         for path in listed.split('\0').filter(|path| !path.is_empty()) {
             let full = root().join(path);
-            // Either the file was deleted and the deletion is not committed, or it is a link to a
-            // folder. In both cases it has no text.
+            // The file was deleted and the deletion is not committed, or the path is a link to a
+            // folder. In both cases, the entry has no text.
             if !full.is_file() {
                 continue;
             }
@@ -58,7 +59,7 @@ impl Tree {
         Ok(Tree { files })
     }
 
-    /// Returns a tree for the tests of the rules.
+    /// Returns a tree of these files, for the tests of the rules.
     #[cfg(test)]
     pub fn from_texts(files: &[(&str, &str)]) -> Tree {
         let file = |&(path, text): &(&str, &str)| File {
@@ -98,7 +99,7 @@ impl Tree {
     }
 }
 
-/// Returns the root of the tree: the folder above `xtask`.
+/// Returns the root of the tree, which is the folder above `xtask`.
 pub fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().expect("find the parent folder of xtask").to_owned()

@@ -1,12 +1,12 @@
-//! Runs the probes of this machine separately, in this process and in an agent, and prints their
+//! Runs the probes of this machine twice, in this process and in an agent, and prints their
 //! readings and their cost.
 //!
 //! ```text
 //! cargo run --release -p agent --example probe -- [seconds] [period in ms] [process id …]
 //! ```
-//! Prints the mean of each series, for comparison with `mpstat`, `iostat -x`, `sar` and `pidstat`
-//! over the same seconds. Then prints the cost of each probe, in this process and in an agent. The
-//! cost comes from the agent's own accounting. The total CPU time of the agent and of this process
+//! The example prints the mean of each series, for comparison with `mpstat`, `iostat -x`, `sar` and
+//! `pidstat` over the same seconds. Then it prints the cost of each probe in this process and in an
+//! agent. The agent reports this cost itself. The total CPU time of the agent and of this process
 //! comes from the kernel.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 

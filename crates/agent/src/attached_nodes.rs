@@ -1,4 +1,4 @@
-//! Calls of an agent on a machine with attached nodes.
+//! Implements the calls to an agent on a machine with attached nodes.
 
 use crate::host_state::AgentState;
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ use std::net::{IpAddr, UdpSocket};
 
 impl Serve<AgentState> for OwnAddresses {
     fn serve(self, _: &AgentState) -> Result<Vec<IpAddr>> {
-        // An address can be bound only on the host that owns it.
+        // An address belongs to this host if a socket can be bound to it.
         let is_own = |ip: &IpAddr| UdpSocket::bind((*ip, 0)).is_ok();
         Ok(self.0.into_iter().filter(is_own).collect())
     }

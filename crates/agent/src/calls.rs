@@ -1,4 +1,4 @@
-//! Table of all calls that an agent answers. Only the agent's main loop imports it.
+//! Table of all calls that an agent answers. Only the agent's main loop imports this module.
 
 use crate::host_state::AgentState;
 use host::attached_nodes::{

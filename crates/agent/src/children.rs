@@ -1,5 +1,5 @@
 //! Processes that an agent has started. For each process, a thread waits until the process ends,
-//! collects its status and reports it.
+//! and then reports its exit status.
 
 use anyhow::{Context, Result, bail};
 use host::calls::Note;
@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// All processes, running or ended.
+/// All processes that the agent has started, whether they run or have ended.
 pub(crate) struct Children {
     known: Arc<ProcessEnds>,
     outbox: Outbox,
@@ -23,7 +23,7 @@ pub(crate) struct Children {
 struct ProcessEnds {
     /// Exit status of each process. `None` while the process runs.
     processes: Mutex<HashMap<Identity, Option<i32>>>,
-    /// Processes that the agent ended on purpose.
+    /// Processes that the agent has ended on purpose.
     told: Mutex<HashSet<Identity>>,
     news: Condvar,
 }
@@ -57,11 +57,11 @@ impl Children {
         std::thread::Builder::new()
             .name(format!("await {}", identity.pid))
             .spawn(move || {
-                // This call returns when the last thread has ended, so all ports and files are
-                // closed by then.
+                // This call returns when the last thread of the process has ended, so all its ports
+                // and files are then closed.
                 let status = child.wait().map_or(0, ExitStatusExt::into_raw);
-                // The thread first reports the status and then records it here, because an agent
-                // that is ending waits for the record.
+                // The thread reports the status before it records the status, because an agent that
+                // is ending waits only for the record.
                 outbox.note(&Note::Ended(identity, status));
                 known.lock().insert(identity, Some(status));
                 known.news.notify_all();
@@ -88,15 +88,15 @@ impl Children {
         self.known.lock().get(&process) == Some(&None)
     }
 
-    /// Returns true if the process has ended, but not because the agent ended it on purpose.
+    /// Returns true if the process has ended, and the agent has not ended it on purpose.
     pub fn has_failed(&self, process: Identity) -> bool {
         let told = self.known.told.lock();
         let is_told = told.unwrap_or_else(PoisonError::into_inner).contains(&process);
         !is_told && self.known.lock().get(&process).is_some_and(Option::is_some)
     }
 
-    /// Sends SIGTERM, and SIGKILL after `grace`. Without `grace`, sends SIGKILL immediately.
-    /// Returns true if the process ended before SIGKILL.
+    /// Sends SIGTERM to a process, and SIGKILL after `grace`. If `grace` is zero, sends SIGKILL
+    /// immediately. Returns true if the process ended before SIGKILL.
     pub fn end(&self, process: Identity, grace: Duration) -> Result<bool> {
         self.check(process)?;
         self.known.tell(process);
@@ -113,8 +113,8 @@ impl Children {
         Err(process.stuck())
     }
 
-    /// Sends SIGTERM to all of `processes`, waits `grace` in total, and kills the rest. Without
-    /// `grace`, kills them immediately.
+    /// Sends SIGTERM to all of `processes`, waits up to `grace` in total, and kills the remaining
+    /// processes. If `grace` is zero, kills all processes immediately.
     pub fn end_all(&self, processes: &[Identity], grace: Duration) -> Result<()> {
         processes.iter().try_for_each(|one| self.check(*one))?;
         processes.iter().for_each(|one| self.known.tell(*one));

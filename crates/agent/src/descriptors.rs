@@ -1,9 +1,9 @@
-//! Open files of a process, and their limit.
+//! Open files of a process, and the limit of their number.
 
 use anyhow::{Context, Result};
 use host::process::Identity;
 
-/// Returns the file descriptors of a process, ascending.
+/// Returns the file descriptors of a process, in ascending order.
 pub(crate) fn numbers(process: Identity) -> Result<Vec<u64>> {
     let folder = format!("/proc/{}/fd", process.pid);
     let entries = std::fs::read_dir(&folder).with_context(|| format!("list {folder}"))?;

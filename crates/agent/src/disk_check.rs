@@ -1,8 +1,8 @@
 //! Disk test in a separate process.
 //!
 //! Invariants: the process is in the control groups of its host, so it has the same limits as the
-//! other processes of the host. It leaves nothing on the disk, even if it is killed. If it hangs,
-//! the agent does not hang.
+//! other processes of the host. No file of the process remains on the disk, even if the process is
+//! killed. If the process hangs, the agent does not hang.
 
 use crate::host_state::AgentState;
 use anyhow::{Context, Result, ensure};
@@ -19,12 +19,12 @@ use std::io::{PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Argument after the agent's own argument that makes this program test a disk. The folder and the
-/// amount of I/O follow.
+/// Command line argument that makes this program test a disk. It comes after the argument of an
+/// agent, and is followed by the folder and the amount of I/O.
 pub const ARGUMENT: &str = "try-disk";
 
 /// Maximum number of processes that hang on a disk. While this number of processes hang, the agent
-/// does not start another one.
+/// does not start another process.
 const WAITING_MAX: usize = 4;
 
 const POLL: Duration = Duration::from_millis(5);
@@ -32,11 +32,11 @@ const POLL: Duration = Duration::from_millis(5);
 /// Maximum number of files and folders to examine in search of a readable file.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Prefix of cassay's own files. The test does not read them, because the file that fills the disk
-/// has no readable content.
+/// Prefix of cassay's own files. The test does not read such files, because the file that fills the
+/// disk has no readable content.
 const OWN: &str = ".cassay";
 
-/// Results of writing and reading.
+/// Results of the write test and of the read test.
 type Attempts = (Attempt, Attempt);
 
 /// Maximum number of bytes of a disk test.
@@ -45,7 +45,7 @@ const WORK_MAX_BYTES: u64 = 64 << 20;
 /// Tests the disk of `folder` with requests of a given number and size, and prints the results.
 ///
 /// # Errors
-/// The output is closed; or the amount of I/O is zero or too large.
+/// The output is closed, or the amount of I/O is zero or too large.
 pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
     let number = |text: &str| {
         text.parse::<u64>().context(
@@ -96,7 +96,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
         .context("the writing thread of the disk benchmark panicked")??;
     match (found, written) {
         (Some(_), _) => Ok(()),
-        // Without another file, the test reads the file that it has just written.
+        // If the folder has no other file, the test reads the file that it has just written.
         (None, Some(file)) => {
             let begun_ns = clock::now_ns();
             say("read", begun_ns, read(&file, work))
@@ -160,8 +160,8 @@ fn tell(line: &str) -> Result<()> {
     written.map(drop).context("report the result of a disk benchmark")
 }
 
-/// Tests the disk of `folder`. If the read or the write has no result within `limit`, its result is
-/// [`Attempt::Silent`].
+/// Tests the disk of `folder` in a separate process. The result of a read or write that does not
+/// end within `limit` is [`Attempt::Silent`].
 ///
 /// # Errors
 /// The folder does not belong to the agent, its volume is not mounted, or no process can be
@@ -173,7 +173,8 @@ pub(crate) fn look(
     limit: Duration,
 ) -> Result<QueryAnswer> {
     let seen = |(write, read): Attempts| QueryAnswer::Disk { write, read };
-    // If the volume is not mounted, the test would measure the disk below the mount point.
+    // This check is necessary, because without a mounted volume the test would measure the disk
+    // below the mount point.
     here.files.admit(folder)?;
     let deadline = Deadline::after(limit);
     let mut waiting = here.trials();
@@ -185,7 +186,7 @@ pub(crate) fn look(
         if deadline.passed() {
             return Ok(seen((Attempt::Silent, Attempt::Silent)));
         }
-        // A process that hung on a disk may be about to end.
+        // The loop waits, because a process that hung on a disk may be about to end.
         drop(waiting);
         clock::sleep(POLL);
         waiting = here.trials();

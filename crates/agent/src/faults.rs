@@ -1,8 +1,8 @@
 //! Injection and healing of faults by a host's agent.
 //!
-//! Invariants: the agent records how to heal a fault before it breaks anything. If a fault must be
-//! healed even after the agent has ended, the undo list has an entry for it. The agent itself heals
-//! a fault when the fault's time limit expires, even if the controller is silent or gone.
+//! Invariants: before the agent injects a fault, it records how to heal the fault. If a fault must
+//! be healed even after the agent has ended, the undo list has an entry for it. The agent itself
+//! heals a fault when the fault's time limit expires, even if the controller is silent or gone.
 
 pub(crate) mod active_faults;
 mod added_process;
@@ -32,7 +32,7 @@ use measure::clock::Deadline;
 use remote::Serve;
 use std::time::Duration;
 
-/// Returns the implementation of a fault.
+/// Creates the implementation of this kind of fault.
 fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
     use restart_without_data::{EmptiedNode, EmptyingTime};
     use volume::{Alone, DiskFailure, Failing, Full, StalledVolume};
@@ -105,10 +105,10 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
 }
 
 impl AgentState {
-    /// Heals a fault that still exists.
+    /// Heals a fault unless it is already healed. Returns the result of the healing.
     fn heal(&self, Broken(number): Broken) -> Result<HealAnswer> {
-        // The agent holds the lock during the healing. So the end of the agent waits for the
-        // healing, and no process starts afterwards.
+        // The agent holds the lock during the healing. So the agent does not end before the healing
+        // has finished, and the healing does not start processes after the end of the agent.
         let mut all = self.faults.lock();
         let state =
             all.get_mut(number as usize).context("the agent has no fault of this number")?;
@@ -149,7 +149,7 @@ impl Serve<AgentState> for Inject {
                 if !own.faults.is_left(broken) {
                     return;
                 }
-                // A later call for the same fault gets the stored result.
+                // The result is stored, so a later call for the same fault gets it.
                 if own.heal(broken).is_ok() {
                     own.keep_up();
                 }

@@ -1,4 +1,4 @@
-//! Reading and changing files, always through the checks of [`crate::folders`].
+//! Reads and changes files. All paths go through the checks of [`crate::folders`].
 
 use crate::folders::{Inside, check_below, enter, open, parent};
 use crate::host_state::AgentState;
@@ -22,18 +22,19 @@ use std::num::NonZeroU64;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Size of an entry in a message without the name, in bytes.
+/// Size of an entry of a folder in a message, without the name, in bytes.
 const ENTRY_BYTES: usize = 160;
 
 /// Maximum size of a file whose content is returned with its entry, in bytes.
 const TEXT_BYTES_MAX: usize = 64;
 
-/// Number of bytes that the checksum reads at a time, and alignment of direct reads. The alignment
-/// applies to memory and file, and suffices for all devices.
+/// Number of bytes that the checksum reads at a time. The next constant is the alignment of direct
+/// reads in memory and in the file, which is sufficient for all devices.
 const READ_BYTES: usize = 1 << 20;
 const ALIGNMENT: usize = 4096;
 
-/// With this flag, the call does not block if the path is a FIFO instead of a file.
+/// Flags for reading. With `NONBLOCK`, opening a path does not block if it is a FIFO instead of a
+/// file.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
 impl Serve<AgentState> for Change {
@@ -43,7 +44,7 @@ impl Serve<AgentState> for Change {
 }
 
 impl AgentState {
-    /// Performs one step.
+    /// Performs one change of files.
     ///
     /// # Errors
     /// The step fails, or leads out of the host's folders.
@@ -116,7 +117,7 @@ impl AgentState {
 
 impl AgentState {
     fn link_tree(&self, from: &Path, to: &Path) -> Result<()> {
-        // A read of a pipe or a device would never end.
+        // This check is necessary, because a read of a pipe or a device may never end.
         ensure!(
             !to.starts_with(from),
             "the second folder is below the first, so cassay cannot link the files into it"
@@ -174,7 +175,8 @@ fn clear(folder: Inside<'_>, but: &[String]) -> std::io::Result<()> {
 fn remove(folder: &OwnedFd, name: &OsStr) -> std::io::Result<()> {
     let removed = match stat(folder, name) {
         Err(error) => Err(error.into()),
-        // The path goes through the open folder, so that it cannot lead elsewhere.
+        // The path goes through the descriptor of the open folder, so that it cannot lead to
+        // another folder.
         Ok(found) if is_folder(&found) => {
             let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
             std::fs::remove_dir_all(Path::new(&path).join(name))
@@ -213,7 +215,8 @@ impl Serve<AgentState> for List {
             }
             bytes += name.as_bytes().len() + ENTRY_BYTES;
             match entry(&folder, &name, self.text_of.as_deref()) {
-                // The owner deletes files at any time, so a missing file is not an error.
+                // The owner of the files may delete a file at any time, so a missing file is not an
+                // error.
                 Err(Errno::NOENT) => {}
                 found => page.entries.push(found.with_context(context)?),
             }
@@ -324,8 +327,8 @@ fn sum_from(
     mut begun: PartialChecksum,
     limit: u64,
 ) -> std::io::Result<SummedReader> {
-    // This code never reads beyond the end. Some file systems refuse such a direct read if the file
-    // size is not a multiple of the block size.
+    // The loop never reads beyond the end of the file, because some file systems refuse such a
+    // direct read if the file size is not a multiple of the block size.
     let mut left = file.metadata()?.len().saturating_sub(begun.bytes);
     let end = begun.bytes + limit;
     file.seek(SeekFrom::Start(begun.bytes))?;
@@ -377,7 +380,8 @@ impl Serve<AgentState> for EvictTree {
     fn serve(self, here: &AgentState) -> Result<()> {
         let folder = here.files.admit(&self.0)?.folder(false);
         let uncache = |folder: OwnedFd| {
-            // The kernel cannot drop pages that are not yet on the disk, so they are synced first.
+            // The kernel cannot drop pages that are not yet on the disk, so the file system is
+            // synced first.
             syncfs(open(&folder, OsStr::new("."), READ, Mode::empty())?)?;
             uncache(&folder)
         };
@@ -387,8 +391,8 @@ impl Serve<AgentState> for EvictTree {
     }
 }
 
-/// Drops all files below a folder from the page cache. The owner deletes files at any time, so a
-/// missing file counts as dropped.
+/// Drops all files below a folder from the page cache. The owner of the files may delete a file at
+/// any time, so a missing file counts as dropped.
 fn uncache(folder: &OwnedFd) -> Result<(), Errno> {
     for name in names(folder)? {
         let name = OsStr::from_bytes(name.as_bytes());
@@ -401,7 +405,7 @@ fn uncache(folder: &OwnedFd) -> Result<(), Errno> {
                 return Ok(());
             }
             let file = open(folder, name, READ, Mode::empty())?;
-            // Without a length, the advice applies up to the end of the file.
+            // With a length of `None`, the advice applies up to the end of the file.
             let to_the_end: Option<NonZeroU64> = None;
             fadvise(&file, 0, to_the_end, Advice::DontNeed)
         };

@@ -1,4 +1,4 @@
-//! Access check for a host's files: decides which files an agent may touch.
+//! Access check for a host's files, which decides what files an agent may read and change.
 //!
 //! Invariants: a path leads to a file below a folder that the agent received at its start. So a
 //! path goes only downwards, and no component below that folder may be a symbolic link, even if one
@@ -12,8 +12,8 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
-/// Folders that an agent may access. It received some at its start, and others are added and
-/// removed later.
+/// Folders that an agent may access. The agent receives some of them at its start. Others are added
+/// and removed later.
 pub(crate) struct Folders(RwLock<Vec<Folder>>);
 
 struct Folder {
@@ -21,21 +21,21 @@ struct Folder {
     bar: Bar,
 }
 
-/// Reason why a folder cannot be accessed at present, or [`Bar::None`].
+/// Restriction of the access to a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bar {
-    /// The folder can be accessed.
+    /// The agent may access the folder.
     None,
     /// The volume of the folder is frozen, so a write would block.
     Frozen,
     /// The volume of the folder is not mounted. Files below the mount point are not files of the
     /// volume.
     Away,
-    /// The folder belongs to another user, and is read-only.
+    /// The folder belongs to another user, so the agent may only read it.
     Lent,
 }
 
-/// A path that passed the check.
+/// A path that has passed the access check.
 pub(crate) struct Inside<'a> {
     folder: Arc<Path>,
     below: &'a Path,
@@ -68,7 +68,7 @@ impl Folders {
         self.all_mut().retain(|folder| *folder.path != *path);
     }
 
-    /// Changes whether a folder can be accessed.
+    /// Changes the restriction of the access to a folder.
     pub fn bar(&self, path: &Path, bar: Bar) {
         let mut all = self.all_mut();
         let own = all.iter_mut().filter(|folder| *folder.path == *path);
@@ -144,13 +144,13 @@ impl Folder {
 }
 
 impl<'a> Inside<'a> {
-    /// Opens the folder that the path names. Creates the folder if requested.
+    /// Opens the folder that the path names. If `is_made` is true, creates the folder.
     pub fn folder(&self, is_made: bool) -> Result<OwnedFd, Errno> {
         enter(&self.given()?, self.below, is_made)
     }
 
-    /// Opens the parent folder of the path's last component. Returns the folder with that
-    /// component.
+    /// Opens the parent folder of the path. Returns this folder, and the last component of the
+    /// path.
     pub fn parent(&self, is_made: bool) -> Result<(OwnedFd, &'a OsStr), Errno> {
         parent(&self.given()?, self.below, is_made)
     }
@@ -178,7 +178,7 @@ pub(crate) fn check_below(path: &str) -> Result<&Path> {
     Ok(Path::new(path))
 }
 
-/// Opens the folder `below` another one.
+/// Opens the folder at the relative path `below`, starting from another folder.
 pub(crate) fn enter(from: &OwnedFd, below: &Path, is_made: bool) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY;
     let mut at = open(from, OsStr::new("."), flags, Mode::empty())?;
@@ -194,14 +194,14 @@ pub(crate) fn enter(from: &OwnedFd, below: &Path, is_made: bool) -> Result<Owned
     Ok(at)
 }
 
-/// Opens the parent of a path `below` a folder. Returns the parent with the last component of the
-/// path.
+/// Opens the parent of the relative path `below`, starting from a folder. Returns the parent, and
+/// the last component of the path.
 pub(crate) fn parent<'a>(
     from: &OwnedFd,
     below: &'a Path,
     is_made: bool,
 ) -> Result<(OwnedFd, &'a OsStr), Errno> {
-    // A step must not rename or remove the given folder itself.
+    // An empty path is refused, because a step must not rename or remove the given folder itself.
     let name = below.file_name().ok_or(Errno::BUSY)?;
     let above = below.parent().unwrap_or(Path::new(""));
     Ok((enter(from, above, is_made)?, name))

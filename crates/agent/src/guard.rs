@@ -2,7 +2,7 @@
 //! could not undo.
 //!
 //! The guard receives the complete undo list at every change, through a pipe that closes when the
-//! agent ends. An agent that ends normally has sent an empty list before.
+//! agent ends. An agent that ends normally sends an empty list before.
 
 use anyhow::{Context, Result};
 use host::process::{self, Identity, Life};
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Argument that makes this program a guard. It follows the agent's argument.
+/// Command line argument that makes this program a guard. It comes after the argument of an agent.
 pub const ARGUMENT: &str = "guard";
 
 /// Interval between two checks of whether the agent is alive.
@@ -27,10 +27,11 @@ const LOOK: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// Capacity of a pipe in bytes: Linux uses 16 pages of 4 KiB.
+/// Capacity of a pipe in bytes. Linux uses 16 pages of 4 KiB.
 const PIPE_BYTES: usize = 64 << 10;
 
-/// An agent's guard, from the agent's side. If the guard is killed, the agent starts another one.
+/// The guard of an agent, as the agent sees it. If the guard is killed, the agent starts another
+/// guard.
 pub struct Guard {
     name: String,
     state: Mutex<State>,
@@ -38,7 +39,7 @@ pub struct Guard {
 
 #[derive(Default)]
 struct State {
-    /// Pipe to the current guard, and process of that guard.
+    /// Pipe to the current guard, whose process id is `pid`.
     pipe: Option<PipeWriter>,
     pid: u32,
     last: Vec<Undo>,
@@ -52,7 +53,8 @@ pub fn run() -> Result<()> {
     let agent = rustix::process::getppid()
         .and_then(|pid| Identity::read(pid.as_raw_nonzero().get() as u32));
     let mut all = Vec::new();
-    // An unreadable message counts as the end of the pipe. The guard then uses the last list.
+    // An unreadable message counts as the end of the pipe. The guard then uses the last list that
+    // it could read.
     while has_news(&pipe, agent)
         && let Ok(Some(newer)) = frame::read(&mut pipe)
     {
@@ -61,8 +63,9 @@ pub fn run() -> Result<()> {
     undo_of_another(&all)
 }
 
-/// Waits for the next list, or the end of the pipe. Returns false if the agent was killed while one
-/// of its threads waits for a frozen volume, because this thread still holds the pipe open.
+/// Waits for the next list, or the end of the pipe. Also returns false if the agent was killed
+/// while one of its threads waits for a frozen volume, because such a thread still keeps the pipe
+/// open.
 fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
     loop {
         let mut polled = [PollFd::new(pipe, PollFlags::IN)];
@@ -70,7 +73,8 @@ fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
             Ok(0) | Err(Errno::INTR) => {}
             _ => return true,
         }
-        // If the first thread of a process has ended, the state of the process is `None`.
+        // The state is `None` if the first thread of the agent has ended, even if other threads
+        // still exist.
         if agent.is_some_and(|agent| process::state(agent).is_none()) {
             return false;
         }
@@ -100,12 +104,13 @@ impl Guard {
         state.last = all.to_vec();
         match state.send() {
             Ok(()) => Ok(()),
-            // The guard was killed. The next guard receives the list too.
+            // The guard was killed, so the agent starts another guard, which also receives the
+            // list.
             Err(_) => self.begin(&mut state),
         }
     }
 
-    /// Dismisses the guard, because the list is empty.
+    /// Ends the guard. The agent calls this function when the undo list is empty.
     pub fn dismiss(&self) {
         let mut state = self.lock();
         state.dismissed = true;
@@ -139,7 +144,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Waits until a guard has ended, and then starts another one.
+    /// Waits until a guard has ended, and then starts another guard unless the guard was dismissed.
     fn replace(self: Arc<Guard>, mut child: Child) {
         let pid = child.id();
         let ended = child.wait();
@@ -148,7 +153,7 @@ impl Guard {
             return;
         }
         if let Err(error) = self.begin(&mut state) {
-            // The standard error of the guard goes to the agent's log.
+            // The standard error of this process is the agent's log.
             let _ = writeln!(
                 std::io::stderr(),
                 "the guard of the agent ended ({ended:?}), and its replacement did not start: \
@@ -185,8 +190,8 @@ mod tests {
         writer.write_all(b"x").unwrap();
         assert!(has_news(&pipe, agent));
         std::io::Read::read_exact(&mut &pipe, &mut [0]).unwrap();
-        // The test does not collect the status of the process, and keeps the pipe open. This is as
-        // if a thread of the agent could not be killed.
+        // The test does not collect the exit status of the process, and keeps the pipe open. This
+        // simulates an agent with a thread that cannot be killed.
         child.kill().unwrap();
         assert!(!has_news(&pipe, agent));
         drop(writer);

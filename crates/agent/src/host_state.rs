@@ -1,6 +1,6 @@
 //! State of a host at its own agent: its folders, its objects and its processes.
 //!
-//! Invariant: before the agent creates an object that would outlive the agent, it adds the object
+//! Invariant: before the agent creates an object that would outlive it, the agent adds the object
 //! to the undo list and informs the guard.
 
 use crate::children::Children;
@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 /// State of a host at its own agent.
 pub struct AgentState {
-    /// Folder of the agent itself.
+    /// Folder for the agent's own files.
     pub(crate) folder: PathBuf,
     /// Folders that the agent may access.
     pub(crate) files: Folders,
@@ -35,17 +35,17 @@ pub struct AgentState {
     trials: Mutex<Vec<Identity>>,
     /// Reference to this state, for threads that work independently.
     own: Weak<AgentState>,
-    /// Set once a switch has created its bridge.
+    /// Set when the switch of this agent has created its bridge.
     pub(crate) bridge: OnceLock<()>,
-    /// Set once a simulated host has a network.
+    /// Set when the simulated host of this agent has a network.
     pub(crate) network: OnceLock<()>,
-    /// Prefix of the kernel objects that cassay creates for nodes on this machine. Set once the
+    /// Prefix of the kernel objects that cassay creates for nodes on this machine. Set when the
     /// machine is ready.
     pub(crate) machine: OnceLock<String>,
-    /// Control groups of a host. Set once they exist.
+    /// Control groups of the host. Set when they exist.
     pub(crate) group: OnceLock<Group>,
     pub(crate) data: OnceLock<PathBuf>,
-    /// Volume of the host. It stays open while the agent runs.
+    /// Volume of the host, which stays open while the agent runs.
     pub(crate) volume: OnceLock<Volume>,
     /// Device number of the host's volume.
     pub(crate) device: OnceLock<String>,
@@ -54,8 +54,8 @@ pub struct AgentState {
 }
 
 impl AgentState {
-    /// Creates the state of an unchanged host. `folder` is the agent's own folder. `files` are the
-    /// folders that the agent may access.
+    /// Creates the state of an unchanged host. `folder` is the folder for the agent's own files.
+    /// `files` are the folders that the agent may access.
     pub fn new(
         folder: PathBuf,
         files: Vec<PathBuf>,
@@ -87,12 +87,12 @@ impl AgentState {
         self.own.upgrade()
     }
 
-    /// Returns the name of the agent of this host: `host1`, `machine`.
+    /// Returns the name of the agent of this host, such as `host1` or `machine`.
     pub(crate) fn name(&self) -> &OsStr {
         self.folder.file_name().unwrap_or_default()
     }
 
-    /// Returns the processes that test a disk, some of which may have ended.
+    /// Locks and returns the list of processes that test a disk. Some of them may have ended.
     pub(crate) fn trials(&self) -> MutexGuard<'_, Vec<Identity>> {
         self.trials.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -102,7 +102,7 @@ impl AgentState {
         self.door.get()
     }
 
-    /// Ends the probes of a controller that has left. Another one may come.
+    /// Ends the probes of a controller that has disconnected. Another controller may connect later.
     pub fn leave(&self) {
         self.watching.end();
     }
@@ -178,7 +178,8 @@ impl AgentState {
             .context("this host has no separate volume: add one with `host: {volume: 20GiB}`")
     }
 
-    /// Returns the device number of the host's volume. Returns `None` if the host has no volume.
+    /// Returns the device number of the host's volume in the kernel. Returns `None` if the host has
+    /// no volume.
     pub(crate) fn device(&self) -> Option<&str> {
         self.device.get().map(String::as_str)
     }

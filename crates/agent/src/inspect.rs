@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 use supply::java;
 
-/// Names and name prefixes of the files, other than clusters, that cassay creates in a folder.
+/// Names and name prefixes of the entries that cassay creates in a folder, except clusters.
 const JARS: &str = "supply";
 const PROGRAM: &str = "agent-";
 const TEMPORARY: &str = "cassay-";
@@ -46,7 +46,7 @@ impl Serve<AgentState> for Inspect {
     }
 }
 
-/// Returns the clusters in a folder. These are the subfolders that have agents.
+/// Returns the clusters in a folder. These are the subfolders that contain the folder of an agent.
 fn clusters(folder: &Path) -> Result<Vec<LeftCluster>> {
     let mut found = Vec::new();
     let pids = process::all_pids();
@@ -93,7 +93,8 @@ impl Serve<AgentState> for CleanFolder {
                 digest.len() >= 64 && digest.chars().take(64).all(|c| c.is_ascii_hexdigit())
             });
             let is_ours = name == JARS || is_program || name.starts_with(TEMPORARY);
-            // The agent removes its own folder when it ends.
+            // Other files stay, and so does the folder of this agent, which the agent removes when
+            // it ends.
             if !is_ours || here.folder.starts_with(&path) {
                 continue;
             }

@@ -46,19 +46,20 @@ use undo_list::UndoList;
 #[doc(hidden)]
 pub use thread::in_thread;
 
-/// Maximum time until the first message of the controller arrives. The controller sends it as soon
-/// as the agent has started, but the network may be slow.
+/// Maximum time until the first message of the controller arrives. The controller sends this
+/// message as soon as the agent has started, but the network may be slow.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Sets the build id. If this program was started as an agent or guard, runs it and returns its
-/// exit code. Otherwise returns `None`. Must be called first, before any thread is started.
+/// Sets the build id. If this program was started as an agent, a guard or a disk test, runs that
+/// role and returns the exit code. Otherwise returns `None`. The caller must call this function
+/// before it starts a thread.
 pub fn answer() -> Option<u8> {
     remote::name_build(env!("CASSAY_BUILD"));
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words[..] {
-        // Agents that only generate load are handled in another crate.
+        // Another crate handles agents that only generate load.
         [_, remote::ARGUMENT, name] if name.starts_with(remote::CLIENT) => return None,
         [_, remote::ARGUMENT, name] if is_asked_by_a_program() => run(name),
         [_, remote::ARGUMENT, _, guard::ARGUMENT] if is_asked_by_a_program() => guard::run(),
@@ -115,8 +116,8 @@ fn run(name: &str) -> Result<()> {
     };
     loop {
         let ending = agent_loop::serve(CALLS, &here, &outbox, reader, writer, lease);
-        // If a controller on this machine hangs up, it has ended: the kernel closes its pipes, and
-        // there is no network that could have cut the connection.
+        // A controller on this machine that hangs up has ended, because its connection consists of
+        // pipes, which no network can cut.
         match (ending, here.door()) {
             (Ending::Left | Ending::HungUp | Ending::Silent, Some(door)) => {
                 outbox.disconnect();
@@ -145,7 +146,8 @@ fn begin(name: &str, begin: Begin) -> Result<AgentParts> {
     if let Some(tree) = begin.tree {
         undo.add(Undo::Tree(tree))?;
     }
-    // An agent that does not own the tree must not create it, because the owner may be removing it.
+    // Only an agent that owns the tree may create it, because otherwise the owner may be removing
+    // the tree at the same time.
     let mut private = DirBuilder::new();
     let made = private.recursive(owns).mode(0o700).create(&begin.folder);
     made.with_context(|| format!("make {}", begin.folder.display()))?;

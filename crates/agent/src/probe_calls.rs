@@ -17,7 +17,7 @@ struct Watches {
     all: HashMap<u64, Arc<Mutex<ActiveWatch>>>,
 }
 
-/// A watch that runs.
+/// A running watch.
 struct ActiveWatch {
     /// Probes of the current watch. `None` once the watch has ended.
     probes: Option<Probes>,
@@ -28,7 +28,7 @@ struct ActiveWatch {
 }
 
 impl ActiveWatches {
-    /// Ends all probes, because their controller has left.
+    /// Ends all probes after their controller has disconnected.
     pub fn end(&self) {
         lock(&self.0).all.clear();
     }
@@ -84,7 +84,8 @@ impl ActiveWatch {
     }
 }
 
-/// Locks a mutex, even if it is poisoned. Code that holds this lock leaves no update half-done.
+/// Locks a mutex, even if it is poisoned. This is safe, because a panic cannot interrupt an update
+/// of the data.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,5 @@
-//! Queries about an agent's host. To answer them, the agent asks the kernel, or makes an attempt.
+//! Queries about an agent's host. To answer a query, the agent reads the state from the kernel, or
+//! tries an action.
 
 mod bytes;
 
@@ -71,7 +72,8 @@ impl Serve<AgentState> for RunQuery {
     }
 }
 
-/// Returns the number of cores that a control group gets when it needs one more core than it uses.
+/// Returns the number of cores that a control group gets while an additional thread in the group
+/// needs a whole core.
 fn cores(group: &Group, length: Duration) -> Result<f64> {
     let mut busy = process::command(Path::new("/bin/sh"));
     busy.args(["-c", "while :; do :; done"]);

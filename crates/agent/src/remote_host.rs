@@ -1,5 +1,5 @@
-//! A machine as a host of nodes, from its agent's side: preparation, checks, and removal of the
-//! leftovers of an earlier command.
+//! Implements the calls to an agent of a machine that hosts nodes. They prepare the machine, check
+//! it, and remove the leftovers of an earlier command.
 
 use crate::faults::packets;
 use crate::host_state::AgentState;
@@ -51,7 +51,8 @@ impl Serve<AgentState> for Settle {
             .nth(2)
             .context("find the folder above that of the cluster")?;
         let jars = supply_folder(above);
-        // The folder of the jars remains for the next cluster.
+        // The undo list has no entry for the folder of the jars, because it remains for the next
+        // cluster.
         create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
         here.undo.add(Undo::Volume(self.folder.clone()))?;
         let _ = here.machine.set(self.group.clone());
@@ -79,8 +80,8 @@ impl Serve<AgentState> for Settle {
     }
 }
 
-/// Limits the processes of this host. Without control groups, there are no limits. An earlier check
-/// has reported that.
+/// Limits the processes of this host. Does nothing if the machine does not permit control groups,
+/// which an earlier check has reported.
 pub(crate) fn limit(here: &AgentState, limits: &HostSpec) -> Result<()> {
     capability::require_of_machine(&HostSpec {
         volume_bytes: None,
@@ -103,7 +104,7 @@ pub(crate) fn is_in_memory(folder: &Path) -> Result<bool> {
     Ok(system.f_type as u64 == TMPFS)
 }
 
-/// Checks that mounts of this process are private and end with it.
+/// Checks that mounts of this process are private, so that they end with the process.
 fn check_mounts() -> Result<()> {
     let of = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/mnt"));
     let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().to_string());
@@ -174,14 +175,15 @@ impl Serve<AgentState> for ClearCluster {
         );
         let group = host::group_name(&self.id, &self.host);
         let mut places = cgroup::places(&cgroup::hierarchies()?, &group);
-        // If a cluster was started in another login session, its groups may have another parent.
+        // The stored paths are necessary, because the groups of a cluster that was started in
+        // another login session may have another parent.
         places.extend(self.places.into_iter().filter(|place| place.dir.ends_with(&group)));
         let folder = self.folder.join(&self.host);
-        // The volume must be thawed first, because a process that waits for a frozen volume cannot
-        // be killed.
+        // The volume is thawed first, because a process that waits for a frozen volume cannot be
+        // killed.
         undo(&[Undo::Thaw(folder.clone())])?;
-        // Nodes end with their agent. Containers may share processes, so the check searches the
-        // command lines for the folder.
+        // Normally nodes end with their agent. The search also requires the folder in the command
+        // line, because containers may show each other's processes.
         let below = folder.display().to_string();
         let is_here = |node: &Identity| {
             let line = process::command_line(node.pid).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Creates and limits simulated hosts and the switch between them, from their agents' side.
+//! Implements the calls to the agents of simulated hosts and of the switch between them. They
+//! create and limit these hosts.
 
 use crate::host_state::AgentState;
 use crate::remote_host;
@@ -19,8 +20,8 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use target_spec::LinkSpec;
 
 /// Moves this process, and all processes that it starts from now on, into the namespaces of its
-/// role. The caller must call this function before it starts any thread. Returns a note for the log
-/// if anything is missing.
+/// role. The caller must call this function before it starts any thread. If something is missing,
+/// returns a note for the log.
 ///
 /// # Errors
 /// The kernel refuses a namespace.
@@ -40,18 +41,18 @@ pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// New mounts of the machine become visible here, but mounts of the agent do not become visible on
-/// the machine.
+/// Makes mounts of the agent invisible on the machine. New mounts of the machine still become
+/// visible to the agent.
 fn keep_mounts() -> Result<()> {
     let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     mount_change("/", downstream).context("make mounts private")
 }
 
 /// Gives a machine that hosts nodes its own mount namespace if permitted. Otherwise the agent
-/// refuses requests for a volume. If a manager such as systemd runs, it delegates control groups to
-/// the machine's agent.
+/// refuses requests for a volume. If systemd runs, it delegates control groups to the agent.
 fn enter_host(name: &str) -> Result<Option<String>> {
-    // SAFETY: as in `enter`. The agent creates the thread that starts programs later.
+    // SAFETY: as in `enter`, no other thread runs yet. The agent creates the thread that starts
+    // programs later.
     if unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok() {
         keep_mounts()?;
     }

@@ -1,4 +1,4 @@
-//! Short calls of an agent about processes, the machine and probes.
+//! Implements short calls to an agent about processes, the machine and probes.
 
 use crate::host_state::AgentState;
 use anyhow::Result;

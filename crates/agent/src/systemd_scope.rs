@@ -1,7 +1,7 @@
-//! A systemd scope for an agent and all that it starts, with delegated control groups. A program
-//! must not create groups below those that systemd manages, for two reasons. systemd may withdraw
-//! controllers from such groups. It also ends processes in a login session together with that
-//! session.
+//! A systemd scope with delegated control groups, for an agent and all processes that it starts. A
+//! program must not create groups below those that systemd manages, for two reasons. systemd may
+//! withdraw controllers from such groups. It also ends the processes in a login session together
+//! with the session.
 
 use anyhow::{Result, ensure};
 use host::invocation;
@@ -14,18 +14,18 @@ use target_spec::Invocation;
 /// Folder that exists while systemd runs: `sd_booted(3)`.
 const BOOTED: &str = "/run/systemd/system";
 
-/// Maximum time until the manager answers.
+/// Maximum time until systemd answers.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Interval between two checks of whether systemd has moved this process.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Moves this process into a separate scope, if systemd manages this machine and the user is root.
-/// Other users do not get a scope. Their sessions have a separate manager, which could delegate,
-/// but without the controllers that limit disks or CPUs.
+/// For other users, this function does nothing. The session of such a user has a separate manager,
+/// which cannot delegate the controllers that limit disks or CPUs.
 ///
 /// # Errors
-/// The manager refuses, or does not answer in time. In that case this process has not moved.
+/// systemd refuses, or does not answer in time. In that case this process has not moved.
 pub(crate) fn enter(agent: &str) -> Result<()> {
     if !rustix::process::geteuid().is_root() || !Path::new(BOOTED).is_dir() {
         return Ok(());
@@ -33,7 +33,8 @@ pub(crate) fn enter(agent: &str) -> Result<()> {
     let own = Identity::own();
     let unit = format!("cassay-{agent}-{}-{}.scope", own.pid, own.start_ticks);
     invocation::succeed(&asking_for(&unit, agent, own.pid), LIMIT)?;
-    // The answer only shows that the job has begun, so this code waits until it is done.
+    // The answer of systemd only shows that the job has begun, so this loop waits until systemd has
+    // moved the process.
     let deadline = Deadline::after(LIMIT);
     while !is_in(&std::fs::read_to_string("/proc/self/cgroup")?, &unit) {
         ensure!(
@@ -62,7 +63,7 @@ fn asking_for(unit: &str, agent: &str, pid: u32) -> Invocation {
         "ssa(sv)a(sa(sv))",
         unit,
         "fail",
-        // Number of properties. Each property has a name, a type and a value.
+        // Number of properties that follow. Each property has a name, a type and a value.
         "4",
         "Description",
         "s",

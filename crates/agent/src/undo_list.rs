@@ -13,9 +13,9 @@ type Tell = Box<dyn Fn(&[Undo]) -> Result<()> + Send + Sync>;
 pub struct UndoList {
     entries: Mutex<Vec<Undo>>,
     tell: Tell,
-    /// File to which the list is also written. It is set once the controller requests it.
+    /// File to which the list is also written. It is set when the controller requests it.
     noted: Mutex<Option<UndoFile>>,
-    /// True once the agent is ending, so that the agent begins nothing more.
+    /// True when the agent is ending, so that it does not begin further changes.
     is_closed: AtomicBool,
 }
 
@@ -30,7 +30,8 @@ impl UndoList {
         }
     }
 
-    /// Makes [`UndoList::add_noted`] refuse further entries, because the agent is ending.
+    /// Makes this list refuse further entries from [`UndoList::add_noted`], because the agent is
+    /// ending.
     pub fn close(&self) {
         let _entries = self.entries();
         self.is_closed.store(true, Ordering::Relaxed);
@@ -39,15 +40,15 @@ impl UndoList {
     /// Makes [`UndoList::add_noted`] write to this file from now on.
     pub fn note(&self, noted: UndoFile) {
         let mut known = self.noted();
-        // An existing file contains entries, so it is kept.
+        // If the list already has a file, this file is kept, because it contains entries.
         if known.is_none() {
             *known = Some(noted);
         }
     }
 
-    /// Adds an entry for a change that the agent is about to make. Writes the entry to the disk
-    /// first. If the agent and its guard are killed, or the machine loses power, nothing else would
-    /// undo the change.
+    /// Adds an entry for a change that the agent is about to make. Writes the entry to disk first,
+    /// so that a later command can undo the change even if the agent and its guard are killed or
+    /// the machine loses power.
     ///
     /// # Errors
     /// The guard cannot be informed, or the entry cannot be written. Then the agent must not apply
@@ -84,7 +85,7 @@ impl UndoList {
     /// Adds an entry. If the list has a file, writes the entry to the file too.
     ///
     /// # Errors
-    /// As [`UndoList::add`] and [`UndoList::add_noted`].
+    /// Those of [`UndoList::add`] and [`UndoList::add_noted`].
     pub fn add_noted_if_noting(&self, undo: Undo) -> Result<()> {
         let is_noting = self.noted().is_some();
         if is_noting {
@@ -114,7 +115,7 @@ impl UndoList {
     /// remain on the list.
     ///
     /// # Errors
-    /// As [`undo`].
+    /// Those of [`undo`].
     pub fn release(&self) -> Result<()> {
         let entries = self.entries();
         let keeps = |one: &&Undo| matches!(one, Undo::Thaw(_) | Undo::Continue(_));
@@ -125,7 +126,7 @@ impl UndoList {
     /// Undoes all changes, and empties the list.
     ///
     /// # Errors
-    /// As [`undo`].
+    /// Those of [`undo`].
     pub fn run(&self) -> Result<()> {
         let mut entries = self.entries();
         let result = undo(&entries);

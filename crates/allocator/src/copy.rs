@@ -1,11 +1,12 @@
-//! `memcpy` and `memmove` for `x86_64`. Up to 128 bytes, they load vectors from both ends before
-//! they store any. Longer ranges are copied 64 bytes at a time, and very long ranges with the
-//! processor's own string copy. The functions are written in assembly, because a compiler may turn
-//! a copying loop into a call of `memcpy`.
+//! `memcpy` and `memmove` for `x86_64`. For up to 128 bytes, the functions load vectors from both
+//! ends before they store a byte. They copy longer ranges 64 bytes at a time, and very long ranges
+//! with the string copy instruction of the processor. The functions are written in assembly,
+//! because a compiler may turn a copying loop into a call of `memcpy`.
 
 core::arch::global_asm!(include_str!("copy.s"), options(raw));
 
-// Both names refer to one function, because it also copies overlapping ranges correctly.
+// The symbols `memcpy` and `memmove` refer to the same function, because it also copies overlapping
+// ranges correctly.
 #[cfg(target_env = "musl")]
 core::arch::global_asm!(
     ".globl memcpy",

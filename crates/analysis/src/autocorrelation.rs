@@ -2,48 +2,50 @@
 //!
 //! One-second throughputs are correlated, because a compaction or a garbage collection slows
 //! several consecutive seconds. Treating them as independent makes error bars too short. So this
-//! module joins neighbours into batches until the batch means look uncorrelated. Schmeiser 1982,
-//! "Batch size effects in the analysis of simulation output", recommends 10 to 30 batches. The
-//! remaining correlation widens the interval by the factor of an AR(1) series, (1 + r) / (1 − r).
+//! module joins neighbouring values into batches until the batch means look uncorrelated. Schmeiser
+//! 1982, "Batch size effects in the analysis of simulation output", recommends 10 to 30 batches.
+//! For the remaining correlation, the variance is multiplied by the factor of an AR(1) series, (1 +
+//! r) / (1 − r), where r is the lag-1 correlation of the batch means.
 //!
 //! A short window contains too many or too few rare incidents, such as a pause or a flush. A window
-//! with few incidents looks more certain than it is. So if the worst value stands out, the interval
-//! is widened in the direction of that value. The new end is the one that results from the highest
-//! rate of such incidents that is plausible after one occurrence. With fewer than [`FEW_INCIDENTS`]
-//! incidents, the interval is labelled. In simulations of 30 s with pauses of 0.3 s in every 8 s,
-//! the coverage is 93 % instead of 85 %. The interval cannot account for an incident that did not
-//! occur in the window: see [`SHORT_WINDOW_S`].
+//! with few incidents looks more certain than it is. So if the worst value is an outlier, this
+//! module extends the interval in the direction of that value. The new end corresponds to the
+//! highest rate of such incidents that is plausible after one occurrence. With fewer than
+//! [`FEW_INCIDENTS`] incidents, reports mark the interval as less certain. In simulations of 30 s
+//! with pauses of 0.3 s in every 8 s, the coverage is 93 % instead of 85 %. The interval cannot
+//! account for an incident that did not occur in the window: see [`SHORT_WINDOW_S`].
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// Minimum number of values for an interval. Below it, the estimate of the variance is almost
-/// meaningless.
+/// Minimum number of values for an interval. With fewer values, the estimate of the variance is
+/// almost meaningless.
 pub const VALUES_MIN: usize = 5;
 /// Minimum number of batches: neighbours are not joined if fewer batches would remain. This is the
 /// lower end of Schmeiser's recommendation.
 const BATCHES_MIN: usize = 10;
-/// One-sided 5 % point of the normal distribution: a correlation below it may be due to chance.
+/// One-sided 5 % point of the standard normal distribution. A correlation below this number of
+/// standard errors may be due to chance.
 const CORRELATION_Z: f64 = 1.645;
 /// Maximum lag-1 correlation. At this value, an interval is 3 times as long as without correlation.
 /// The degrees of freedom are never taken as fewer than [`FREEDOM_MIN`]. In simulations on AR(1)
 /// series of 10 to 240 values, the limits 0.95 and 1 change the coverage by at most 0.3 points.
 /// However, they make one interval in twenty 3 to 8 times as long.
 const CORRELATION_MAX: f64 = 0.8;
-/// See [`CORRELATION_MAX`].
+/// Minimum degrees of freedom of an interval. See [`CORRELATION_MAX`].
 const FREEDOM_MIN: f64 = 3.0;
 /// Distance from the median, in robust standard deviations, above which the worst value is an
-/// incident. In 8 % of series, one of 30 independent normal values is that far away, which
-/// lengthens the interval only a little.
+/// incident. In 8 % of series of 30 independent normal values, one value is that far from the
+/// median. Such a value lengthens the interval only a little.
 const INCIDENT_DEVIATIONS: f64 = 3.0;
 /// Number of further occurrences of the worst incident that the interval allows for. An event that
 /// occurred once may have an expected count of up to 5.57 (the exact 97.5 % limit of a Poisson
 /// count, Garwood 1936).
 pub(crate) const INCIDENTS_MORE: f64 = 4.57;
 /// Distance from the median, in robust standard deviations, above which a value counts as an
-/// incident. In 3 % of series, one of 30 normal values lies that far away.
+/// incident. In 3 % of series of 30 normal values, one value is that far from the median.
 const COUNTED_DEVIATIONS: f64 = 4.0;
-/// Number of incidents below which the interval is labelled, because the rate of few incidents is
-/// known only to a factor of two.
+/// Number of incidents below which reports mark the interval as less certain. Fewer incidents
+/// determine their rate only to within a factor of two.
 pub const FEW_INCIDENTS: usize = 5;
 /// Factor that converts the median absolute deviation of normal values to their standard deviation.
 const MAD_TO_DEVIATION: f64 = 1.4826;
@@ -51,14 +53,15 @@ const MAD_TO_DEVIATION: f64 = 1.4826;
 /// errors.
 pub const NORMAL_975: f64 = 1.96;
 
-/// Length below which the intervals of a window are labelled, in seconds. If incidents come once in
-/// ten seconds or less often, windows of 5 to 10 s cover the true value in only 70 to 85 % of
-/// cases.
+/// Length of a window, in seconds, below which reports mark the intervals as less certain. If
+/// incidents come once in ten seconds or less often, windows of 5 to 10 s cover the true value in
+/// only 70 to 85 % of cases.
 pub const SHORT_WINDOW_S: f64 = 30.0;
 
-/// Returns true if the intervals of a window of this length must be labelled.
+/// Returns true if a window of this length is so short that reports must mark its intervals as less
+/// certain.
 pub fn is_short_window(seconds: f64) -> bool {
-    // The last interval of a window may end a little early.
+    // The last interval of a window may end a little early, so this check allows for 1 %.
     seconds < SHORT_WINDOW_S * 0.99
 }
 
@@ -118,8 +121,8 @@ pub fn mean_estimate(values: &[f64]) -> Estimate {
     }
 }
 
-/// Returns the 95 % confidence interval of a mean over independent blocks. `None` with fewer than
-/// three blocks, because the interval would be too wide to be useful.
+/// Returns the 95 % confidence interval of a mean over independent blocks. Returns `None` with
+/// fewer than three blocks, because the interval would be too wide to be useful.
 pub fn mean_of_blocks_ci95(values: &[f64]) -> Option<[f64; 2]> {
     let count = values.len();
     if count < 3 {
@@ -175,15 +178,15 @@ fn incidents_count(values: &[f64]) -> usize {
     sides.iter().filter(|side| **side != 0.0).count()
 }
 
-/// Corrects the estimated correlation of a short series, which is too small by about (1 + 4 r) / n
-/// (Marriott and Pope 1954). A negative correlation counts as zero, which can only lengthen the
-/// interval.
+/// Corrects the estimated correlation of a short series. The estimate is too small by about (1 + 4
+/// r) / n, where r is the correlation and n the number of values (Marriott and Pope 1954). A
+/// negative correlation counts as zero, which can only lengthen the interval.
 pub(crate) fn unbiased(raw: f64, count: usize) -> f64 {
     (raw + (1.0 + 4.0 * raw) / count as f64).clamp(0.0, CORRELATION_MAX)
 }
 
-/// Returns the number of independent values that would have the same standard error. It is at most
-/// the number of values.
+/// Returns the number of independent values that would have the same standard error. The result is
+/// at most the number of values.
 fn effective_count(values: &[f64], standard_error: f64) -> f64 {
     let count = values.len() as f64;
     let spread = variance(values);
@@ -250,7 +253,8 @@ pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Returns the share of Student's t distribution above `t`. See [`t_quantile`] for `freedom`.
+/// Returns the share of Student's t distribution above `t`. For the meaning of `freedom`, see
+/// [`t_quantile`].
 pub fn t_above(t: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom.clamp(1.0, 1e6))
         .expect("location 0, scale 1 and a freedom of 1 or more are valid")
@@ -267,7 +271,8 @@ pub fn normal_quantile(p: f64) -> f64 {
     Normal::standard().inverse_cdf(p)
 }
 
-/// Returns quantile `p` of Student's t distribution; `freedom` may be a fraction and is at least 1.
+/// Returns quantile `p` of Student's t distribution. The degrees of freedom (`freedom`) may be a
+/// fraction and are at least 1.
 pub fn t_quantile(p: f64, freedom: f64) -> f64 {
     // With more than a million degrees, the t distribution equals the normal distribution, and the
     // library fails to find the inverse.
@@ -314,7 +319,7 @@ mod tests {
         let mut chance = Chance::new(7);
         for (count, phi, least) in [
             (10, 0.0, 0.93),
-            // Ten values cannot show how strongly they are correlated.
+            // Ten values are too few to show how strongly they are correlated.
             (10, 0.6, 0.84),
             (30, 0.3, 0.91),
             (60, 0.0, 0.93),
@@ -355,8 +360,8 @@ mod tests {
         [hits, few].map(|count| f64::from(count) / f64::from(windows))
     }
 
-    /// Each row contains the seconds between pauses and the seconds of a pause. The minimum and
-    /// maximum coverage follow, then the minimum and maximum share of labelled windows.
+    /// Each row contains the time between two pauses and the length of a pause, in seconds. Then
+    /// follow the limits of the coverage, and the limits of the share of labelled windows.
     const PAUSES: [(f64, f64, [f64; 2], [f64; 2]); 9] = [
         (1e9, 1.0, [0.92, 0.98], [0.0, 0.08]),
         (2.0, 0.1, [0.94, 1.0], [0.0, 1.0]),
@@ -365,10 +370,10 @@ mod tests {
         (8.0, 0.3, [0.90, 0.98], [0.8, 1.0]),
         (8.0, 1.0, [0.89, 0.98], [0.8, 1.0]),
         (10.0, 0.2, [0.89, 0.98], [0.7, 1.0]),
-        // 5 % of windows have no pause.
+        // In this row, 5 % of windows contain no pause.
         (10.0, 1.0, [0.87, 0.95], [0.8, 1.0]),
-        // 22 % of windows have no pause, and almost all others are labelled. docs/measurement.md
-        // states these figures.
+        // In this row, 22 % of windows contain no pause, and almost all other windows are labelled.
+        // docs/measurement.md states these figures.
         (20.0, 1.0, [0.70, 0.78], [0.65, 0.78]),
     ];
 
@@ -413,8 +418,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_mean_of_blocks_follows_students_t() {
-        // The values 2, 4 and 6 have the mean 4 and the standard error 2/√3. The quantile t(2) is
-        // 4.303.
+        // The values 2, 4 and 6 have the mean 4 and the standard error 2/√3. The t quantile for two
+        // degrees of freedom is 4.303.
         let [low, high] = mean_of_blocks_ci95(&[2.0, 4.0, 6.0]).expect("three values");
         assert!((low - (4.0 - 4.303 * 1.1547)).abs() < 1e-3);
         assert!((high - (4.0 + 4.303 * 1.1547)).abs() < 1e-3);

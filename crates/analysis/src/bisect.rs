@@ -1,15 +1,15 @@
-//! Bisects a row of builds to find the first one that is worse. It returns the build to compare
-//! next, and finally the result of all comparisons.
+//! Bisects a row of builds to find the first one that is worse. [`next`] returns the build to
+//! compare next, and finally the result of all comparisons.
 //!
-//! Every build is compared with the first build, which is good. The last build is bad. A build is
-//! assigned to that one of these two whose ratio is nearer to the ratio of the build, on a
-//! logarithmic scale. So a small difference of all builds, or an unlucky run, does not mislead. If
-//! the middle between the two ratios is within the interval of the build, the comparison decides
-//! nothing.
+//! Every build is compared with the first build of the row, which is good. The last build is bad. A
+//! build counts as good if its ratio is nearer to the ratio of the first build than to the ratio of
+//! the last build, on a logarithmic scale. Otherwise, the build counts as bad. So a small
+//! difference of all builds, or an unlucky run, does not mislead the search. If the interval of a
+//! build contains the middle between the two ratios, the comparison does not decide anything.
 
 use std::fmt;
 
-/// Maximum number of comparisons of a build that remains undecided.
+/// Maximum number of times that a build is compared if the result remains undecided.
 pub const ATTEMPTS: usize = 3;
 
 /// Half the length of a 95 % interval of a normal distribution, in standard errors.
@@ -26,7 +26,8 @@ pub struct Effect {
 
 impl Effect {
     /// Pools several effects, each weighted by its precision (the inverse of its variance, on the
-    /// logarithmic scale). `None` if there are no effects, or if one of them has no interval.
+    /// logarithmic scale). Returns `None` if `all` is empty, or if one of the effects has no
+    /// interval.
     pub fn pooled(all: &[Effect]) -> Option<Effect> {
         let mut sums = (0.0, 0.0);
         for effect in all {
@@ -63,10 +64,10 @@ impl fmt::Display for Effect {
     }
 }
 
-/// Facts about a build that the bisection uses.
+/// Facts that the bisection uses about one build.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeenBuild {
-    /// Results of comparing the build with the first one.
+    /// Results of comparing the build with the first build of the row.
     pub effects: Vec<Effect>,
     /// True if the build cannot be compared: it does not build, does not start, or loses its rows.
     pub is_skipped: bool,
@@ -75,21 +76,22 @@ pub struct SeenBuild {
 /// Next step of the bisection, or its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
-    /// Compare a build with the first one.
+    /// Compare a build with the first build of the row.
     Compare {
         /// Index of the build in the row, starting at 0.
         build: usize,
         /// Number of earlier comparisons of the build.
         before: usize,
     },
-    /// The first build that is worse.
+    /// The first worse build is known.
     Found {
         /// Index of the build in the row, starting at 0.
         build: usize,
         /// Effect of the build, compared with the first build of the row.
         effect: Effect,
     },
-    /// The first worse build is `bad`, or a build before it that cannot be compared.
+    /// The first worse build is either `bad` or one of the builds directly before `bad`. These
+    /// builds cannot be compared.
     Between {
         /// Last build that is known to be good.
         good: usize,
@@ -116,10 +118,8 @@ pub enum Next {
     },
 }
 
-/// Returns the next step for a row of builds. `seen` contains the comparisons of each build with
-/// the first. `higher_is_better` is the direction of the metric.
-///
-/// A row has at least two builds.
+/// Returns the next step for a row of at least two builds. `seen` contains the comparisons of each
+/// build with the first build. `higher_is_better` is the direction of the metric.
 pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
     let last = seen.len().saturating_sub(1);
     let attempts = |build: usize| seen[build].effects.len();
@@ -158,7 +158,8 @@ pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
             }
         }
     }
-    // The last build has an effect, and so does every build that was judged bad.
+    // The last build has an effect, and so does every build that was judged to be bad, so the
+    // fallback is never needed.
     let effect = Effect::pooled(&seen[bad].effects).unwrap_or(whole);
     if bad - good > 1 {
         return Next::Between { good, bad, effect };
@@ -166,7 +167,8 @@ pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
     Next::Found { build: bad, effect }
 }
 
-/// Returns the build nearest to the middle between two builds, among those that can be compared.
+/// Returns the build that is nearest to the middle between the builds `good` and `bad`. Builds that
+/// cannot be compared do not count.
 fn between(seen: &[SeenBuild], good: usize, bad: usize) -> Option<usize> {
     let middle = good.midpoint(bad);
     let can = (good + 1..bad).filter(|build| !seen[*build].is_skipped);
@@ -178,8 +180,8 @@ enum Side {
     Bad,
 }
 
-/// Returns the end of the row to which the ratio of a build is nearer. `None` if the interval of
-/// the build contains the middle.
+/// Returns the end of the row, good or bad, whose ratio is nearer to the ratio of a build. Returns
+/// `None` if the interval of the build contains the middle.
 fn side(effect: Effect, whole: Effect) -> Option<Side> {
     let middle = whole.ratio.ln() / 2.0;
     let [low, high] = effect.ci95.map(f64::ln);
@@ -213,8 +215,8 @@ mod tests {
         }
     }
 
-    /// Bisects builds of which all from `first` on are slower. Returns the result and the number of
-    /// comparisons.
+    /// Bisects a row in which the build `first` and all later builds are slower. Returns the result
+    /// and the number of comparisons.
     fn course(seed: u64, count: usize, first: usize, (ratio, noise): (f64, f64)) -> (Next, usize) {
         let mut chance = Chance::new(seed);
         let mut seen = vec![SeenBuild::default(); count];
@@ -245,8 +247,9 @@ mod tests {
         }
     }
 
-    /// One build is 10 % slower, and runs of a build differ by 4 %. Four pairs detect the slower
-    /// build with an interval of 5.5 %.
+    /// From one build on, the throughput is 10 % lower, and runs of the same build differ by 4 %.
+    /// The interval of four pairs extends 5.5 % to each side, so four pairs detect the slower
+    /// build.
     #[test]
     fn a_change_within_noise_is_found_in_9_of_10_rows() {
         let (mut right, mut wrong, mut comparisons) = (0, 0, 0);

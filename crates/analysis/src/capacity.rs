@@ -6,24 +6,24 @@
 pub struct Demand {
     /// Total operations per second.
     pub ops_per_s: f64,
-    /// Expected growth of the demand, as a share.
+    /// Expected growth of the demand, as a share of the present demand.
     pub growth: f64,
     /// Load of the busiest node ÷ mean load of a node.
     pub skew: f64,
     /// Number of nodes that may fail together.
     pub failures: u64,
-    /// Number of copies of each row. A cluster with fewer nodes cannot hold them.
+    /// Number of copies of each row. The cluster needs at least one node for each copy.
     pub copies: u64,
 }
 
-/// Multiple of the measured number of nodes above which the result is a guess, because the scaling
-/// was not measured.
+/// Largest reliable multiple of the measured number of nodes. Above this multiple, the result is a
+/// guess, because the scaling was not measured.
 pub const BEYOND_MAX: f64 = 2.0;
 
 /// Returns the number of nodes for a demand: f + max(copies, ⌈skew × demand × (1 + growth) ÷
 /// held⌉). Here f is the number of nodes that may fail, and `held` is the measured throughput of
-/// one node. `None` if `held` is 0. The formula assumes that the work per operation does not depend
-/// on the number of nodes.
+/// one node. Returns `None` if `held` is 0. The formula assumes that the work per operation does
+/// not depend on the number of nodes.
 pub fn nodes(demand: Demand, held_per_node: f64) -> Option<u64> {
     if !(held_per_node.is_finite() && held_per_node > 0.0) {
         return None;
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn nodes_are_those_of_the_worked_example() {
-        // Three nodes together held 31,000 op/s, and at least 29,600 op/s.
+        // Three nodes together served 31,000 op/s; the lower end of the interval is 29,600 op/s.
         let held = 29_600.0 / 3.0;
         assert_eq!(nodes(DEMAND, held), Some(13));
         let growing = Demand {

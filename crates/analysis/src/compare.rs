@@ -1,23 +1,25 @@
 //! Compares two variants.
 //!
 //! A run is one unit: a million operations of one run are one observation of that variant on that
-//! day. So a comparison takes one number per block and side. It uses logarithms, because ratios
+//! day. So a comparison uses one number per block and variant. It uses logarithms, because ratios
 //! carry over to other machines. The result is the ratio of geometric means with a 95 % interval by
 //! Student's t.
 //!
-//! With one block a side, there is a ratio but no interval. The variation *between* runs was not
-//! observed, and the much smaller variation within a run must not replace it. The finding is
-//! [`Finding::Inconclusive`], for any ratio.
+//! With one block per variant, the comparison has a ratio but no interval. The variation *between*
+//! runs was not observed, and the much smaller variation within a run must not replace it. The
+//! finding is [`Finding::Inconclusive`], whatever the ratio is.
 //!
 //! Only interleaved trials are pairs. Consecutive runs also differ by everything that changed
-//! between them, which their own blocks cannot show: Welch's test called equal runs different in 13
-//! to 23 % of cases. So the interval of such runs is widened by a stated variance between runs
-//! ([`Metric::between_runs`]), and the strongest finding is [`Finding::LooksDifferent`].
+//! between them, and the blocks of a run cannot show such a change. As a result, Welch's test
+//! called equal runs different in 13 to 23 % of cases. So the interval of such runs is widened by a
+//! stated variance between runs ([`Metric::between_runs`]), and the strongest finding is
+//! [`Finding::LooksDifferent`].
 //!
 //! A percentile may be known only as a lower bound. Then the ratio is a bound as well, and only one
 //! end of its interval is known. A variant with lower bounds can be found slower, but neither
-//! faster nor equivalent. The test uses means of values that are not above the true ones, so its
-//! rate of false differences does not exceed its level. Two lower bounds have no ratio.
+//! faster nor equivalent. The test uses means of values that are not above the true values, so the
+//! rate of false differences does not exceed the level. If both variants have lower bounds, the
+//! comparison has no ratio.
 
 use crate::autocorrelation;
 use crate::robust::{self, Robust};
@@ -33,20 +35,20 @@ pub struct Metric {
     /// Margin, as a share. A ratio between 1/(1 + margin) and 1 + margin counts as equal.
     pub margin: f64,
     /// Smallest assumed standard deviation between runs of the same study on the same machine, as a
-    /// share. It is only used for runs that were not interleaved. In three published equal runs (1
-    /// h, 1 h and 24 h on one cluster), the throughputs are within 3.7 %, which is a deviation of
-    /// 2.2 %. Their mean read latencies are within 23 %, which is a deviation of 12 % (range ÷ 1.69
-    /// for three values).
+    /// share. It is only used for runs that were not interleaved. The source is three published
+    /// equal runs (1 h, 1 h and 24 h on one cluster). Their throughputs are within 3.7 %, a
+    /// deviation of 2.2 %. Their mean read latencies are within 23 %, a deviation of 12 % (range ÷
+    /// 1.69 for three values).
     pub between_runs: f64,
     /// Logarithm of the ratio of neighbouring points on the grid of a search; 0 for measured
-    /// values. A search ends at the point of the grid below the true limit, so equal variants may
-    /// end one step apart.
+    /// values. A search ends at the last grid point below the true limit, so equal variants may end
+    /// one step apart.
     pub grid: f64,
 }
 
 impl Metric {
-    /// Operations per second, with a margin of 3 %. That is about the spread from day to day on a
-    /// quiet machine.
+    /// Operations per second, with a margin of 3 %. On a quiet machine, the throughput varies by
+    /// about this much from day to day.
     pub const THROUGHPUT: Metric = Metric {
         higher_is_better: true,
         margin: 0.03,
@@ -62,8 +64,8 @@ impl Metric {
         grid: 0.0,
     };
 
-    /// Cost of operations, with a margin of 5 %. The scatter of costs between runs has not been
-    /// published. The scatter of latency is assumed as an upper limit.
+    /// Cost of operations, with a margin of 5 %. No source has published how much costs vary
+    /// between runs, so the variation of latency is assumed as an upper limit.
     pub const COST: Metric = Metric {
         higher_is_better: false,
         margin: 0.05,
@@ -72,7 +74,7 @@ impl Metric {
     };
 
     /// Returns the metric for results of a search on a grid. `step` is the ratio of neighbouring
-    /// points.
+    /// grid points.
     pub fn on_grid(self, step: f64) -> Metric {
         Metric {
             grid: step.max(1.0).ln(),
@@ -85,18 +87,18 @@ measure::word_enum! {
     /// Finding of a comparison, stated about the contender.
     #[derive(Default)]
     pub enum Finding {
-        /// The whole interval is on the better side of 1, and at least a part of it is outside the
-        /// margin.
+        /// The whole interval is on the better side of 1, and at least some of the interval is
+        /// outside the margin.
         Faster = "faster",
-        /// The whole interval is on the worse side of 1, and at least a part of it is outside the
-        /// margin.
+        /// The whole interval is on the worse side of 1, and at least some of the interval is
+        /// outside the margin.
         Slower = "slower",
         /// The contender is faster or slower, but the runs were not interleaved, so the machine may
         /// be the cause.
         LooksDifferent = "looks_different",
         /// The whole interval is inside the margin, so any difference is too small to be important.
         Equivalent = "equivalent",
-        /// No other finding applies: the decision needs more or longer blocks.
+        /// The blocks do not support any other finding. A decision needs more or longer blocks.
         #[default]
         Inconclusive = "inconclusive",
     }
@@ -114,23 +116,23 @@ impl Finding {
 
 /// Probability of error of an interval, and therefore of a finding of equivalence.
 pub const LEVEL: f64 = 0.05;
-/// Probability of error at which a single comparison counts as different. It is stricter than that
-/// of the interval, because people act on the word "different". At 5 %, two of forty studies
-/// without a difference would show one, and every third set of forty would have more than two such
-/// studies (`docs/decisions/030-confidence-levels.md`).
+/// Probability of error at which a single comparison counts as different. It is stricter than the
+/// level of the interval, because people act on the word "different". At 5 %, two of forty studies
+/// of equal variants would report a difference, and every third set of forty would contain more
+/// than two such studies (`docs/decisions/030-confidence-levels.md`).
 pub const DIFFERENCE_LEVEL: f64 = 0.03;
-/// Share above which the smallest visible difference is not reported as a number. A comparison that
+/// Smallest visible difference, as a share, above which reports omit the number. A comparison that
 /// can only detect tenfold differences is of no use.
 pub const TENFOLD: f64 = 9.0;
 /// Probability with which a comparison detects a difference of the size of
 /// [`Comparison::could_see`].
 pub const POWER: f64 = 0.80;
-/// Maximum number of further blocks that a finding proposes. If a decision needs more blocks, a
-/// quieter machine is the better way.
+/// Maximum number of further blocks that a finding proposes. If a decision needs more blocks than
+/// this, a quieter machine helps more than further blocks.
 pub const BLOCKS_TO_SETTLE_MAX: usize = 1000;
 
-/// A comparison of two variants. Its finding depends on the number of other comparisons: see
-/// [`crate::multiple_comparisons`].
+/// A comparison of two variants. The finding also depends on how many other comparisons the study
+/// makes: see [`crate::multiple_comparisons`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Ratio of geometric means, contender ÷ baseline.
@@ -139,7 +141,8 @@ pub struct Comparison {
     pub bound: Option<Bound>,
     /// Number of blocks for pairs; otherwise the number of runs of the smaller side.
     pub blocks: usize,
-    /// Standard deviation between runs, as a share, which the interval includes. `None` for pairs.
+    /// Standard deviation between runs, as a share, by which the interval is widened. `None` for
+    /// pairs.
     pub between_runs: Option<f64>,
     /// Robust ratio, if one block differs from the others. `None` for a bound, and for runs that
     /// are not paired.
@@ -149,12 +152,12 @@ pub struct Comparison {
     /// Number of comparisons of the same kind that share the level of the interval.
     among: usize,
     metric: Metric,
-    /// Error of the logarithm of the ratio. `None` with one block a side.
+    /// Error of the logarithm of the ratio. `None` with one block per variant.
     error: Option<LogError>,
 }
 
 measure::word_enum! {
-    /// Direction in which a ratio is open because one side is only known as a lower bound.
+    /// Direction in which a ratio is open because the values of one variant are only lower bounds.
     #[derive(Default)]
     pub enum Bound {
         /// Some or all of the contender's values are lower bounds.
@@ -174,8 +177,8 @@ impl Bound {
         }
     }
 
-    /// Returns the direction in which a ratio is open. Each flag is true if that side has lower
-    /// bounds.
+    /// Returns the direction in which a ratio is open. Each argument is true if that variant has
+    /// lower bounds.
     fn for_sides(baseline: bool, contender: bool) -> Result<Option<Bound>, NotCompared> {
         match (baseline, contender) {
             (false, false) => Ok(None),
@@ -186,12 +189,12 @@ impl Bound {
     }
 }
 
-/// Reason why two sides cannot be compared.
+/// Reason why two variants cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotCompared {
-    /// A side has no positive finite value.
+    /// A variant has no positive finite value.
     NoValues,
-    /// Both sides have values that are only lower bounds, so their ratio is unknown.
+    /// Both variants have values that are only lower bounds, so the ratio is unknown.
     BoundsOnBothSides,
 }
 
@@ -202,11 +205,11 @@ struct LogError {
     freedom: f64,
 }
 
-/// Compares pairs of trials, (baseline, contender). The two trials of a pair belong to one block
-/// and ran close to each other.
+/// Compares pairs of trials. The first trial of a pair is of the baseline, and the second is of the
+/// contender. The two trials belong to one block and ran close to each other.
 ///
 /// # Errors
-/// No pair has two positive finite values, or there are lower bounds on both sides.
+/// No pair has two positive finite values, or both variants have lower bounds.
 pub fn compare_paired<V: Into<Known> + Copy>(
     pairs: &[(V, V)],
     metric: Metric,
@@ -245,12 +248,12 @@ pub fn compare_paired<V: Into<Known> + Copy>(
 }
 
 /// Compares runs that were not interleaved: they ran on different days, or one variant ran after
-/// the other. The interval is Welch's, widened by the larger of two variances: the metric's
-/// variance between runs, and the variance between the blocks of the runs. Runs differ from each
-/// other at least as much as their blocks do.
+/// the other. The interval is that of Welch's test, widened by the larger of two variances. These
+/// are the metric's variance between runs, and the variance between the blocks of the runs, because
+/// runs differ from each other at least as much as their blocks do.
 ///
 /// # Errors
-/// A side has no positive finite value, or there are lower bounds on both sides.
+/// A variant has no positive finite value, or both variants have lower bounds.
 pub fn compare_unpaired<V: Into<Known> + Copy>(
     baseline: &[V],
     contender: &[V],
@@ -274,8 +277,8 @@ pub fn compare_unpaired<V: Into<Known> + Copy>(
     let between = within.max(floor);
     let parts = [variances[0] / counts[0], variances[1] / counts[1]];
     let sum = parts[0] + parts[1] + 2.0 * between;
-    // The degrees of freedom are Welch and Satterthwaite's, but at most those of the blocks: only
-    // the blocks show which of the two variances is larger.
+    // The degrees of freedom are those of Welch and Satterthwaite, but not more than those of the
+    // blocks, because only the blocks show which of the two variances is larger.
     let mut below: f64 = (0..2)
         .map(|side| parts[side] * parts[side] / (counts[side] - 1.0).max(1.0))
         .sum();
@@ -317,7 +320,7 @@ fn logs_of<V: Into<Known> + Copy>(values: &[V]) -> (Vec<f64>, bool) {
 
 impl Comparison {
     /// Returns the comparison with this schedule of looks. `among` is the number of comparisons of
-    /// its kind that share the level of its interval.
+    /// the same kind that share the level of the interval.
     pub fn looked_at(mut self, looks: Looks, among: usize) -> Comparison {
         self.looks = looks;
         self.among = among.max(1);
@@ -325,14 +328,14 @@ impl Comparison {
     }
 
     /// Returns the 95 % confidence interval of the ratio over all looks, without adjustment for
-    /// other comparisons. `None` with one block a side, for a bound, before the first look, and if
-    /// an end is not finite.
+    /// other comparisons. Returns `None` with one block per variant, for a bound, before the first
+    /// look, and if an end of the interval is not finite.
     pub fn ci95(&self) -> Option<[f64; 2]> {
         self.bound.is_none().then(|| self.reach()).flatten()
     }
 
-    /// Returns the known end of the 95 % interval of a ratio that is a bound. `None` with one block
-    /// a side, and for other ratios.
+    /// Returns the known end of the 95 % interval of a ratio that is a bound. Returns `None` with
+    /// one block per variant, and if the exact ratio is known.
     pub fn ci95_end(&self) -> Option<f64> {
         let [low, high] = self.reach()?;
         match self.bound? {
@@ -341,8 +344,8 @@ impl Comparison {
         }
     }
 
-    /// Returns the interval of the ratio, which may be a bound. The end of the interval that is
-    /// unknown is infinite or 0.
+    /// Returns the interval of the ratio. If the ratio is a bound, the unknown end of the interval
+    /// is infinite or 0.
     fn reach(&self) -> Option<[f64; 2]> {
         let half = self.half(self.error?, self.blocks, self.level())?;
         let [low, high] = [self.ratio * (-half).exp(), self.ratio * half.exp()];
@@ -353,9 +356,10 @@ impl Comparison {
         })
     }
 
-    /// Returns the probability of a ratio at least as far from 1, at any of the looks, if the
-    /// variants are equal. `None` with one block a side, and before the first look. A bound that is
-    /// open towards 1 shows no difference, so it has the p value of a ratio of 1.
+    /// Returns the p value: the probability, if the variants are equal, that any of the looks shows
+    /// a ratio at least as far from 1 as the measured ratio. Returns `None` with one block per
+    /// variant, and before the first look. A bound that is open towards 1 does not show a
+    /// difference, so it has the p value of a ratio of 1.
     pub fn p(&self) -> Option<f64> {
         let error = self.error?;
         let p = |t: f64| self.looks.p(t, self.blocks, error.freedom);
@@ -380,8 +384,8 @@ impl Comparison {
         self.ratio.ln().abs() > self.metric.margin.ln_1p()
     }
 
-    /// Returns the finding for the p value `p`, which is either the comparison's own or adjusted
-    /// for other comparisons.
+    /// Returns the finding for the p value `p`. This is either the p value of the comparison
+    /// itself, or that value adjusted for other comparisons.
     pub fn finding(&self, p: Option<f64>) -> Finding {
         let (Some(reach), Some(p)) = (self.reach(), p) else {
             return Finding::Inconclusive;
@@ -396,30 +400,34 @@ impl Comparison {
     }
 
     /// Returns the smallest difference that the comparison could have detected, as a share. Four of
-    /// five studies like this one detect a difference of this size at `level`. `None` with one
-    /// block a side. Also `None` for a bound, which can only show a difference in one direction.
+    /// five studies like this one detect a difference of this size at `level`. Returns `None` with
+    /// one block per variant. Also returns `None` for a bound, which can only show a difference in
+    /// one direction.
     pub fn could_see(&self, level: f64) -> Option<f64> {
         let error = self.error.filter(|_| self.bound.is_none())?;
         let power = autocorrelation::t_quantile(POWER, error.freedom) * error.standard_error;
         Some((self.half(error, self.blocks, level)? + power).exp() - 1.0)
     }
 
-    /// Returns the standard deviation of the ratio from block to block, as a share. `None` with one
-    /// block, and for runs that are not paired.
+    /// Returns the standard deviation of the ratio from block to block, as a share. Returns `None`
+    /// with one block, and for runs that are not paired.
     pub fn noise(&self) -> Option<f64> {
         let error = self.error.filter(|_| self.between_runs.is_none())?;
         Some(error.standard_error * (self.blocks as f64).sqrt())
     }
 
     /// Returns the number of blocks that decides the comparison at `level`, if blocks continue to
-    /// vary as they did. It is the smaller of two numbers. The first applies if the ratio is beyond
-    /// the margin and remains there: the blocks until the interval at `level` excludes 1. The
-    /// second applies to any ratio: the blocks until half the interval at `level`, plus half the 95
-    /// % interval, fit into the margin. Then the ratio is either further from 1 than the first
-    /// half, or so close to 1 that the second half is within the margin.
+    /// vary as they did. The result is the smaller of two numbers:
     ///
-    /// `None` with one block, and above [`BLOCKS_TO_SETTLE_MAX`]. Also `None` if the runs did not
-    /// alternate or the ratio is a bound, because further blocks of this kind would not help.
+    /// - If the ratio is beyond the margin and remains there: the number of blocks until the
+    ///   interval at `level` excludes 1.
+    /// - For any ratio: the number of blocks until half the interval at `level`, plus half the 95 %
+    ///   interval, fit into the margin. Then the ratio is either further from 1 than the first
+    ///   half, or so close to 1 that the second half is within the margin.
+    ///
+    /// Returns `None` with one block, and if the result is above [`BLOCKS_TO_SETTLE_MAX`]. Also
+    /// returns `None` if the runs did not alternate or the ratio is a bound, because further blocks
+    /// of this kind would not help.
     pub fn blocks_to_settle(&self, level: f64) -> Option<usize> {
         let helps = self.between_runs.is_none() && self.bound.is_none();
         let error = self.error.filter(|_| helps)?;
@@ -442,17 +450,17 @@ impl Comparison {
         candidates.get(first).copied()
     }
 
-    /// Returns the overall level of the comparison's interval.
+    /// Returns the level of the interval, which is this comparison's share of the overall level.
     fn level(&self) -> f64 {
         LEVEL / self.among as f64
     }
 
-    /// Returns half the two-sided interval of the logarithm with `blocks` blocks. `None` before the
-    /// first look, and if the interval is not finite.
+    /// Returns half the two-sided interval of the logarithm with `blocks` blocks. Returns `None`
+    /// before the first look, and if the interval is not finite.
     fn half(&self, error: LogError, blocks: usize, level: f64) -> Option<f64> {
         let looks = match self.looks {
-            // If the comparison has more blocks than planned, assume that the plan had this number
-            // of blocks.
+            // If the comparison has more blocks than planned, assume that exactly this many blocks
+            // were planned.
             Looks::Repeated { min, max } => Looks::Repeated {
                 min,
                 max: max.max(blocks),

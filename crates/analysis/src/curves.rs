@@ -7,23 +7,23 @@
 //! The curve is fitted to ln X by least squares with 0 ≤ σ ≤ 1 and κ ≥ 0 (see
 //! [`crate::least_squares`]).
 //!
-//! A curve can be drawn through any points. So this module returns no curve for few loads, for
-//! loads that end before throughput bends, or if the points deviate from the curve. If κ does not
-//! differ significantly from 0, it reports no peak, whatever the formula says. It also reports no
-//! peak at or before the first measured load: throughput falls from that load on, and the rise was
-//! not measured.
+//! A curve can be drawn through any points. So this module does not return a curve for few loads,
+//! for loads that end before throughput bends, or if the points deviate from the curve. If κ does
+//! not differ significantly from 0, the result has no peak, even if the formula has one. The result
+//! also has no peak at or before the first measured load: throughput falls from that load on, and
+//! the rise was not measured.
 
 use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Observations, SeriesByPoint};
 
 pub use crate::least_squares::BLOCKS_MIN;
 
-/// Minimum number of loads, because the curve has three coefficients.
+/// Minimum number of loads for a fit of the three coefficients of the curve.
 pub const LOADS_MIN: usize = 6;
-/// Minimum ratio of the highest measured throughput to the curve's peak.
+/// Minimum ratio of the highest measured throughput to the throughput at the peak of the curve.
 const SEEN_MIN: f64 = 0.6;
 /// Maximum distance of the points from the curve (root mean square of ln).
 pub(crate) const OFF_MAX: f64 = 0.05;
-/// Maximum ratio of a reported peak's load to the last load measured.
+/// Maximum ratio of the load at a reported peak to the highest measured load.
 const BEYOND_MAX: f64 = 2.0;
 /// Value below which a coefficient counts as zero. With a smaller κ, N* would be above a hundred
 /// thousand.
@@ -34,14 +34,14 @@ pub(crate) const NONE_MAX: f64 = 1e-10;
 pub struct Load {
     /// Number of operations in flight.
     pub threads: f64,
-    /// Throughput by block, op/s. `None` if the trial may not be used.
+    /// Throughput of each block, in op/s. `None` if the trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
 }
 
-/// The three coefficients.
+/// The three coefficients of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
-    /// Throughput of one operation in flight, op/s.
+    /// Throughput of one operation in flight, in op/s.
     pub lambda: f64,
     /// Contention (σ): the share of the work that is serialized.
     pub sigma: f64,
@@ -54,17 +54,17 @@ pub struct Coefficients {
 pub struct Usl {
     /// Coefficients of the curve.
     pub coefficients: Coefficients,
-    /// 95 % confidence intervals of σ and of κ.
+    /// 95 % confidence interval of σ.
     pub sigma_ci95: [f64; 2],
-    /// See `sigma_ci95`.
+    /// 95 % confidence interval of κ.
     pub kappa_ci95: [f64; 2],
-    /// Root mean square of ln (measured ÷ curve).
+    /// Distance of the points from the curve, as the root mean square of ln (measured ÷ curve).
     pub off: f64,
     /// Peak of the throughput.
     pub peak: Peak,
 }
 
-/// Peak of a curve, within the measured loads.
+/// Location of the peak of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Peak {
     /// The peak is within the measured loads.
@@ -73,29 +73,30 @@ pub enum Peak {
         threads: f64,
         /// 95 % confidence interval of the operations in flight at the peak.
         threads_ci95: [f64; 2],
-        /// Throughput at the peak, op/s.
+        /// Throughput at the peak, in op/s.
         ops_per_s: f64,
     },
-    /// The peak is at the first load measured or before it: throughput falls from there on. The
-    /// loads show no rise, and the formula may put N* below one, or at 0 if σ is 1.
+    /// The peak is at or before the first measured load, because throughput only falls over the
+    /// measured loads. The formula may then put N* below 1, or at 0 if σ is 1.
     First {
-        /// First load measured, operations in flight.
+        /// First measured load, as a number of operations in flight.
         threads: f64,
     },
     /// κ does not differ significantly from 0: throughput levels off within the measured loads.
     Untold,
-    /// The peak is at a higher load than the curve may be extrapolated to.
+    /// The peak is at a load to which the curve must not be extrapolated.
     Beyond,
 }
 
 /// Reason why no curve can be fitted to the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoCurve {
-    /// There are too few usable loads. This is their number.
+    /// Too few loads are usable. The value is the number of usable loads.
     FewLoads(usize),
     /// The loads end before throughput bends.
     StillGrowing,
-    /// The points are too far from the best curve. This is their distance (root mean square of ln).
+    /// The points are too far from the best curve. The value is their distance (root mean square of
+    /// ln).
     OffCurve(f64),
 }
 
@@ -129,8 +130,8 @@ impl Coefficients {
         (self.lambda * threads) / slowing(threads, [self.sigma, self.kappa])
     }
 
-    /// Returns the number of operations in flight at which the throughput is highest. Infinite if κ
-    /// is zero.
+    /// Returns the number of operations in flight at which the throughput is highest. The result is
+    /// infinite if κ is zero.
     pub fn peak_threads(self) -> f64 {
         if self.kappa > NONE_MAX {
             ((1.0 - self.sigma) / self.kappa).sqrt()
@@ -139,7 +140,8 @@ impl Coefficients {
         }
     }
 
-    /// Returns the highest throughput at this load and above. Infinite if it grows without end.
+    /// Returns the highest throughput at this load and above. The result is infinite if the
+    /// throughput grows without limit.
     fn most(self, first: f64) -> f64 {
         match self.peak_threads() {
             peak if peak.is_finite() => self.throughput_at(peak.max(first)),
@@ -149,7 +151,8 @@ impl Coefficients {
     }
 }
 
-/// The law as a curve of throughput over the number in flight, with the coefficients σ and κ.
+/// The Universal Scalability Law as a curve of throughput over the number of operations in flight,
+/// with the coefficients σ and κ.
 pub(crate) enum Law {}
 
 impl Curve<2> for Law {
@@ -174,7 +177,7 @@ pub(crate) fn slowing(threads: f64, [sigma, kappa]: [f64; 2]) -> f64 {
     1.0 + sigma * (threads - 1.0) + kappa * threads * (threads - 1.0)
 }
 
-/// No coefficient has a fixed value: all are fitted.
+/// All coefficients are fitted, because none has a fixed value.
 const FREE: FixedCoefficients<2> = [None; 2];
 
 /// Fits the curve. The same loads always return the same curve and intervals.
@@ -227,7 +230,8 @@ pub(crate) fn ends(seen: &Observations<'_, f64>) -> [f64; 2] {
     ]
 }
 
-/// Returns the peak, if it follows from the interval of κ and from the first and last load.
+/// Returns the peak. The interval of κ and the first and last load decide whether a peak can be
+/// reported.
 pub(crate) fn peak(
     found: Coefficients,
     kappa_ci95: [f64; 2],
@@ -244,15 +248,15 @@ pub(crate) fn peak(
     } else {
         Peak::At {
             threads,
-            // The law begins at one operation in flight.
+            // The law starts at one operation in flight, so the interval must not start below that.
             threads_ci95: threads_ci95.map(|end| end.max(1.0)),
             ops_per_s: found.throughput_at(threads),
         }
     }
 }
 
-/// Returns the intervals of σ, κ and N*. They come from resampled blocks, or from the growth of the
-/// squares if there are few blocks.
+/// Returns the intervals of σ, κ and N*. With enough blocks, they come from resampled blocks,
+/// otherwise from the growth of the squares.
 fn intervals(
     measured: &SeriesByPoint<'_, f64>,
     seen: &Observations<'_, f64>,
@@ -283,8 +287,8 @@ fn between_draws(draws: &[[f64; 2]], blocks: usize) -> [[f64; 2]; 3] {
     ]
 }
 
-/// Returns the interval of N* that corresponds to an interval of κ. N* falls as κ grows; for each
-/// κ, the best-fitting σ is used.
+/// Returns the interval of N* that corresponds to an interval of κ. N* falls as κ grows. For each
+/// κ, the function uses the σ that fits best.
 pub(crate) fn threads_between(
     seen: &Observations<'_, f64>,
     found: &Fit<2>,

@@ -6,14 +6,15 @@
 //! its commit log. The node syncs the log before the acknowledgement (batch, group) or
 //! periodically. With periodic syncs, a loss of power destroys the writes that the node
 //! acknowledged since the last sync. Invariant: a promise counts as kept only if neither the
-//! configuration nor a failure allows a loss. If that is unknown, so is the promise.
+//! configuration nor a failure allows a loss. If this module cannot tell whether a loss is
+//! possible, the promise is unknown.
 
 use std::collections::BTreeSet;
 
 /// Consistency levels, commit log and failures of a trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configuration {
-    /// Copies of every row (RF).
+    /// Number of copies of every row (RF).
     pub copies: u64,
     /// Weakest consistency level of the writes.
     pub written: ConsistencyLevel,
@@ -43,7 +44,7 @@ pub struct CommitLog {
     /// encrypted log does. A memory-mapped log survives the process, and the node replays it up to
     /// the last marker.
     pub is_buffered: bool,
-    /// Moments at which the node syncs the log.
+    /// Times at which the node syncs the log.
     pub sync: Sync,
 }
 
@@ -78,19 +79,20 @@ pub struct FailureEvent {
 pub enum DataLoss {
     /// No data: the node was slow, isolated, or shut down cleanly.
     Nothing,
-    /// Data in the memory of the process (kill -9).
+    /// Data in the memory of the process, as after `kill -9`.
     Memory,
-    /// Data that was not synced to the disk (loss of power).
+    /// Data that was not synced to the disk, as after a loss of power.
     Unsynced,
-    /// All data: the node lost its disk, or its place in the ring.
+    /// All data: the node lost its disk, or its position in the ring.
     Everything,
-    /// No data, but the order of writes. The clock of the node is wrong, so it assigns wrong
+    /// The order of writes, but no data. The clock of the node is wrong, so it assigns wrong
     /// timestamps to the writes that it coordinates. Of two writes, the one with the later
     /// timestamp wins on every node.
     Order,
 }
 
-/// Promise of a configuration about acknowledged writes, with the reason as a clause.
+/// Promise of a configuration about acknowledged writes. Each variant contains the reason, as a
+/// clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Promise {
     /// Reads return all acknowledged writes.
@@ -200,17 +202,17 @@ pub fn promise(of: &Configuration) -> Promise {
     }
 }
 
-/// Interval between two markers in a memory-mapped, periodic commit log, in seconds. After a kill
-/// -9, the node replays the log only up to the last marker.
+/// Interval between two markers in a memory-mapped, periodic commit log, in seconds. After a
+/// SIGKILL, the node replays the log only up to the last marker.
 const MARKED_EVERY_S: f64 = 0.1;
 
-/// Maximum delay of a marker on a busy machine, s.
+/// Maximum delay of a marker on a busy machine, in seconds.
 const MARKED_LATE_S: f64 = 1.0;
 
 /// Returns the time before a failure within which a lost write must have been acknowledged, in
 /// seconds. A node stops acknowledging writes when its last sync is longer ago than `block_s`, so
-/// all older writes are on its disk. `None` if a loss has another reason, or is not limited in
-/// time.
+/// all older writes are on its disk. Returns `None` if a loss has another reason, or if the time of
+/// a loss has no limit.
 pub fn lost_within_s(of: &Configuration) -> Option<f64> {
     let log = of.commit_log.as_ref().filter(|log| log.is_used)?;
     let Sync::Periodic { period_s, block_s } = log.sync else {
@@ -308,8 +310,8 @@ mod tests {
         }
     }
 
-    /// There are three copies. Each row has W, R, the commit log, the failures, and the expected
-    /// promise.
+    /// The keyspace has three copies. Each row contains the numbers of copies written and read (W,
+    /// R), the commit log, the failures, and the expected promise.
     #[test]
     fn a_promise_is_kept_where_a_read_still_meets_a_copy() {
         use DataLoss::{Everything, Memory, Nothing, Order, Unsynced};
@@ -328,7 +330,8 @@ mod tests {
             ((1, 3), Some(BATCH), vec![], "kept"),
             ((0, 3), Some(BATCH), vec![], "none"),
             ((2, 2), Some(PERIODIC), vec![(two, Nothing)], "kept"),
-            // The node replays a memory-mapped log up to the last marker.
+            // The node replays a memory-mapped log only up to the last marker, so it loses later
+            // writes.
             ((2, 2), Some(PERIODIC), vec![(two, Memory)], "none"),
             ((3, 3), Some(PERIODIC), vec![(one, Memory)], "kept"),
             ((2, 2), Some(BATCH), vec![(two, Memory)], "kept"),
@@ -407,7 +410,8 @@ mod tests {
             ((1, 3), Some(PERIODIC), Unsynced, Some(15.0)),
             ((2, 2), Some(buffered), Memory, Some(15.0)),
             ((2, 2), Some(PERIODIC), Memory, Some(1.1)),
-            // Either no write may be lost, or any write may be lost.
+            // In these cases, no time limit applies, because either no write or any write may be
+            // lost.
             ((2, 2), Some(PERIODIC), Nothing, None),
             ((2, 3), Some(PERIODIC), Unsynced, None),
             ((2, 2), Some(BATCH), Unsynced, None),

@@ -4,15 +4,16 @@
 //! contrast of the logarithms of the cells. It is formed *inside* a block and then averaged over
 //! blocks, with an interval by Student's t. For complete blocks, this is the exact answer of the
 //! mixed model with blocks as random effect (Montgomery, "Design and Analysis of Experiments", on
-//! the randomized complete block design). Changes from block to block affect no contrast.
+//! the randomized complete block design). Changes from block to block do not affect a contrast.
 //!
 //! Each value of an axis is compared with the first value of that axis. A main effect is the ratio
 //! averaged over all values of the other axes. An interaction is the factor by which that ratio is
 //! larger at another value of a second axis: a ratio of ratios. A simple effect is the ratio at one
-//! value of the second axis. A block that lacks a cell is left out of the contrasts that need the
-//! cell. Lower bounds are handled as in [`mod@crate::compare`].
+//! value of the second axis. If a block lacks a cell, the contrasts that need the cell omit the
+//! block. Lower bounds are handled as in [`mod@crate::compare`].
 //!
-//! Interactions of three and more axes are not computed: the other effects are averages over them.
+//! This module does not compute interactions of three or more axes; the other effects are averages
+//! over them.
 
 use crate::autocorrelation;
 use crate::compare::{Comparison, Finding, Metric, NotCompared, compare_paired};
@@ -30,8 +31,8 @@ pub struct Design {
     levels: Vec<usize>,
 }
 
-/// A value of an axis, with the axis and the value given by index. An effect compares the other
-/// values of an axis with the first value, which has index 0.
+/// A value of an axis, identified by the index of the axis and the index of the value. An effect
+/// compares the other values of an axis with the first value, which has index 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisLevel {
     /// Index of the axis.
@@ -57,11 +58,11 @@ pub enum EffectContrast {
 pub struct Effect {
     /// Kind of the effect.
     pub kind: EffectContrast,
-    /// Ratio of the effect. Here, `blocks` is the number of blocks that contain every cell of the
-    /// effect.
+    /// Comparison that contains the ratio of the effect. Here, `blocks` is the number of blocks
+    /// that contain every cell of the effect.
     pub comparison: Comparison,
-    /// Absolute value of ln ratio, in a unit in which all effects have the same error if all cells
-    /// do. A half-normal plot shows this value (Daniel 1959).
+    /// Absolute value of the logarithm of the ratio, in a unit in which all effects have the same
+    /// error if all cells have the same error. A half-normal plot shows this value (Daniel 1959).
     pub scaled: f64,
 }
 
@@ -70,7 +71,7 @@ measure::word_enum! {
     pub enum Interaction {
         /// The axes interact by more than the margin.
         Matters = "matters",
-        /// If the axes interact at all, they do so by less than the margin.
+        /// If the axes interact at all, the interaction is smaller than the margin.
         Negligible = "negligible",
         /// The result is uncertain.
         NotResolved = "not_resolved",
@@ -88,7 +89,7 @@ impl Design {
         self.levels.iter().product()
     }
 
-    /// Returns the index of a cell, from the index of the cell's value on each axis.
+    /// Returns the index of the cell whose values have the indexes `values` on their axes.
     pub fn cell(&self, values: &[usize]) -> usize {
         let axes = self.levels.iter().zip(values);
         axes.fold(0, |cell, (levels, value)| cell * levels + value)
@@ -134,7 +135,8 @@ impl Design {
         kinds
     }
 
-    /// Returns the weight of each cell's logarithm in the contrast. The weights add up to 0.
+    /// Returns the weight that the logarithm of each cell has in the contrast. The weights add up
+    /// to 0.
     fn weights(&self, kind: EffectContrast) -> Vec<f64> {
         let side = |values: &[usize], at: AxisLevel| match values[at.axis] {
             level if level == at.level => 1.0,
@@ -158,23 +160,23 @@ impl Design {
         (0..self.cells_count()).map(weight).collect()
     }
 
-    /// Returns the number of combinations of the other axes' values.
+    /// Returns the number of combinations of values of the axes that are not in `named`.
     fn others_count(&self, named: &[AxisLevel]) -> f64 {
         let of_named: usize = named.iter().map(|at| self.levels[at.axis]).product();
         (self.cells_count() / of_named) as f64
     }
 }
 
-/// Returns the expected sizes of `count` effects that are only noise, in standard deviations and
-/// rising order: the positions on a half-normal plot (Daniel 1959).
+/// Returns the positions on a half-normal plot (Daniel 1959). These are the sizes to expect of
+/// `count` effects that are only noise, in standard deviations and in rising order.
 pub fn half_normal(count: usize) -> Vec<f64> {
     let at =
         |i: usize| autocorrelation::normal_quantile(0.5 + 0.5 * (i as f64 + 0.5) / count as f64);
     (0..count).map(at).collect()
 }
 
-/// Returns every effect of a matrix, and separately the effects for which no ratio could be
-/// computed.
+/// Returns every effect of a matrix. The effects for which no ratio could be computed are returned
+/// in a separate list.
 pub fn effects(
     design: &Design,
     blocks: &[Vec<Option<Known>>],
@@ -200,8 +202,8 @@ pub fn effects(
     (found, untold)
 }
 
-/// Returns the two sides of a contrast in one block, as a pair for [`compare_paired`]: the divisor,
-/// then the dividend. `None` if a cell of the contrast is missing.
+/// Returns the two values that a contrast compares in one block, as a pair for [`compare_paired`]:
+/// first the divisor, then the dividend. Returns `None` if a cell of the contrast is missing.
 fn sides(weights: &[f64], cells: &[Option<Known>]) -> Option<(Known, Known)> {
     let mut logs = [0.0; 2];
     let mut bounds = [false; 2];

@@ -4,7 +4,7 @@
 //! All analyses use *blocks* of a window: consecutive seconds are correlated, and a test that
 //! assumes independence would call every swing a trend. Each submodule names its sources.
 //! Invariants: throughput and latency are judged separately, because one is often steady while the
-//! other is not. No analysis names a cause.
+//! other is not. The analyses do not name causes.
 
 mod agreement;
 mod changes;
@@ -22,7 +22,7 @@ pub use growth::{Growing, Growth, HORIZON_S, growth};
 
 use crate::autocorrelation;
 
-/// Minimum number of blocks for a trend, and maximum number of blocks of a series.
+/// Minimum number of blocks for a trend, followed by the maximum number of blocks of a series.
 pub const BLOCKS: [usize; 2] = [20, 64];
 
 /// A series in blocks of equal length.
@@ -34,8 +34,9 @@ pub struct BlockedSeries {
     pub size: usize,
 }
 
-/// Joins the values of a series to at most 64 blocks. Each block has at least `size_min` values, if
-/// that leaves at least [`BLOCKS`]`[0]` blocks. A remainder too short for a block is omitted.
+/// Joins the values of a series into at most 64 blocks. Each block has at least `size_min` values,
+/// if this results in at least [`BLOCKS`]`[0]` blocks. A remainder too short for a block is
+/// omitted.
 pub fn joined(values: &[f64], size_min: usize) -> BlockedSeries {
     let [least, most] = BLOCKS;
     let wanted = if size_min > 0 && values.len() / size_min >= least {

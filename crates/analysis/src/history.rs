@@ -3,13 +3,14 @@
 //! The method is that of Fleming et al., "Hunter: Using Change Point Detection to Hunt for
 //! Performance Regressions" (ICPE 2023, arXiv 2301.03034), as Apache Otava implements it. It is the
 //! divisive search by energy distance of Matteson and James (arXiv 1306.4933). Student's t replaces
-//! their permutation test, so the same series always has the same result. Windows overlap by
-//! half. The first pass uses ten times the level. It then removes changes that are weak once their
-//! neighbours are known.
+//! their permutation test, so the same series always has the same result. Windows overlap by half.
+//! The first pass uses ten times the level. The second pass removes changes that are weak once
+//! their neighbours are known.
 //!
-//! One detail differs. Otava passes deviations that divide by n to a t test that expects n − 1: for
-//! 4 and 3 values its p is 0.00093 where 0.00195 is right. This module passes the correct
-//! deviations, so it finds fewer changes in few runs.
+//! One detail differs. Otava passes deviations that divide by n to a t test that expects n − 1,
+//! where n is the number of values. For samples of 4 and 3 values, Otava's p is 0.00093, but the
+//! correct p is 0.00195. This module passes the correct deviations, so it finds fewer changes in
+//! series of few runs.
 
 use crate::autocorrelation;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -27,14 +28,14 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits that Otava itself uses, for its test vectors.
+    /// Limits that Otava uses for its own test vectors.
     pub const OTAVA: Limits = Limits {
         window: 50,
         p_max: 0.001,
         magnitude_min: 0.0,
     };
 
-    /// Returns Otava's limits, but with this minimum size of a change.
+    /// Returns Otava's limits, but with `magnitude_min` as the minimum size of a change.
     pub fn with_magnitude(magnitude_min: f64) -> Limits {
         Limits {
             magnitude_min,
@@ -43,7 +44,8 @@ impl Limits {
     }
 }
 
-/// Minimum number of runs in a series: the first few runs on a machine show only its noise.
+/// Minimum number of runs in a series. The first few runs on a machine show only the noise of the
+/// machine.
 pub const RUNS_MIN: usize = 10;
 
 /// Number of runs on each side that confirm a change. A single run may be an accident, such as a
@@ -68,25 +70,25 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// Returns the change as a share of the mean before.
+    /// Returns the size of the change as a share of the mean before the change.
     pub fn change(&self) -> f64 {
         self.after / self.before - 1.0
     }
 
-    /// Returns true if there are enough runs on both sides to confirm the change.
+    /// Returns true if enough runs before and after the change confirm it.
     pub fn is_confirmed(&self) -> bool {
         self.after_count >= CONFIRMED_BY && self.before_count >= CONFIRMED_BY
     }
 
-    /// Returns the size of the change relative to the smaller mean. It is the same in both
-    /// directions: from 10 to 9 is as large as from 9 to 10.
+    /// Returns the size of the change relative to the smaller mean. Both directions count the same:
+    /// a change from 10 to 9 is as large as a change from 9 to 10.
     fn magnitude(&self) -> f64 {
         let back = self.before / self.after - 1.0;
         self.change().abs().max(back.abs())
     }
 }
 
-/// Returns the changes of a series, in order.
+/// Returns the changes of a series, in the order in which they occur.
 pub fn shifts(values: &[f64], limits: Limits) -> Vec<Shift> {
     let mut at = weak(values, limits);
     loop {
@@ -133,7 +135,8 @@ fn weak(values: &[f64], limits: Limits) -> Vec<usize> {
     found
 }
 
-/// Divides the series where the two sides differ most, as long as the difference is significant.
+/// Divides the series repeatedly at the index where the values before and after differ most, as
+/// long as the difference is significant.
 fn divisive(values: &[f64], p_max: f64) -> Vec<usize> {
     let distances = Distances::from_values(values);
     let mut found: Vec<usize> = Vec::new();
@@ -152,14 +155,16 @@ fn divisive(values: &[f64], p_max: f64) -> Vec<usize> {
     }
 }
 
-/// Returns the segments between changes, as the first index and the index after the last.
+/// Returns the segments between changes. A segment is given by its first index and the index after
+/// its last value.
 fn parts(at: &[usize], len: usize) -> impl Iterator<Item = [usize; 2]> {
     let begins = std::iter::once(0).chain(at.iter().copied());
     let ends = at.iter().copied().chain(std::iter::once(len));
     begins.zip(ends).map(|(from, to)| [from, to])
 }
 
-/// Describes each change by the values before and after it, up to the neighbouring changes.
+/// Describes each change by the values before and after it. The values extend to the neighbouring
+/// changes.
 fn described(values: &[f64], at: &[usize]) -> Vec<Shift> {
     let parts: Vec<[usize; 2]> = parts(at, values.len()).collect();
     let shift = |two: &[[usize; 2]]| {
@@ -178,8 +183,8 @@ fn described(values: &[f64], at: &[usize]) -> Vec<Shift> {
 
 /// Sums of the distances between values, so that any two segments can be compared in constant time.
 struct Distances {
-    /// `sums[i][j]` is the sum over all pairs of one of the first i values and one of the first j
-    /// values.
+    /// `sums[i][j]` is the sum of the distances of all pairs that consist of one of the first i
+    /// values and one of the first j values.
     sums: Vec<Vec<f64>>,
 }
 
@@ -204,15 +209,16 @@ impl Distances {
         Distances { sums }
     }
 
-    /// Returns the sum over all pairs with one value in each segment.
+    /// Returns the sum of the distances of all pairs with one value in each segment.
     fn between(&self, [a, b]: [usize; 2], [c, d]: [usize; 2]) -> f64 {
         let sums = &self.sums;
         sums[b][d] - sums[a][d] - sums[b][c] + sums[a][c]
     }
 
-    /// Divides a segment into two. The first part may be any length; the second follows it directly
-    /// and may end anywhere. Returns the division with the largest energy distance, or the first of
-    /// several such divisions.
+    /// Divides a segment into two parts. The first part may have any length. The second part
+    /// directly follows the first part and may end at any index. Returns the division with the
+    /// largest energy distance. If several divisions have the largest distance, the function
+    /// returns the first of them.
     fn best_split(&self, part: [usize; 2]) -> Option<Split> {
         let [from, to] = part;
         let mut best: Option<Split> = None;
@@ -235,7 +241,7 @@ impl Distances {
             if own < 2.0 {
                 return 0.0;
             }
-            // Each pair occurs twice in the square of distances.
+            // Each pair occurs twice in the square of distances, so the sum is halved.
             let pairs = self.between(stretch, stretch) / 2.0;
             2.0 * other / (n + m) / (own - 1.0) * pairs
         };
@@ -243,8 +249,9 @@ impl Distances {
     }
 }
 
-/// Returns the probability that the means of two samples of one distribution differ by at least as
-/// much as these: Student's two-sided t test with a common variance.
+/// Returns the p value of Student's two-sided t test with a common variance. This is the
+/// probability that the means of two samples of one distribution differ by at least as much as the
+/// means of these two samples.
 fn p_of_difference(left: &[f64], right: &[f64]) -> f64 {
     let (n, m) = (left.len() as f64, right.len() as f64);
     let freedom = n + m - 2.0;

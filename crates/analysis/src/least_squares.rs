@@ -1,14 +1,15 @@
 //! Fits curves of throughput by least squares. A curve has a scale and a few bounded coefficients.
 //!
-//! A curve returns the throughput at a place as a multiple of a scale, X = scale × relative(place).
-//! A place is a point on the axis of the curve, such as a number of operations in flight. The curve
-//! is fitted to ln X. Every block of trials has a separate level, and the scale is the mean of the
-//! levels. A block that lacks a trial therefore does not bend the curve. For given coefficients,
-//! the levels are means, so only the coefficients are searched for. The search uses Gauss-Newton
-//! steps with the damping of Levenberg and Marquardt, and keeps within the bounds.
+//! A place is a point on the axis of the curve, such as a number of operations in flight. The
+//! throughput at a place is a multiple of the scale: X = scale × relative(place). The curve is
+//! fitted to ln X. Every block of trials has a separate level, and the scale is the mean of the
+//! levels. So if a block lacks a trial, this does not distort the curve. For given coefficients,
+//! the levels are means, so the search covers only the coefficients. The search uses Gauss-Newton
+//! steps with the damping of Levenberg and Marquardt, and stays within the bounds.
 //!
-//! Intervals come from resampling blocks if there are enough blocks, or else from the growth of the
-//! squares. The same points return the same fit and the same intervals.
+//! If there are enough blocks, the intervals come from resampling the blocks. Otherwise, they come
+//! from the growth of the squares. The same points always return the same fit and the same
+//! intervals.
 
 mod noise;
 mod observations;
@@ -20,7 +21,7 @@ pub use observations::{
     Observations, SeriesByPoint, Trial, blocks_count, by_block, by_place, once, usable,
 };
 
-/// Minimum number of blocks for intervals from the spread between blocks.
+/// Minimum number of blocks for intervals that are computed from the spread between blocks.
 pub const BLOCKS_MIN: usize = 5;
 /// Number of resamples. With five blocks, the ends of an interval are the second value from each
 /// end of the sorted resamples.
@@ -32,17 +33,18 @@ const SQUARES_MIN: f64 = 1e-18;
 
 /// A curve with `P` coefficients in addition to the scale.
 pub trait Curve<const P: usize> {
-    /// Type of a place on the axis, such as a number in flight or a number of units.
+    /// Type of a place on the axis, such as the number of operations in flight or the number of
+    /// units.
     type At;
     /// Minimum and maximum of each coefficient.
     const BOUNDS: [[f64; 2]; P];
     /// Distance up to which a profile varies a coefficient that has no upper bound.
     const FAR: [f64; P];
-    /// Starting points of the fit. All lead to the same result, except for curves that are nearly
-    /// flat or straight. The fit keeps the best result.
+    /// Starting points of the fit. All starting points lead to the same result, except for curves
+    /// that are nearly flat or straight. The fit keeps the best result.
     const BEGINS: &'static [[f64; P]];
 
-    /// Returns the logarithm of the throughput at a place, as a multiple of the scale.
+    /// Returns the logarithm of the ratio of the throughput at a place to the scale.
     fn ln_relative(at: &Self::At, coefficients: &[f64; P]) -> f64;
     /// Returns the derivatives of the logarithm of the throughput with respect to each coefficient.
     fn slopes(at: &Self::At, coefficients: &[f64; P]) -> [f64; P];
@@ -60,7 +62,7 @@ pub struct Fit<const P: usize> {
 /// Coefficients that have a fixed value and are not fitted.
 pub type FixedCoefficients<const P: usize> = [Option<f64>; P];
 
-/// Returns the curve at each place.
+/// Returns the logarithm of the relative throughput of the curve at each place.
 fn relative<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     at: &[f64; P],
@@ -69,7 +71,8 @@ fn relative<const P: usize, C: Curve<P>>(
     places.map(|place| C::ln_relative(place, at)).collect()
 }
 
-/// Returns the residual of each trial: the distance from the curve and the level of its block.
+/// Returns the residual of each trial. A residual is the distance of the trial from the curve,
+/// after subtraction of the level of the block.
 pub fn left<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     at: &[f64; P],
@@ -77,7 +80,7 @@ pub fn left<const P: usize, C: Curve<P>>(
     seen.left(&relative::<P, C>(seen, at)).0
 }
 
-/// Returns ln of the level of each block. `None` for a block without a trial.
+/// Returns the logarithm of the level of each block, or `None` for a block without a trial.
 pub fn levels<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     at: &[f64; P],
@@ -90,14 +93,15 @@ pub fn squares<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: 
     seen.weighted(&left::<P, C>(seen, at))
 }
 
-/// Returns the root mean square of ln (measured ÷ curve), over the places.
+/// Returns the distance of the places from the curve, as the root mean square of ln (measured ÷
+/// curve).
 pub fn off<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: &[f64; P]) -> f64 {
     let places = seen.place_residuals(&left::<P, C>(seen, at));
     let squares: f64 = places.iter().map(|(off, weight)| weight * off * off).sum();
     (squares / seen.weights()).sqrt()
 }
 
-/// Fits a curve. There must be at least one place.
+/// Fits a curve to observations of at least one place.
 pub fn fit<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     held: &FixedCoefficients<P>,
@@ -168,7 +172,7 @@ pub fn descend<const P: usize, C: Curve<P>>(
     at
 }
 
-/// Returns the Gauss-Newton matrix and half the gradient of the squares with respect to the
+/// Returns the Gauss-Newton matrix and half the gradient of the sum of squares with respect to the
 /// coefficients.
 fn slopes<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
@@ -176,8 +180,8 @@ fn slopes<const P: usize, C: Curve<P>>(
 ) -> ([[f64; P]; P], [f64; P]) {
     let left = left::<P, C>(seen, at);
     let slopes: Vec<[f64; P]> = seen.places.iter().map(|of| C::slopes(of, at)).collect();
-    // The levels change with the coefficients, so the mean of each block is subtracted from each
-    // slope.
+    // The levels change with the coefficients, so each slope is reduced by the mean slope of its
+    // block.
     let means: [Vec<(f64, f64)>; P] = std::array::from_fn(|i| {
         seen.sums(seen.blocks_end(), |trial| {
             (trial.block, slopes[trial.place][i])
@@ -199,8 +203,8 @@ fn slopes<const P: usize, C: Curve<P>>(
     (hessian, gradient)
 }
 
-/// Returns a damped step of the coefficients that may move. The function uses Gaussian elimination;
-/// the matrix is positive semidefinite, so it needs no pivoting.
+/// Returns a damped step of the coefficients that may move. The function uses Gaussian elimination
+/// without pivoting, because the matrix is positive semidefinite.
 fn solve<const P: usize>(
     mut matrix: [[f64; P]; P],
     gradient: [f64; P],
@@ -236,9 +240,8 @@ fn solve<const P: usize>(
 }
 
 /// Fits resamples of whole blocks (the bootstrap; Efron 1979), because a repetition of the study
-/// would change the variation between blocks. `seen` builds the observations from the number of
-/// times that each block counts. The resamples are the same in every call. The fits start at
-/// `begins`.
+/// would have other blocks. `seen` builds the observations from the number of times that each block
+/// counts. The resamples are the same in every call. The fits start at `begins`.
 pub fn resampled<'a, const P: usize, C: Curve<P>>(
     blocks: usize,
     seen: impl Fn(&[u32]) -> Observations<'a, C::At>,
@@ -256,17 +259,17 @@ where
             counts[at as usize] += 1;
         }
         let seen = seen(&counts);
-        // If a place has no block in a resample, or no block connects the place to the others, the
-        // resample describes another curve.
+        // A resample is not usable if it omits all blocks of a place, or if none of its blocks
+        // connects a place to the others. Such a resample describes another curve.
         let is_same = seen.places.len() == places && seen.is_bound();
         is_same.then(|| fit_from::<P, C>(&seen, held, begins).coefficients)
     };
     (0..RESAMPLES).filter_map(draw).collect()
 }
 
-/// Returns the 95 % interval of the values of such fits. Plain percentiles of few blocks are too
-/// narrow. So the function uses percentiles that correspond to Student's t for the number of blocks
-/// (Hesterberg 2015, "What teachers should know about the bootstrap").
+/// Returns the 95 % interval of values from fits of resampled blocks. Plain percentiles of few
+/// blocks are too narrow. So the function uses percentiles that correspond to Student's t for the
+/// number of blocks (Hesterberg 2015, "What teachers should know about the bootstrap").
 pub fn between(mut values: Vec<f64>, blocks: usize) -> [f64; 2] {
     let count = blocks as f64;
     let far = autocorrelation::t_quantile(0.975, count - 1.0) * (count / (count - 1.0)).sqrt();

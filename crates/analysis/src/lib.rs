@@ -1,9 +1,9 @@
 //! The only crate that knows statistics: error bars, effective sample size, comparisons, knee,
 //! procedures, verdict rules.
 //!
-//! All functions are pure functions of measurements: no I/O, no clock, no randomness. A number
-//! without sufficient support is `None`, never a guess. A rule without its input is
-//! [`rules::RuleOutcome::Unknown`], never a pass.
+//! All functions are pure functions of measurements, so they do not use I/O, a clock or random
+//! numbers. A number without sufficient support is `None`, never a guess. A rule whose input is
+//! missing is [`rules::RuleOutcome::Unknown`], never a pass.
 //!
 //! - Errors: [`series`] for a mean, [`blocks`] for percentiles, [`robust`] for results without one
 //!   odd block.

@@ -1,16 +1,17 @@
 //! Finds the resource that was nearest its limit in a measured window, with a decision table over
 //! the probes.
 //!
-//! Each row of the table is a [`LimitKind`]: a signal, its limit, and how strongly the signal alone
-//! supports the statement that the resource limited the load. [`observe`] evaluates every row for
-//! one trial; [`candidates`] compares two trials and ranks the rows. A full resource *coincides*
-//! with a limit of the load; only an experiment shows that it is the cause.
+//! Each row of the table is a [`LimitKind`]: a signal, its limit, and a confidence. The confidence
+//! is the strength with which the signal alone supports the statement that the resource limited the
+//! load. [`observe`] evaluates every row for one trial. [`candidates`] compares two trials and
+//! ranks the rows. A full resource *coincides* with a limit of the load. Only an experiment shows
+//! that the resource is the cause.
 //!
 //! The method considers the utilisation, the queue and the errors of each resource (B. Gregg, "The
-//! USE Method"). A busy resource without a queue is not a limit. So the table has no row for the
-//! utilisation of a disk: according to `iostat(1)`, it does not show the limit of devices that
-//! serve requests in parallel. Limits for which no other source is named are proposals of this
-//! project.
+//! USE Method"). A busy resource without a queue is not a limit. The table does not contain the
+//! utilisation of a disk. According to `iostat(1)`, this value does not show the limit of devices
+//! that serve requests in parallel. Limits for which the table names no other source are proposals
+//! of this project.
 
 mod candidate;
 mod kind;

@@ -1,16 +1,16 @@
 //! Linearizability of the history of one register.
 //!
-//! A history is linearizable if its operations can be put in an order in which each takes effect
-//! between its invocation and its return, and each answer matches that of a single register. The
-//! search is Wing and Gong's (1993). It takes any operation that was sent before all other
-//! remaining operations returned, and checks that the register would have returned this answer. It
-//! continues, and backtracks from a dead end. With Lowe's memoisation (2017), it visits no state
-//! twice. Knossos and Porcupine use the same search. Linearizability is local (Herlihy and Wing,
-//! 1990), so the search judges each register alone.
+//! A history is linearizable if its operations can be put in a valid order. In a valid order, each
+//! operation takes effect between its invocation and its return, and each answer is that of a
+//! single register. The search is that of Wing and Gong (1993). It takes any operation that was
+//! sent before all other remaining operations returned, and checks that the register would have
+//! returned this answer. It continues, and backtracks from a dead end. With the memoisation of Lowe
+//! (2017), it never visits a state twice. Knossos and Porcupine use the same search.
+//! Linearizability is local (Herlihy and Wing, 1990), so the search judges each register alone.
 //!
 //! An operation of unknown outcome may take effect at any time after its invocation, or never. The
-//! search uses such an operation only if the next operation needs its value. It does not visit a
-//! state again with the same or more of these operations used. An operation that failed had no
+//! search uses such an operation only if the next operation needs its value. It does not revisit a
+//! state with the same or more operations of unknown outcome used. An operation that failed had no
 //! effect. The search reports a violation only after it has tried all orders. If that would take
 //! too many states, it reports only the number of states.
 
@@ -19,11 +19,11 @@ use std::collections::HashMap;
 /// An operation on a register. If the operation never returned, its outcome is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Time at which the client sent the operation, ns.
+    /// Time at which the client sent the operation, in ns.
     pub invoked_ns: u64,
-    /// Time at which the answer arrived, ns. `None` if the outcome is unknown.
+    /// Time at which the answer arrived, in ns. `None` if the outcome is unknown.
     pub returned_ns: Option<u64>,
-    /// The request and its answer.
+    /// Request of the operation and its answer.
     pub what: RegisterEvent,
 }
 
@@ -36,9 +36,9 @@ pub enum RegisterEvent {
     Write(Option<i64>),
     /// The client wrote a value on the condition that the register contained a given value.
     Swap {
-        /// The value that the register had to contain.
+        /// Value that the register had to contain.
         from: Option<i64>,
-        /// The value that the client wrote if the condition was true.
+        /// Value that the client wrote if the condition was true.
         to: Option<i64>,
         /// True if the condition was true. Meaningless if the outcome is unknown.
         applied: bool,
@@ -47,7 +47,7 @@ pub enum RegisterEvent {
     },
 }
 
-/// The result of the search for one history.
+/// Result of the search in one history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryVerdict {
     /// A valid order exists.
@@ -59,8 +59,9 @@ pub enum HistoryVerdict {
     Undecided(u64),
 }
 
-/// Judges the history of one register, which initially contains the value `initial`, in at most
-/// `states_max` states. Each state takes some hundred bytes, or more if many operations overlap.
+/// Judges the history of one register, which initially contains the value `initial`. The search
+/// visits at most `states_max` states. Each state takes a few hundred bytes, or more if many
+/// operations overlap.
 pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> HistoryVerdict {
     Search::new(history, initial).run(states_max)
 }
@@ -71,26 +72,28 @@ struct Search<'h> {
     /// Operations that returned, by their indices in the history, ordered by invocation.
     known: SearchState,
     /// Writes and swaps of unknown outcome, by their indices in the history, ordered by invocation.
+    /// Reads of unknown outcome are omitted.
     unknown: SearchState,
     value: Option<i64>,
-    /// States that the search has visited. Each has the sets of operations of unknown outcome that
-    /// the search used on the paths to that state. No set contains another set.
+    /// States that the search has visited. Each state is stored with the sets of operations of
+    /// unknown outcome that the search used on the paths to the state. None of the sets contains
+    /// another set.
     seen: HashMap<State, Vec<Set>>,
-    /// The steps taken so far, each with the value before the step.
+    /// Steps taken so far, each with the value of the register before the step.
     path: Vec<(EffectStep, Option<i64>)>,
-    /// Position at which the search could not continue, on the path with the most returned
-    /// operations.
+    /// Largest number of returned operations on any path, and the operations at which the search
+    /// could not continue on that path.
     stuck: (usize, Vec<usize>),
 }
 
 /// A set of operations, with one bit for the index of each operation.
 type Set = Box<[u64]>;
 
-/// The returned operations that have taken effect, in the form of `SearchState::chosen`, and the
-/// value of the register after them.
+/// Operations that returned and have taken effect, in the form of `SearchState::chosen`, and the
+/// value of the register after these operations.
 type State = ((usize, Set), Option<i64>);
 
-/// A step of the search: an operation takes effect.
+/// A step of the search. In each step, one operation takes effect.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EffectStep {
     /// An operation that returned, by its index in `Search::known`.
@@ -105,7 +108,7 @@ impl<'h> Search<'h> {
         order.sort_by_key(|&at| history[at].invoked_ns);
         let (known, unknown): (Vec<usize>, Vec<usize>) =
             order.into_iter().partition(|&at| history[at].returned_ns.is_some());
-        // A read without an answer shows nothing about the register.
+        // A read without an answer shows nothing about the register, so the search ignores it.
         let changes = |&at: &usize| !matches!(history[at].what, RegisterEvent::Read(_));
         Search {
             known: SearchState::none_of(known),
@@ -120,8 +123,8 @@ impl<'h> Search<'h> {
 
     fn run(mut self, states_max: u64) -> HistoryVerdict {
         let mut states = 0;
-        // For each state on the path: the steps that the search has yet to try from that state. The
-        // step to try next is the last one.
+        // Contains, for each state on the path, the steps that the search has not yet tried from
+        // that state. The search tries the last of these steps next.
         let mut to_try = vec![self.steps()];
         while self.known.left > 0 {
             if states >= states_max {
@@ -147,17 +150,17 @@ impl<'h> Search<'h> {
         HistoryVerdict::Linearizable
     }
 
-    /// Returns the possible steps from the current state, the most promising one last. Operations
-    /// that returned come before those of unknown outcome, and earlier operations before later
-    /// ones.
+    /// Returns the possible steps from the current state. The caller tries the last step first. In
+    /// that order, operations that returned come before operations of unknown outcome, and earlier
+    /// operations come before later operations.
     fn steps(&self) -> Vec<EffectStep> {
         let candidates = self.candidates();
         let only_asks = |&place: &usize| {
             !matches!(self.operation(place).what, RegisterEvent::Write(_))
                 && self.effect(&self.known, place) == Some(self.value)
         };
-        // A valid order remains valid if this operation comes next, so the search does not need to
-        // try other steps.
+        // The operation does not change the register. If a valid order exists, it remains valid
+        // with this operation as the next, so the search does not need to try other steps.
         if let Some(place) = candidates.iter().copied().find(only_asks) {
             return vec![EffectStep::Known(place)];
         }
@@ -171,9 +174,10 @@ impl<'h> Search<'h> {
         steps
     }
 
-    /// Returns true if the operation of unknown outcome must be tried as the next step. If the next
-    /// operation does not need its value, the order without it is valid too. If two operations have
-    /// the same effect, the search takes the earlier one.
+    /// Returns true if the search must try the operation of unknown outcome as the next step. If
+    /// the next operation does not need the value of this operation, the order without this
+    /// operation is valid too. Of two operations with the same effect, the search takes the earlier
+    /// one.
     fn is_worth_taking(&self, place: usize, candidates: &[usize]) -> bool {
         let Some(value) = self.effect(&self.unknown, place) else {
             return false;
@@ -194,13 +198,14 @@ impl<'h> Search<'h> {
             && is_needed()
     }
 
-    /// Returns the returned operations that can take effect next: those that were sent before all
-    /// other remaining operations had returned.
+    /// Returns the operations of known outcome that can take effect next. These are the operations
+    /// that were sent before any other remaining operation had returned.
     fn candidates(&self) -> Vec<usize> {
         let mut earliest_ns = u64::MAX;
         let left = self.known.rest().map_while(|place| {
             let operation = self.operation(place);
-            // All later operations were sent after `earliest_ns`, so they also returned after it.
+            // All later operations were sent after `earliest_ns`, so they also returned after
+            // `earliest_ns`.
             let is_candidate = operation.invoked_ns <= earliest_ns;
             earliest_ns = earliest_ns.min(operation.returned_ns.unwrap_or(u64::MAX));
             is_candidate.then_some(place)
@@ -208,7 +213,7 @@ impl<'h> Search<'h> {
         left.collect()
     }
 
-    /// Returns the operations of unknown outcome that can be next.
+    /// Returns the operations of unknown outcome that can take effect next.
     fn unknown_candidates(&self, candidates: &[usize]) -> impl Iterator<Item = usize> {
         let returned = candidates.iter().filter_map(|&place| self.operation(place).returned_ns);
         let earliest_ns = returned.min().unwrap_or(u64::MAX);
@@ -222,13 +227,13 @@ impl<'h> Search<'h> {
     }
 
     /// Returns the value of the register after an operation takes effect in the current state.
-    /// `None` if the register would have answered otherwise.
+    /// Returns `None` if the register would have returned a different answer.
     fn effect(&self, list: &SearchState, place: usize) -> Option<Option<i64>> {
         self.effect_on(list, place, self.value)
     }
 
-    /// Returns the value after an operation on a register with the value `before`. `None` if such a
-    /// register would have answered otherwise.
+    /// Returns the value after an operation on a register with the value `before`. Returns `None`
+    /// if such a register would have returned a different answer.
     fn effect_on(
         &self,
         list: &SearchState,
@@ -246,7 +251,7 @@ impl<'h> Search<'h> {
                 applied,
                 instead,
             } => match (is_known, from == before) {
-                // An operation without an effect can be omitted.
+                // A swap of unknown outcome that has no effect can be omitted, so it is not a step.
                 (false, holds) => holds.then_some(to),
                 (true, true) => applied.then_some(to),
                 (true, false) => {
@@ -263,7 +268,8 @@ impl<'h> Search<'h> {
             EffectStep::Known(place) => (&self.known, place),
             EffectStep::Unknown(place) => (&self.unknown, place),
         };
-        // `steps` returns only operations with an effect.
+        // The fallback is never needed, because `steps` returns only operations that have an
+        // effect.
         self.value = self.effect(list, place).unwrap_or(self.value);
         match step {
             EffectStep::Known(place) => self.known.choose(place),
@@ -283,9 +289,9 @@ impl<'h> Search<'h> {
         }
     }
 
-    /// Returns true if the search has not yet been in this state with at least as many unused
-    /// operations of unknown outcome. Otherwise, all steps that are possible now were possible then
-    /// as well.
+    /// Returns true if this state is new. A state is not new if an earlier visit to it had at least
+    /// the same unused operations of unknown outcome. All steps that are possible now were possible
+    /// in that visit as well.
     fn is_first_visit(&mut self) -> bool {
         let spent = self.unknown.bits.clone().into_boxed_slice();
         let sets = self.seen.entry((self.known.chosen(), self.value)).or_default();
@@ -297,7 +303,7 @@ impl<'h> Search<'h> {
         true
     }
 
-    /// Remembers the operations that blocked the path with the most returned operations.
+    /// Records the operations that blocked the path with the most returned operations.
     fn note_stuck(&mut self) {
         let taken = self.known.order.len() - self.known.left;
         if self.stuck.1.is_empty() || taken > self.stuck.0 {
@@ -308,7 +314,7 @@ impl<'h> Search<'h> {
     }
 }
 
-/// Operations, with a mark for each that has taken effect.
+/// A list of operations, with a mark for each operation that has taken effect.
 struct SearchState {
     /// Indices of the operations in the history, ordered by invocation.
     order: Vec<usize>,
@@ -353,8 +359,8 @@ impl SearchState {
         self.first = self.first.min(place);
     }
 
-    /// Returns the first index whose bit is not set, and the bits from there up to the last one
-    /// that is set. All earlier bits are set, so this form is short even for a state of a long
+    /// Returns the first index whose bit is not set, and the bits from that index up to the last
+    /// bit that is set. All earlier bits are set, so this form is short even for a state of a long
     /// history.
     fn chosen(&self) -> (usize, Set) {
         let mut behind = self.order.len() - self.left - self.first;
@@ -372,13 +378,13 @@ impl SearchState {
     }
 }
 
-/// Returns true if `set` contains all bits of `part`. Both have the same length.
+/// Returns true if `set` contains all bits of `part`. Both slices have the same length.
 fn contains(set: &[u64], part: &[u64]) -> bool {
     set.iter().zip(part).all(|(set, part)| part & !set == 0)
 }
 
-/// Returns true if two operations of unknown outcome are the same, apart from `applied`, which is
-/// meaningless for them.
+/// Returns true if two operations of unknown outcome have the same effect. The function ignores
+/// `applied`, which is meaningless if the outcome is unknown.
 fn same_effect(one: &RegisterEvent, other: &RegisterEvent) -> bool {
     let asked = |event: &RegisterEvent| match *event {
         RegisterEvent::Swap { from, to, .. } => (Some(from), to),

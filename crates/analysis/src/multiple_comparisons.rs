@@ -1,15 +1,16 @@
 //! Adjusts the comparisons of one study for their number.
 //!
-//! Suppose that a study has ten points with three metrics each, judged one by one at 3 %. Six in
-//! ten such studies without any difference would still report one. So one metric at one point is
-//! *primary* and keeps the whole 3 %. All other comparisons are secondary, and their p values are
-//! adjusted by Holm's method (1979, "A simple sequentially rejective multiple test procedure").
-//! Then the probability that any secondary comparison is falsely called different is at most 3 %,
-//! for any dependence between the comparisons. Several contenders at the primary point are adjusted
-//! among themselves in the same way.
+//! Suppose that a study has ten points with three metrics each, and that each comparison is judged
+//! alone at 3 %. Even if the variants are equal, six in ten such studies report a difference. So
+//! one metric at one point is *primary* and keeps the whole 3 %. All other comparisons are
+//! secondary, and their p values are adjusted by Holm's method (1979, "A simple sequentially
+//! rejective multiple test procedure"). Then the probability that any secondary comparison is
+//! falsely called different is at most 3 %, for any dependence between the comparisons. If the
+//! primary point has several contenders, their comparisons are adjusted among themselves in the
+//! same way.
 //!
-//! Equivalence is not adjusted. It is asserted at 2.5 % a side. If the true difference is larger
-//! than the margin, the interval is within the margin only by chance.
+//! Findings of equivalence are not adjusted. Each end of the interval has an error of 2.5 %. If the
+//! true difference is larger than the margin, the interval is within the margin only by chance.
 
 use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
 
@@ -18,9 +19,9 @@ use crate::compare::{Comparison, DIFFERENCE_LEVEL, Finding};
 pub struct AdjustedFinding {
     /// Finding of the comparison.
     pub finding: Finding,
-    /// The p value of the comparison alone. `None` with one block a side.
+    /// p value of the comparison alone. `None` with one block per variant.
     pub p: Option<f64>,
-    /// The p value, adjusted for the comparisons of its family.
+    /// p value, adjusted for the number of comparisons of the same family (primary or secondary).
     pub p_adjusted: Option<f64>,
     /// Smallest difference that the comparison could have detected, at the adjusted level. See
     /// [`Comparison::could_see`].
@@ -33,18 +34,19 @@ pub struct AdjustedFinding {
 /// Expected number of false findings if no variants differed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FalseFindings {
-    /// Number of comparisons that have an interval. Only these can show a difference.
+    /// Number of comparisons that have an interval. Only these comparisons can show a difference.
     pub compared: usize,
-    /// Number of primary comparisons among those with an interval.
+    /// Number of primary comparisons that have an interval.
     pub primary: usize,
     /// Expected number of false findings if each comparison were judged alone.
     pub one_by_one: f64,
-    /// Upper bound of the expected number of false findings with the adjustment: one level for each
-    /// of the two families.
+    /// Upper bound of the expected number of false findings with the adjustment. Each of the two
+    /// families contributes one level to the bound.
     pub expected: f64,
 }
 
-/// Judges the comparisons of a study. In each pair, the flag is true for a primary comparison.
+/// Judges the comparisons of a study. The flag of each comparison is true if the comparison is
+/// primary.
 pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<AdjustedFinding>, FalseFindings) {
     let p: Vec<Option<f64>> = comparisons.iter().map(|(seen, _)| seen.p()).collect();
     let mut adjusted = p.clone();
@@ -60,7 +62,8 @@ pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<AdjustedFinding>, F
     }
     let with_p = comparisons.iter().zip(p).zip(adjusted);
     let judged = with_p.map(|(((seen, is_primary), p), p_adjusted)| {
-        // The first step of Holm's method has the strictest level that a comparison can get.
+        // The first step of Holm's method has the strictest level that may apply to a comparison,
+        // so this level is used.
         let level = DIFFERENCE_LEVEL / sizes[usize::from(*is_primary)].max(1) as f64;
         AdjustedFinding {
             finding: seen.finding(p_adjusted),
@@ -81,15 +84,16 @@ pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<AdjustedFinding>, F
     (judged.collect(), chances)
 }
 
-/// Returns a flag for each descriptive comparison. The flag is true if the ratio differs
-/// significantly from 1, adjusted for the number of comparisons, and by more than the margin.
+/// Returns a flag for each descriptive comparison. The flag is true if the ratio differs from 1
+/// significantly and by more than the margin. The significance is adjusted for the number of
+/// comparisons.
 pub fn differing(comparisons: &[Comparison]) -> Vec<bool> {
     let p: Vec<f64> = comparisons.iter().map(|one| one.p().unwrap_or(1.0)).collect();
     let judged = comparisons.iter().zip(holm(&p));
     judged.map(|(one, p)| p <= DIFFERENCE_LEVEL && one.is_beyond_margin()).collect()
 }
 
-/// Returns the p values adjusted by Holm's method, in the given order.
+/// Returns the p values adjusted by Holm's method, in the order of `p`.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
@@ -121,8 +125,7 @@ mod tests {
             &holm(&[0.003, 0.011, 0.04, 0.2]),
             &[0.012, 0.033, 0.08, 0.2],
         );
-        // The adjusted values come in any order. By rising p value, they never fall, and are at
-        // most 1.
+        // In order of rising p value, the adjusted values never fall. They are at most 1.
         close(
             &holm(&[0.2, 0.04, 0.003, 0.011]),
             &[0.2, 0.08, 0.012, 0.033],
@@ -183,9 +186,9 @@ mod tests {
             let (judged, _) = judge_all(&all);
             called += u32::from(judged.iter().any(|one| one.finding.is_difference()));
         }
-        // Judged one by one, the probability would be 1 - 0.97^30 = 60 %. The number of studies
-        // with a false finding is binomial (400 studies at 3 %), and above 21 in 1 of 200
-        // simulations.
+        // If each comparison were judged alone, the probability would be 1 - 0.97^30 = 60 %. The
+        // number of studies with a false finding is binomial (400 studies at 3 %), and above 21 in
+        // 1 of 200 simulations.
         assert!(called <= 21, "{called} of {studies}");
     }
 }

@@ -3,17 +3,17 @@
 //! Operations are not independent (a pause slows thousands at once), so the binomial interval of
 //! order statistics is far too short. The method is Woodruff's (1952, "Confidence intervals for
 //! medians and other position measures") with the variance of a ratio over clusters. For each
-//! block, it counts the operations that took longer than the estimated quantile. The spread of
-//! these counts over the blocks determines the standard error of the *share* above, autocorrelation
-//! included (see [`mod@crate::autocorrelation`]). This error is never taken as less than the
-//! binomial one. The interval of the share is computed on the logit scale, because a small share
-//! has a skewed error and cannot fall below zero. The merged histogram then converts the two ends
-//! of that interval back to latencies.
+//! block, this module counts the operations that took longer than the estimated quantile. The
+//! spread of these counts over the blocks determines the standard error of the *share* of slower
+//! operations, autocorrelation included (see [`mod@crate::autocorrelation`]). This error is never
+//! taken as less than the binomial error. The interval of the share is computed on the logit scale,
+//! because a small share has a skewed error and cannot fall below zero. The merged histogram then
+//! converts the two ends of that interval back to latencies.
 //!
 //! The latencies belong to one population, whose operations are followed beyond the end of the
-//! window: operations that ended in the drain belong to the last block. A percentile that is only a
-//! lower bound has no interval, and neither has a percentile if the upper end of its interval would
-//! be a lower bound.
+//! window: operations that ended in the drain belong to the last block. If a percentile is only a
+//! lower bound, or if the upper end of its interval would be a lower bound, the percentile has no
+//! interval.
 
 use crate::autocorrelation::{self, Estimate, INCIDENTS_MORE, VALUES_MIN};
 use measure::{Histogram, Times};
@@ -22,15 +22,16 @@ use std::collections::BTreeMap;
 /// Percentiles that every series shows, each with its name in records and its quantile.
 pub const QUANTILES: [(&str, f64); 4] =
     [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
-/// Minimum number of values above a quantile for an interval. With fewer values, the tail is a list
-/// of incidents.
+/// Minimum number of values above a quantile for an interval of the quantile. With fewer values,
+/// the tail shows individual incidents, not a distribution.
 pub const VALUES_ABOVE_MIN: f64 = 100.0;
 /// Maximum half-width of an interval on the logit scale. Above this width, the odds of the two ends
-/// differ by more than e⁴, for example because the whole tail is in one block of twenty.
+/// differ by more than a factor of e⁴. This happens, for example, if one block of twenty contains
+/// the whole tail.
 const LOGIT_HALF_MAX: f64 = 2.0;
-/// Number of blocks at which neighbouring blocks are joined in pairs. 32 blocks are enough to
-/// estimate the spread between blocks (see [`mod@crate::autocorrelation`]). A run of any length
-/// then fits in about 3 MB for each kind of histogram.
+/// Number of blocks at which neighbouring blocks are joined in pairs. The remaining 32 blocks are
+/// enough to estimate the spread between blocks (see [`mod@crate::autocorrelation`]). Because of
+/// this limit, a run of any length fits in about 3 MB for each kind of histogram.
 const BLOCKS_MAX: usize = 64;
 const _: () = assert!(BLOCKS_MAX.is_multiple_of(2), "joined blocks must be whole");
 
@@ -39,13 +40,13 @@ const _: () = assert!(BLOCKS_MAX.is_multiple_of(2), "joined blocks must be whole
 pub struct Blocks {
     times: Times,
     blocks: Vec<Block>,
-    /// Number of intervals in each block, except perhaps the last.
+    /// Number of intervals in each block. The last block may contain fewer intervals.
     intervals_per_block: usize,
     intervals_in_last: usize,
 }
 
-/// Pairs of latency in ns and count, ordered by latency, for the buckets that are not empty. A
-/// whole histogram takes 290 kB, which is too large for each block.
+/// Pairs of latency in ns and count for the buckets that are not empty, ordered by latency. A whole
+/// histogram takes 290 kB, which is too large for each block.
 type Block = Vec<(u64, u64)>;
 
 impl Default for Blocks {
@@ -70,7 +71,8 @@ impl Blocks {
         self.push_times(interval, &Histogram::new());
     }
 
-    /// Adds the next interval, with known values and with lower bounds of unknown values.
+    /// Adds the histograms of the next interval. `known` contains the known values, and `censored`
+    /// contains the lower bounds of unknown values.
     pub fn push_times(&mut self, known: &Histogram, censored: &Histogram) {
         self.times.add(known, censored);
         let values = joined(&values_of(known), &values_of(censored));
@@ -103,14 +105,15 @@ impl Blocks {
         self.times.all()
     }
 
-    /// Returns all values of the window, with the lower bounds marked.
+    /// Returns all values of the window. Values that are only lower bounds are marked.
     pub fn times(&self) -> &Times {
         &self.times
     }
 
-    /// Returns the 95 % confidence interval of quantile `q`, in ns. `None` with fewer than
-    /// [`VALUES_ABOVE_MIN`] values above the quantile, or with fewer than five blocks. Also `None`
-    /// if so few blocks contain the tail, or may contain it, that the interval has no upper bound.
+    /// Returns the 95 % confidence interval of quantile `q`, in ns. Returns `None` with fewer than
+    /// [`VALUES_ABOVE_MIN`] values above the quantile, or with fewer than five blocks. Also returns
+    /// `None` if so few blocks contain the tail, or may contain it, that the interval has no upper
+    /// bound.
     pub fn quantile_ci95_ns(&self, q: f64) -> Option<[u64; 2]> {
         let merged = self.times.all();
         let count = merged.count() as f64;
@@ -128,11 +131,11 @@ impl Blocks {
         if share <= 0.0 || share >= 1.0 || fewer.max(more) > LOGIT_HALF_MAX {
             return None;
         }
-        // The interval is centred on q itself, because the buckets of the histogram can shift the
-        // actual share above the value.
+        // The buckets of the histogram can shift the actual share above the value, so the interval
+        // is centred on the share that belongs to `q`.
         let logit = ((1.0 - q) / q).ln();
         let below = |logit_above: f64| 1.0 / (1.0 + logit_above.exp());
-        // If more values are above the estimate, the true quantile is higher.
+        // If the true share above the estimate is larger, the true quantile is higher.
         let [low, high] = [below(logit + fewer), below(logit - more)];
         let is_at_least = |q: f64| self.times.quantile_ns(q).is_at_least();
         if is_at_least(q) || is_at_least(high) {
@@ -141,8 +144,8 @@ impl Blocks {
         Some([merged.quantile_ns(low), merged.quantile_ns(high)])
     }
 
-    /// Returns true if the interval of quantile `q` depends on few incidents: blocks that have far
-    /// more values above the quantile than most other blocks.
+    /// Returns true if the interval of quantile `q` depends on few incidents. An incident is a
+    /// block that has far more values above the quantile than most other blocks.
     pub fn has_few_incidents(&self, q: f64) -> bool {
         let all = self.times.all();
         let value = all.quantile_ns(q);
@@ -150,8 +153,9 @@ impl Blocks {
         autocorrelation::mean_estimate(&self.excess(value, share)).has_few_incidents()
     }
 
-    /// Returns true if the worst incident alone, at its highest plausible rate, could contribute
-    /// all values above quantile `q`. Then the true quantile may be as long as an incident.
+    /// Returns true if the worst incident alone, at the highest plausible rate of incidents, could
+    /// contribute all values above quantile `q`. Then the true quantile may be as long as an
+    /// incident.
     fn may_lie_in_an_incident(&self, excess: &[f64], q: f64) -> bool {
         let worst = excess.iter().copied().fold(0.0, f64::max);
         let often = worst * (1.0 + INCIDENTS_MORE) / self.times.all().count().max(1) as f64;
@@ -182,12 +186,13 @@ impl Blocks {
         excess.collect()
     }
 
-    /// Returns the number of intervals in each block, except perhaps the last.
+    /// Returns the number of intervals in each block. The last block may contain fewer intervals.
     pub fn intervals_per_block(&self) -> usize {
         self.intervals_per_block
     }
 
-    /// Calls `of` for each complete block that contains values, in order.
+    /// Calls `of` for each complete block that contains values, in order of time. Returns the
+    /// results.
     pub fn each(&self, of: impl Fn(&[(u64, u64)]) -> f64) -> Vec<f64> {
         let is_whole = self.intervals_in_last == self.intervals_per_block;
         let whole = self.blocks.len().saturating_sub(usize::from(!is_whole));
@@ -195,8 +200,8 @@ impl Blocks {
         blocks.filter(|block| !block.is_empty()).map(|block| of(block)).collect()
     }
 
-    /// Returns the intervals of [`QUANTILES`] in ms, as in records. Quantiles without an interval
-    /// are omitted.
+    /// Returns the intervals of the [`QUANTILES`] in ms, with their names in records as keys.
+    /// Quantiles without an interval are omitted.
     pub fn ci95_ms(&self) -> BTreeMap<String, [f64; 2]> {
         QUANTILES
             .iter()

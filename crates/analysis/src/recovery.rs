@@ -6,10 +6,11 @@
 //!
 //! Intervals also vary without a fault. So an interval is outside of its level only if it is worse
 //! by more than [`WITHIN`] and by more than [`DEVIATIONS`] standard deviations of the intervals
-//! before the fault. A period is normal again under two conditions. First, it has no more intervals
-//! outside than the period before the fault had. Second, two medians are near the level: the median
-//! of the period, and the median of its first [`FIRST`] intervals. Near means within [`WITHIN`], or
-//! within two standard errors of such a median if that is more.
+//! before the fault. A period is normal again under two conditions. First, the period has no more
+//! intervals outside of the level than the period before the fault had. Second, two medians are
+//! near the level: the median of the period, and the median of the first [`FIRST`] intervals of the
+//! period. Near means within [`WITHIN`], or within two standard errors of such a median if that is
+//! more.
 
 mod peers_view;
 mod return_to_normal;
@@ -22,24 +23,24 @@ pub use return_to_normal::{BaselineLevel, ReturnTime};
 use return_to_normal::{IntervalSeries, Worse};
 use serde::{Deserialize, Serialize};
 
-/// Share of its level by which a series may be worse and still count as normal.
+/// Share by which a series may be worse than its level and still count as normal.
 pub const WITHIN: f64 = 0.05;
-/// Time for which a series must be normal without interruption, s.
+/// Time for which a series must be normal without interruption, in seconds.
 pub const HOLD_S: f64 = 30.0;
-/// Standard deviations from the median beyond which an interval is outside of its level. In 3 % of
-/// series, one of 30 normal values lies that far away, and the distribution of measured seconds has
-/// longer tails.
+/// Distance from the median, in standard deviations, beyond which an interval is outside of its
+/// level. In 3 % of series of 30 normal values, one value is that far from the median. The
+/// distribution of measured seconds has longer tails.
 pub const DEVIATIONS: f64 = 4.0;
 /// Number of intervals at the start of a period whose median must be normal too. Without this rule,
 /// a shallow dip would appear to end half a period too early.
 pub const FIRST: usize = 5;
-/// Minimum number of intervals for a level, because the deviation of fewer intervals is almost
+/// Minimum number of intervals for a level. The standard deviation of fewer intervals is almost
 /// meaningless.
 pub const BEFORE_MIN: usize = 10;
-/// Maximum number of intervals for a level, counted back from the fault. Older intervals say little
-/// about the moment of the fault.
+/// Maximum number of intervals for a level, counted back from the fault. Older intervals show
+/// little about the state at the moment of the fault.
 pub const BEFORE_MAX: usize = 300;
-/// Maximum share by which single intervals may differ from a level. With more noise, even a
+/// Maximum share by which a normal interval may differ from the level. With more noise, even a
 /// complete stop would not stand out.
 pub const NOISE_MAX: f64 = 0.8;
 
@@ -49,41 +50,41 @@ const WHOLE_S: f64 = 0.5;
 /// One interval of the measured window, for all kinds of operations together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slice {
-    /// Start, s since the trial's start line.
+    /// Start of the interval, in seconds since the trial's start line.
     pub from_s: f64,
-    /// End, s since the trial's start line.
+    /// End of the interval, in seconds since the trial's start line.
     pub to_s: f64,
     /// Number of operations that succeeded.
     pub ok: u64,
-    /// p99 of latency, ms. Operations that the client did not follow to their ends count with their
-    /// lower bounds. `None` without any latency.
+    /// p99 of latency, in ms. Operations that the client did not follow to their ends count with
+    /// their lower bounds. `None` if the interval has no latencies.
     pub p99_ms: Option<f64>,
     /// Number of operations that failed.
     pub failed: u64,
-    /// Number of repeated attempts after a failed attempt.
+    /// Number of attempts that repeated a failed attempt.
     pub retries: u64,
     /// Number of lost connections.
     pub connections_lost: u64,
 }
 
-/// Times of a fault, s since the trial's start line.
+/// Times of a fault, in seconds since the trial's start line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FaultTimes {
-    /// Time of the injection.
+    /// Time at which the fault was injected.
     pub injected_s: f64,
-    /// Start of the healing, if the fault was healed.
+    /// Time at which the healing started, if the fault was healed.
     pub healing_s: Option<f64>,
-    /// Time at which all nodes of the target were observed to be up again.
+    /// Time at which all nodes of the target were observed to be up again, if known.
     pub whole_s: Option<f64>,
 }
 
-/// Schedule of the operations.
+/// Rule by which the client starts operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadSchedule {
-    /// Closed loop: an operation begins when another one ends. An operation that the target does
-    /// not do is lost.
+    /// Closed loop. An operation begins when another operation ends, so an operation that the
+    /// target does not do is lost.
     Closed,
-    /// Open loop at a rate: operations that are late are done later, and throughput is then above
+    /// Open loop at a rate. Operations that are late are done later, and throughput is then above
     /// normal.
     Rate,
 }
@@ -91,14 +92,14 @@ pub enum LoadSchedule {
 /// Effect of one fault, and the recovery from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recovery {
-    /// End of the observation, in seconds since the trial's start line: the injection of the next
-    /// fault, or the end of the window.
+    /// End of the observation, in seconds since the trial's start line. The observation ends when
+    /// the next fault is injected, or with the window.
     pub until_s: f64,
-    /// Indexes of the other faults whose effects overlapped with this fault's.
+    /// Indexes of the other faults whose effects overlapped with the effects of this fault.
     pub beside: Vec<usize>,
     /// Level before the fault, or the reason why no level is known.
     pub before: Result<Before, String>,
-    /// Loss of throughput.
+    /// Loss of throughput during the fault and the recovery.
     pub dip: Option<Dip>,
     /// Times until throughput was normal again.
     pub throughput: Option<Returns>,
@@ -115,7 +116,7 @@ pub struct Before {
     pub slices: Vec<usize>,
     /// Median of successful operations per second.
     pub ops_per_s: BaselineLevel,
-    /// Median of the p99 of the intervals, ms.
+    /// Median of the p99 of the intervals, in ms.
     pub p99_ms: Option<BaselineLevel>,
 }
 
@@ -127,10 +128,10 @@ pub struct Dip {
     pub lowest_ops_per_s: f64,
     /// Start of the worst interval, in seconds since the injection.
     pub lowest_at_s: f64,
-    /// Share of the level that was missing in the worst interval; 0 if no interval was outside of
-    /// the level.
+    /// Share of the level that was missing in the worst interval. 0 if the worst interval was not
+    /// outside of the level.
     pub depth: f64,
-    /// Length of all intervals outside of the level, s.
+    /// Total length of the intervals outside of the level, in seconds.
     pub seconds: f64,
     /// Number of operations missing in the intervals outside of the level. In an open loop,
     /// operations that were done later are subtracted.
@@ -152,22 +153,22 @@ pub struct Returns {
 /// First symptom that clients noticed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FirstSymptom {
-    /// Time from the injection to the end of the interval that shows the symptom, in seconds. It is
-    /// an upper limit.
+    /// Time from the injection to the end of the interval that shows the symptom, in seconds. The
+    /// symptom may have occurred earlier.
     pub within_s: f64,
     /// Symptom that the client noticed.
     pub by: ClientSymptom,
 }
 
 measure::word_enum! {
-    /// Verdict on a fault's effect.
+    /// Verdict on whether a fault had the intended effect and was healed.
     #[derive(Default)]
     pub enum FaultVerdict {
-        /// The fault was observed, and then all nodes of the target were up again.
+        /// The effect of the fault was observed, and then all nodes of the target were up again.
         Confirmed = "confirmed",
-        /// The fault was not observed, or its target did not heal.
+        /// The effect of the fault was not observed, or the target did not heal.
         Mismatch = "mismatch",
-        /// No observation of the target was possible.
+        /// cassay could not observe the target.
         #[default]
         Inconclusive = "inconclusive",
     }
@@ -180,19 +181,19 @@ measure::word_enum! {
         /// The fault waits until it may begin.
         #[default]
         Waiting = "waiting",
-        /// The target is whole, as observed before the injection.
+        /// All nodes of the target were observed to be up before the injection.
         Checked = "checked",
         /// The injection of the fault begins.
         Injecting = "injecting",
-        /// One step of a longer fault is done.
+        /// One step of a fault that consists of several steps is done.
         Acted = "acted",
-        /// One step of the fault cannot be done.
+        /// One step of the fault could not be done.
         NotActed = "not-acted",
-        /// All nodes of the target were up before the healing.
+        /// All nodes of the target were up again before the healing began.
         Back = "back",
-        /// The fault was observed.
+        /// The effect of the fault was observed.
         Seen = "seen",
-        /// The fault was not observed in time, or could not be injected.
+        /// The effect of the fault was not observed in time, or the fault could not be injected.
         Unseen = "unseen",
         /// The healing of the fault begins.
         Healing = "healing",
@@ -214,11 +215,11 @@ measure::word_enum! {
 measure::word_enum! {
     /// A symptom that a client can notice.
     pub enum ClientSymptom {
-        /// More connections were lost than in any interval of the level.
+        /// The clients lost more connections than in any interval of the level.
         LostConnections = "connections_lost",
         /// More operations failed than in any interval of the level.
         Errors = "errors",
-        /// More attempts were repeated than in any interval of the level.
+        /// The clients repeated more attempts than in any interval of the level.
         Retries = "retries",
         /// Throughput was outside of its level.
         Throughput = "throughput",
@@ -228,8 +229,8 @@ measure::word_enum! {
 }
 
 impl Slice {
-    /// Returns true if the interval is long enough for a rate, because the last interval of a
-    /// window may be very short.
+    /// Returns true if the interval is long enough for a rate. The last interval of a window may be
+    /// too short.
     fn is_whole(&self) -> bool {
         self.seconds() >= WHOLE_S
     }
@@ -239,7 +240,7 @@ impl Slice {
         self.to_s - self.from_s
     }
 
-    /// Returns the successful operations per second; 0 in an interval without length.
+    /// Returns the number of successful operations per second; 0 for an interval without length.
     pub fn ops_per_s(&self) -> f64 {
         match self.seconds() {
             seconds if seconds > 0.0 => self.ok as f64 / seconds,
@@ -249,7 +250,7 @@ impl Slice {
 }
 
 impl FaultTimes {
-    /// Returns the fault with all times `by_s` seconds later.
+    /// Returns the times of the fault, all moved by `by_s` seconds.
     pub fn later(self, by_s: f64) -> FaultTimes {
         let later = |at_s: f64| at_s + by_s;
         FaultTimes {
@@ -259,7 +260,7 @@ impl FaultTimes {
         }
     }
 
-    /// Returns the time at which all nodes were up again, if known; otherwise infinity.
+    /// Returns the time at which all nodes were up again, or infinity if this time is unknown.
     fn over_s(&self) -> f64 {
         self.whole_s.or(self.healing_s).unwrap_or(f64::INFINITY)
     }
@@ -327,8 +328,8 @@ fn fault_recovery(
 }
 
 impl Recovery {
-    /// Returns the time until which the fault affected the load, in seconds. Infinity if its end
-    /// was not observed.
+    /// Returns the time until which the fault affected the load, in seconds. The result is infinite
+    /// if the end of the fault's effect was not observed.
     fn over_s(&self, fault: &FaultTimes) -> f64 {
         let healed = |returns: &Option<Returns>| returns.as_ref()?.healed?.back_s;
         match (fault.healing_s, healed(&self.throughput), healed(&self.p99)) {
@@ -341,7 +342,7 @@ impl Recovery {
 /// Returns the level before a fault.
 ///
 /// # Errors
-/// The series has no level. The error contains the reason as a sentence.
+/// The series has no level. The error is a description of the reason.
 fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<Before, String> {
     let is_free = |slice: &Slice| {
         let hit = |[from_s, to_s]: &[f64; 2]| slice.from_s < *to_s && slice.to_s > *from_s;
@@ -378,10 +379,10 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
     })
 }
 
-/// Significant digits of a measured value in a finding.
+/// Number of significant digits of a measured value in a finding.
 const DIGITS: i32 = 6;
 
-/// Rounds a measured value to the digits of a finding.
+/// Rounds a measured value to the number of digits that a finding shows.
 fn kept(value: f64) -> f64 {
     measure::number::round(value, DIGITS)
 }
@@ -389,7 +390,7 @@ fn kept(value: f64) -> f64 {
 fn returns(course: &IntervalSeries, fault: &FaultTimes, until_s: f64) -> Returns {
     let hold = fault.healing_s.unwrap_or(until_s);
     // If a series leaves its level long after the target was whole again, the fault is not the
-    // cause.
+    // cause, so only earlier departures count.
     let after = |healing_s: f64| fault.whole_s.unwrap_or(healing_s) + HOLD_S;
     Returns {
         injected: course.back(fault.injected_s, hold, until_s),
@@ -399,7 +400,7 @@ fn returns(course: &IntervalSeries, fault: &FaultTimes, until_s: f64) -> Returns
     }
 }
 
-/// Returns one of the counters of an interval.
+/// Function that returns one of the counters of an interval.
 type Count = fn(&Slice) -> u64;
 
 /// Returns the first symptom that clients could notice.

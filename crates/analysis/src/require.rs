@@ -1,36 +1,36 @@
 //! Judges whether a number meets a requirement, by its interval.
 //!
 //! A requirement is met or missed only if the whole 95 % interval is on one side of the limit. So
-//! at most 2.5 in 100 requirements that are just met count as missed. If the interval contains the
-//! limit, or if there is no interval, the result is [`RequirementResult::Untold`].
+//! of 100 requirements that are just met, at most 2.5 count as missed. If the interval contains the
+//! limit, or if the interval is unknown, the result is [`RequirementResult::Untold`].
 
 use crate::autocorrelation;
 use crate::compare::Bound;
 use measure::Known;
 
-/// Two-sided 5 % point of the normal distribution.
+/// Two-sided 5 % point of the standard normal distribution.
 const NORMAL_Z: f64 = 1.959_964;
 
 measure::word_enum! {
-    /// Metric to which a requirement applies, by its key in a study.
+    /// Metric to which a requirement applies. The string is the key of the metric in a study.
     #[derive(Default, PartialOrd, Ord)]
     pub enum RequiredMetric {
-        /// Median of latency, ms.
+        /// Median of latency, in ms.
         P50Ms = "p50_ms",
-        /// 95th percentile of latency, ms.
+        /// 95th percentile of latency, in ms.
         P95Ms = "p95_ms",
-        /// 99th percentile of latency, ms.
+        /// 99th percentile of latency, in ms.
         P99Ms = "p99_ms",
-        /// 99.9th percentile of latency, ms.
+        /// 99.9th percentile of latency, in ms.
         P999Ms = "p999_ms",
         /// Share of the operations that failed.
         ErrorRate = "error_rate",
-        /// Throughput, operations per second.
+        /// Throughput, in operations per second.
         #[default]
         OpsPerS = "ops_per_s",
-        /// Ratio of a variant to its baseline. Higher is better.
+        /// Ratio of the metric of a variant to that of the baseline. Higher is better.
         Ratio = "ratio",
-        /// Ratio of the run's throughput to that of an earlier run. Higher is better.
+        /// Ratio of this run's throughput to that of an earlier run. Higher is better.
         NotWorseOpsPerS = "not_worse_than.ops_per_s",
         /// Ratio of an earlier run's p99 to this run's p99. Higher is better.
         NotWorseP99Ms = "not_worse_than.p99_ms",
@@ -48,19 +48,19 @@ impl RequiredMetric {
 /// Limit that a requirement sets for a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// The number may not exceed this limit.
+    /// The number must not be above this limit.
     AtMost(f64),
-    /// The number may not fall below this limit.
+    /// The number must not be below this limit.
     AtLeast(f64),
 }
 
 measure::word_enum! {
-    /// Result for a requirement.
+    /// Result of judging a requirement.
     #[derive(Default)]
     pub enum RequirementResult {
-        /// The whole interval is within the limit: the requirement is met.
+        /// The requirement is met, because the whole interval is within the limit.
         Met = "met",
-        /// The whole interval is beyond the limit: the requirement is missed.
+        /// The requirement is missed, because the whole interval is beyond the limit.
         Missed = "missed",
         /// The interval contains the limit, or no interval could be computed.
         #[default]
@@ -84,7 +84,8 @@ impl Limit {
         }
     }
 
-    /// Judges a number. If the number is only a lower bound, its interval has no upper end.
+    /// Judges a number by its interval. If the number is only a lower bound, the interval has no
+    /// upper end.
     pub fn judge(self, value: Known, interval: Option<[f64; 2]>) -> RequirementResult {
         let [low, high] = match (value, interval) {
             (Known::Exactly(_), Some(interval)) => interval,
@@ -103,8 +104,9 @@ impl Limit {
 }
 
 /// Returns the 95 % interval of a share, observed as `part` of `all` (Wilson 1927, "Probable
-/// inference, the law of succession, and statistical inference"). `None` if `all` is 0. The
-/// interval assumes independent operations. So several blocks also need [`block_interval`].
+/// inference, the law of succession, and statistical inference"). Returns `None` if `all` is 0. The
+/// interval assumes independent operations. So for several blocks, [`block_interval`] is needed as
+/// well.
 pub fn share_interval(part: u64, all: u64) -> Option<[f64; 2]> {
     if all == 0 {
         return None;
@@ -118,9 +120,9 @@ pub fn share_interval(part: u64, all: u64) -> Option<[f64; 2]> {
     Some([low, end(1.0)])
 }
 
-/// Returns the 95 % interval over blocks, each of which is one observation. It uses Student's t on
-/// logarithms, because latencies vary by factors. `None` with fewer than three blocks, or if a
-/// value is not above 0.
+/// Returns the 95 % interval over blocks, each of which is one observation. The function uses
+/// Student's t on logarithms, because latencies vary by factors. Returns `None` with fewer than
+/// three blocks, or if a value is not above 0.
 pub fn block_interval(values: &[f64]) -> Option<[f64; 2]> {
     if values.iter().any(|value| *value <= 0.0) {
         return None;
@@ -151,8 +153,8 @@ mod tests {
             (least, exactly, Some([10.0, 12.0]), RequirementResult::Met),
             (least, exactly, Some([9.0, 12.0]), RequirementResult::Untold),
             (least, exactly, Some([8.0, 9.9]), RequirementResult::Missed),
-            // If the value is a lower bound, it can certainly exceed a maximum, but can never
-            // certainly be below it.
+            // If the value is only a lower bound, it may certainly exceed a maximum, but it can
+            // never certainly be below a maximum.
             (
                 Limit::AtMost(9.0),
                 at_least,

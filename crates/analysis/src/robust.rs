@@ -1,9 +1,10 @@
 //! Computes a ratio without the influence of one block that differs from the others.
 //!
 //! The estimator is that of Hodges and Lehmann (1963, "Estimates of location based on rank tests"):
-//! the median of the means of all pairs of values. Its interval is that of Wilcoxon's signed ranks.
-//! Reports show this ratio next to the actual one. It does not decide anything, and removes no
-//! block. Only the rules of validity may exclude a trial, and they do not look at its result.
+//! the median of the means of all pairs of values. The interval of the estimate is that of
+//! Wilcoxon's signed ranks. Reports show this ratio next to the actual ratio. The robust ratio does
+//! not affect a finding, and does not remove a block. Only the rules of validity may exclude a
+//! trial, and they do not consider the result of the trial.
 
 use crate::autocorrelation;
 
@@ -12,29 +13,30 @@ use crate::autocorrelation;
 pub struct Robust {
     /// Index of the pair that differs most.
     pub at: usize,
-    /// Distance of the differing pair in robust deviations (distance from the median ÷ 1.4826 MAD).
+    /// Distance of the differing pair from the median, in robust deviations (1.4826 × MAD).
     pub z: f64,
     /// Ratio without the influence of the differing pair.
     pub ratio: f64,
     /// Interval of the robust ratio, by signed ranks.
     pub interval: [f64; 2],
-    /// Coverage of the interval: at least 95 %.
+    /// Coverage of the interval as a share, at least 95 %.
     pub covers: f64,
 }
 
-/// Number of robust deviations above which a block counts as different.
+/// Distance from the median, in robust deviations, above which a block differs from the others.
 const Z_MIN: f64 = 5.0;
-/// Minimum number of pairs. With five pairs, the smallest p value of signed ranks is 6 %, which is
-/// above 5 %.
+/// Minimum number of pairs for a robust ratio. With five pairs, the smallest possible p value of
+/// signed ranks is 6 %, which is above 5 %.
 const PAIRS_MIN: usize = 6;
-/// Maximum distance that is reported. If all other values are equal, any other value is infinitely
-/// far away, and a record cannot contain infinity.
+/// Maximum distance that is reported. If all other values are equal, the distance of a differing
+/// value is infinite, and a record cannot contain infinity.
 const Z_MOST: f64 = 1e6;
-/// Maximum number of pairs for the exact distribution of signed ranks. For more pairs, the normal
-/// distribution is used.
+/// Maximum number of pairs for the exact distribution of signed ranks. With more pairs, the
+/// function uses the normal distribution.
 const EXACT_MAX: usize = 60;
 
-/// Computes the ratio from logarithms of ratios. `None` if no value differs enough.
+/// Computes the robust ratio from logarithms of ratios. Returns `None` if no value differs enough
+/// from the others.
 pub fn beside(logs: &[f64]) -> Option<Robust> {
     let (median, deviation) = autocorrelation::median_and_deviation(logs);
     let distances: Vec<f64> = logs.iter().map(|log| (log - median).abs()).collect();
@@ -60,8 +62,8 @@ pub fn beside(logs: &[f64]) -> Option<Robust> {
     })
 }
 
-/// Returns the number of sorted means that are beyond each end of the interval, and the coverage of
-/// the interval.
+/// Returns the number of means in rising order that are beyond each end of the interval, and the
+/// coverage of the interval.
 fn signed_ranks(pairs: usize) -> (usize, f64) {
     let all = pairs * (pairs + 1) / 2;
     if pairs > EXACT_MAX {
@@ -72,8 +74,7 @@ fn signed_ranks(pairs: usize) -> (usize, f64) {
             0.95,
         );
     }
-    // Element `sum` is the share of the 2^n combinations of signs whose positive ranks have this
-    // sum.
+    // Element `sum` is the share of all combinations of signs whose positive ranks add up to `sum`.
     let mut shares = vec![0.0; all + 1];
     shares[0] = 1.0;
     for rank in 1..=pairs {
@@ -109,7 +110,7 @@ mod tests {
         close(seen.interval[0], 0.9046, 5e-5);
         close(seen.interval[1], 1.0580, 5e-5);
         close(seen.covers, 0.961, 5e-4);
-        // The mean at the end of the interval is still part of the interval.
+        // The ordinary ratio, in which every block counts, is 1.0130.
         close(autocorrelation::mean(&logs).exp(), 1.0130, 5e-5);
     }
 
@@ -139,7 +140,8 @@ mod tests {
         ] {
             assert_eq!(signed_ranks(pairs).0, critical, "{pairs}");
         }
-        // The normal distribution agrees with the exact distribution where it replaces it.
+        // At the number of pairs at which the normal distribution replaces the exact distribution,
+        // the two distributions agree.
         let (counted, beyond) = (signed_ranks(60).0 as f64, signed_ranks(61).0 as f64);
         assert!(
             beyond > counted && beyond < counted * 1.05,

@@ -2,21 +2,23 @@
 //! nodes or sockets.
 //!
 //! X(N) is the throughput with N units in use. x1 = X(1) is the throughput of one unit alone, with
-//! the same CPUs, memory and flags. E(N) = X(N) ÷ (N x1) is the efficiency: 1 if N units do N times
-//! as much as one unit. Three efficiencies have names. They follow Talreja et al., "Performance
+//! the same CPUs, memory and flags. E(N) = X(N) ÷ (N x1) is the efficiency, which is 1 if N units
+//! do N times as much as one unit. Three efficiencies have names from Talreja et al., "Performance
 //! Scaling of Cassandra on High-Thread Count Servers", ICPE 2019. That paper states 98 % and 90 %
 //! for one machine, and does not say to which ratio the second number refers:
 //!
-//! - within a socket: X(one socket full) ÷ (n x1), n units on a socket;
-//! - of the system: X(machine full) ÷ (S n x1), S sockets;
-//! - across sockets: X(machine full) ÷ (S X(one socket full)), which is the second ÷ the first.
+//! - within a socket: X(one socket full) ÷ (n x1), with n units on a socket;
+//! - of the system: X(machine full) ÷ (S n x1), with S sockets;
+//! - across sockets: X(machine full) ÷ (S X(one socket full)), which is the efficiency of the
+//!   system ÷ the efficiency within a socket.
 //!
-//! Both sides of a ratio ran in the same blocks, so that changes from block to block are removed.
-//! Ratio and interval are those of [`mod@crate::compare`]. One unit runs with the rest of the
-//! machine idle. If the unit then has a higher clock rate, every efficiency is too low by the same
-//! factor.
+//! Both throughputs of a ratio come from the same blocks, so that changes from block to block
+//! cancel out. Ratio and interval are those of [`mod@crate::compare`]. One unit runs with the rest
+//! of the machine idle. If the unit then has a higher clock rate, every efficiency is too low by
+//! the same factor.
 //!
-//! [`fits`] contains the curves through the points, and [`models`] their formulas.
+//! [`fits`] contains the curves through the points, and [`models`] contains the formulas of the
+//! curves.
 
 pub mod fits;
 pub mod models;
@@ -35,11 +37,11 @@ pub struct Point {
     pub units: u32,
     /// Number of sockets that contain the units.
     pub sockets: u32,
-    /// Units on each of these sockets. Empty if each socket has the same number. The list is
-    /// required if units fill the sockets one after the other, because 6 units may be 3 and 3, or 4
-    /// and 2.
+    /// Number of units on each of these sockets. Empty if all sockets have the same number of
+    /// units. The list is required if units fill the sockets one after the other, because 6 units
+    /// may be 3 and 3, or 4 and 2.
     pub split: Vec<u32>,
-    /// Throughput by block, op/s. `None` if the trial may not be used.
+    /// Throughput of each block, in op/s. `None` if the trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
 }
 
@@ -59,7 +61,7 @@ pub struct Ratio {
     pub value: f64,
     /// 95 % confidence interval of the ratio. `None` with one block.
     pub ci95: Option<[f64; 2]>,
-    /// Number of blocks that contain both sides of the ratio.
+    /// Number of blocks that contain both trials of the ratio.
     pub blocks: usize,
 }
 
@@ -67,18 +69,19 @@ measure::word_enum! {
     /// An efficiency with a name.
     #[derive(Default)]
     pub enum EfficiencyOf {
-        /// Within a socket: X(one socket full) ÷ (units of the socket × x1).
+        /// Efficiency within a socket: X(one socket full) ÷ (units of the socket × x1).
         #[default]
         Socket = "socket",
-        /// Of the system: X(machine full) ÷ (all units × x1).
+        /// Efficiency of the system: X(machine full) ÷ (all units × x1).
         System = "system",
-        /// Across sockets: X(machine full) ÷ (sockets × X(one socket full)).
+        /// Efficiency across sockets: X(machine full) ÷ (sockets × X(one socket full)).
         Cross = "cross",
     }
 }
 
 measure::word_enum! {
-    /// Part of a machine that the units fill. Only these parts have a named improvement.
+    /// Part of a machine that the units in use fill completely. Improvements have names (I₁ and I₂)
+    /// only at these sizes.
     pub enum SaturatedResource {
         /// One socket (I₁).
         Socket = "socket",
@@ -87,33 +90,33 @@ measure::word_enum! {
     }
 }
 
-/// Measurement that a reason refers to.
+/// Measurement to which a reason for a missing ratio refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// A single unit alone.
+    /// Measurement of a single unit.
     Unit,
-    /// The measurement at this number of units.
+    /// Measurement at the number of units of the point.
     Point,
-    /// One socket, full.
+    /// Measurement with one full socket.
     Socket,
-    /// All sockets, full.
+    /// Measurement with all sockets full.
     System,
-    /// The measurement at the same number of units in the arm that is compared.
+    /// Measurement of the other arm of a comparison, at the same number of units.
     Other,
 }
 
 /// Reason why a ratio is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingRatio {
-    /// The machine has one socket.
+    /// The machine has only one socket.
     OneSocket,
     /// A unit is a whole socket.
     UnitIsSocket,
-    /// This measurement was not made.
+    /// The measurement was not made.
     NotMeasured(Of),
     /// The measurement was made, but none of its blocks can be used.
     NotUsable(Of),
-    /// No block contains both sides of the ratio.
+    /// No block contains both trials of the ratio.
     NoCommonBlock,
 }
 
@@ -124,14 +127,15 @@ pub struct PointResults {
     pub units: u32,
     /// Number of sockets that contain the units.
     pub sockets: u32,
-    /// Units on each socket. `None` if the units do not divide evenly and their distribution is
-    /// unknown.
+    /// Number of units on each socket. `None` if the units do not divide evenly and their
+    /// distribution is unknown.
     pub split: Option<Vec<u32>>,
     /// Number of blocks that can be used.
     pub blocks: usize,
-    /// Mean throughput, op/s. `None` without a usable block.
+    /// Mean throughput, in op/s. `None` if no block can be used.
     pub ops_per_s: Option<f64>,
-    /// 95 % confidence interval of the mean. `None` with fewer than three blocks.
+    /// 95 % confidence interval of the mean throughput, in op/s. `None` with fewer than three
+    /// blocks.
     pub ops_per_s_ci95: Option<[f64; 2]>,
     /// Speed-up compared with one unit: X(N) ÷ x1.
     pub speed_up: Result<Ratio, MissingRatio>,
@@ -142,19 +146,19 @@ pub struct PointResults {
 /// Analysis of one arm of the study under one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleUp {
-    /// Machine of the measurement.
+    /// Size of the measured machine.
     pub machine: MachineSize,
-    /// Results for each number of units, in the original order.
+    /// Results for each number of units, in the order of the given points.
     pub points: Vec<PointResults>,
     /// Efficiency within a socket.
     pub socket: Result<Ratio, MissingRatio>,
     /// Efficiency of the system, relative to one unit.
     pub system: Result<Ratio, MissingRatio>,
-    /// Efficiency across sockets: the system, relative to one socket.
+    /// Efficiency across sockets: that of the whole machine, relative to one socket.
     pub cross: Result<Ratio, MissingRatio>,
-    /// Curves through the points, or for each the reason why it is missing.
+    /// Curve of each model through the points, or the reason why the curve is missing.
     pub fits: Vec<(Model, Result<Fit, NoFit>)>,
-    /// Curve with the lowest AICc, or the reason why no curve is the best.
+    /// Model whose curve has the lowest AICc, or the reason why no curve is the best.
     pub best: Result<Model, NoBest>,
 }
 
@@ -167,16 +171,16 @@ pub struct Improvement {
     pub sockets: u32,
     /// Number of sockets that contain the baseline's units.
     pub baseline_sockets: u32,
-    /// Part of the machine that the contender's units fill. The ratio of [`Of::Socket`] is I₁, that
-    /// of [`Of::System`] is I₂. Any other number of units is [`Of::Point`].
+    /// Part of the machine that the contender's units fill. The ratio for [`Of::Socket`] is I₁, and
+    /// the ratio for [`Of::System`] is I₂. All other numbers of units are [`Of::Point`].
     pub fills: Of,
-    /// Contender ÷ baseline.
+    /// Throughput of the contender ÷ throughput of the baseline.
     pub ratio: Result<Ratio, MissingRatio>,
 }
 
 impl Point {
-    /// Returns the number of units on each socket in use. `None` if the number is unknown or
-    /// differs between sockets.
+    /// Returns the number of units on each socket in use. Returns `None` if this number is unknown
+    /// or differs between sockets.
     pub fn per_socket(&self) -> Option<u32> {
         match self.split()?.as_slice() {
             [first, rest @ ..] if rest.iter().all(|units| units == first) => Some(*first),
@@ -184,7 +188,8 @@ impl Point {
         }
     }
 
-    /// Returns the units on each socket in use, if the distribution is known.
+    /// Returns the number of units on each socket in use. Returns `None` if the distribution is
+    /// unknown.
     pub fn split(&self) -> Option<Vec<u32>> {
         let (units, sockets) = (self.units, self.sockets);
         if self.split.is_empty() {
@@ -198,7 +203,7 @@ impl Point {
         is_whole.then(|| self.split.clone())
     }
 
-    /// Returns the usable throughputs, op/s.
+    /// Returns the usable throughputs, in op/s.
     fn usable(&self) -> Vec<f64> {
         let all = self.ops_per_s.iter();
         all.filter_map(|ops| least_squares::usable(*ops)).collect()
@@ -210,8 +215,7 @@ impl Point {
 }
 
 impl MachineSize {
-    /// Returns the part of the machine that these units fill, given the number of sockets that
-    /// contain them.
+    /// Returns the part of the machine that `units` units on `sockets` sockets fill.
     pub fn fills(self, units: u32, sockets: u32) -> Of {
         match (units, sockets) {
             (0, _) | (_, 0) => Of::Point,
@@ -221,14 +225,14 @@ impl MachineSize {
         }
     }
 
-    /// Returns the number of all units.
+    /// Returns the number of units on all sockets together.
     pub fn units(self) -> u32 {
         self.units_per_socket.saturating_mul(self.sockets)
     }
 }
 
 /// Analyses the points of one arm under one load. `metric` is the metric of throughput. For results
-/// of a search, it contains the step of the search's grid.
+/// of a search, the metric contains the step of the search's grid.
 pub fn read(points: &[Point], machine: MachineSize, metric: Metric) -> ScaleUp {
     let unit = find(points, Of::Unit, |point| point.units == 1);
     let fits = fits::fits(points, machine);
@@ -244,9 +248,9 @@ pub fn read(points: &[Point], machine: MachineSize, metric: Metric) -> ScaleUp {
     }
 }
 
-/// Compares the contender with the baseline at each number of units that both have. Blocks of the
-/// two arms are pairs, so the arms must have been interleaved. If an arm has the same units on
-/// several numbers of sockets, only equal numbers of sockets are compared.
+/// Compares the contender with the baseline at each number of units that both arms have. Blocks of
+/// the two arms are pairs, so the arms must have been interleaved. If an arm has the same number of
+/// units on several numbers of sockets, only points with equal numbers of sockets are compared.
 pub fn improvements(
     baseline: &[Point],
     contender: &[Point],
@@ -325,7 +329,8 @@ fn filling(points: &[Point], machine: MachineSize, what: Of) -> Result<&Point, M
     })
 }
 
-/// Returns the first usable point that fills this part of the machine.
+/// Returns the first usable point for which `is` returns true. `what` is the part of the machine
+/// that an error names.
 fn find(points: &[Point], what: Of, is: impl Fn(&Point) -> bool) -> Result<&Point, MissingRatio> {
     let such = || points.iter().filter(|point| is(point));
     match (such().next(), such().find(|point| point.is_usable())) {
@@ -343,8 +348,8 @@ fn usable(point: &Point, what: Of) -> Result<&Point, MissingRatio> {
     }
 }
 
-/// Returns the ratio of the throughput of `of` to `times` the throughput of `to`, from the same
-/// blocks.
+/// Returns the throughput of `of` ÷ (`times` × the throughput of `to`), from blocks that contain
+/// both.
 fn ratio(to: &Point, of: &Point, times: f64, metric: Metric) -> Result<Ratio, MissingRatio> {
     let pairs: Vec<(f64, f64)> = to
         .ops_per_s
@@ -355,7 +360,7 @@ fn ratio(to: &Point, of: &Point, times: f64, metric: Metric) -> Result<Ratio, Mi
     let compared = compare::compare_paired(&pairs, metric).map_err(|why| match why {
         NotCompared::NoValues | NotCompared::BoundsOnBothSides => MissingRatio::NoCommonBlock,
     })?;
-    // One unit compared with itself is exactly 1.
+    // The ratio of one unit to itself is exactly 1.
     let is_itself = std::ptr::eq(to, of);
     let ci95 = compared.ci95().map(|ci95| ci95.map(|end| end / times));
     Ok(Ratio {

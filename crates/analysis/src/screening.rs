@@ -1,30 +1,30 @@
 //! Screens many settings at once to find those that matter.
 //!
 //! Each setting has two values, and each run uses one of the two values of every setting. So every
-//! run contributes to the effect of every setting: the error of an effect is that of a mean over
-//! all runs, not over two. The designs are the fractional factorials 2^(7−4) and 2^(8−4) (Box and
-//! Hunter 1961) and the twelve runs of Plackett and Burman (1946). A design may be folded over: it
-//! runs again with all signs inverted (Box and Wilson 1951). This separates main effects from the
-//! effects of two settings together.
+//! run contributes to the effect of every setting, and the error of an effect is that of a mean
+//! over all runs, not over two. The designs are the fractional factorials 2^(7−4) and 2^(8−4) (Box
+//! and Hunter 1961) and the twelve runs of Plackett and Burman (1946). A design may be folded over:
+//! a second set of runs has all signs inverted (Box and Wilson 1951). This separates main effects
+//! from the effects of two settings together.
 //!
 //! No run is repeated, so the runs do not measure an error. Lenth's method (1989, "Quick and easy
 //! analysis of unreplicated factorials") estimates the error from the small effects, most of which
 //! are only noise. An effect is *active* if it is larger than every noise effect in 95 % of
 //! screenings. It is *possible* if it is larger than 95 % of single noise effects. A screening
-//! chooses settings for a confirming run. It does not confirm any effect itself.
+//! chooses settings for a confirming run, but does not confirm any effect itself.
 
 use crate::autocorrelation;
 
-/// Minimum and maximum number of settings. With fewer settings, running every combination is as
-/// cheap. For more settings, this module has no design.
+/// Minimum and maximum number of settings. With fewer settings, running every combination takes as
+/// few runs. This module does not contain a design for more settings.
 pub const SETTINGS: [usize; 2] = [4, 11];
-/// Maximum number of settings that one confirming run covers, because it measures every combination
-/// of them.
+/// Maximum number of settings in one confirming run. The confirming run measures every combination
+/// of the settings.
 pub const CONFIRM_MAX: usize = 3;
 /// Multiple of the first estimate of the deviation above which an effect is not considered noise.
 const TRIM: f64 = 2.5;
-/// Factor that converts the median of absolute normal values to their standard deviation (1.4826),
-/// as rounded by Lenth.
+/// Factor that converts the median of absolute normal values to their standard deviation. Lenth
+/// rounded the exact factor, 1.4826.
 const MEDIAN_TO_DEVIATION: f64 = 1.5;
 
 measure::word_enum! {
@@ -45,9 +45,9 @@ measure::word_enum! {
 }
 
 impl Design {
-    /// Returns the smallest design for a number of settings. `None` if the number is outside
-    /// [`SETTINGS`]. Also `None` for eight settings with folding, because the design for eight
-    /// settings separates main effects without folding.
+    /// Returns the smallest design for a number of settings. Returns `None` if the number is
+    /// outside [`SETTINGS`]. Also returns `None` for eight settings with folding, because the
+    /// design for eight settings separates main effects without folding.
     pub fn smallest(settings: usize, fold: bool) -> Option<Design> {
         match (settings, fold) {
             (4..=7, false) => Some(Design::Eight),
@@ -76,12 +76,12 @@ impl Design {
     }
 
     /// Returns the sign of every contrast in every run. The contrasts of settings come first. The
-    /// other contrasts belong to no setting, and show noise and interactions. Any two contrasts are
-    /// orthogonal.
+    /// other contrasts do not belong to a setting, and show noise and interactions. Any two
+    /// contrasts are orthogonal.
     pub fn signs(self) -> Vec<Vec<i8>> {
         match self {
-            // The single letters and the product of all three come first. So with four settings, no
-            // main effect is mixed with the effect of a pair.
+            // The single letters and the product of all three letters come first. So with four
+            // settings, no main effect is mixed with the effect of a pair of settings.
             Design::Eight => factorial(3, &[0b001, 0b010, 0b100, 0b111, 0b011, 0b101, 0b110]),
             Design::Sixteen => factorial(
                 4,
@@ -97,8 +97,8 @@ impl Design {
     }
 }
 
-/// Returns the signs of all contrasts in every combination of this number of letters. A contrast is
-/// the product of the letters in its mask.
+/// Returns the signs of all contrasts in every combination of `letters` letters. A contrast is the
+/// product of the letters in its mask.
 fn factorial(letters: u32, masks: &[u32]) -> Vec<Vec<i8>> {
     let sign = |run: u32, mask: &u32| match (!run & mask).count_ones() % 2 {
         0 => 1,
@@ -108,7 +108,7 @@ fn factorial(letters: u32, masks: &[u32]) -> Vec<Vec<i8>> {
     (0..1u32 << letters).map(run).collect()
 }
 
-/// Returns the eleven rotations of the first row, and a row with only minus signs.
+/// Returns the eleven rotations of the first row, followed by a row that has only minus signs.
 fn plackett_burman() -> Vec<Vec<i8>> {
     const ROW: [i8; 11] = [1, 1, -1, 1, 1, 1, -1, -1, -1, 1, -1];
     let rotated = |by: usize| (0..11).map(|at| ROW[(at + 11 - by) % 11]).collect();
@@ -117,8 +117,8 @@ fn plackett_burman() -> Vec<Vec<i8>> {
     runs
 }
 
-/// Returns the runs, followed by the same runs with all signs inverted. Each run contains every
-/// contrast, and after that the same contrasts with equal signs in both halves.
+/// Returns the runs, followed by the same runs with inverted signs. Each run is extended by a copy
+/// of its contrasts that keeps the original signs in both halves.
 fn folded(runs: &[Vec<i8>]) -> Vec<Vec<i8>> {
     let half = |sign: i8| {
         runs.iter().map(move |run| {
@@ -130,7 +130,7 @@ fn folded(runs: &[Vec<i8>]) -> Vec<Vec<i8>> {
 }
 
 /// Returns the effect of every contrast on ln y: the mean of the runs with a plus sign minus the
-/// mean of the runs with a minus sign. `None` unless every run has a value above 0.
+/// mean of the runs with a minus sign. Returns `None` unless every run has a value above 0.
 pub fn effects(design: Design, values: &[f64]) -> Option<Vec<f64>> {
     let signs = design.signs();
     let is_good = |value: &f64| value.is_finite() && *value > 0.0;
@@ -146,14 +146,15 @@ pub fn effects(design: Design, values: &[f64]) -> Option<Vec<f64>> {
     Some((0..signs[0].len()).map(of).collect())
 }
 
-/// Sizes that effects of pure noise rarely exceed.
+/// Margins that effects of pure noise rarely exceed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LenthMargin {
     /// Pseudo standard error.
     pub pse: f64,
-    /// Margin of error, which a single noise effect exceeds in 5 % of cases.
+    /// Margin of error. A single noise effect exceeds this margin in 5 % of cases.
     pub me: f64,
-    /// Simultaneous margin of error, which any noise effect exceeds in 5 % of screenings.
+    /// Simultaneous margin of error. In 5 % of screenings, at least one noise effect exceeds this
+    /// margin.
     pub sme: f64,
 }
 
@@ -165,7 +166,7 @@ measure::word_enum! {
         Active = "active",
         /// The effect is larger than 95 % of single noise effects.
         Possible = "possible",
-        /// The effect is not larger than noise.
+        /// The effect cannot be distinguished from noise.
         #[default]
         Silent = "silent",
     }
@@ -188,7 +189,7 @@ impl LenthMargin {
         }
     }
 
-    /// Judges an effect.
+    /// Judges an effect by the margins.
     pub fn activity(&self, effect: f64) -> Activity {
         match effect.abs() {
             size if size > self.sme => Activity::Active,
@@ -286,8 +287,8 @@ mod tests {
         for design in ALL {
             let signs = design.signs();
             for _ in 0..runs {
-                // The second setting raises the value by about 20 %, with 2 % noise. No other
-                // setting has an effect.
+                // The second setting raises the value by about 20 %, with 2 % noise. The other
+                // settings do not have an effect.
                 let value = |run: &Vec<i8>| {
                     (0.1 * f64::from(run[1])).exp() * (0.02 * chance.normal()).exp()
                 };
@@ -302,8 +303,8 @@ mod tests {
         }
         let all = runs * ALL.len() as u32;
         assert!(found * 100 >= all * 97, "{found} of {all}");
-        // The nominal rate is 5 % of screenings. Depending on the number of effects, Lenth's margin
-        // is slightly too strict or too loose.
+        // The nominal rate of false results is 5 % of screenings. Depending on the number of
+        // effects, Lenth's margin is slightly too strict or too loose.
         assert!(false_ones * 100 <= all * 8, "{false_ones} of {all}");
     }
 

@@ -5,7 +5,7 @@
 //! looking keep their level:
 //!
 //! - [`Looks::Repeated`] is for studies that state the minimum and the maximum number of blocks
-//!   before the first one. Every look is at one constant nominal level (Pocock 1977, "Group
+//!   before the first block. Every look is at one constant nominal level (Pocock 1977, "Group
 //!   sequential methods in the design and analysis of clinical trials"). This level is chosen so
 //!   that all intervals together contain the true value with the overall level (repeated confidence
 //!   intervals: Jennison and Turnbull 1989). The path of t statistics does not depend on mean or
@@ -15,7 +15,8 @@
 //!   Lindon and others (2022). The interval is valid at every number of blocks at once, and takes
 //!   one to three blocks more.
 //!
-//! Invariant: min, max and g never depend on measurements; min and max come from the study.
+//! Invariant: min, max and g never depend on measurements, because min and max come from the study
+//! and g is constant.
 
 mod expect;
 mod levels;
@@ -28,22 +29,22 @@ use crate::autocorrelation;
 /// Times at which the run evaluates a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
-    /// The run evaluates it once, when all blocks are complete.
+    /// The run evaluates the comparison once, when all blocks are complete.
     #[default]
     Once,
-    /// The run evaluates it after each block from the `min`-th to the `max`-th.
+    /// The run evaluates the comparison after each block from the `min`-th to the `max`-th.
     Repeated {
         /// Number of blocks before the first look.
         min: usize,
         /// Number of blocks at the last look.
         max: usize,
     },
-    /// The run may evaluate it at any time, as often as desired.
+    /// The run may evaluate the comparison at any time and any number of times.
     Anytime,
 }
 
 impl Looks {
-    /// Returns the word in records: `once`, `repeated` or `anytime`.
+    /// Returns the word for the schedule in records: `once`, `repeated` or `anytime`.
     pub fn name(self) -> &'static str {
         match self {
             Looks::Once => "once",
@@ -53,7 +54,7 @@ impl Looks {
     }
 
     /// Returns the half-width of the two-sided interval at an overall `level` with `blocks` blocks,
-    /// in standard errors. `None` before the first look, or if the interval is not finite.
+    /// in standard errors. Returns `None` before the first look, or if the interval is not finite.
     pub fn reach(self, level: f64, blocks: usize, freedom: f64) -> Option<f64> {
         let of_t = |level: f64| autocorrelation::t_quantile(1.0 - level / 2.0, freedom);
         match self {
@@ -65,8 +66,8 @@ impl Looks {
         }
     }
 
-    /// Returns the two-sided p value of a t statistic, adjusted for all of the looks. `None` before
-    /// the first look.
+    /// Returns the two-sided p value of a t statistic, adjusted for all looks. Returns `None`
+    /// before the first look.
     pub fn p(self, t: f64, blocks: usize, freedom: f64) -> Option<f64> {
         let once = || 2.0 * autocorrelation::t_above(t, freedom);
         match self {
@@ -76,8 +77,8 @@ impl Looks {
         }
     }
 
-    /// Returns the nominal level of an interval for an overall `level`. `None` if this way of
-    /// looking has no nominal level.
+    /// Returns the nominal level of an interval for an overall `level`. Returns `None` for
+    /// [`Looks::Anytime`], which has no nominal level.
     pub fn nominal(self, level: f64) -> Option<f64> {
         match self {
             Looks::Once => Some(level),
@@ -87,12 +88,13 @@ impl Looks {
     }
 }
 
-/// Scale of the mixture (g). It is chosen before any data exists, and suits comparisons that end
+/// Scale of the mixture (g). It is fixed before any measurement, and suits comparisons that end
 /// near a dozen blocks.
 const G: f64 = 1.0;
 
-/// Returns the logarithm of the e value of a t statistic of `blocks` pairs (Lindon and others
-/// 2022): with ν = n − 1 and r = g ÷ (g + n), √r · ((1 + t²/ν) ÷ (1 + r·t²/ν))^(n/2).
+/// Returns the logarithm of the e value of a t statistic of n pairs, where n is `blocks` (Lindon
+/// and others 2022). With ν = n − 1 and r = g ÷ (g + n), the e value is √r · ((1 + t²/ν) ÷ (1 +
+/// r·t²/ν))^(n/2).
 fn anytime_log_e(t: f64, blocks: usize) -> f64 {
     let n = blocks as f64;
     let (freedom, share) = ((n - 1.0).max(1.0), G / (G + n));
@@ -100,8 +102,8 @@ fn anytime_log_e(t: f64, blocks: usize) -> f64 {
     share.ln() / 2.0 + n / 2.0 * (squared.ln_1p() - (share * squared).ln_1p())
 }
 
-/// Returns the t statistic at which the e value is 1 ÷ `level`. `None` if no t reaches this e
-/// value.
+/// Returns the t statistic at which the e value is 1 ÷ `level`. Returns `None` if even an infinite
+/// t does not reach this e value.
 fn anytime_reach(blocks: usize, level: f64) -> Option<f64> {
     let n = blocks as f64;
     let share = G / (G + n);
@@ -109,13 +111,14 @@ fn anytime_reach(blocks: usize, level: f64) -> Option<f64> {
     (blocks > 1 && root > share).then(|| ((n - 1.0) * (1.0 - root) / (root - share)).sqrt())
 }
 
-/// Returns true if most blocks of a comparison were lost. The remaining blocks are then not a
+/// Returns true if a comparison lost too many of its blocks. The remaining blocks are then not a
 /// random selection, for example because blocks fail at a load near the limit. Also, the order of
-/// the two sides is no longer balanced.
+/// the two variants is then unbalanced.
 pub fn too_few_blocks(used: usize, planned: usize, looks: Looks) -> bool {
     match looks {
         Looks::Once => used * 2 < planned,
-        // The study intended this number of blocks to be decisive.
+        // The study planned the number of blocks that a decision needs, so losing more than a third
+        // of the blocks is too much.
         Looks::Repeated { .. } | Looks::Anytime => planned.saturating_sub(used) * 3 > planned,
     }
 }

@@ -3,10 +3,10 @@
 //!
 //! The knee is the point beyond which more load gains little. The gain of a step depends on the
 //! length of the step. So this module uses the *elasticity*, d ln throughput ÷ d ln load. It is 1
-//! if throughput grows as the load does, and 0 if it does not grow. The fit covers **all** points
-//! from the knee on. The upper end of the elasticity must be small, not only its estimate. So a
-//! single noisy pair of points decides nothing. A sweep of 64, 65, … 70 threads, whose steps are
-//! shorter than its noise, has no detectable knee.
+//! if throughput grows in proportion to the load, and 0 if throughput stays the same. The fit
+//! covers **all** points from the knee on. The upper end of the elasticity's interval must be
+//! small, not only the estimate. So a single noisy pair of points cannot decide the result. A sweep
+//! of 64, 65, … 70 threads, whose steps are shorter than its noise, has no detectable knee.
 
 use crate::autocorrelation;
 use measure::Known;
@@ -14,51 +14,52 @@ use measure::Known;
 /// One step of a sweep. Steps are ordered from the lowest to the highest load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepStep {
-    /// Load on the axis: threads, or op/s.
+    /// Load on the axis, as a number of threads or in op/s.
     pub load: f64,
-    /// Achieved throughput, block by block.
+    /// Achieved throughput of each block, in op/s.
     pub ops_per_s: Vec<f64>,
-    /// p99 latency of all operations of the step, ms.
+    /// p99 of the latency of all operations of the step, in ms.
     pub p99_ms: Known,
-    /// Usability of the step.
+    /// State that says which figures of the step are usable.
     pub state: State,
 }
 
-/// Usability of a point.
+/// State that says which figures of a point are usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Both throughput and latency are usable.
     Kept,
-    /// Only the throughput is usable: the target did less than the client offered, because it could
-    /// not do more (open loop). Its latency grows as long as the trial lasts.
+    /// Only the throughput is usable. In an open loop, the target did less than the client offered,
+    /// because it could not do more. The latency then grows as long as the trial lasts.
     Saturated,
-    /// The step is not usable: the trial is invalid or missing.
+    /// The step is not usable, because the trial is invalid or missing.
     Unusable,
 }
 
 /// The point beyond which more load gains little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knee {
-    /// The knee is at this point. It is the last point before throughput stops growing while p99
-    /// grows.
+    /// The knee is at the point with this index. From this point on, throughput stops growing while
+    /// p99 grows.
     At(usize),
-    /// There is no knee: throughput still grows at the end.
+    /// The sweep has no knee, because throughput still grows at the end.
     Growing,
-    /// The knee is unknown: the load grows by too little, or the noise is too large.
+    /// The knee is unknown, because the load grows by too little or the noise is too large.
     Untold,
 }
 
-/// Results of a sweep. The values are indexes of points. Unusable points are skipped.
+/// Results of a sweep. The values are indexes of points. Unusable points are not considered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Point with the highest throughput among those that kept up, or among the saturated points if
-    /// none kept up.
+    /// Point with the highest throughput among the points at which the target kept up. If the
+    /// target kept up at no point, this is the point with the highest throughput among the
+    /// saturated points.
     pub best: Option<usize>,
-    /// Point with the highest throughput whose p99 is certainly within the bound. `None` without a
-    /// bound.
+    /// Point with the highest throughput whose p99 is certainly within the bound. `None` if no
+    /// bound is set.
     pub best_within_bound: Option<usize>,
     /// Point with the highest throughput whose p99 is only known as a lower bound. `None` unless
-    /// its throughput exceeds that of `best_within_bound`.
+    /// the throughput exceeds that of `best_within_bound`.
     pub untold_within_bound: Option<usize>,
     /// First point that is saturated, or whose p99 is certainly above the bound.
     pub first_over_bound: Option<usize>,
@@ -66,24 +67,24 @@ pub struct Reading {
     pub saturated_from: Option<usize>,
     /// The knee of the sweep.
     pub knee: Knee,
-    /// True if the best point is the last usable one, so that the peak may be beyond the sweep.
+    /// True if the best point is the last usable point, so that the peak may be beyond the sweep.
     pub best_is_last: bool,
 }
 
-/// Elasticity below which more load gains too little: doubling the load then gains less than a
+/// Elasticity below which more load gains too little. At this elasticity, doubling the load gains a
 /// tenth.
 const ELASTICITY_MIN: f64 = 0.1375;
-/// Minimum elasticity of p99. On a target at its limit, p99 must grow at least with the square root
-/// of the load.
+/// Minimum elasticity of p99 beyond a knee. On a target at its limit, p99 must grow at least with
+/// the square root of the load.
 const LATENCY_ELASTICITY_MIN: f64 = 0.5;
 /// Minimum factor by which the load must grow beyond a knee. Over a shorter range, noise is larger
 /// than any gain.
 const RANGE_MIN: f64 = 2.0;
 /// Smallest assumed deviation of trials of one point on a quiet machine, as a share. It is half of
-/// the margin of throughput, because 95 % of trials are within two deviations. The deviation cannot
-/// be estimated for points with one block.
+/// the margin of throughput, because 95 % of trials are within two deviations. Points with a single
+/// block do not show the deviation, so it must be assumed.
 const TRIAL_DEVIATION_MIN: f64 = 0.015;
-/// Quantile of a one-sided test at 5 %.
+/// Quantile for a one-sided test at a level of 5 %.
 const ONE_SIDED: f64 = 0.95;
 
 impl SweepStep {
@@ -93,7 +94,7 @@ impl SweepStep {
     }
 }
 
-/// Interprets a sweep. `p99_bound_ms` is the bound on latency, if there is one.
+/// Interprets a sweep. `p99_bound_ms` is the bound on p99 in ms, if any.
 pub fn read_sweep(points: &[SweepStep], p99_bound_ms: Option<f64>) -> Reading {
     let of = |state: State| -> Vec<usize> {
         (0..points.len()).filter(|&i| points[i].state == state).collect()
@@ -105,7 +106,8 @@ pub fn read_sweep(points: &[SweepStep], p99_bound_ms: Option<f64>) -> Reading {
     };
     let highest = |indexes: &[usize]| {
         indexes.iter().copied().max_by(|&a, &b| {
-            // Among equal points, the first has the lowest load for the same throughput.
+            // Among points with equal throughput, the first point has the lowest load, so it is the
+            // best.
             let (left, right) = (points[a].mean_ops_per_s(), points[b].mean_ops_per_s());
             left.total_cmp(&right).then(b.cmp(&a))
         })
@@ -133,15 +135,15 @@ pub fn read_sweep(points: &[SweepStep], p99_bound_ms: Option<f64>) -> Reading {
     }
 }
 
-/// Returns the first saturated point, if the target did not keep up at any later point.
+/// Returns the first saturated point. Returns `None` if the target kept up at any later point.
 fn saturated_from(kept: &[usize], saturated: &[usize]) -> Option<usize> {
     let first = saturated.first().copied()?;
     kept.iter().all(|kept| *kept < first).then_some(first)
 }
 
 fn knee(points: &[SweepStep], usable: &[usize], kept: &[usize], saturated: &[usize]) -> Knee {
-    // In an open loop, the target falls behind at the end, so the knee is the last point before
-    // that.
+    // If the target falls behind at the end of an open loop, the knee is the last point at which it
+    // kept up.
     if let (Some(last), Some(_)) = (kept.last(), saturated_from(kept, saturated)) {
         return Knee::At(*last);
     }
@@ -163,7 +165,7 @@ fn knee(points: &[SweepStep], usable: &[usize], kept: &[usize], saturated: &[usi
     }
 }
 
-/// Returns true if no load above that of the first point of `tail` gains enough.
+/// Returns true if no later point of `tail` gains enough throughput compared with the first point.
 fn is_knee(tail: &[&SweepStep], noise: Noise) -> bool {
     let (Some(first), Some(last)) = (tail.first(), tail.last()) else {
         return false;
@@ -172,7 +174,7 @@ fn is_knee(tail: &[&SweepStep], noise: Noise) -> bool {
         return false;
     }
     let (slope, error) = elasticity(tail, noise);
-    // The throughput of no later point may justify its load.
+    // If the throughput of any later point justifies its load, the first point is not a knee.
     let pays = |point: &&SweepStep| {
         let gain = (point.mean_ops_per_s() / first.mean_ops_per_s()).ln();
         let needed = ELASTICITY_MIN * (point.load / first.load).ln();
@@ -185,15 +187,15 @@ fn is_knee(tail: &[&SweepStep], noise: Noise) -> bool {
         && !tail[1..].iter().any(pays)
 }
 
-/// Returns true if p99 has certainly grown with the load. A lower bound on p99 suffices for the
-/// last point, but not for the first.
+/// Returns true if p99 has certainly grown with the load. A lower bound on p99 is sufficient for
+/// the last point, but not for the first point.
 fn has_grown(first_ms: Known, last_ms: Known, load: f64) -> bool {
     let least = (last_ms.least() / first_ms.least()).ln();
     !first_ms.is_at_least() && least >= LATENCY_ELASTICITY_MIN * load
 }
 
-/// Returns true if throughput grows with the load over the shortest range at the end that is long
-/// enough to decide this.
+/// Returns true if throughput still grows at the end. The function uses the shortest range at the
+/// end that is long enough to decide.
 fn still_grows(points: &[&SweepStep], noise: Noise) -> bool {
     let Some(last) = points.last() else {
         return false;
@@ -206,8 +208,9 @@ fn still_grows(points: &[&SweepStep], noise: Noise) -> bool {
     slope - noise.quantile() * error > ELASTICITY_MIN
 }
 
-/// Returns the elasticity over the points by least squares, and its standard error. The error comes
-/// from the noise of the points or from their distances to the line, whichever is larger.
+/// Returns the elasticity over the points by least squares, and the standard error of the
+/// elasticity. The error comes from the noise of the points or from their distances to the line,
+/// whichever is larger.
 fn elasticity(points: &[&SweepStep], noise: Noise) -> (f64, f64) {
     let x: Vec<f64> = points.iter().map(|p| p.load.ln()).collect();
     let y: Vec<f64> = points.iter().map(|p| p.mean_ops_per_s().ln()).collect();
@@ -251,7 +254,8 @@ impl Noise {
         };
         Noise {
             deviation: seen.max(TRIAL_DEVIATION_MIN),
-            // The smallest assumed deviation is not an estimate from the blocks.
+            // The smallest assumed deviation is not an estimate from the blocks, so its degrees of
+            // freedom are practically infinite.
             freedom: if seen > TRIAL_DEVIATION_MIN {
                 freedom
             } else {

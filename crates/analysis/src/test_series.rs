@@ -1,5 +1,5 @@
-//! Known series for the tests: noise with a fixed seed and optional autocorrelation, and servers
-//! that pause at random.
+//! Series with known properties for the tests: noise with a fixed seed and optional
+//! autocorrelation, and servers that pause at random.
 
 #[expect(dead_code, reason = "workload's file, of which tests use a part")]
 #[path = "../../workload/src/random.rs"]
@@ -9,7 +9,7 @@ use crate::Blocks;
 use measure::Histogram;
 use random::Draws;
 
-/// Generator of random draws that are the same on every machine.
+/// Generator of random numbers that are the same on every machine.
 pub(crate) struct Chance(Draws);
 
 impl Chance {
@@ -40,12 +40,13 @@ impl Chance {
     }
 }
 
-/// A server that pauses. The times between pauses and the lengths of pauses are exponential.
+/// A server that pauses. The times between pauses and the lengths of pauses have exponential
+/// distributions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pauses {
-    /// Mean time from the end of one pause to the start of the next, s.
+    /// Mean time from the end of one pause to the start of the next pause, in seconds.
     pub every_s: f64,
-    /// Mean length of a pause, s.
+    /// Mean length of a pause, in seconds.
     pub long_s: f64,
 }
 
@@ -53,7 +54,7 @@ pub(crate) struct Pauses {
 const BEFORE_S: f64 = 30.0;
 
 impl Pauses {
-    /// Returns the share of the time in pauses.
+    /// Returns the share of the time that the server spends in pauses.
     pub(crate) fn share(self) -> f64 {
         self.long_s / (self.every_s + self.long_s)
     }
@@ -70,8 +71,8 @@ impl Pauses {
         pauses
     }
 
-    /// Returns the throughput of a closed loop for each second: 1 without a pause, plus a noise of
-    /// 3 % with a correlation of 0.3.
+    /// Returns the throughput of a closed loop for each second. The throughput is 1 in a second
+    /// without a pause, plus noise of 3 % with a correlation of 0.3.
     pub(crate) fn throughput(self, chance: &mut Chance, seconds: usize) -> Vec<f64> {
         let pauses = self.draw(chance, seconds);
         let noise = chance.autocorrelated(seconds, 0.3);
@@ -84,8 +85,9 @@ impl Pauses {
         noise.into_iter().enumerate().map(second).collect()
     }
 
-    /// Calls `see` for each operation of an open loop, with the second in which it ended and its
-    /// latency. The latency is exponential with a mean of 1 ms, plus the remainder of a pause.
+    /// Calls `see` for each operation of an open loop, with the second in which the operation ended
+    /// and with its latency. The latency is exponential with a mean of 1 ms, plus the remainder of
+    /// a pause.
     fn each(
         self,
         chance: &mut Chance,
@@ -117,7 +119,7 @@ impl Pauses {
         blocks
     }
 
-    /// Returns the latencies of several hours together, as the true distribution.
+    /// Returns the latencies of several hours in one histogram, as the true distribution.
     pub(crate) fn truth(self, chance: &mut Chance) -> Histogram {
         let mut all = Histogram::new();
         self.each(chance, (20_000, 50), &mut |_, ns| all.record(ns));
@@ -125,11 +127,12 @@ impl Pauses {
     }
 }
 
-/// Returns the seed and the number of runs of `cargo xtask audit --seed S --runs N`.
+/// Returns the seed and the number of runs that the command `cargo xtask audit --seed S --runs N`
+/// sets.
 pub(crate) fn audit() -> (u64, u32) {
     let given = |text: Option<&str>| text?.parse::<u32>().ok();
-    // The values are fixed when the crate is built, because neither this crate nor its tests read
-    // files when they run.
+    // The build fixes these values, because neither this crate nor its tests read files at run
+    // time.
     let seed = given(option_env!("CASSAY_AUDIT_SEED")).unwrap_or(1);
     (
         seed.into(),

@@ -1,24 +1,25 @@
 //! Trends of series, by Theil and Sen's slope and by Mann and Kendall's test.
 //!
-//! Single outliers affect neither of them. They do affect least squares: one spike among twelve
-//! values turns a slope of 2.5 into 2.04. Invariant: correlated values count only as much as the
-//! independent information in them.
+//! Single outliers do not affect these methods, but they affect least squares. For example, one
+//! spike among twelve values turns a least-squares slope of 2.5 into 2.04. Invariant: correlated
+//! values count only as much as the independent information that they contain.
 
 use crate::autocorrelation;
 
 /// A trend of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Change over the series by Theil and Sen's slope, as a share of the median of the series.
+    /// Change over the whole series by Theil and Sen's slope, as a share of the median of the
+    /// series.
     pub drift: f64,
-    /// Mann and Kendall's z. Within ±1.645, the trend may be due to chance.
+    /// Mann and Kendall's z. If z is between -1.645 and 1.645, the trend may be due to chance.
     pub z: f64,
     /// Number of values in the series.
     pub count: usize,
 }
 
 impl Trend {
-    /// Returns true if the trend is significant.
+    /// Returns true if chance alone is unlikely to cause such a trend.
     pub fn is_significant(self) -> bool {
         self.z.abs() > Z_SIGNIFICANT
     }
@@ -28,31 +29,33 @@ impl Trend {
         self.is_significant() && self.drift.abs() > drift
     }
 
-    /// Returns true if the trend is larger than `drift`, but has too few values for the test. With
-    /// six values, a rise of 94 % in which two of fifteen pairs fall counts as chance.
+    /// Returns true if the trend is larger than `drift`, but the series has too few values for the
+    /// test. For example, with six values, a rise of 94 % in which two of fifteen pairs fall counts
+    /// as chance.
     pub fn is_untold(self, drift: f64) -> bool {
         !self.is_significant() && self.drift.abs() > drift && self.count < VALUES_TO_TELL
     }
 }
 
-/// Limit of z for a two-sided level of 10 %. An overlooked trend in the warm-up costs more than an
-/// unnecessary second.
+/// Limit of z for a two-sided level of 10 %. The level is loose, because an overlooked trend in the
+/// warm-up costs more than an unnecessary second.
 const Z_SIGNIFICANT: f64 = 1.645;
-/// Minimum number of values for which S is normally distributed, and for which a trend as large as
-/// the scatter is found. Kendall 1975 and Gilbert 1987 state 10.
+/// Minimum number of values for the test. With fewer values, Kendall's S is not normally
+/// distributed, and the test does not find a trend as large as the scatter. Kendall 1975 and
+/// Gilbert 1987 state 10.
 pub const VALUES_TO_TELL: usize = 10;
 
-/// Returns the trend of a series of equally spaced values. The function takes O(n²) steps, so it
-/// suits up to a few thousand values. It assumes independent values. For correlated values, it
-/// therefore reports too many trends.
+/// Returns the trend of a series of equally spaced values. The function takes O(n²) steps for n
+/// values, so it suits up to a few thousand values. It assumes independent values, so it reports
+/// too many trends in correlated values.
 pub fn trend(values: &[f64]) -> Trend {
     spaced_trend(values, independent)
 }
 
 /// Returns the trend of a series of correlated values. For such a series, [`trend`] often reports a
-/// slow swing as a trend. With 60 values of an AR(1) series and a correlation of 0.6, this happens
-/// in two of five series, but only in 13 % with this function. The function corrects the variance
-/// by the autocorrelation of the ranks around the trend (Hamed and Rao 1998, "A modified
+/// slow swing as a trend. With 60 values of an AR(1) series and a correlation of 0.6, [`trend`]
+/// does so in two of five series, but this function only in 13 %. The function corrects the
+/// variance by the autocorrelation of the ranks around the trend (Hamed and Rao 1998, "A modified
 /// Mann-Kendall trend test for autocorrelated data").
 pub fn trend_of_correlated(values: &[f64]) -> Trend {
     spaced_trend(values, hamed_rao)
@@ -69,7 +72,7 @@ fn spaced_trend(values: &[f64], widening: fn(&[f64]) -> f64) -> Trend {
     }
 }
 
-/// A line through points, by Theil and Sen.
+/// A line through points, fitted by the method of Theil and Sen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
     /// Median of the slopes between all pairs of points.
@@ -84,13 +87,13 @@ pub struct Line {
     pub z: f64,
 }
 
-/// Returns the line through points with correlated values, in order; see [`trend_of_correlated`].
-/// The function takes O(n²) steps.
+/// Returns the line through points in rising order whose values are correlated (see
+/// [`trend_of_correlated`]). The function takes O(n²) steps for n points.
 pub fn line(points: &[(f64, f64)]) -> Line {
     fitted(points, hamed_rao)
 }
 
-/// Returns the values as points at 0, 1, 2, and so on.
+/// Returns the values as points at the positions 0, 1, 2, and so on.
 pub fn spaced(values: &[f64]) -> Vec<(f64, f64)> {
     let at = |(at, value): (usize, &f64)| (at as f64, *value);
     values.iter().enumerate().map(at).collect()
@@ -100,8 +103,8 @@ fn independent(_: &[f64]) -> f64 {
     1.0
 }
 
-/// Fits the line. `widening` receives the residuals, and returns the factor by which the variance
-/// is larger than for independent values.
+/// Fits the line. The function `widening` receives the residuals, and returns the factor by which
+/// the variance is larger than for independent values.
 fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
     let count = points.len();
     let mut slopes = Vec::with_capacity(count * count.saturating_sub(1) / 2);
@@ -124,7 +127,7 @@ fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
         ci95: (count >= VALUES_TO_TELL).then(|| sen_ci95(&slopes, variance)).flatten(),
         s,
         variance,
-        // This is the usual correction for continuity: S moves one step towards zero.
+        // As a correction for continuity, S moves one step towards zero.
         z: if variance > 0.0 {
             (s - f64::signum(s) * f64::from(s != 0.0)) / variance.sqrt()
         } else {
@@ -133,10 +136,10 @@ fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
     }
 }
 
-/// Returns the 95 % interval: the slopes with the ranks (M ∓ 1.96 √variance) / 2 among M slopes in
-/// rising order (Gilbert 1987, "Statistical Methods for Environmental Pollution Monitoring", 16.5).
-/// `None` if there are no such ranks. If all values are equal, there is one slope, which is
-/// certain.
+/// Returns the 95 % interval of the slope. Among M slopes in rising order, its ends are the slopes
+/// with the ranks (M ∓ 1.96 √variance) / 2 (Gilbert 1987, "Statistical Methods for Environmental
+/// Pollution Monitoring", 16.5). Returns `None` if these ranks do not exist. If all values are
+/// equal, only one slope is possible, and it is certain.
 fn sen_ci95(slopes: &[f64], variance: f64) -> Option<[f64; 2]> {
     let half = autocorrelation::NORMAL_975 * variance.sqrt();
     let count = slopes.len() as f64;
@@ -151,7 +154,8 @@ fn sen_ci95(slopes: &[f64], variance: f64) -> Option<[f64; 2]> {
     (low >= 1.0).then(|| Some([at(low)?, at(high)?])).flatten()
 }
 
-/// Returns the variance of Kendall's S without a trend; equal values reduce it.
+/// Returns the variance of Kendall's S for a series without a trend. Equal values reduce the
+/// variance.
 fn variance_of_s(values: &[f64]) -> f64 {
     let term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let mut sorted = values.to_vec();
@@ -161,17 +165,17 @@ fn variance_of_s(values: &[f64]) -> f64 {
 }
 
 /// Returns the factor by which the autocorrelation of the ranks around the trend widens the
-/// variance of S; never below 1. The function derives the correlation of far lags from that of
-/// neighbours, as in an AR(1) series, because single far lags have too few pairs. The paper instead
-/// omits correlations that may be chance. At 60 values and a correlation of 0.3, this leaves 18 %
-/// false trends instead of 10 %.
+/// variance of S. The factor is never below 1. The function derives the correlation of far lags
+/// from that of neighbours, as in an AR(1) series, because single far lags have too few pairs. The
+/// paper instead omits correlations that may be due to chance. With 60 values and a correlation of
+/// 0.3, the paper's method reports 18 % false trends instead of 10 %.
 fn hamed_rao(left: &[f64]) -> f64 {
     let count = left.len();
     if count < VALUES_TO_TELL {
         return 1.0;
     }
     let n = count as f64;
-    // Fitting a line removes twice as much correlation as subtracting a mean does.
+    // Fitting a line removes twice as much correlation as subtracting a mean does, so 1/n is added.
     let raw = autocorrelation::autocorrelation(&ranks(left), 1) + 1.0 / n;
     let rho = autocorrelation::unbiased(raw, count);
     let sum = (1..count).map(|lag| {
@@ -181,7 +185,7 @@ fn hamed_rao(left: &[f64]) -> f64 {
     1.0 + 2.0 / (n * (n - 1.0) * (n - 2.0)) * sum.sum::<f64>()
 }
 
-/// Returns ranks starting at 1; equal values get their mean rank.
+/// Returns the rank of each value, starting at 1. Equal values have the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -229,8 +233,8 @@ mod tests {
         assert_eq!((line.slope, line.s), (2.5, 50.0));
         assert_eq!(line.ci95, Some([2.0, 3.0]));
         assert!((line.variance - 212.67).abs() < 0.005);
-        // Gilbert 1987 has ties of 2, 3 and 2 among 10 values: (10·9·25 − 2·1·9 − 3·2·11 − 2·1·9) /
-        // 18.
+        // The example of Gilbert 1987 has ties of 2, 3 and 2 among 10 values, so the variance is
+        // (10·9·25 − 2·1·9 − 3·2·11 − 2·1·9) / 18.
         let tied = [1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 4.0, 5.0, 6.0];
         assert!((variance_of_s(&tied) - (2250.0 - 18.0 - 66.0 - 18.0) / 18.0).abs() < 1e-9);
         assert_eq!(ranks(&[5.0, 1.0, 5.0, 9.0]), [2.5, 1.0, 2.5, 4.0]);
@@ -272,13 +276,14 @@ mod tests {
 
     #[test]
     fn six_values_cannot_tell_a_drift_from_chance() {
-        // In a real run, these values were described as "drifted by 94 %, no more than chance".
+        // In a real run, the report stated that these values "drifted by 94 %, no more than
+        // chance".
         let six = [100.0, 60.0, 140.0, 150.0, 80.0, 190.0];
         let seen = trend_of_correlated(&six);
         assert!(!seen.is_significant() && seen.drift > 0.5, "{seen:?}");
         assert!(seen.is_untold(0.10));
-        // In ten values, the same trend is recognized as chance. Six values without a drift are not
-        // uncertain either.
+        // With ten values, the test recognizes the same trend as chance. Six values that do not
+        // drift are not reported as uncertain either.
         let ten = [
             100.0, 60.0, 140.0, 150.0, 80.0, 190.0, 100.0, 60.0, 140.0, 150.0,
         ];

@@ -1,20 +1,20 @@
-//! Finds a trend over all trials of a run, in the order in which they ran. Such a trend shows a
-//! node that warms up for the whole run, or one that becomes slower with every trial.
+//! Finds a trend over all trials of a run, in the order in which the trials ran. Such a trend
+//! shows, for example, that a node warms up for the whole run, or becomes slower with every trial.
 //!
-//! Trials are compared only with those of the same variant at the same load, so that neither a
+//! Trials are compared only with trials of the same variant at the same load, so that neither a
 //! variant nor a load looks like a trend. The test is Kendall's, summed over the configurations
 //! (Hirsch, Slack and Smith 1982, "Techniques of trend analysis for monthly water quality data";
 //! they sum it over months). The test uses the exact distribution of the sum, because a run has few
 //! trials of each configuration. With two configurations of three trials each, chance alone makes
-//! all of them rise in 1 of 36 cases.
+//! all results rise in 1 of 36 cases.
 
 use crate::autocorrelation;
 
 /// One trial of a run, as input of the test for a trend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunStep {
-    /// Number of the trial's configuration. Trials are compared with those that have the same
-    /// number.
+    /// Number that identifies the configuration of the trial. Only trials with the same number are
+    /// compared.
     pub configuration: usize,
     /// Time at which the trial ran, in seconds since an arbitrary moment.
     pub at_s: f64,
@@ -25,33 +25,33 @@ pub struct RunStep {
 /// Trend of the trials' results over a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunTrend {
-    /// Factor between the results at the beginning of the run and at its end.
+    /// Ratio of the results at the end of the run to the results at its beginning.
     pub factor: f64,
-    /// Results of the first trial and of the last.
+    /// Result of the first trial, and result of the last trial.
     pub ends: [f64; 2],
-    /// Probability of a trend at least as clear in either direction, by chance alone.
+    /// Probability that chance alone causes a trend at least as clear, in either direction.
     pub p: f64,
-    /// Time after the first trial from which results are within [`ARRIVED`] of the last result of
-    /// their configuration, in seconds. `None` if only the last result of a configuration was
-    /// within it.
+    /// Time after the first trial from which all results are within [`ARRIVED`] of the last result
+    /// of their configuration, in seconds. `None` if, for any configuration, this is true only of
+    /// the last result.
     pub arrived_s: Option<f64>,
 }
 
-/// Two-sided level of the test. Naming a false cause costs less than missing a true one; see
-/// [`crate::trend`].
+/// Two-sided level of the test. The level is loose, because naming a false cause costs less than
+/// missing a true cause. See [`crate::trend`].
 const P_MAX: f64 = 0.10;
-/// Minimum factor of a reported trend, up or down. It corresponds to the drift that V12 allows
+/// Minimum factor of a reported trend, up or down. It corresponds to the drift that rule V12 allows
 /// within one window.
 const FACTOR_MIN: f64 = 1.10;
 /// Factor within which a result counts as equal to the last result of its configuration.
 const ARRIVED: f64 = 1.10;
 /// Number of trials of one configuration above which the normal distribution replaces the exact
-/// one.
+/// distribution.
 const EXACT_MAX: usize = 40;
 
 impl RunTrend {
-    /// Returns the trend of a run. `None` if the trend may be due to chance, or if it is too small
-    /// to be important.
+    /// Returns the trend of a run. Returns `None` if the trend may be due to chance, or if it is
+    /// too small to be important.
     pub fn from_steps(steps: &[RunStep]) -> Option<RunTrend> {
         let mut ordered: Vec<RunStep> =
             steps.iter().copied().filter(|step| step.value > 0.0).collect();
@@ -89,8 +89,8 @@ fn by_configuration(ordered: &[RunStep]) -> Vec<Vec<RunStep>> {
     groups
 }
 
-/// Returns the median, over all pairs of trials of one configuration, of the slope of the
-/// logarithms, per second.
+/// Returns the median slope of the logarithms of the results, per second. The median covers all
+/// pairs of trials of one configuration.
 fn slope_of_logs(groups: &[Vec<RunStep>]) -> Option<f64> {
     let slopes: Vec<f64> = pairs(groups)
         .filter(|(a, b)| b.at_s > a.at_s)
@@ -107,8 +107,8 @@ fn pairs(groups: &[Vec<RunStep>]) -> impl Iterator<Item = (&RunStep, &RunStep)> 
     })
 }
 
-/// Returns the probability that Kendall's S, summed over the configurations, is at least as far
-/// from 0 without a trend.
+/// Returns the p value of Kendall's S, summed over the configurations. This is the probability
+/// that, without a trend, S is at least as far from 0 as observed.
 fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
     let step = |(a, b): (&RunStep, &RunStep)| {
         f64::from(i8::from(b.value > a.value)) - f64::from(i8::from(b.value < a.value))
@@ -120,9 +120,9 @@ fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
         let z = (s.abs() - 1.0).max(0.0) / variance.sqrt();
         return 2.0 * (1.0 - autocorrelation::normal_below(z));
     }
-    // S is the number of pairs minus twice the number of pairs out of order. The latter is
-    // distributed like the inversions of a random order. The loop builds this distribution by
-    // adding one trial at a time, group by group.
+    // S is the number of pairs minus twice the number of pairs that are out of order. The number of
+    // pairs out of order is distributed like the inversions of a random order. The loop builds this
+    // distribution by adding one trial at a time, group by group.
     let mut shares = vec![1.0];
     for places in groups.iter().flat_map(|group| 2..=group.len()) {
         let mut next = vec![0.0; shares.len() + places - 1];
@@ -139,8 +139,8 @@ fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
     far.map(|(_, share)| share).sum::<f64>().min(1.0)
 }
 
-/// Returns the time of the first trial after which all results are near the last of their
-/// configuration.
+/// Returns the time from which the results of all configurations are near the last result of their
+/// configuration, in seconds since the first trial.
 fn arrived_s(groups: &[Vec<RunStep>], first_s: f64, is_rising: bool) -> Option<f64> {
     let is_away = |step: &RunStep, end: &RunStep| {
         let short = if is_rising {
@@ -150,14 +150,15 @@ fn arrived_s(groups: &[Vec<RunStep>], first_s: f64, is_rising: bool) -> Option<f
         };
         short > ARRIVED
     };
-    // For each configuration, `away` is the last trial whose result is not near the end.
+    // In each configuration, `away` is the index of the last trial whose result is not near the
+    // last result.
     let arrival_s = |group: &Vec<RunStep>| {
         let end = group.last()?;
         let Some(away) = group.iter().rposition(|step| is_away(step, end)) else {
             return Some(0.0);
         };
-        // If only the last result is near, this shows nothing, because that result is compared with
-        // itself.
+        // If only the last result is near, the time is unknown, because that result is compared
+        // with itself.
         (away + 2 < group.len()).then(|| group[away + 1].at_s - first_s)
     };
     let all_s: Option<Vec<f64>> = groups.iter().map(arrival_s).collect();
@@ -178,8 +179,8 @@ mod tests {
         values.iter().enumerate().map(step).collect()
     }
 
-    /// These are six trials of two settings on a node that had just started, in the order in which
-    /// they ran.
+    /// The series consists of six trials of two settings on a node that had just started, in the
+    /// order in which the trials ran.
     #[test]
     fn a_node_that_warms_up_for_the_whole_run_is_seen() {
         let seen = steps(&[
@@ -199,8 +200,8 @@ mod tests {
 
     #[test]
     fn effects_of_settings_and_loads_are_no_trend() {
-        // The second setting has twice the throughput of the first, and the third load ten times as
-        // much.
+        // The throughput of the second configuration is twice that of the first, and the throughput
+        // of the third is ten times as high.
         let seen = steps(&[
             (0, 10.0),
             (1, 20.0),
@@ -215,8 +216,8 @@ mod tests {
             None
         );
         assert_eq!(RunTrend::from_steps(&[]), None);
-        // With two trials of each of two configurations, chance alone makes both rise or both fall
-        // in half of the runs.
+        // With two configurations of two trials each, chance alone makes both configurations rise
+        // or both fall in half of the runs.
         let two = steps(&[(0, 10.0), (1, 20.0), (0, 20.0), (1, 40.0)]);
         assert_eq!(RunTrend::from_steps(&two), None);
     }
@@ -236,7 +237,7 @@ mod tests {
         assert!(!course.is_rising() && course.factor < 0.4, "{course:?}");
     }
 
-    /// By chance alone, at most one of ten runs has a trend.
+    /// Without a real trend, at most one of ten runs has a trend by chance.
     #[test]
     fn noise_is_rarely_called_a_course() {
         let mut chance = Chance::new(77);

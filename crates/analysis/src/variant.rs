@@ -1,4 +1,4 @@
-//! Names of variants. A comparison compares two variants.
+//! Names of variants, which are the configurations that a comparison compares.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -12,7 +12,7 @@ const NONE: &str = "-";
 pub struct VariantName(Option<String>);
 
 impl VariantName {
-    /// Returns the name, if there is one.
+    /// Returns the name of the variant, if it has one.
     pub fn name(&self) -> Option<&str> {
         self.0.as_deref()
     }
@@ -22,7 +22,8 @@ impl VariantName {
         self.0.is_none()
     }
 
-    /// Returns the text in files, which is `-` if there is no name.
+    /// Returns the text that represents the name in files. The text is `-` if the variant has no
+    /// name.
     pub fn as_str(&self) -> &str {
         self.name().unwrap_or(NONE)
     }

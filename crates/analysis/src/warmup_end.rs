@@ -1,28 +1,29 @@
 //! Detects the end of warm-up.
 //!
-//! Each second, the detector receives one value of throughput and one value of p99. It looks for a
-//! *trend* (Theil and Sen's slope, Mann and Kendall's test), because a test of variance alone does
-//! not detect drift. Over the last window of seconds, the drift must be small or hidden by noise.
-//! Over the last two windows, where noise matters less, there must be no clear drift of twice that
-//! size. If a series is so noisy that one window cannot show its drift, the detector needs values
-//! for two windows.
+//! Each second, the detector receives one value of throughput and one value of p99. The detector
+//! tests for a *trend* (Theil and Sen's slope, Mann and Kendall's test), because a test of variance
+//! alone does not detect drift. Over the last window of seconds, the drift must be small or hidden
+//! by noise. Over the last two windows, where noise matters less, the series must not have a clear
+//! drift of twice that size. If a series is so noisy that one window cannot show its drift, the
+//! detector needs values for two windows.
 
 use crate::autocorrelation;
 use crate::trend::trend;
 
-/// Limits of the detection.
+/// Limits of the detection of a steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyLimits {
-    /// Minimum time before a window counts as steady, s. The just-in-time compiler of a JVM needs
-    /// about ten seconds for a hot path.
+    /// Minimum length of the warm-up, in seconds. The just-in-time compiler of a JVM needs about
+    /// ten seconds for a hot path.
     pub min_s: usize,
-    /// Maximum time of the warm-up, s.
+    /// Maximum length of the warm-up, in seconds.
     pub max_s: usize,
-    /// Length of the window that must be without trend, in seconds.
+    /// Length of the window that must not have a trend, in seconds.
     pub window_s: usize,
-    /// Maximum drift of throughput over the window that does not matter, as a share of its median.
+    /// Maximum drift of throughput over the window that counts as steady, as a share of the median
+    /// throughput.
     pub throughput_drift: f64,
-    /// Maximum drift of p99 over the window that does not matter, as a share of its median.
+    /// Maximum drift of p99 over the window that counts as steady, as a share of the median p99.
     pub p99_drift: f64,
 }
 
@@ -46,7 +47,7 @@ measure::word_enum! {
         Warming = "warming",
         /// The detector found a steady state.
         Detected = "detected",
-        /// The time limit of the warm-up was reached first.
+        /// The time limit of the warm-up was reached before a steady state.
         Forced = "forced",
     }
 }
@@ -108,8 +109,8 @@ mod tests {
     use super::*;
     use crate::test_series::Chance;
 
-    /// Passes one second after another to the detector until it stops. Returns its state, and the
-    /// number of seconds.
+    /// Passes the values of one second after another to the detector until the warm-up ends.
+    /// Returns the final state and the number of seconds.
     fn feed(mut second: impl FnMut(f64) -> (f64, f64)) -> (SteadyState, usize) {
         let mut steady = Steady::new(SteadyLimits::default());
         for t in 1.. {

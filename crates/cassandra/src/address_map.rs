@@ -1,8 +1,8 @@
-//! Current addresses of nodes that callers know by other addresses. A pod that was recreated has a
-//! new address, and addresses that a cluster reports may need translation.
+//! Current addresses of nodes that callers know by other addresses. A recreated pod has a new
+//! address, and the addresses that a cluster reports may need translation.
 //!
-//! Invariants: callers keep the first address of a node, and this module maps it to the address at
-//! which the node is now. Managed nodes never move.
+//! Invariants: callers keep the first address of a node, and this module maps it to the current
+//! address of the node. Managed nodes never move.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,14 +11,14 @@ use target_spec::Translation;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// Default port of CQL.
+/// Default port for CQL clients.
 pub(crate) const CQL_PORT: u16 = 9042;
 
 /// Addresses of nodes. A node has a first address, an address that the cluster uses now, and an
 /// address at which clients reach the node.
 #[derive(Clone, Debug, Default)]
 pub struct NodeAddressMap {
-    /// The address that the cluster uses now, by the first address of the node.
+    /// For each node, the address that the cluster uses now, by the first address of the node.
     moved: Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>,
     translation: Arc<Translation>,
     proxy: Option<Proxy>,
@@ -28,12 +28,13 @@ pub struct NodeAddressMap {
 #[derive(Clone, Debug)]
 pub struct Proxy {
     address: SocketAddr,
-    /// The name under which the proxy knows a node, by the address that the cluster uses.
+    /// For each node, the name under which the proxy knows it, by the address that the cluster
+    /// uses.
     names: Arc<Mutex<BTreeMap<SocketAddr, String>>>,
 }
 
 impl Proxy {
-    /// Creates a proxy without nodes.
+    /// Creates a proxy that does not know any node yet.
     pub fn from_address(address: SocketAddr) -> Proxy {
         Proxy {
             address,
@@ -59,7 +60,8 @@ impl Proxy {
 }
 
 impl NodeAddressMap {
-    /// Creates the addresses of a cluster whose addresses need translation. No node has moved yet.
+    /// Creates the addresses of a cluster whose addresses need translation. At first, every node
+    /// has its first address.
     pub fn translated(translation: Translation) -> NodeAddressMap {
         NodeAddressMap {
             translation: Arc::new(translation),
@@ -75,13 +77,13 @@ impl NodeAddressMap {
         }
     }
 
-    /// Returns the proxy in front of the nodes, if there is one.
+    /// Returns the proxy in front of the nodes, or `None` if clients connect directly.
     pub fn proxy(&self) -> Option<&Proxy> {
         self.proxy.as_ref()
     }
 
-    /// Returns the name by which a proxy selects the node, which is also the name for TLS. Returns
-    /// `None` without a proxy.
+    /// Returns the name by which the proxy selects the node, which is also the name for TLS.
+    /// Returns `None` if the nodes are not behind a proxy.
     pub fn proxied_name(&self, known: SocketAddr) -> Option<String> {
         self.proxy.as_ref()?.name(self.called(known))
     }
@@ -95,7 +97,7 @@ impl NodeAddressMap {
         }
     }
 
-    /// Returns the address that the cluster uses now for a known node.
+    /// Returns the address that the cluster now uses for a known node.
     pub fn called(&self, known: SocketAddr) -> SocketAddr {
         self.all().get(&known).copied().unwrap_or(known)
     }
@@ -108,15 +110,16 @@ impl NodeAddressMap {
         self.translation.beside(SocketAddr::new(ip, known.port()))
     }
 
-    /// Returns the first address of the node that currently has the address `now` in the cluster.
+    /// Returns the first address of the node for which the cluster currently uses the address
+    /// `now`.
     pub fn first_address(&self, now: SocketAddr) -> SocketAddr {
         let all = self.all();
         let is_there = |(_, at): &(&SocketAddr, &SocketAddr)| **at == now;
         all.iter().find(is_there).map_or(now, |(known, _)| *known)
     }
 
-    /// Returns the address that the cluster uses for a node that was reached through a contact
-    /// point.
+    /// Returns the address that the cluster uses for a node to which a client connected through a
+    /// contact point.
     pub fn cluster_address(&self, reached: SocketAddr) -> SocketAddr {
         self.translation.reported_address(reached, CQL_PORT).unwrap_or(reached)
     }
@@ -132,8 +135,8 @@ impl NodeAddressMap {
     }
 }
 
-/// Connector that sends every request to one endpoint of a node, even after the node has moved. It
-/// ignores the host name of the request.
+/// Connector that sends every request to one endpoint of a node, even after the node has moved. The
+/// connector ignores the host name of the request.
 #[derive(Debug)]
 pub struct RedirectingConnector {
     address: SocketAddr,
@@ -141,8 +144,8 @@ pub struct RedirectingConnector {
 }
 
 impl RedirectingConnector {
-    /// Creates a connector for an endpoint other than CQL. The endpoint is given by its first
-    /// address.
+    /// Creates a connector for an endpoint other than CQL. The caller identifies the endpoint by
+    /// its first address.
     pub fn to(address: SocketAddr, moves: &NodeAddressMap) -> RedirectingConnector {
         RedirectingConnector {
             address,
@@ -227,7 +230,7 @@ mod tests {
             (moves.cluster_address(stranger), moves.now(stranger)),
             (stranger, stranger)
         );
-        // The node moves to the address of another node, and its new address is also translated.
+        // The node moves to the address of another node. The new address is also translated.
         assert!(moves.note(five, at("10.1.0.6:9042")));
         assert_eq!(moves.now(five), at("127.0.0.1:9044"));
     }

@@ -1,20 +1,21 @@
 //! Keeps the files of a managed node before its upgrade, and restores them for a downgrade.
 //!
-//! Invariants: when files are kept or restored, the node was drained and does not run. Data files
-//! are immutable, so a hard link preserves them. The commit log of a drained node contains nothing
-//! that the data files lack. So it is not kept, and an empty commit log is restored.
+//! Invariants: when files are kept or restored, the node is drained and stopped. Data files are
+//! immutable, so a hard link preserves them. The data files of a drained node contain everything
+//! that its commit log contains. So the commit log is not kept, and a restored node has an empty
+//! commit log.
 
 use crate::fault_handle::{NodeHandle, OwnNode};
 use anyhow::{Context, Result, ensure};
 use host::{Agent, FileStep};
 use std::path::{Path, PathBuf};
 
-/// Folder of the kept files, inside the folder of the node. So it is on the same file system, and
-/// is removed with the node.
+/// Folder of the kept files. It is inside the folder of the node, so it is on the same file system
+/// and is removed with the node.
 const FOLDER: &str = "before-upgrade";
 
 impl NodeHandle {
-    /// Keeps all files of the node, which must be drained and stopped.
+    /// Keeps all files of the node. The caller must have drained and stopped the node.
     ///
     /// # Errors
     /// The node is not managed, or its host cannot keep the files.
@@ -42,7 +43,7 @@ fn keeping(own: &OwnNode) -> Vec<FileStep> {
     std::iter::once(left).chain(own.immutable().map(link)).collect()
 }
 
-/// Restores the kept files. If no files were kept, fails and removes nothing.
+/// Restores the kept files. If no files were kept, fails without removing anything.
 fn put_back(agent: &Agent, own: &OwnNode) -> Result<()> {
     let folder = own.folder.join(FOLDER);
     let is_kept = agent.list(&folder, None)?.is_some();
@@ -109,7 +110,7 @@ mod tests {
     }
 
     /// An older release cannot start with commit log segments of a newer release, and cannot read
-    /// its hints.
+    /// the hints of a newer release.
     #[test]
     fn a_node_has_its_files_of_before_and_nothing_of_those_since() {
         let root = tempfile::tempdir().unwrap();
@@ -122,7 +123,8 @@ mod tests {
         write(node.join("hints/1.hints"), "older").unwrap();
         write(node.join("commitlog/CommitLog-7-1.log"), "drained").unwrap();
         agent.change(keeping(&own)).unwrap();
-        // The newer release compacts tables, and writes hints, commit log segments and tables.
+        // The newer release compacts tables, and writes new hints, commit log segments and
+        // SSTables.
         remove_file(table.join("nb-1-big-Data.db")).unwrap();
         write(table.join("da-2-bti-Data.db"), "newer").unwrap();
         remove_file(node.join("hints/1.hints")).unwrap();

@@ -1,4 +1,4 @@
-//! The statements that drop tables which cassay left on an attached cluster.
+//! Statements that drop the tables which cassay left on an attached cluster.
 
 use crate::session::Session;
 use crate::table_comment::MarkedTable;
@@ -7,8 +7,8 @@ use cql::tokens::quoted_name;
 use std::collections::BTreeSet;
 use target_spec::Object;
 
-/// Returns the statements that drop `ours`. If a keyspace contains nothing else, a statement drops
-/// the whole keyspace. Otherwise, statements drop single tables.
+/// Returns the statements that drop `ours`. If a keyspace contains only objects in `ours`, one
+/// statement drops the whole keyspace. Otherwise, statements drop single tables.
 ///
 /// # Errors
 /// The cluster cannot be queried.
@@ -29,8 +29,8 @@ pub fn statements_for(ours: &[MarkedTable], session: &mut Session) -> Result<Vec
     Ok(drops)
 }
 
-/// Returns true if a keyspace has no tables other than `own`, and no functions. cassay never
-/// creates functions.
+/// Returns true if the keyspace contains only the tables in `own`, and no functions. cassay never
+/// creates functions, so functions belong to another user.
 fn has_only(session: &mut Session, keyspace: &str, own: &BTreeSet<&Object>) -> Result<bool> {
     let named = cql::tokens::literal(keyspace);
     let mut ask = |source: &str, column: &str| -> Result<Vec<String>> {

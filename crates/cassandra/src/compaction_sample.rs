@@ -1,5 +1,4 @@
-//! Compactions of a node at one moment. The source is the MBeans of the node, or only its virtual
-//! tables.
+//! Compactions of a node at one moment, read from its MBeans or only from its virtual tables.
 
 use crate::mbeans::{self, METRICS};
 use crate::metrics::Metrics;
@@ -7,20 +6,20 @@ use crate::node::Node;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// One sample of one node.
+/// Compactions of one node at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompactionSample {
     /// Number of running compactions.
     pub running: u64,
-    /// Bytes that the running compactions have compacted, and the total number of bytes that they
-    /// will compact.
+    /// Number of bytes that the running compactions have compacted so far, and the total number of
+    /// bytes that they have to compact.
     pub progress: (u64, u64),
     /// The server's estimate of the number of pending compactions. `None` if the server does not
     /// report it.
     pub pending: Option<u64>,
     /// Number of bytes compacted since the node started.
     pub bytes_compacted: Option<u64>,
-    /// Number of live SSTables of the tables.
+    /// Number of live SSTables of the sampled tables.
     pub sstables: Option<u64>,
 }
 
@@ -55,7 +54,7 @@ impl Node<'_> {
             .and_then(Option::as_ref)
             .and_then(Value::as_array)
             .context("the node does not report its compactions")?;
-        // The node reports these numbers as texts.
+        // The node reports these numbers as text.
         let sum = |key: &str| {
             let number = |task: &Value| task[key].as_str()?.parse::<u64>().ok();
             running.iter().filter_map(number).sum()
@@ -95,7 +94,7 @@ impl Node<'_> {
     }
 }
 
-/// Reads all values that metrics report. These are all values of a sample except the running
+/// Reads all values of a sample that are metrics. These are all values except the running
 /// compactions.
 fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<CompactionSample> {
     let of_compactions = |name: &str| format!("{METRICS}:type=Compaction,name={name}");

@@ -1,5 +1,5 @@
-//! Text of a managed node's `cassandra.yaml`. cassay writes it from settings, and changes single
-//! keys.
+//! Text of a managed node's `cassandra.yaml`. cassay writes the text from settings, and changes
+//! single keys in it.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use target_spec::{Origin, YamlRefusal, yaml_named, yaml_refusal, yaml_together};
 use versions::Release;
 
-/// Writes one key per line, with values in YAML's flow style, which includes JSON.
+/// Writes one key per line, with values in the flow style of YAML, which includes JSON.
 pub fn write_yaml(settings: &Map<String, Value>) -> String {
     let mut text = String::from("# Written by cassay for one cluster, which overwrites changes.\n");
     for (key, value) in settings {
@@ -25,7 +25,7 @@ pub fn merge(
         settings.insert(key.clone(), value.clone());
     }
     if settings.get("commitlog_sync").is_some_and(|sync| sync != "periodic") {
-        // The server refuses a sync period in batch and group mode.
+        // In batch and group mode, the server refuses a sync period.
         settings.retain(|key, _| !key.starts_with("commitlog_sync_period"));
     }
     settings
@@ -34,7 +34,7 @@ pub fn merge(
 /// Refuses settings that only cassay may set, and settings that exclude each other.
 ///
 /// # Errors
-/// All offending keys, each with its reason.
+/// Every refused key, with the reason and a hint.
 pub fn refuse(of: (&Release, &Origin), yaml: &Map<String, Value>) -> Result<()> {
     let refused = yaml.iter().filter_map(|(key, value)| yaml_refusal(of, key, value));
     let twice = yaml_together(of.0.line(), yaml).into_iter().map(|(_, refusal)| refusal);
@@ -50,8 +50,8 @@ pub fn refuse(of: (&Release, &Origin), yaml: &Map<String, Value>) -> Result<()> 
 /// Changes keys in the text of a `cassandra.yaml` that cassay wrote.
 ///
 /// # Errors
-/// cassay did not write the text, or only cassay may set one of the keys. The tokens are such a
-/// key, because the ring already contains them.
+/// cassay did not write the text, or only cassay may set one of the keys. For example, only cassay
+/// may set tokens, because the ring already contains them.
 pub fn change(
     text: &str,
     of: (&Release, &Origin),
@@ -75,7 +75,7 @@ pub fn change(
     )))
 }
 
-/// Returns the content of the configuration file for a node's Jolokia agent.
+/// Returns the path of the configuration file of a node's Jolokia agent.
 pub fn jolokia_file(conf: &Path) -> PathBuf {
     conf.join("jolokia.properties")
 }

@@ -1,6 +1,6 @@
-//! Secure connect bundle of Astra. It contains the client identity, the trusted authorities, and
-//! the address of the metadata service that lists the nodes. All nodes are reached through one
-//! proxy, which selects the node by the server name of TLS (SNI).
+//! Secure connect bundle of Astra. A bundle contains the client identity, the trusted authorities,
+//! and the address of the metadata service that lists the nodes. Clients reach all nodes through
+//! one proxy, which selects the node by the server name of TLS (SNI).
 
 use crate::address_map::{NodeAddressMap, Proxy, RedirectingConnector};
 use crate::contact_point::addresses_of;
@@ -18,24 +18,24 @@ use target_spec::AttachSpec;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// Maximum size of a file in a bundle, and of an answer of the metadata service, in bytes. Actual
+/// Maximum size, in bytes, of a file in a bundle and of an answer of the metadata service. Actual
 /// sizes are below 10 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Time limit of a request to the metadata service.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Key in the study that names the bundle.
+/// Key of the study that contains the path of the bundle.
 const KEY: &str = "target.attach.secure_connect_bundle";
 
-/// Data for connections, from a bundle and its metadata service.
+/// Connection data from a bundle and its metadata service.
 #[derive(Debug)]
 pub struct BehindProxy {
     /// Client identity and trusted authorities.
     pub tls: Tls,
-    /// The proxy, and the names by which it selects nodes.
+    /// Address of the proxy, and the names by which the proxy selects nodes.
     pub moves: NodeAddressMap,
-    /// Host ids of the nodes. A session can be opened with any of these nodes.
+    /// Host ids of the nodes. A client can open a session with any of these nodes.
     hosts: Vec<String>,
     datacenter: Option<String>,
 }
@@ -76,8 +76,8 @@ impl BehindProxy {
     /// Reads a bundle, and queries its metadata service.
     ///
     /// # Errors
-    /// The file is not a bundle, or the service does not answer. For a hibernated database, the
-    /// service does not exist.
+    /// The file is not a bundle, or the service does not answer. While a database is hibernated,
+    /// its metadata service does not exist.
     pub fn read(bundle: &Path) -> Result<BehindProxy> {
         let place = bundle.display();
         let (config, material) =
@@ -111,7 +111,7 @@ impl BehindProxy {
         })
     }
 
-    /// Returns `spec` with the host ids of the nodes as contact points.
+    /// Returns a copy of `spec` whose contact points are the host ids of the nodes.
     pub fn spec(&self, spec: &AttachSpec) -> AttachSpec {
         AttachSpec {
             contact_points: self.hosts.clone(),
@@ -136,7 +136,7 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
         Ok((format!("{name} of {}", bundle.display()), bytes))
     };
     let (_, config) = entry("config.json")?;
-    // This file contains passwords, so errors must not contain its text.
+    // This file contains passwords, so errors must not contain the text of the file.
     let config: BundleConfig = serde_json::from_slice(&config)
         .ok()
         .context("config.json of the bundle does not contain `host` and `port`")?;
@@ -144,8 +144,7 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
         roots: Some(entry("ca.crt")?),
         verify: true,
         server_name: None,
-        // The client requests a node by its name, but the proxy presents the certificate of the
-        // proxy.
+        // The client requests a node by name, but the proxy presents its own certificate.
         certified_name: Some(config.host.clone()),
         identity: Some(ClientIdentity {
             certificates: entry("cert")?,
@@ -155,8 +154,8 @@ fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     Ok((config, material))
 }
 
-/// Builds the TLS configuration. The hint differs from the hint for a separate file, because no
-/// command can repair a file inside a bundle.
+/// Builds the TLS configuration. Uses a different hint than for a separate file, because the user
+/// cannot repair a file inside a bundle with a command.
 fn usable(material: &TlsMaterial) -> Result<Tls> {
     material.clone().tls().map_err(|error| {
         let said = format!("{error:#}");

@@ -25,7 +25,7 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
         return Ok((host.to_string(), port));
     }
     let (host, port) = match text.split_once(':') {
-        // A text with several colons is an IPv6 address without brackets.
+        // A text with several colons and no brackets is an IPv6 address without a port.
         Some((_, rest)) if rest.contains(':') => (text, CQL_PORT),
         Some((host, digits)) => (host, port_of(digits)?),
         None => (text, CQL_PORT),
@@ -36,7 +36,7 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
     Ok((host.to_string(), port))
 }
 
-/// Returns the host of a contact point, and its addresses.
+/// Returns the host of a contact point, and the addresses of the host.
 ///
 /// # Errors
 /// The text is not a contact point, or its host has no address.

@@ -1,5 +1,5 @@
-//! Client access to a cluster, apart from its address: user, password and TLS. cassay reads each
-//! secret from the place where the user keeps it, and never shows it.
+//! Access of a client to a cluster, apart from the address: user, password and TLS. cassay reads
+//! each secret from the file or variable where the user keeps it, and never shows the secret.
 
 use crate::address_map::NodeAddressMap;
 use crate::permission_gate::StatementGate;
@@ -11,16 +11,18 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use target_spec::{Secret, SecretSource};
 
-/// Credentials, TLS and other data about connections that a client needs in addition to an address.
+/// Data that a client needs for a connection in addition to an address, such as credentials and
+/// TLS.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// User and password, if the cluster requires authentication.
     pub credentials: Option<Credentials>,
-    /// User of the load, with the same password. `None` if it is the user of control sessions.
+    /// User that sends the load, with the same password. `None` if the user of control sessions
+    /// also sends the load.
     pub load_user: Option<&'static str>,
-    /// TLS, if the cluster requires it.
+    /// TLS settings, if the cluster requires TLS.
     pub tls: Option<Tls>,
-    /// Permission check of an attached cluster. `None` for a managed one.
+    /// Permission check of an attached cluster. `None` for a managed cluster.
     pub door: Option<StatementGate>,
     /// Current addresses of nodes that have moved.
     pub moves: NodeAddressMap,
@@ -41,8 +43,9 @@ impl Access {
         }
     }
 
-    /// Returns user and password of the load. If cassay created an ordinary user, the load uses
-    /// that user. So guardrails and permissions apply to the load as they apply to an application.
+    /// Returns the user and the password for the load. If cassay created an ordinary user, the load
+    /// uses that user, so that guardrails and permissions apply to the load as they apply to an
+    /// application.
     pub fn load_credentials(&self) -> Option<(String, String)> {
         let own = self.credentials.as_ref()?;
         let user = self.load_user.unwrap_or(&own.user);
@@ -74,8 +77,8 @@ impl SpokenVersion {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = version;
     }
 
-    /// Returns all supported versions in the order in which sessions try them. The current version
-    /// comes first.
+    /// Returns all supported versions in the order in which sessions try them, beginning with the
+    /// current version.
     pub fn order(&self) -> impl Iterator<Item = Version> + use<> {
         let first = self.now();
         let others = Version::ALL.into_iter().filter(move |version| *version != first);
@@ -92,7 +95,7 @@ pub struct Credentials {
     pub password: Secret,
 }
 
-/// TLS settings that the load generator and control sessions use.
+/// TLS settings of the load generator and of control sessions.
 #[derive(Clone)]
 pub struct Tls {
     /// Trusted authorities, protocol versions and ciphers.
@@ -103,7 +106,8 @@ pub struct Tls {
     pub material: Arc<TlsMaterial>,
 }
 
-/// Inputs of a TLS configuration. Another process builds the same configuration from them.
+/// Inputs of a TLS configuration. Another process can build the same configuration from these
+/// inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsMaterial {
     /// Certificates of authorities as PEM, with the path or source from which they were read.
@@ -113,14 +117,14 @@ pub struct TlsMaterial {
     pub verify: bool,
     /// Name that the server's certificate must contain. `None` means the address of the node.
     pub server_name: Option<String>,
-    /// Name that every certificate must contain, instead of the name that the client requests. This
-    /// is the name of a proxy in front of the nodes.
+    /// Name that every certificate must contain, instead of the name that the client requests. If
+    /// the nodes are behind a proxy, this is the name of the proxy.
     pub certified_name: Option<String>,
     /// Client certificate. `None` if the client presents no certificate.
     pub identity: Option<ClientIdentity>,
 }
 
-/// Client certificate and its private key. The key is never shown.
+/// Client certificate and its private key. cassay never shows the key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientIdentity {
     /// Certificate chain as PEM, with the path or source from which it was read.
@@ -179,7 +183,7 @@ pub fn read(source: &SecretSource) -> Result<Secret> {
 }
 
 /// Adds a hint to a connection error if a key in the study's section `section` would fix the error.
-/// Such errors are an untrusted certificate, and a port without TLS.
+/// Examples are an untrusted certificate and a port without TLS.
 pub fn explained<E>(error: E, section: &str) -> anyhow::Error
 where
     E: std::error::Error + Send + Sync + 'static,
@@ -203,8 +207,9 @@ where
     anyhow::anyhow!("{error}\nhint: {hint}")
 }
 
-/// Returns true if the alert means that the server rejected the client's certificate or did not get
-/// one. The TLS 1.2 implementation of Java reports a missing certificate as `bad_certificate`.
+/// Returns true if the alert means that the server rejected the client's certificate or did not
+/// receive a certificate. The TLS 1.2 implementation of Java reports a missing certificate as
+/// `bad_certificate`.
 fn is_about_clients(alert: rustls::AlertDescription) -> bool {
     use rustls::AlertDescription as Alert;
     matches!(
@@ -225,7 +230,8 @@ fn find_tls_error<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'
     if let Some(error) = error.downcast_ref() {
         return Some(error);
     }
-    // Neither library makes the inner error available through `source`.
+    // The `source` method of these errors does not return the inner error, so this code unwraps
+    // them.
     let inner = match error.downcast_ref::<ureq::Error>() {
         Some(ureq::Error::Rustls(error)) => return Some(error),
         Some(ureq::Error::Io(error)) => Some(error),

@@ -18,8 +18,8 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// Returns the version of the SSTable format, which is the letters at the start of the file
-    /// name: `nb`, `oa`, `da`.
+    /// Returns the version of the SSTable format, which consists of the letters at the start of the
+    /// file name, such as `nb`, `oa` or `da`.
     pub fn format(&self) -> &str {
         self.name.split('-').next().unwrap_or_default()
     }
@@ -34,8 +34,8 @@ impl DataFile {
     }
 }
 
-/// Returns the data files below a node's folder in these keyspaces, or in all keyspaces if the list
-/// is empty. If a snapshot name is given, returns the files of that snapshot.
+/// Returns the data files of these keyspaces below a node's folder, or of all keyspaces if the list
+/// is empty. If the caller names a snapshot, returns the files of that snapshot.
 ///
 /// # Errors
 /// The folders cannot be listed.

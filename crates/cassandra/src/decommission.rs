@@ -1,5 +1,5 @@
-//! Decommissions a managed node from a helper process. The agent starts this process if the
-//! controller has died, because agents have no MBean client.
+//! Decommissions a managed node from a helper process. If the controller has died, the agent starts
+//! this process, because the agent has no MBean client.
 
 use crate::config_file::jolokia_file;
 use crate::fault_handle::NodeControl;
@@ -33,7 +33,8 @@ pub fn program(conf: &Path) -> Invocation {
     }
 }
 
-/// If this process was started as the helper, decommissions the node. Otherwise returns `None`.
+/// If this process was started as the helper, decommissions the node. Otherwise returns `None`
+/// without doing anything.
 pub fn answer() -> Option<Result<()>> {
     let words: Vec<_> = std::env::args_os().collect();
     let [_, argument, file] = &words[..] else {
@@ -56,10 +57,10 @@ fn leave(file: &Path) -> Result<()> {
             "NORMAL" => {
                 control.perform(&Operation::Decommission, deadline.left())?;
             }
-            // Another process has started the decommission.
+            // Another process has already started the decommission.
             "LEAVING" => clock::sleep(POLL),
-            // In any other mode, nothing is left to do. The ring forgets a node that failed to
-            // join, and has forgotten a node that has left.
+            // In any other mode, the helper has nothing to do. The ring forgets a node that failed
+            // to join, and has already forgotten a node that has left.
             _ => return Ok(()),
         }
         if deadline.passed() {

@@ -1,9 +1,10 @@
 //! State that should not change during a measurement: uncaught exceptions of the nodes, and the
 //! cluster's metadata (schema and ring).
 //!
-//! A node counts exceptions from its start. Since 6.0, a table lists them by class and location.
-//! Older nodes have a metric without names, if MBeans are accessible. 6.0 describes its metadata by
-//! an epoch and a log of changes. Older nodes describe it only by the schema version.
+//! A node counts exceptions from its start. Since 6.0, a table lists the exceptions by class and
+//! location. Older nodes have only a metric with their total number, if MBeans are accessible. A
+//! node of 6.0 describes its metadata by an epoch and a log of changes. Older nodes describe the
+//! metadata only by the schema version.
 
 use crate::mbeans::METRICS;
 use crate::node::Node;
@@ -15,8 +16,8 @@ use std::collections::BTreeMap;
 /// Reports of all nodes at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelfReport {
-    /// Uncaught exceptions since the start, by node. Nodes that do not report exceptions are
-    /// absent.
+    /// Number of uncaught exceptions since the node started, by node. Nodes that do not report
+    /// exceptions are absent.
     exceptions: BTreeMap<String, BTreeMap<Exception, u64>>,
     /// Metadata according to the first node that answers.
     metadata: Option<Metadata>,
@@ -41,16 +42,17 @@ struct Metadata {
 /// Differences between the reports at two moments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportedChanges {
-    /// Uncaught exceptions, as one sentence for each kind. `None` if no node reports exceptions.
+    /// Uncaught exceptions between the two reports, with one sentence for each kind. `None` if no
+    /// node reports exceptions.
     pub exceptions: Option<Vec<String>>,
-    /// Changes of the metadata, as one sentence each.
+    /// Changes of the metadata between the two reports, with one sentence for each change.
     pub metadata: Vec<String>,
 }
 
 /// Number of characters of an exception's message that the report shows.
 const MESSAGE_CHARS_SHOWN: usize = 160;
 
-/// Asks a node for its uncaught exceptions. Returns `None` if the node does not report them.
+/// Requests the uncaught exceptions from a node. Returns `None` if the node does not report them.
 fn exceptions(node: &Node<'_>, session: Option<&mut Session>) -> Option<BTreeMap<Exception, u64>> {
     let table = session.and_then(|session| by_table(session).ok().flatten());
     table.or_else(|| {
@@ -61,7 +63,7 @@ fn exceptions(node: &Node<'_>, session: Option<&mut Session>) -> Option<BTreeMap
     })
 }
 
-/// Reads the table of exceptions. Returns `None` if the node has no such table.
+/// Reads the table of exceptions. Returns `None` if the node does not have this table.
 fn by_table(session: &mut Session) -> Result<Option<BTreeMap<Exception, u64>>> {
     let asked = "SELECT exception_class, exception_location, count, last_message FROM \
                  system_views.uncaught_exceptions";
@@ -102,8 +104,8 @@ fn metadata(session: &mut Session) -> Result<Metadata> {
 }
 
 impl SelfReport {
-    /// Adds the report of a node. Omits values that the node does not report, and metadata if
-    /// another node has already reported it.
+    /// Adds the report of a node. Omits values that the node does not report. Keeps the metadata of
+    /// the first node that reports it.
     pub fn add(&mut self, node: &Node<'_>) {
         let mut session = node.session().ok();
         if let Some(exceptions) = exceptions(node, session.as_mut()) {
@@ -141,7 +143,7 @@ impl SelfReport {
 /// Returns the number of new exceptions of a kind. After a restart, the count of a node begins at
 /// zero.
 fn new_of(exception: &Exception, count: u64, known: Option<&BTreeMap<Exception, u64>>) -> u64 {
-    // The names are compared, not the messages, because each occurrence may have another message.
+    // Only the names are compared, because each occurrence may have a different message.
     let same = |(one, _): &(&Exception, &u64)| one.name == exception.name;
     let before = known.and_then(|known| known.iter().find(same)).map_or(0, |(_, count)| *count);
     if count < before {

@@ -1,4 +1,4 @@
-//! Handles with which a separate thread breaks and heals nodes, through the agents of their hosts
+//! Handles that let a separate thread break and heal nodes, through the agents of the nodes' hosts
 //! and as a CQL client.
 
 use crate::config_file::change;
@@ -35,7 +35,7 @@ pub struct Handles {
     pub hosts: PerHost<HostHandle>,
     /// Agent of the switch between the hosts. `None` if the hosts are separate machines.
     pub switch: Option<Arc<Agent>>,
-    /// Kubernetes operator of an attached cluster's nodes, if there is one.
+    /// Kubernetes operator that manages the nodes of an attached cluster, if any.
     pub operator: Option<OperatorHandle>,
 }
 
@@ -44,18 +44,18 @@ pub struct Handles {
 pub struct NodeHandle {
     /// Name of the node.
     pub name: String,
-    /// Agent of the node's host, which starts the node. For an attached node, the agent of this
+    /// Agent of the node's host, which starts the node. If the node is attached, the agent of this
     /// machine.
     pub agent: Arc<Agent>,
     /// Position of the node's host in [`Handles::hosts`].
     pub host: Option<HostIndex>,
-    /// Process of the node. `None` while the node is stopped, or if it is attached.
+    /// Process of the node. `None` while the node is stopped, or if the node is attached.
     pub process: Option<Identity>,
-    /// Start commands and files of the node. `None` if it is not managed.
+    /// Start commands and files of the node. `None` if the node is not managed.
     pub own: Option<OwnNode>,
-    /// Start command for the newer release, once an upgrade was prepared.
+    /// Start command for the newer release. Set when an upgrade is prepared.
     pub upgraded: Option<UpgradedNode>,
-    /// Start command for the older release, once the node was upgraded.
+    /// Start command for the older release. Set when the node is upgraded.
     pub former: Option<OwnNode>,
     /// Service of an attached node whose machine can be reached.
     pub service: Option<NodeService>,
@@ -63,20 +63,20 @@ pub struct NodeHandle {
     pub pod: Option<PodHandle>,
     /// CQL address of the node.
     pub address: SocketAddr,
-    /// Address that other nodes use. For an attached node, its CQL address.
+    /// Address that other nodes use. If the node is attached, its CQL address.
     pub storage: SocketAddr,
     /// All ports on which the node listens.
     pub ports: Vec<u16>,
     /// Credentials and TLS of clients.
     pub access: Access,
-    /// MBeans of the node. `None` if they are not accessible.
+    /// MBeans of the node. `None` if the MBeans are not accessible.
     pub control: Option<NodeControl>,
 }
 
 /// A node that has not joined the ring yet.
 #[derive(Debug)]
 pub struct AddedNode {
-    /// Handle of the node for the time after it was added. It has no process yet.
+    /// Handle for the node after it has been added. The node has no process yet.
     pub node: NodeHandle,
     /// Steps by which the node joins the ring.
     pub join: Join,
@@ -85,18 +85,18 @@ pub struct AddedNode {
 /// Start commands and file locations of a managed node.
 #[derive(Debug)]
 pub struct OwnNode {
-    /// Normal start command, and the file for its output.
+    /// Normal start command, and the file that receives its output.
     pub start: (Command, PathBuf),
-    /// Start command with which the node tolerates an unreadable part of the commit log.
+    /// Start command that makes the node tolerate an unreadable part of the commit log.
     pub forgiving: Command,
     /// Start command for a node that is not in the ring. The node joins, and streams the data that
     /// it will own.
     pub joining: Command,
-    /// Start command for joining if the ring may still contain the node. The node takes over its
-    /// own tokens.
+    /// Start command for joining if the ring may still contain the node. The node takes over the
+    /// tokens that it had.
     pub claiming: Command,
-    /// Start command for a node that lost its data. The node takes over its own tokens, and streams
-    /// the data that it had.
+    /// Start command for a node that lost its data. The node takes over the tokens that it had, and
+    /// streams the data that it had.
     pub replacing: Command,
     /// Data folders of the node, as paths on its host.
     pub kept: Vec<PathBuf>,
@@ -106,16 +106,17 @@ pub struct OwnNode {
     pub folder: PathBuf,
     /// Configuration folder of the node.
     pub conf: PathBuf,
-    /// Release that the node runs, and the origin of that release.
+    /// Release that the node runs, and the source of that release.
     pub release: (Release, Origin),
-    /// CPUs and memory nodes to which the node is confined, whichever start command is used.
+    /// CPUs and memory nodes to which the node is confined. They apply to all start commands.
     pub confinement: Option<Confinement>,
 }
 
 /// Data for starting a node with another release.
 #[derive(Debug)]
 pub struct UpgradedNode {
-    /// Steps that write the configuration for the other release, next to the existing one.
+    /// Steps that write the configuration for the other release, next to the existing
+    /// configuration.
     pub files: Vec<FileStep>,
     /// Start command for the other release.
     pub own: OwnNode,
@@ -123,12 +124,13 @@ pub struct UpgradedNode {
     pub former: OwnNode,
 }
 
-/// How a node without its data is started.
+/// How to start a node that has lost its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartMode {
-    /// As a new node, because the node is not in the ring.
+    /// Start it as a new node, because the ring does not contain the node.
     Joining,
-    /// As a replacement of itself, because the ring still contains the node and considers it down.
+    /// Start it as a replacement of itself, because the ring still contains the node and considers
+    /// it down.
     Replacing,
 }
 
@@ -141,15 +143,15 @@ pub struct NodeControl(pub Jolokia);
 pub struct HostHandle {
     /// Name of the host, such as `host1`.
     pub name: String,
-    /// Position of the host among the hosts, counted from 1. This is also the position of a
-    /// simulated host on the switch.
+    /// Number of the host among all hosts, counted from 1. A simulated host has the same number on
+    /// the switch.
     pub number: usize,
-    /// Address of the host. For an attached machine, the addresses from which its nodes reach other
-    /// nodes.
+    /// Address of the host. If the host is an attached machine, the addresses that its nodes use to
+    /// reach other nodes.
     pub addresses: Vec<Ipv4Addr>,
     /// Agent of the host.
     pub agent: Arc<Agent>,
-    /// Mount point of the host's volume, or the host's folder if it has no volume.
+    /// Mount point of the host's volume. If the host has no volume, the folder of the host.
     pub folder: PathBuf,
     /// Device name of the host's volume. `None` if the host has no volume.
     pub device: Option<String>,
@@ -160,7 +162,7 @@ pub struct HostHandle {
 }
 
 impl HostHandle {
-    /// Checks that packets of the host's nodes may be dropped. This is the case if the nodes are
+    /// Checks that cassay may drop packets of the host's nodes. This is the case if the nodes are
     /// managed, or if the command line names this action.
     ///
     /// # Errors
@@ -180,8 +182,9 @@ impl NodeHandle {
         session.query("SELECT key FROM system.local").map(drop)
     }
 
-    /// Returns the lower and the upper bound of the node's wall-clock offset from this machine, in
-    /// ms. An offset is negative if the node is behind.
+    /// Returns the lower and the upper bound of the offset between the node's wall clock and the
+    /// wall clock of this machine, in ms. The offset is negative if the clock of the node is
+    /// behind.
     ///
     /// # Errors
     /// The node does not answer within `limit`.
@@ -196,8 +199,8 @@ impl NodeHandle {
         Ok([ms - after_ms, ms - before_ms])
     }
 
-    /// Updates the known process of the node if it has changed. An agent may have restarted a node
-    /// that a killed command had broken.
+    /// Updates the known process of the node. The process changes if a killed cassay command broke
+    /// the node and an agent then restarted it.
     pub fn refresh(&mut self) {
         if let Some(service) = &self.service {
             self.process = service.process();
@@ -220,10 +223,10 @@ impl NodeHandle {
         own.with_context(|| format!("cassay did not start {}", self.name))
     }
 
-    /// Returns the injection that stops the node in order. Healing restarts the node.
+    /// Returns the injection that shuts the node down cleanly. Healing restarts the node.
     ///
     /// # Errors
-    /// The node does not run, or it is attached and the command line names no command that stops
+    /// The node does not run. Or it is attached, and the command line names no command that stops
     /// it.
     pub fn stopping(&self) -> Result<Injection> {
         match &self.service {
@@ -235,7 +238,7 @@ impl NodeHandle {
     /// Returns the injection that kills the node. Healing restarts the node.
     ///
     /// # Errors
-    /// As [`NodeHandle::stopping`].
+    /// The errors of [`NodeHandle::stopping`].
     pub fn killing(&self) -> Result<Injection> {
         match &self.service {
             Some(service) => service.breaking(ServiceBreak::Kill, self.process),
@@ -246,7 +249,7 @@ impl NodeHandle {
     /// Returns the injection that pauses the process of the node.
     ///
     /// # Errors
-    /// As [`NodeHandle::stopping`].
+    /// The errors of [`NodeHandle::stopping`].
     pub fn pausing(&self) -> Result<Injection> {
         match &self.service {
             Some(service) => service.breaking(ServiceBreak::Pause, self.process),
@@ -272,7 +275,8 @@ impl NodeHandle {
     /// Healing restarts the node with that release. Every later start also uses that release.
     ///
     /// # Errors
-    /// The node does not run, its configuration cannot be written, or no such upgrade was prepared.
+    /// The node does not run, cassay cannot write the configuration, or the upgrade to `to` was not
+    /// prepared.
     pub fn upgrade(&mut self, to: &Release) -> Result<Injection> {
         let of_release = |one: &mut UpgradedNode| one.own.release.0 == *to;
         let upgraded = self.upgraded.take_if(of_release).with_context(|| {
@@ -298,14 +302,14 @@ impl NodeHandle {
         self.restartable().map(Injection::Stop)
     }
 
-    /// Returns the release that the node runs or will run after its next start. Returns `None` if
-    /// the node is not managed.
+    /// Returns the release that the node runs, or that it will run after its next start. Returns
+    /// `None` if the node is not managed.
     pub fn release(&self) -> Option<&Release> {
         self.own.as_ref().map(|own| &own.release.0)
     }
 
-    /// Returns the step that changes keys of `cassandra.yaml`, and the step that restores the
-    /// current file.
+    /// Returns the step that changes the keys in `yaml` in `cassandra.yaml`, and the step that
+    /// restores the current file.
     ///
     /// # Errors
     /// The file cannot be read, or only cassay may set one of the keys.
@@ -325,9 +329,9 @@ impl NodeHandle {
         Ok((write(after.into_bytes()), write(before)))
     }
 
-    /// Like [`NodeHandle::restartable`], but the start skips unreadable parts of the node's files.
-    /// If the header of a commit log segment was not synced before a power loss, a normal start
-    /// fails.
+    /// Like [`NodeHandle::restartable`], but the node skips unreadable parts of its files when it
+    /// starts. A normal start would fail if the header of a commit log segment was not synced
+    /// before a power loss.
     ///
     /// # Errors
     /// The node does not run, or is not managed.
@@ -338,8 +342,8 @@ impl NodeHandle {
     }
 
     /// Like [`NodeHandle::restartable`], but the node starts with a wall clock that is off by
-    /// `by_ms` (negative: behind). Also returns the steps that change the node's files for this,
-    /// and the steps that undo the change.
+    /// `by_ms` (negative: behind). Also returns the steps that change the node's files for the
+    /// shifted clock, and the steps that undo the change.
     ///
     /// # Errors
     /// The node does not run, or is not managed.
@@ -387,8 +391,8 @@ impl NodeHandle {
 }
 
 impl OwnNode {
-    /// Returns the normal start. After it, the agent keeps the node up, and checks this on its CQL
-    /// address.
+    /// Returns the normal start. After the start, the agent keeps the node up, and checks at its
+    /// CQL address whether it is up.
     ///
     /// # Errors
     /// A word of the command is not UTF-8.
@@ -397,10 +401,10 @@ impl OwnNode {
         start.kept_up(cql, &self.forgiving)
     }
 
-    /// Returns a start with another command, but the same output file and confinement.
+    /// Returns a start with another command, but with the same output file and confinement.
     ///
     /// # Errors
-    /// As [`OwnNode::usual`].
+    /// The errors of [`OwnNode::usual`].
     pub fn started_by(&self, command: &Command) -> Result<Start> {
         let start = Start::new(command, &self.start.1)?;
         Ok(start.confined(self.confinement.clone()))

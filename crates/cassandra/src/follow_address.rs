@@ -1,5 +1,5 @@
-//! Follows attached nodes whose address has changed. The owner of the nodes may recreate their pods
-//! at any time.
+//! Follows attached nodes whose address has changed, for example because the owner of the nodes has
+//! recreated their pods.
 
 use crate::credentials::Access;
 use crate::joined_nodes::joined_nodes;
@@ -10,8 +10,8 @@ use std::time::Duration;
 /// Time limit for a node to report its peers.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Asks the first node that answers for the current addresses of attached nodes, and records the
-/// addresses. Returns a sentence for each node that has moved.
+/// Requests the current addresses of attached nodes from the first node that answers, and records
+/// them. Returns a sentence for each node that has moved to another address.
 pub fn follow(nodes: &[NodeInfo], access: &Access) -> Vec<String> {
     if access.door.is_none() || nodes.len() < 2 {
         return Vec::new();

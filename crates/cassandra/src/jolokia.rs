@@ -1,6 +1,6 @@
-//! Client of the Jolokia agent in a node's JVM, which provides MBeans as JSON over HTTP. On managed
-//! nodes, the agent listens on the node's own address, with a random password for every cluster.
-//! For attached nodes, the user provides address and credentials.
+//! Client of the Jolokia agent in a node's JVM. The agent provides MBeans as JSON over HTTP. On
+//! managed nodes, the agent listens on the node's own address, with a random password for every
+//! cluster. For attached nodes, the user provides the address and the credentials.
 
 use crate::address_map::{NodeAddressMap, RedirectingConnector};
 use crate::credentials;
@@ -18,11 +18,11 @@ use target_spec::{JolokiaAccess, Secret, TlsSpec};
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// Time limit of a request. It is long, because flushing a whole memtable takes long.
+/// Time limit of a request. The limit is high, because flushing a whole memtable takes a long time.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Query string that switches off two parts of a response: the copy of the request, and stack
-/// traces. They would make up most of the response for an MBean that does not exist (yet).
+/// Query string that removes two parts of a response: the copy of the request, and stack traces. If
+/// an MBean does not exist (yet), they would make up most of the response.
 const ANSWER_BRIEFLY: &str = "?includeRequest=false&includeStackTrace=false";
 
 /// Number of characters of a response that an error message shows.
@@ -73,7 +73,7 @@ impl Jolokia {
     /// Creates a client for the Jolokia agent of a managed node.
     pub fn new(address: SocketAddr, user: &str, password: &str) -> Jolokia {
         let config = ureq::Agent::config_builder()
-            // Connections to the loopback interface must not use a proxy from the environment.
+            // Connections to the loopback interface must ignore a proxy in the environment.
             .proxy(None)
             // The body of an error response contains the reason as text, so the client must read
             // it.
@@ -87,8 +87,8 @@ impl Jolokia {
         }
     }
 
-    /// Creates a client for the Jolokia agent of an attached node. The node was at `address` and
-    /// may have moved since. This function sends no request.
+    /// Creates a client for the Jolokia agent of an attached node. `address` is an earlier address
+    /// of the node, which may have moved since. This function does not send a request.
     ///
     /// # Errors
     /// The user or the password is missing, or credentials or certificates cannot be read.
@@ -111,8 +111,8 @@ impl Jolokia {
         let config = ureq::Agent::config_builder()
             .proxy(None)
             .http_status_as_error(false)
-            // Each request uses a new connection. On a kept connection, every request would wait 40
-            // ms for a delayed acknowledgement, unless the JVM runs with
+            // Each request uses a new connection. On a reused connection, every request would wait
+            // 40 ms for a delayed acknowledgement, unless the JVM runs with
             // sun.net.httpserver.nodelay=true.
             .max_idle_connections(0);
         let (scheme, host, config) = match &access.tls {
@@ -266,7 +266,7 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
 pub fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     let chain = identity.chain()?;
     let chain: Vec<_> = chain.iter().map(owned).collect();
-    // Reports a problem of the key. The message does not contain any part of the key.
+    // Checks the key, because the error of this function does not contain any part of the key.
     identity.private_key()?;
     let (place, pem) = &identity.key;
     let key = PrivateKey::from_pem(&tls_file::plain(pem))
@@ -280,14 +280,14 @@ fn owned(certificate: &CertificateDer<'_>) -> Certificate<'static> {
     Certificate::from_der(certificate).to_owned()
 }
 
-/// Returns the value of the HTTP header with user and password.
+/// Returns the value of the HTTP header that contains the user and the password.
 fn basic(user: &str, password: &str) -> Secret {
     let plain = format!("{user}:{password}");
     let encoded = base64::engine::general_purpose::STANDARD.encode(plain);
     Secret::new(format!("Basic {encoded}"))
 }
 
-/// Returns the value in one response of a bulk request.
+/// Returns the value from one response of a bulk request.
 fn value_of(mut answer: Value) -> Option<Value> {
     (answer["status"] == 200).then(|| answer["value"].take())
 }

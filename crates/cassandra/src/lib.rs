@@ -1,9 +1,9 @@
-//! The only crate that knows how to talk to one Cassandra node: CQL sessions and TLS, MBeans,
-//! virtual tables, logs, data files.
+//! Communicates with one Cassandra node: CQL sessions and TLS, MBeans, virtual tables, logs and
+//! data files. No other crate does this.
 //!
-//! A [`Node`] has the address of a node and cassay's access to it. Its methods read and change one
-//! node. This crate starts no node, and knows no cluster as a whole. The crate `cluster` asks each
-//! node, and adds up the answers.
+//! A [`Node`] contains the address of a node and cassay's access to it. Its methods read and change
+//! one node. This crate does not start nodes, and does not know a cluster as a whole. The crate
+//! `cluster` queries each node, and combines the answers.
 
 mod address_map;
 mod before_upgrade;
@@ -92,7 +92,8 @@ pub use table_comment::{Mark, MarkedTable, OwnRuns};
 pub use table_storage::TableStorage;
 pub use tls::{others_may_read, tls_of};
 
-/// If an agent started this program as an MBean client, runs the client. Otherwise returns `None`.
+/// If an agent started this program as an MBean client, runs the client. Otherwise returns `None`
+/// without doing anything.
 pub fn answer() -> Option<anyhow::Result<()>> {
     decommission::answer().or_else(owner_commands::answer)
 }

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 use cql::tokens::literal;
 
 impl Node<'_> {
-    /// Returns the size of the tables' live SSTables in bytes. If the node has no metrics, the
-    /// result also includes live memtables, and is in units of a MiB.
+    /// Returns the size of the tables' live SSTables in bytes. If the node does not provide
+    /// metrics, the result also includes live memtables, and is a multiple of a MiB.
     ///
     /// # Errors
     /// The node does not answer, or does not report the size of these tables.
@@ -20,8 +20,8 @@ impl Node<'_> {
         bytes.with_context(|| format!("request the size of {keyspace} from {}", self.name()))
     }
 
-    /// Reads the virtual table of disk usage, which has sizes in MiB. They include live memtables
-    /// and SSTables.
+    /// Reads the virtual table of disk usage. The table contains sizes in MiB, which include live
+    /// memtables and SSTables.
     fn bytes_by_virtual_table(&self, keyspace: &str, tables: &[&str]) -> Result<u64> {
         let mut session = self.session()?;
         let mut sum = 0;

@@ -1,10 +1,11 @@
-//! Lengths of a node's log files at one moment, and the lines that were added since.
+//! Lengths of a node's log files at one moment, so that later code can find the lines that were
+//! added since.
 
 use host::{Agent, Entry, FileId};
 use std::path::Path;
 
-/// Suffixes of rotated and compressed logs. cassay skips these files. Their content was read before
-/// the rotation, or cannot be read.
+/// Suffixes of compressed logs. cassay skips these files, because it read their content before the
+/// rotation, or cannot read it.
 const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
 
 /// Lengths of the files in a folder at one moment.
@@ -12,13 +13,13 @@ const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
 pub struct Marks(Vec<(FileId, u64)>);
 
 impl Marks {
-    /// Returns the current lengths of the files. If the folder cannot be read, it counts as empty.
+    /// Returns the current lengths of the files. Treats a folder that cannot be read as empty.
     pub fn read(agent: &Agent, folder: &Path) -> Marks {
         let entries = agent.list(folder, None).ok().flatten().unwrap_or_default();
         Marks(entries.iter().map(|entry| (entry.id, entry.bytes)).collect())
     }
 
-    /// Returns the offset of new content in a file. Returns `None` if there is no new content. If a
+    /// Returns the offset of new content in a file, or `None` if the file has no new content. If a
     /// file was truncated, was replaced, or did not exist before, all of its content is new.
     pub fn new_from(&self, entry: &Entry) -> Option<u64> {
         let known = self.0.iter().find(|(id, _)| is_same(id, entry)).map(|(_, bytes)| *bytes);

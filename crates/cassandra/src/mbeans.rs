@@ -2,10 +2,10 @@
 //! disable compactions.
 //!
 //! This module names overloaded operations with their signature, because Jolokia refuses them
-//! without it.
+//! without the signature.
 
 use crate::jolokia::{Bulk, Jolokia};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub const METRICS: &str = "org.apache.cassandra.metrics";
 /// MBean that provides the operations of `nodetool`.
 pub const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 
-/// Flushes the memtables of tables, and returns when they are on disk.
+/// Flushes the memtables of tables, and returns when the memtables are on disk.
 ///
 /// # Errors
 /// The node does not answer, or refuses the operation.
@@ -26,10 +26,10 @@ pub fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
 }
 
 /// Enables compactions of tables. The server then checks immediately whether a compaction is due.
-/// This setting lasts until the node restarts.
+/// The setting lasts until the node restarts.
 ///
 /// # Errors
-/// As [`flush`].
+/// The errors of [`flush`].
 pub fn enable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
     const OPERATION: &str = "enableAutoCompaction(java.lang.String,[Ljava.lang.String;)";
     call_for_tables(agent, OPERATION, keyspace, tables)
@@ -39,7 +39,7 @@ pub fn enable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Re
 /// Prevents new compactions of tables. Running compactions continue.
 ///
 /// # Errors
-/// As [`flush`].
+/// The errors of [`flush`].
 pub fn disable_compaction(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
     const OPERATION: &str = "disableAutoCompaction(java.lang.String,[Ljava.lang.String;)";
     call_for_tables(agent, OPERATION, keyspace, tables)
@@ -64,7 +64,7 @@ fn call_for_tables(
 /// folders of the tables.
 ///
 /// # Errors
-/// As [`flush`], or a snapshot of this name exists.
+/// The errors of [`flush`], or a snapshot with this name exists.
 pub fn take_snapshot(agent: &Jolokia, tag: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
     const OPERATION: &str = "takeSnapshot(java.lang.String,java.util.Map,[Ljava.lang.String;)";
     let entities: Vec<String> = tables.iter().map(|t| format!("{keyspace}.{t}")).collect();
@@ -76,7 +76,7 @@ pub fn take_snapshot(agent: &Jolokia, tag: &str, keyspace: &str, tables: &[&str]
 /// Removes the server's snapshot `tag` of a keyspace. A missing snapshot is not an error.
 ///
 /// # Errors
-/// As [`flush`].
+/// The errors of [`flush`].
 pub fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Result<()> {
     const OPERATION: &str = "clearSnapshot(java.lang.String,[Ljava.lang.String;)";
     if tag.is_empty() {
@@ -84,6 +84,25 @@ pub fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Result<()> 
     }
     let cleared = agent.call(STORAGE, OPERATION, &[json!(tag), json!([keyspace])]);
     cleared.map(drop).with_context(|| format!("clear the snapshot {tag}"))
+}
+
+/// Passes a command to the library of a profiler that the node's JVM has loaded. `library` is the
+/// path of the library on the node's host.
+///
+/// # Errors
+/// The node does not answer, or the library refuses the command.
+pub fn command_library(agent: &Jolokia, library: &str, command: &str) -> Result<()> {
+    const MBEAN: &str = "com.sun.management:type=DiagnosticCommand";
+    // Without the quotes, the JVM splits the command at its first `=`.
+    let arguments = [json!([library, format!("\"{command}\"")])];
+    let answer = agent.call(MBEAN, "jvmtiAgentLoad", &arguments)?;
+    let text = answer.as_str().unwrap_or_default();
+    ensure!(
+        text.trim_end().ends_with("return code: 0"),
+        "the JVM answers to `{command}`: {}",
+        text.trim()
+    );
+    Ok(())
 }
 
 /// A snapshot of one table on a node.
@@ -97,13 +116,13 @@ pub struct SnapshotOfTable {
     pub table: String,
 }
 
-/// Returns all snapshots of a node, one entry per table.
+/// Returns all snapshots of a node, with one entry per table.
 ///
 /// # Errors
 /// The node does not answer.
 pub fn snapshots(agent: &Jolokia) -> Result<Vec<SnapshotOfTable>> {
     // The details are read as text, not as JSON trees. In 4.1, the key of the snapshot table has
-    // null columns, and Jolokia aborts at them in the middle of its response.
+    // null columns, at which Jolokia aborts in the middle of its response.
     let asked = Bulk::entries_as_texts(&[(STORAGE, "SnapshotDetails")]);
     let mut answers = agent.read_bulk(&asked)?.into_iter().flatten();
     let details = answers.next().context("the node does not report its snapshots")?;
@@ -127,9 +146,9 @@ fn snapshots_in(text: &str) -> Vec<SnapshotOfTable> {
     text.split(FIRST_CELL).skip(1).filter_map(row).collect()
 }
 
-/// Links the SSTables of a folder into a table, which must be empty. This function must not be
-/// called twice, because a server then imports the same SSTables again without an error, and
-/// duplicates them.
+/// Links the SSTables of a folder into a table, which must be empty. Callers must call this
+/// function only once, because the server would import the same SSTables again without an error,
+/// and duplicate them.
 ///
 /// The server does not verify, move or change the files. Levels and repair marks remain unchanged,
 /// because a reset would rewrite the files of the source.
@@ -145,8 +164,8 @@ pub fn import(
 ) -> Result<()> {
     let mbean = tables_mbean(keyspace, table);
     // The parameters are srcPaths, resetLevel, clearRepaired, verifySSTables, verifyTokens,
-    // invalidateCaches, extendedVerify and copyData. Since 5.0, there are also failOnMissingIndex
-    // and validateIndexChecksum.
+    // invalidateCaches, extendedVerify and copyData. Version 5.0 added failOnMissingIndex and
+    // validateIndexChecksum.
     let flags = [false, false, false, false, true, false, true, false, false];
     let count = if version.starts_with("4.") { 7 } else { 9 };
     let operation = format!(
@@ -166,8 +185,8 @@ pub fn import(
     }
 }
 
-/// Returns the number of SSTables per level for each table. An entry is `None` if the compaction
-/// strategy of its table has no levels.
+/// Returns the number of SSTables per level for each table. The entry of a table is `None` if its
+/// compaction strategy has no levels.
 ///
 /// # Errors
 /// The node does not answer.
@@ -204,7 +223,7 @@ fn attribute(
 }
 
 /// Returns the size of the data in all memtables of a node that have not been flushed yet, in
-/// bytes. Returns `None` if the node does not report it.
+/// bytes. Returns `None` if the node does not report the size.
 ///
 /// The server adds up only the current memtable of each table
 /// (`TableMetrics.allMemtablesLiveDataSize` of 5.0.8). The sum does not include a memtable that is
@@ -223,14 +242,15 @@ pub fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
     }
 }
 
-/// Time limit for running flushes. A memtable has at most a quarter of the size of the heap.
+/// Time limit for running flushes. It is long enough, because a memtable has at most a quarter of
+/// the size of the heap.
 const FLUSHES_LIMIT: Duration = Duration::from_secs(30);
 
 /// Interval between two checks of pending flushes.
 const FLUSHES_POLL: Duration = Duration::from_millis(100);
 
-/// Returns true if a table is being compacted, or was compacted since the node started. Returns
-/// false if the node does not report it.
+/// Returns true if the node is compacting a table, or has compacted it since the node started.
+/// Returns false if the node does not report this.
 pub fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
     const RUNNING: &str = "org.apache.cassandra.db:type=CompactionManager";
     let written = table_metric(keyspace, table, "CompactionBytesWritten");
@@ -244,10 +264,11 @@ pub fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
     running || answer(0).and_then(Value::as_u64) > Some(0)
 }
 
-/// Flushes the node and closes it for clients. After that, the node can only be stopped.
+/// Flushes the node and closes it for clients. After that, the only possible operation is to stop
+/// the node.
 ///
 /// # Errors
-/// As [`flush`].
+/// The errors of [`flush`].
 pub fn drain(agent: &Jolokia) -> Result<()> {
     agent.call(STORAGE, "drain", &[]).map(drop).context("drain the node")
 }
@@ -255,7 +276,7 @@ pub fn drain(agent: &Jolokia) -> Result<()> {
 /// Clears the node's key, row and counter caches.
 ///
 /// # Errors
-/// As [`flush`].
+/// The errors of [`flush`].
 pub fn invalidate_caches(agent: &Jolokia) -> Result<()> {
     const CACHES: &str = "org.apache.cassandra.db:type=Caches";
     for operation in [
@@ -271,15 +292,15 @@ pub fn invalidate_caches(agent: &Jolokia) -> Result<()> {
 /// Deletes the node's hints for other nodes, in all keyspaces.
 ///
 /// # Errors
-/// As [`flush`].
+/// The errors of [`flush`].
 pub fn delete_hints(agent: &Jolokia) -> Result<()> {
     const HINTS: &str = "org.apache.cassandra.hints:type=HintsService";
     let deleted = agent.call(HINTS, "deleteAllHints", &[]);
     deleted.map(drop).context("remove the hints")
 }
 
-/// Returns the nodes that this node considers up, including itself, and the nodes that it cannot
-/// reach.
+/// Returns the nodes that the queried node considers up, including itself, and the nodes that it
+/// considers unreachable.
 ///
 /// # Errors
 /// The node does not answer.
@@ -312,7 +333,7 @@ fn tables_mbean(keyspace: &str, table: &str) -> String {
     format!("org.apache.cassandra.db:type=Tables,keyspace={keyspace},table={table}")
 }
 
-/// Returns the MBean name of a metric of a table.
+/// Returns the MBean name of a table metric.
 pub fn table_metric(keyspace: &str, table: &str, metric: &str) -> String {
     format!("{METRICS}:type=Table,keyspace={keyspace},scope={table},name={metric}")
 }
@@ -321,7 +342,7 @@ pub fn table_metric(keyspace: &str, table: &str, metric: &str) -> String {
 mod tests {
     use super::*;
 
-    /// These are answers of 4.1.10, and of 4.0.19, which has two columns fewer.
+    /// These are the answers of two releases: 4.1.10, and 4.0.19, which has two columns fewer.
     #[test]
     fn a_table_of_snapshots_is_read_as_java_writes_it() {
         const TYPE: &str = "CompositeDataSupport(compositeType=CompositeType(name=SnapshotDetails,\

@@ -1,8 +1,8 @@
 //! Reads Cassandra's metrics of one node: from MBeans through a Jolokia agent, or from the
 //! `system_metrics` tables, which exist since 6.0 and need only CQL.
 //!
-//! In both cases, an MBean name and an attribute select a value. If there are only tables, MBeans
-//! outside of `org.apache.cassandra.metrics` have no value.
+//! In both cases, an MBean name and an attribute select a value. If a node provides only the
+//! tables, attributes of MBeans outside `org.apache.cassandra.metrics` have no value.
 
 mod tables;
 
@@ -31,9 +31,10 @@ pub enum Metrics {
     },
 }
 
-/// Repeated reading of a fixed set of MBean attributes.
+/// Reads a fixed set of MBean attributes repeatedly.
 pub trait Ask: Send {
-    /// Returns the values in order. A value is `None` if its MBean or attribute does not exist.
+    /// Returns the values in the order of the attributes. A value is `None` if its MBean or
+    /// attribute does not exist.
     ///
     /// # Errors
     /// The node does not answer.
@@ -52,7 +53,8 @@ impl Ask for AskAgent {
 }
 
 impl Metrics {
-    /// Returns a reader of attributes, each given with its MBean. Each read takes at most `limit`.
+    /// Returns a reader of attributes, each given with its MBean. Each read may take at most
+    /// `limit`.
     pub fn asking(&self, attributes: &[(&str, &str)], limit: Duration) -> Box<dyn Ask> {
         match self {
             Metrics::ByAgent(agent) => Box::new(AskAgent {

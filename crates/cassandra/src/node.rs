@@ -16,7 +16,8 @@ use versions::{Line, Release};
 pub struct Node<'a> {
     /// Name, address and version of the node.
     pub info: &'a NodeInfo,
-    /// All nodes of the cluster. They are asked for the address of a node that has moved.
+    /// All nodes of the cluster. If the node has moved, cassay requests its current address from
+    /// them.
     pub members: &'a [NodeInfo],
     /// Credentials and TLS of clients.
     pub access: &'a Access,
@@ -43,8 +44,8 @@ impl<'a> Node<'a> {
         self.mbeans.clone().map_err(anyhow::Error::msg)
     }
 
-    /// Opens a control session. If the node has moved, asks the other nodes for its current
-    /// address.
+    /// Opens a control session. If the node has moved, requests its current address from the other
+    /// nodes.
     ///
     /// # Errors
     /// See [`Session::open`].
@@ -56,7 +57,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the source of the node's metrics, or the reason why it has none.
+    /// Returns the source of the node's metrics.
     ///
     /// # Errors
     /// The node has no metrics tables, and its MBeans are not accessible.

@@ -1,4 +1,4 @@
-//! Location of a managed node's files, and the agent that gives access to them.
+//! Locations of a managed node's files, and the agent through which cassay accesses them.
 
 use crate::jolokia::Jolokia;
 use anyhow::{Context, Result};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct NodeFiles<'a> {
     /// Name of the node.
     pub name: &'a str,
-    /// Agent that gives access to the files.
+    /// Agent through which cassay accesses the files.
     pub host: &'a Agent,
     /// Folder of the node, as a path on its host.
     pub folder: &'a Path,
@@ -47,8 +47,8 @@ impl<'a> NodeFiles<'a> {
         Ok(self.host.list(folder, None)?.is_some())
     }
 
-    /// Returns the folder of a table's live files. The table is given by its id (hexadecimal
-    /// digits).
+    /// Returns the folder of a table's live files. `id` is the id of the table, as hexadecimal
+    /// digits.
     pub fn table_folder(&self, keyspace: &str, table: &str, id: &str) -> PathBuf {
         let folder = self.folder.join("data").join(keyspace);
         folder.join(format!("{table}-{id}"))

@@ -1,13 +1,15 @@
-//! A node, with the properties that clients can see.
+//! Description of a node, with the properties that clients can see.
 
 use std::net::SocketAddr;
 
-/// A Cassandra process, with the properties that clients can see.
+/// A Cassandra node, with the properties that clients can see.
 #[derive(Clone, Debug)]
 pub struct NodeInfo {
-    /// Name of the node: a name such as `node1` if it is managed, the address if it is attached.
+    /// Name of the node. For a managed node, a name such as `node1`. For an attached node, its
+    /// address.
     pub name: String,
-    /// Host of the node: a name such as `host1`, or the address if the node is attached.
+    /// Host of the node. For a managed node, a name such as `host1`. For an attached node, its
+    /// address.
     pub host: String,
     /// CQL address of the node.
     pub address: SocketAddr,

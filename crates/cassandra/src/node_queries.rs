@@ -1,5 +1,5 @@
-//! Independent observation of a managed node, by its virtual tables over CQL and by the files on
-//! its disk.
+//! Queries about a managed node that do not use its MBeans: its virtual tables over CQL, and the
+//! files on its disk.
 
 use crate::data_file::{self, DataFile};
 use crate::fault_handle::NodeHandle;
@@ -18,7 +18,7 @@ pub enum View {
     /// Repairs that the node has begun. Columns: `id`, `completed`.
     Repairs,
     /// Validations for repairs of this node and of other nodes. Columns: `id`, `initiator` (address
-    /// of the node that began the repair), `keyspace_name`, `table_name`, `completed`.
+    /// of the node that began the repair), `keyspace_name`, `table_name` and `completed`.
     Validations,
     /// Running compactions. Columns: `task_id`, `keyspace_name`, `table_name`, `kind`, `sstables`
     /// (number of inputs), `completion_ratio`.
@@ -47,14 +47,15 @@ impl View {
     }
 }
 
-/// A row of a virtual table: its cells as texts, by column name. Absent values are empty.
+/// A row of a virtual table: its cells as text, by column name. The text of an absent value is
+/// empty.
 pub type Row = BTreeMap<String, String>;
 
 impl NodeHandle {
     /// Reads a virtual table over CQL.
     ///
     /// # Errors
-    /// The node does not answer within `limit`, or has no such table.
+    /// The node does not answer within `limit`, or does not have this table.
     pub fn rows(&self, view: View, limit: Duration) -> Result<Vec<Row>> {
         let mut session = Session::open(self.address, &self.access, limit)?;
         let result = session.query(view.statement())?;
@@ -82,8 +83,8 @@ impl NodeHandle {
         largest.with_context(|| format!("{} has no SSTable with a data file", self.name))
     }
 
-    /// Returns the data files of these keyspaces, or of all keyspaces if the list is empty. If a
-    /// snapshot name is given, returns the files of that snapshot.
+    /// Returns the data files of these keyspaces, or of all keyspaces if the list is empty. If the
+    /// caller names a snapshot, returns the files of that snapshot.
     ///
     /// # Errors
     /// The folders of the node cannot be listed.

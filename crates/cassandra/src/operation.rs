@@ -7,15 +7,16 @@ use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// MBean that provides information on compactions and validations.
+/// MBean that reports compactions and validations.
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 
 /// MBean of the cluster metadata log. It exists only in releases with this log.
 const METADATA: &str = "org.apache.cassandra.tcm:type=CMSOperations";
 
-/// Interval between two status checks of a repair, which runs asynchronously.
+/// Interval between two status checks of a repair. The checks are necessary because a repair runs
+/// asynchronously.
 const REPAIR_POLL: Duration = Duration::from_millis(200);
-/// Time limit for the node to list a repair under its number.
+/// Time limit for a new repair to appear in the node's list of repairs.
 const REPAIR_BEGINS: Duration = Duration::from_secs(30);
 
 /// An operation on a node.
@@ -35,7 +36,7 @@ pub enum Operation {
     /// Stops the running compactions.
     StopCompactions,
     /// Runs a full repair of one keyspace after the other. Compares all data of the node with its
-    /// other replicas, and streams the differences.
+    /// replicas on other nodes, and streams the differences.
     Repair {
         /// Names of the keyspaces.
         keyspaces: Vec<String>,
@@ -58,13 +59,13 @@ pub enum Operation {
     },
     /// Performs a step of an upgrade.
     Upgrade(UpgradeStep),
-    /// Leaves the ring and streams the data to the new owners, even if fewer copies than the
-    /// replication factor remain.
+    /// Leaves the ring and streams the data to the new owners, even if the remaining nodes are too
+    /// few for the replication factor.
     Decommission,
-    /// Removes another node that is down from the ring. The remaining nodes stream its data among
-    /// each other.
+    /// Removes another node, which is down, from the ring. The remaining nodes stream the data of
+    /// that node among each other.
     RemoveNode {
-        /// Host id of the node that is removed.
+        /// Host id of the node to remove.
         host_id: String,
     },
 }
@@ -74,7 +75,7 @@ pub enum Operation {
 pub enum UpgradeStep {
     /// Stops accepting writes, and flushes all memtables.
     Drain,
-    /// Rewrites those SSTables of keyspaces that are not in the newest format.
+    /// Rewrites the SSTables of keyspaces that are not in the newest format.
     Sstables {
         /// Names of the keyspaces.
         keyspaces: Vec<String>,
@@ -169,8 +170,8 @@ impl NodeControl {
                 const UPGRADE: &str =
                     "upgradeSSTables(java.lang.String,boolean,int,[Ljava.lang.String;)";
                 for keyspace in keyspaces {
-                    // The arguments skip SSTables in the newest format, and run as many jobs as
-                    // there are compactors.
+                    // With these arguments, the server skips SSTables in the newest format, and
+                    // runs as many jobs as it has compactors.
                     let arguments = [json!(keyspace), json!(true), json!(0), json!([])];
                     self.invoke(deadline.left(), STORAGE, UPGRADE, &arguments)?;
                 }
@@ -187,8 +188,8 @@ impl NodeControl {
         }
     }
 
-    /// Returns the keyspaces that have replicas on other nodes. These are the keyspaces of clients
-    /// or, if there are none, Cassandra's own.
+    /// Returns the keyspaces that have replicas on other nodes. Returns the keyspaces of clients
+    /// or, if the node has none, Cassandra's own keyspaces.
     ///
     /// # Errors
     /// The node does not answer within `limit`.
@@ -242,18 +243,18 @@ impl NodeControl {
 
 const STOP: &str = "stopCompaction";
 
-/// Returns true if a keyspace is one of Cassandra's own.
+/// Returns true if the keyspace belongs to Cassandra itself.
 pub fn is_own(keyspace: &str) -> bool {
     keyspace.starts_with("system")
 }
 
-/// Returns the beginning of a sentence about the names: `a, b were`.
+/// Returns the beginning of a sentence about the names, such as `a, b were`.
 fn were(names: &[String]) -> String {
     let verb = if names.len() == 1 { "was" } else { "were" };
     format!("{} {verb}", names.join(", "))
 }
 
-/// An operation on one of several keyspaces, with the deadline for all of them.
+/// An operation on one of several keyspaces. The deadline applies to all of them together.
 struct KeyspaceWork<'a> {
     control: &'a NodeControl,
     keyspace: &'a str,
@@ -280,8 +281,8 @@ impl KeyspaceWork<'_> {
         compacted.map(drop).with_context(|| format!("compact {}", self.keyspace))
     }
 
-    /// Repairs the keyspace. Returns false if there is nothing to repair, as when each row has only
-    /// one replica.
+    /// Repairs the keyspace. Returns false if no repair is necessary, for example because each row
+    /// has only one replica.
     fn repair(&self) -> Result<bool> {
         const REPAIR: &str = "repairAsync(java.lang.String,java.util.Map)";
         let options = json!({"incremental": "false", "primaryRange": "false"});
@@ -299,7 +300,8 @@ impl KeyspaceWork<'_> {
                 _ => None,
             };
             match words.as_deref().map(<[_]>::split_first) {
-                // The server returns the number of a repair before the repair thread registers it.
+                // The server returns the number of a repair before its repair thread registers the
+                // repair.
                 None if !begin.passed() => {}
                 None => bail!(
                     "the node does not report the state of repair {number} of {}",

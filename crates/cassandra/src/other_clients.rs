@@ -1,5 +1,5 @@
-//! Other clients of a cluster, and the sizes of its tables. Both show whether it is safe to offer
-//! load.
+//! Other clients of a cluster, and the sizes of the cluster's tables. Both show whether it is safe
+//! to offer load.
 
 use crate::node::Node;
 use crate::session::{QueryResult, Session};
@@ -7,25 +7,25 @@ use anyhow::{Context, Result};
 use cql::Value;
 use std::collections::BTreeMap;
 
-/// Connections of other clients. Cassandra lists them since 4.0.
+/// Connections of other clients. Cassandra lists the connections since 4.0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OtherClients(pub Vec<OtherConnection>);
 
 /// A client connection that does not belong to this program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OtherConnection {
-    /// Node at the other end of the connection.
+    /// Name of the node to which the client is connected.
     pub node: String,
-    /// Address of the client: `10.0.0.7:41234`.
+    /// Address of the client, such as `10.0.0.7:41234`.
     pub from: String,
-    /// Name of the driver, as the client reports it. Empty if the client does not report it.
+    /// Name of the driver, as the client reports it. Empty if the client does not report a name.
     pub driver: String,
-    /// Number of requests on the connection up to now.
+    /// Number of requests on the connection so far.
     pub requests: u64,
 }
 
 impl OtherClients {
-    /// Returns the number of requests per second since an `earlier` snapshot, which was taken
+    /// Returns the number of requests per second since the snapshot `earlier`, which was taken
     /// `seconds` ago. Counts only connections that are in both snapshots.
     pub fn requests_per_s(&self, earlier: &OtherClients, seconds: f64) -> f64 {
         let earlier: BTreeMap<(&str, &str), u64> =
@@ -48,7 +48,7 @@ impl OtherClients {
 }
 
 impl OtherConnection {
-    /// Returns both endpoints, which identify the connection across two snapshots.
+    /// Returns the two endpoints, which identify the connection in different snapshots.
     fn place(&self) -> (&str, &str) {
         (&self.node, &self.from)
     }
@@ -57,15 +57,15 @@ impl OtherConnection {
 /// Size of a table, from the estimates that Cassandra refreshes every few minutes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Number of partitions. A partition counts once, regardless of its number of replicas.
+    /// Number of partitions. Replicas of a partition do not count separately.
     pub partitions: u64,
-    /// Size without compression, in bytes.
+    /// Uncompressed size, in bytes.
     pub bytes: u64,
 }
 
 impl Node<'_> {
-    /// Returns the connections of other clients with this node. Returns `None` if the node does not
-    /// show them to this user, or is older than Cassandra 4.0.
+    /// Returns the connections of other clients to this node. Returns `None` if the node does not
+    /// show the connections to this user, or is older than Cassandra 4.0.
     ///
     /// # Errors
     /// The node cannot be queried.
@@ -78,8 +78,8 @@ impl Node<'_> {
         other_connections(self.name(), &found, &session).map(Some)
     }
 
-    /// Returns the estimated size of this node's part of each table in a keyspace. Returns `None`
-    /// if the node does not show the estimate to this user.
+    /// Returns the estimated size of each table in a keyspace, as far as this node stores the
+    /// table. Returns `None` if the node does not show the estimate to this user.
     ///
     /// # Errors
     /// The node cannot be queried.
@@ -121,8 +121,8 @@ fn ask(node: &str, what: &str) -> String {
     format!("request {what} from {node}")
 }
 
-/// Returns the connections of other programs. Connections of another cassay process on this machine
-/// count as cassay's own.
+/// Returns the connections of other programs. Treats connections of another cassay process on this
+/// machine as cassay's own.
 fn other_connections(
     node: &str,
     found: &QueryResult,

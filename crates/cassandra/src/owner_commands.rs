@@ -1,9 +1,9 @@
 //! Operations on attached nodes that are undone even if processes are killed.
 //!
-//! An agent on this machine starts this program to perform the operation. It starts the program
-//! again to undo the operation: on request, after a time limit, or when its controller has ended.
-//! All parameters are in one argument. This argument contains the location of a secret, but never
-//! the secret itself.
+//! An agent on this machine starts this program to perform the operation. The agent starts the
+//! program again to undo the operation: on request, after a time limit, or when its controller has
+//! ended. All parameters are in one argument. This argument contains the location of a secret, but
+//! never the secret itself.
 
 use crate::address_map::NodeAddressMap;
 use crate::jolokia::Jolokia;
@@ -17,11 +17,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::{Invocation, JolokiaAccess, SecretSource, TlsSpec};
 
-/// Arguments that select this mode of the program. The parameters follow.
+/// Arguments that make the program perform or undo an operation. The parameters of the operation
+/// follow.
 const GIVE: &str = "tell-nodes";
 const TAKE_BACK: &str = "take-back-what-nodes-were-told";
 
-/// Path of this program for the process that starts it. The path works even if the file has been
+/// Path from which another process can start this program. The path works even if the file has been
 /// replaced.
 pub const OURSELVES: &str = "/proc/self/exe";
 
@@ -31,7 +32,8 @@ pub const OURSELVES: &str = "/proc/self/exe";
 pub enum Act {
     /// Disables compactions of tables.
     NoCompactions,
-    /// Takes a snapshot of tables with this name. The undo removes the snapshot.
+    /// Takes a snapshot of tables with this name. To undo the operation, cassay removes the
+    /// snapshot.
     Snapshot(String),
 }
 
@@ -41,16 +43,16 @@ impl Act {
     fn at_most(&self) -> Duration {
         const HOUR: Duration = Duration::from_secs(60 * 60);
         match self {
-            // This is longer than any import takes. An import creates links and reads the index of
-            // each SSTable.
+            // No import takes this long, because it only creates links and reads the index of each
+            // SSTable.
             Act::NoCompactions => 2 * HOUR,
-            // This is longer than any run takes.
+            // No run takes this long.
             Act::Snapshot(_) => 366 * 24 * HOUR,
         }
     }
 }
 
-/// An operation, its nodes, and the data for access to the nodes.
+/// An operation, the nodes on which to perform it, and the data for access to the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     act: Act,
@@ -65,7 +67,7 @@ pub struct Order {
     tls: Option<TlsWords>,
 }
 
-/// Location of the password.
+/// File or variable that contains the password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum PasswordPlace {
@@ -85,7 +87,7 @@ struct TlsWords {
 }
 
 impl Order {
-    /// Builds the operation for these tables. Each node is given by the address of its Jolokia
+    /// Builds the operation for these tables. Identifies each node by the address of its Jolokia
     /// agent.
     ///
     /// # Errors
@@ -141,7 +143,7 @@ impl Order {
         })
     }
 
-    /// Performs the operation on all nodes. If one node fails, undoes the operation on the other
+    /// Performs the operation on all nodes. If a node fails, undoes the operation on the other
     /// nodes.
     ///
     /// # Errors
@@ -177,7 +179,7 @@ impl Order {
         }
     }
 
-    /// Performs an action on all nodes, even if one fails.
+    /// Performs an action on all nodes, even if it fails on one of them.
     fn on_all(&self, what: impl Fn(&Jolokia, &[&str]) -> Result<()>) -> Result<()> {
         let access = self.access();
         let of_node = |(address, tables): &(SocketAddr, Vec<String>)| -> Result<()> {
@@ -223,7 +225,8 @@ impl GivenOrder {
     }
 }
 
-/// If this process was started for an operation, performs it. Otherwise returns `None`.
+/// If an agent started this process for an operation, performs the operation. Otherwise returns
+/// `None` without doing anything.
 pub fn answer() -> Option<Result<()>> {
     let words: Vec<_> = std::env::args_os().collect();
     let [_, argument, order] = &words[..] else {

@@ -1,11 +1,11 @@
 //! Permission check for a cluster that cassay did not start. Every statement of a control session
-//! passes this check. The check also covers the statements of the load, before the client sends
-//! them.
+//! passes this check. The statements of the load also pass it, before the client sends them.
 //!
-//! Invariants: no statement drops, truncates, alters or writes objects that existed before the run,
-//! or creates objects, unless the command line names these actions. A run's own tables are the
-//! tables that it created through this check, and the tables whose [`Mark`] names one of the user's
-//! runs. Every session with such a cluster has the check, which is part of [`crate::Access`].
+//! Invariants: unless the command line names these actions, no statement creates objects, or drops,
+//! truncates, alters or writes objects that existed before the run. The run's own tables are
+//! exempt. They are the tables that it created through this check, and the tables whose [`Mark`]
+//! names one of the user's runs. Every session with such a cluster has the check, which is part of
+//! [`crate::Access`].
 
 use crate::session::{QueryResult, ServerError, Session};
 use crate::statement_change::{Change, Sort, changes};
@@ -24,14 +24,14 @@ pub struct Permit {
     /// Actions that the command line names.
     pub allow: Allow,
     /// True if the command line imitates a tool that creates its tables. In that case, statements
-    /// may create missing objects.
+    /// may create objects that do not exist.
     pub makes: bool,
     /// Runs whose tables count as the user's own.
     pub own: OwnRuns,
 }
 
-/// Permission check that all sessions with a cluster share. It refuses changes until it gets a
-/// [`Permit`].
+/// Permission check that all sessions with a cluster share. The check refuses changes until it
+/// receives a [`Permit`].
 #[derive(Clone, Debug, Default)]
 pub struct StatementGate(Arc<Mutex<State>>);
 
@@ -94,16 +94,15 @@ impl StatementGate {
                     session.node()
                 );
             };
-            // For writes, the check does not ask the server for the table, because it sees every
-            // single write.
+            // This code does not ask the server whether the table of a write exists, because it
+            // runs for every single write.
             let is_of_there = matches!(change.act, Act::Create | Act::Drop | Act::Truncate);
             let there = is_of_there && self.is_there(session, &change, object)?;
             if change.act == Act::Create && there {
                 if change.if_absent {
                     return Ok(GateDecision::Skip);
                 }
-                // If the user had permission to create the object, the server would give this
-                // answer.
+                // The server would return this error to a user who may create the object.
                 bail!(ServerError {
                     node: session.node(),
                     code: ErrorCode::AlreadyExists,
@@ -111,7 +110,7 @@ impl StatementGate {
                     statement: cql.to_owned(),
                 });
             }
-            // Removing a missing object changes nothing, so it needs no permission.
+            // Removing a missing object does not change anything, so it needs no permission.
             let nothing = matches!(change.act, Act::Drop | Act::Truncate) && !there;
             if !nothing && !self.may(session, &change, object)? {
                 let mark = mark_of(session, object)?;
@@ -177,12 +176,12 @@ impl StatementGate {
             return Ok(true);
         }
         match (change.act, &change.sort) {
-            // Indexes are excluded, because an index adds work to an existing table.
+            // An index is not in this list, because it adds work to an existing table.
             (Act::Create, Sort::Table | Sort::Type | Sort::View | Sort::Keyspace) => {
                 Ok(made || makes)
             }
-            // Other users may have created some tables of a keyspace that the run drops, so all of
-            // them are checked.
+            // Other users may have created tables in a keyspace that the run drops, so the check
+            // covers all its tables.
             (_, Sort::Keyspace) => self.is_all_ours(session, object, made),
             _ => Ok(made || self.is_own(session, object)?),
         }
@@ -223,7 +222,8 @@ impl StatementGate {
     }
 
     fn is_there(&self, session: &mut Session, change: &Change, object: &Object) -> Result<bool> {
-        // In a rehearsal, objects that were created earlier do not exist on the server.
+        // During a rehearsal, the server does not have the objects that earlier statements of the
+        // rehearsal created.
         if self.state().made.contains(object) && !matches!(change.sort, Sort::Index(_)) {
             return Ok(true);
         }
@@ -252,7 +252,7 @@ fn unreadable(fault: &CqlMistake, cql: &str) -> anyhow::Error {
     )
 }
 
-/// Returns the mark of an existing table, if it has one.
+/// Returns the mark of an existing table, or `None` if the table has no mark.
 fn mark_of(session: &mut Session, object: &Object) -> Result<Option<Mark>> {
     let tables = tables(session, &object.keyspace)?;
     let found = tables.into_iter().find(|(name, _)| Some(name) == object.name.as_ref());
@@ -287,7 +287,7 @@ pub fn all_marked(session: &mut Session) -> Result<Vec<MarkedTable>> {
 /// Returns keyspace, name and comment of each table in a result.
 fn commented(found: &QueryResult) -> Result<Vec<(String, String, String)>> {
     let (keyspace, name) = (found.column("keyspace_name")?, found.column("table_name")?);
-    // A server that does not return comments of tables has no marks.
+    // If the server does not return comments of tables, its tables have no marks.
     let comment = found.column("comment").ok();
     let text = |row: &[Value], at: usize| {
         let cell = row.get(at).and_then(Value::as_str);

@@ -1,5 +1,5 @@
 //! Handles of pods for faults. On attached pods, cassay performs only actions that the command line
-//! names. After a fault, it follows a node to the address of its new pod.
+//! names. After a fault, cassay follows a node to the address of its new pod.
 
 use crate::address_map::NodeAddressMap;
 use crate::permission_gate::StatementGate;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use target_spec::{Invocation, NodeAct};
 
-/// Operator that manages all nodes in Kubernetes.
+/// Kubernetes operator that manages all nodes.
 #[derive(Clone, Debug)]
 pub struct OperatorHandle {
     /// The operator, which cassay controls by kubectl.
@@ -23,8 +23,8 @@ pub struct OperatorHandle {
 }
 
 impl OperatorHandle {
-    /// Makes the operator restart all nodes with its own procedure, and does not wait until it has
-    /// done so. Returns a description of the request.
+    /// Makes the operator restart all nodes with its own procedure, and does not wait for the
+    /// restart. Returns a description of the request.
     ///
     /// # Errors
     /// The command line does not name this action, or the operator refuses it.
@@ -40,7 +40,7 @@ impl OperatorHandle {
 pub struct PodHandle {
     /// The pod, which cassay controls by kubectl.
     pub pod: Arc<NodePod>,
-    /// Name of the node in the pod.
+    /// Name of the node that runs in the pod.
     pub name: String,
     /// First CQL address of the node.
     pub known: SocketAddr,
@@ -51,8 +51,8 @@ pub struct PodHandle {
 }
 
 impl PodHandle {
-    /// Reads the status of the pod from Kubernetes, and records the current address of its node for
-    /// all users.
+    /// Reads the status of the pod from Kubernetes, and records the current address of its node in
+    /// the shared address map.
     ///
     /// # Errors
     /// Kubernetes does not answer.
@@ -64,7 +64,7 @@ impl PodHandle {
         Ok(seen)
     }
 
-    /// Returns true if a Kubernetes node accepts new pods.
+    /// Returns true if the given Kubernetes node accepts new pods.
     ///
     /// # Errors
     /// Kubernetes does not answer.
@@ -75,8 +75,8 @@ impl PodHandle {
     /// Deletes the pod.
     ///
     /// # Errors
-    /// The command line does not name this action, no controller would recreate the pod, or
-    /// Kubernetes refuses it.
+    /// The command line does not name this action, the pod has no controller that would recreate
+    /// it, or Kubernetes refuses the deletion.
     pub fn delete(&self, how: Deletion) -> Result<()> {
         self.may(NodeAct::Pods)?;
         self.pod.delete(how)

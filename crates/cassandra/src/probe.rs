@@ -1,6 +1,6 @@
-//! Probes of one node: metrics of its JVM and of the database, and pauses from the log of its
-//! garbage collector. They use the network. [`host::probe`] contains the probes of machines, hosts
-//! and processes, and the sampling threads.
+//! Probes of one node, which query the node over the network: metrics of its JVM and of the
+//! database, and pauses from the log of its garbage collector. [`host::probe`] contains the probes
+//! of machines, hosts and processes, and the sampling threads.
 
 mod beans;
 mod cassandra;
@@ -20,7 +20,7 @@ use std::time::Duration;
 pub struct ProbeSpec {
     /// Probe of the machine and of simulated hosts: CPUs, memory, devices, network, pressure.
     pub hosts: Option<Duration>,
-    /// Probe of the processes of the nodes, and of this process.
+    /// Probe of the nodes' processes, and of this process.
     pub processes: Option<Duration>,
     /// Probe of the JVMs of the nodes.
     pub jvm: Option<Duration>,

@@ -1,4 +1,4 @@
-//! JVM arguments that name cluster and node. They identify the processes of managed nodes.
+//! JVM arguments that name the cluster and the node. They identify the processes of managed nodes.
 
 use anyhow::Result;
 use host::Agent;
@@ -15,7 +15,7 @@ pub fn mark_of_node(node: &str) -> String {
     format!("-Dcassay.node={node}")
 }
 
-/// Returns both tagging arguments of a start command.
+/// Returns the arguments of a start command that mark the cluster and the node.
 pub fn marks(command: &Command) -> Vec<String> {
     let arguments = command.get_args().filter_map(|one| one.to_str());
     let marks = [mark(""), mark_of_node("")];
@@ -23,8 +23,9 @@ pub fn marks(command: &Command) -> Vec<String> {
     arguments.filter(is_one).map(str::to_owned).collect()
 }
 
-/// Returns the running processes of a cluster, even those that its state does not contain. A
-/// command may have been killed after it started a process and before it recorded the process id.
+/// Returns the running processes of a cluster, even those that the cluster's state does not
+/// contain. Such a process exists if a command was killed after it started the process and before
+/// it recorded the process id.
 pub fn processes(id: &str) -> Vec<Identity> {
     process::jvms_with(&[mark(id)])
 }
@@ -37,10 +38,11 @@ pub fn process_by(host: &Agent, id: &str, node: &str) -> Result<Option<Identity>
     Ok(host.find_marked(vec![mark(id), mark_of_node(node)])?.pop())
 }
 
-/// Returns the running process of a node with this start command, as the agent of its host finds
-/// it. Any process may have started it. Returns `None` if the agent does not answer.
+/// Returns the running process of a node that has this start command, as the agent of its host
+/// finds it. It does not matter who started the process. Returns `None` if the agent does not
+/// answer.
 pub fn started_by(host: &Agent, command: &Command) -> Option<Identity> {
     let marks = marks(command);
-    // Without tagging arguments, every JVM would match.
+    // If the command lacked the tagging arguments, every JVM would match.
     (!marks.is_empty()).then(|| host.find_marked(marks).ok()?.pop())?
 }

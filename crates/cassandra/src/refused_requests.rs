@@ -1,8 +1,8 @@
 //! Finds the reason why nodes refuse requests, in their logs and on their volumes.
 //!
-//! The error that a client gets is only the last symptom. A node with a full volume reports that it
-//! is shutting down, and a client then gets the error "overloaded". So this module looks for the
-//! cause in the node's log and on its volume, before cassay tells the user to lower the load.
+//! The error that a client gets is only the last symptom. For example, if a volume is full, its
+//! node shuts down, and the client gets the error "overloaded". So this module looks for the cause
+//! in the node's log and on its volume, before cassay tells the user to lower the load.
 
 use crate::node_files::NodeFiles;
 use anyhow::Result;
@@ -11,7 +11,7 @@ use measure::number;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Number of bytes to read from the end of a log, which contains recent failures.
+/// Number of bytes to read from the end of a log. This part contains recent failures.
 const LOG_BYTES_MAX: u64 = 8 << 20;
 
 /// Number of characters of a log line that a message shows.
@@ -19,10 +19,10 @@ const LINE_CHARS_SHOWN: usize = 240;
 
 const MIB: u64 = 1 << 20;
 
-/// Free space of one commit log segment, in bytes. With less free space, the next write may fail.
+/// Size of one commit log segment, in bytes. If less space is free, the next write may fail.
 const ROOM_BYTES_MIN: u64 = 32 * MIB;
 
-/// Texts found in logs, and their meaning. Causes come before their consequences.
+/// Texts that may occur in logs, and their meaning. Causes come before their consequences.
 const SIGNS: [(&[&str], &str); 6] = [
     (
         &["No space left on device", "Disk quota exceeded"],
@@ -97,15 +97,15 @@ pub struct ServerLog<'a> {
 }
 
 impl ServerLog<'_> {
-    /// Returns the cause that the log names after its first `mark` bytes. Returns `None` if it
-    /// names no cause.
+    /// Returns the cause that the log names after its first `mark` bytes. Returns `None` if the log
+    /// does not name a cause.
     pub fn cause(&self, mark: u64) -> Option<String> {
         node_cause(self.node, None, &log_since(self.host, &self.path, mark))
     }
 }
 
 /// Returns a sentence for each node with a known cause. The sentence describes the state of the
-/// node's volume, and contains the first log line since `marks` that names the reason.
+/// node's volume, and contains the first log line since `marks` that names the cause.
 pub fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> {
     let cause = |(index, place): (usize, &NodeFiles<'_>)| {
         let mark = marks.length(index);
@@ -119,7 +119,7 @@ pub fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> {
     places.iter().enumerate().filter_map(cause).collect()
 }
 
-/// Returns the cause that the volume or the log of a node shows. Returns `None` if they show no
+/// Returns the cause that the volume or the log of a node shows. Returns `None` if neither shows a
 /// cause.
 fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String> {
     let mut parts = Vec::new();
@@ -137,7 +137,7 @@ fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String
     (!parts.is_empty()).then(|| format!("{name}: {}", parts.join(", ")))
 }
 
-/// Returns the primary cause that a log names, with the first line that names it.
+/// Returns the primary cause that a log names, with the first line that names this cause.
 pub fn sign(log: &str) -> Option<(&'static str, &str)> {
     SIGNS.iter().find_map(|(texts, what)| {
         let says = |line: &&str| texts.iter().any(|text| line.contains(text));
@@ -145,7 +145,8 @@ pub fn sign(log: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// Reads a log from `mark` on. If the file was replaced since then, reads it from the start.
+/// Reads a log from the offset `mark` on. If the file has been replaced since then, reads the file
+/// from the start.
 fn log_since(host: &Agent, path: &Path, mark: u64) -> String {
     let read = || -> Result<Vec<u8>> {
         let bytes = size(host, path)?;
@@ -156,7 +157,8 @@ fn log_since(host: &Agent, path: &Path, mark: u64) -> String {
         log.read_to_end(&mut text)?;
         Ok(text)
     };
-    // A log may contain invalid UTF-8. If a log cannot be read, it contains no cause.
+    // A log may contain invalid UTF-8. A log that cannot be read is treated as a log without a
+    // cause.
     String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 

@@ -1,14 +1,14 @@
 //! Replicas of each token range, and each node's share of the data.
 //!
-//! This module does pure arithmetic on tokens, racks and a replication strategy, as Cassandra 4.0
-//! to 5.0 does it (`SimpleStrategy`, `NetworkTopologyStrategy`). From a token onwards around the
-//! ring, the replicas are:
+//! This module computes replicas only from tokens, racks and a replication strategy, as Cassandra
+//! 4.0 to 5.0 does it (`SimpleStrategy`, `NetworkTopologyStrategy`). From a token onwards around
+//! the ring, the replicas are:
 //!
 //! - simple: the first distinct nodes, regardless of their data center and rack;
 //! - by data center: in each data center the first nodes of racks not yet used. A node of a used
-//!   rack is taken only while the remaining copies suffice for one in every rack.
+//!   rack is taken only while enough copies remain for every unused rack.
 //!
-//! Invariants: shares are exact fractions of 2^64 until the last division. If there are enough
+//! Invariants: shares are exact fractions of 2^64 until the last division. If the ring has enough
 //! nodes, the shares of a keyspace add up to its number of copies.
 
 use crate::node_info::NodeInfo;
@@ -27,7 +27,7 @@ pub enum Replication {
     ByDatacenter(BTreeMap<String, usize>),
     /// Every node has all data.
     Everywhere,
-    /// Every node has only its own data, so there are no copies.
+    /// Every node stores only its own data, without copies on other nodes.
     Local,
 }
 
@@ -39,8 +39,8 @@ impl Replication {
     pub fn parse(options: &BTreeMap<String, String>) -> Result<Replication> {
         let class = options.get("class").context("the replication options contain no class")?;
         let copies = |(name, text): (&String, &String)| -> Result<usize> {
-            // `3/1` means three copies. One of them is transient, but its node still stores the
-            // range.
+            // `3/1` means three copies. One of the copies is transient, but its node still stores
+            // the range.
             let whole = text.split('/').next().unwrap_or_default();
             let number = whole.parse();
             number.with_context(|| {
@@ -97,12 +97,12 @@ struct RackId {
 #[derive(Clone, Copy, Debug)]
 struct Remaining {
     copies: usize,
-    /// Number of nodes in used racks that may be taken before every rack has a copy.
+    /// Number of nodes of used racks that may still be taken before every rack has a copy.
     repeats: usize,
 }
 
 impl Ring {
-    /// Builds the ring of `nodes`. Nodes keep their order.
+    /// Builds the ring of `nodes`. The index of a node is its position in `nodes`.
     pub fn new(nodes: &[NodeInfo]) -> Ring {
         let mut datacenters: Vec<String> = Vec::new();
         let mut racks: Vec<(usize, &str)> = Vec::new();
@@ -130,13 +130,14 @@ impl Ring {
         self.tokens.len()
     }
 
-    /// Returns the range that ends at the token of this index: `(after, up to and including]`.
+    /// Returns the range that ends at the token with this index, as `(after, up to and including]`.
     pub fn range(&self, index: usize) -> (i64, i64) {
         let before = index.checked_sub(1).unwrap_or(self.tokens.len() - 1);
         (self.tokens[before].0, self.tokens[index].0)
     }
 
-    /// Returns the indices of the nodes that store the range of this index, its owner first.
+    /// Returns the indices of the nodes that store the range with this index, beginning with the
+    /// owner of the range.
     pub fn replicas(&self, index: usize, replication: &Replication) -> Vec<usize> {
         match replication {
             Replication::Simple(copies) => self.distinct_from(index, *copies),
@@ -146,19 +147,19 @@ impl Ring {
         }
     }
 
-    /// Returns the indices of the nodes that store this token, its owner first. The list is empty
-    /// if the ring is empty.
+    /// Returns the indices of the nodes that store this token, beginning with the owner of the
+    /// token. Returns an empty list if the ring is empty.
     pub fn replicas_of(&self, token: i64, replication: &Replication) -> Vec<usize> {
         if self.tokens.is_empty() {
             return Vec::new();
         }
-        // A range includes its end token. The range after the last token is the first one.
+        // A range includes its end token. A token after the last one belongs to the first range.
         let index = self.tokens.partition_point(|(up_to, _)| *up_to < token);
         self.replicas(index % self.tokens.len(), replication)
     }
 
-    /// Returns each node's share of the data, where 1.0 is a whole copy. If a keyspace is given,
-    /// `nodetool status` calls this effective ownership.
+    /// Returns each node's share of the data. A share of 1.0 is a whole copy. For a keyspace,
+    /// `nodetool status` calls this share effective ownership.
     pub fn shares(&self, replication: &Replication) -> Vec<f64> {
         let mut owned = vec![0u128; self.places.len()];
         let demand = match replication {
@@ -175,12 +176,12 @@ impl Ring {
                 owned[node] += size;
             }
         }
-        // This is exact for up to 2^53 parts of the ring, which is far finer than any displayed
-        // value.
+        // The conversion is exact for up to 2^53 parts of the ring, which is far finer than any
+        // displayed value.
         owned.iter().map(|size| *size as f64 / RING as f64).collect()
     }
 
-    /// Returns each node's share of the token ranges, not counting copies. The shares add up to 1.
+    /// Returns each node's share of the token ranges, without copies. The shares add up to 1.
     pub fn primary_shares(&self) -> Vec<f64> {
         self.shares(&Replication::Simple(1))
     }
@@ -189,7 +190,7 @@ impl Ring {
     fn size(&self, index: usize) -> u128 {
         let (after, to) = self.range(index);
         match to.wrapping_sub(after).cast_unsigned() {
-            // If there is only one token, its range is the whole ring.
+            // The range of a single token is the whole ring.
             0 => RING,
             size => u128::from(size),
         }

@@ -1,5 +1,5 @@
-//! Members of a ring as one node reports them by its MBeans: the status of each member, and pending
-//! joins and leaves.
+//! Members of a ring, as one node reports them by its MBeans: the status of each member, and
+//! pending joins and leaves.
 
 use crate::fault_handle::NodeControl;
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ use std::time::Duration;
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 const STREAMS: &str = "org.apache.cassandra.net:type=StreamManager";
 
-/// Attributes to request. The answers have the same order.
+/// Attributes to request. The answers are in the order of the attributes.
 const ATTRIBUTES: [(&str, &str); 7] = [
     (STORAGE, "OperationMode"),
     (STORAGE, "EndpointWithPortToHostId"),
@@ -25,11 +25,11 @@ const ATTRIBUTES: [(&str, &str); 7] = [
 /// Report of a node about itself and about the other members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
-    /// Operation mode of the node itself: `NORMAL`, `JOINING`, `DECOMMISSIONED`.
+    /// Operation mode of the node itself, such as `NORMAL`, `JOINING` or `DECOMMISSIONED`.
     pub mode: String,
     /// Number of streams in which the node takes part.
     pub streams_count: usize,
-    /// All members of the ring, by the addresses that nodes use among each other.
+    /// All members of the ring, by the addresses that nodes use to communicate with each other.
     pub all: BTreeMap<SocketAddr, Member>,
 }
 
@@ -58,7 +58,7 @@ pub enum MemberStatus {
 }
 
 impl MemberStatus {
-    /// Returns a description of the status: `up and normal`, `down`, `joining`, `leaving`,
+    /// Returns a description of the status: `up and normal`, `down`, `joining`, `leaving` or
     /// `moving`.
     pub fn words(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl MemberStatus {
 }
 
 impl NodeControl {
-    /// Asks the node for the members of the ring.
+    /// Requests the members of the ring from the node.
     ///
     /// # Errors
     /// The node does not answer within `limit`.
@@ -82,7 +82,7 @@ impl NodeControl {
     }
 }
 
-/// Parses the answers to [`ATTRIBUTES`]. Returns `None` if one of them is missing.
+/// Parses the answers to [`ATTRIBUTES`]. Returns `None` if an answer is missing.
 fn members_of(answers: &[Option<Value>]) -> Option<Members> {
     let answer = |index: usize| answers.get(index)?.as_ref();
     let nodes = |index: usize| -> Option<Vec<SocketAddr>> {
@@ -110,7 +110,7 @@ fn members_of(answers: &[Option<Value>]) -> Option<Members> {
     })
 }
 
-/// Parses an address such as `10.0.0.1:7000`. Java may write a slash before it.
+/// Parses an address such as `10.0.0.1:7000`. Java may write a slash before the address.
 fn address_of(name: &str) -> Option<SocketAddr> {
     name.trim_start_matches('/').parse().ok()
 }

@@ -1,4 +1,5 @@
-//! A scripted server for tests. It answers the requests of one connection, on a free loopback port.
+//! A scripted server for tests. The server answers the requests of one connection, on a free
+//! loopback port.
 
 use crate::node_info::NodeInfo;
 use cql::frame::{HEADER_BYTES, Header, opcode};
@@ -50,7 +51,8 @@ pub const TEXTS: &[u8] = &[0, 0x22, 0, 0x0D];
 
 /// Returns an answer that contains rows. Columns have a name and a type, and cells are bytes.
 pub fn rows(columns: &[(&str, &[u8])], rows: &[&[Vec<u8>]]) -> (u8, Vec<u8>) {
-    // The kind of the result is rows, and the flag says that all columns belong to one table.
+    // The first number says that the result contains rows. The second one is a flag which says that
+    // all columns belong to one table.
     let mut body = [2i32, 1, columns.len() as i32].map(i32::to_be_bytes).concat();
     body.extend([string("k"), string("t")].concat());
     for (name, typ) in columns {
@@ -74,7 +76,7 @@ pub fn texts(all: &[&str]) -> Vec<u8> {
     cell
 }
 
-/// Starts a server that accepts a session, and then gives these answers.
+/// Starts a server that accepts a session, and then returns these answers.
 pub fn serve_session(answers: Vec<(u8, Vec<u8>)>) -> SocketAddr {
     let ready = (opcode::READY, Vec::new());
     serve(std::iter::once(ready).chain(answers).collect())

@@ -3,7 +3,8 @@
 //! The `count` columns of `system_views.coordinator_{write,read,scan}_latency` are exact counters
 //! per table and node. The other columns of these tables are decaying estimates, and cassay does
 //! not read them. The following table shows a test on a real
-//! 5.0.8 with prepared statements sent one by one, as the difference of two readings:
+//! 5.0.8. The client sent prepared statements one by one. The counts are the difference of two
+//! readings:
 //!
 //! | sent | counted |
 //! | --- | --- |
@@ -18,9 +19,9 @@
 //! coordinates them, regardless of the outcome. A server-side timeout counts too. An operation that
 //! the node never accepted (overload, a broken connection) does not count.
 //!
-//! Requests on tables of Accord (`transactional_mode` of 6.0) are not in these tables. 6.0-alpha2
-//! counts them only in the client-request metrics, for all keyspaces together, and counts a
-//! conditional write as a write. So the counts are useless for a keyspace with a table of this
+//! The tables do not include requests on tables of Accord (`transactional_mode` of 6.0). 6.0-alpha2
+//! counts such requests only in the client-request metrics, for all keyspaces together, and counts
+//! a conditional write as a write. So the counts are useless for a keyspace with a table of this
 //! kind.
 
 use crate::node::Node;
@@ -28,26 +29,27 @@ use crate::session::Session;
 use anyhow::{Context, Result};
 use cql::tokens::transactional_mode;
 
-/// Source of the server's operation counts, in the form that capabilities and reports show.
+/// Source of the server's operation counts, as shown in capabilities and reports.
 pub const COUNTS_SOURCE: &str = "system_views.coordinator_{write,read,scan}_latency, column count";
 
-/// Client operations that the coordinators have counted since their start.
+/// Client operations that the coordinators have counted since the nodes started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationCounts {
     /// Source of the counts, for the report.
     pub source: String,
-    /// Reads: single partitions and ranges.
+    /// Number of reads of single partitions and of ranges.
     pub reads: u64,
     /// Number of writes.
     pub writes: u64,
-    /// Reason why the counts lack operations of the keyspace. `None` if they are complete.
+    /// Reason why the counts do not include all operations of the keyspace. `None` if they are
+    /// complete.
     pub incomplete: Option<String>,
 }
 
 impl Node<'_> {
     /// Returns the node's exact counts of client operations on `keyspace` since the node started.
-    /// Returns `None` if the node does not count them. The counts of Accord's tables are missing,
-    /// see [`Node::uncounted`].
+    /// Returns `None` if the node does not count the operations. The counts do not include
+    /// operations on Accord's tables, see [`Node::uncounted`].
     ///
     /// # Errors
     /// The node does not answer.
@@ -73,7 +75,8 @@ impl Node<'_> {
         }))
     }
 
-    /// Returns the reason why the counts lack operations of the keyspace, if they do.
+    /// Returns the reason why the counts do not include all operations of the keyspace. Returns
+    /// `None` if they are complete.
     ///
     /// # Errors
     /// The node does not answer.
@@ -89,13 +92,13 @@ impl Node<'_> {
 }
 
 /// Returns a table of the keyspace whose requests Accord executes. In 6.0-alpha2, only DESCRIBE
-/// shows this. The tables of `system_schema` do not.
+/// shows which tables use Accord. The tables of `system_schema` do not.
 fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>> {
     let named = cql::tokens::literal(keyspace);
     let tables = session.query(&format!(
         "SELECT * FROM system_schema.tables WHERE keyspace_name = {named}"
     ))?;
-    // This column contains the transaction path of Accord. Releases before 6.0 lack it.
+    // This column contains the transaction path of Accord. Releases before 6.0 lack the column.
     if tables.rows.is_empty() || tables.column("fast_path").is_err() {
         return Ok(None);
     }
@@ -108,11 +111,11 @@ fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>>
     Ok(of_accord.next().map(|one| one.name.to_owned()))
 }
 
-/// Returns the sum over the tables of the keyspace. Returns `None` if the node has no such virtual
-/// table.
+/// Returns the sum over the tables of the keyspace. Returns `None` if the node does not have this
+/// virtual table.
 fn keyspace_sum(session: &mut Session, table: &str, keyspace: &str) -> Result<Option<u64>> {
     let keyspace = cql::tokens::literal(keyspace);
-    // Before 5.0, a query with a part of the key needs ALLOW FILTERING.
+    // Before 5.0, a query by a part of the key needs ALLOW FILTERING.
     let cql = format!(
         "SELECT * FROM system_views.{table} WHERE keyspace_name = {keyspace} ALLOW FILTERING"
     );

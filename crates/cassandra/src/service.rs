@@ -1,5 +1,5 @@
-//! Service of an attached node. It restarts and signals the node through the agent of the node's
-//! machine. It performs only actions that the command line names.
+//! Service of an attached node. cassay restarts and signals the node through the agent of the
+//! node's machine, and performs only actions that the command line names.
 
 use crate::permission_gate::StatementGate;
 use anyhow::{Context, Result, bail};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::NodeAct;
 
-/// Handle of an attached node's service on its machine.
+/// Handle of an attached node's service on the machine of the node.
 #[derive(Clone, Debug)]
 pub struct NodeService {
     /// Agent of the machine.
@@ -23,8 +23,8 @@ pub struct NodeService {
 }
 
 impl NodeService {
-    /// Returns the node's current process. Returns `None` if the node does not run, or the process
-    /// cannot be determined.
+    /// Returns the node's current process. Returns `None` if the node does not run, or if its
+    /// process cannot be determined.
     pub fn process(&self) -> Option<Identity> {
         self.agent.find(&self.service).ok().flatten()
     }
@@ -47,7 +47,7 @@ impl NodeService {
     }
 
     /// Starts the node as an operator would, and returns its process if it appears within the
-    /// limit. If a process runs without serving clients, stops that process first.
+    /// limit. If a process of the node runs but does not serve clients, stops that process first.
     ///
     /// # Errors
     /// The command line does not name this action, or the start fails.
@@ -66,14 +66,14 @@ impl NodeService {
     /// Checks that the command line names this action on the node.
     ///
     /// # Errors
-    /// The command line does not name this action.
+    /// The command line does not name the action.
     pub fn may(&self, act: NodeAct) -> Result<()> {
         may(self.door.as_ref(), act, &self.service.serves.to_string())
     }
 }
 
-/// Checks that an action on `what` is permitted. It is if the target is managed, and so has no
-/// permission check, or if the command line names the action.
+/// Checks that an action on `what` is permitted. The action is permitted if the target is managed,
+/// and so has no permission check, or if the command line names the action.
 ///
 /// # Errors
 /// The action is not permitted. The message names the option that would permit it.
@@ -84,7 +84,7 @@ pub fn may(door: Option<&StatementGate>, act: NodeAct, what: &str) -> Result<()>
     }
 }
 
-/// Returns the actions that must be permitted for this kind of break.
+/// Returns the actions that the user must permit for this kind of fault.
 pub fn acts(how: ServiceBreak) -> &'static [NodeAct] {
     match how {
         ServiceBreak::Pause => &[NodeAct::Signal],

@@ -1,9 +1,9 @@
 //! A blocking CQL session for control: one request at a time, on one node.
 //!
-//! Long because everything from the socket to the rows belongs together: handshakes, deadlines and
-//! pages.
+//! This file is long because everything from the socket to the rows belongs together: handshakes,
+//! deadlines and pages.
 //!
-//! Speed does not matter here, because sessions are used only for schema, metadata and virtual
+//! Speed does not matter here, because cassay uses sessions only for schema, metadata and virtual
 //! tables. Every answer has a deadline. After a failed read or write, the session refuses further
 //! requests, because the next bytes might belong to the earlier answer.
 
@@ -26,17 +26,17 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 use target_spec::Object;
 
-/// Time limit for connecting. In the network of a laboratory, connecting takes less than a second.
+/// Time limit for connecting. In a laboratory network, connecting takes less than a second.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Time limit of a control statement. Schema changes on a busy laptop take seconds.
 pub const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Number of rows per page. Whole virtual tables fit into a page, and an answer has about a
+/// Number of rows per page. A whole virtual table fits into a page, and an answer has about a
 /// megabyte.
 const PAGE_ROWS: i32 = 5000;
 
-/// Maximum size of an answer, in bytes. It suffices for a page of rows of 13 kB.
+/// Maximum size of an answer, in bytes. The size suffices for a page of rows of 13 kB each.
 const ANSWER_BYTES_MAX: u32 = 64 << 20;
 
 /// Time limit of schema agreement. Drivers wait for 10 s, but a busy laptop may be slower.
@@ -45,10 +45,10 @@ const SCHEMA_AGREEMENT_LIMIT: Duration = Duration::from_secs(30);
 /// Interval between two checks of schema versions.
 const SCHEMA_POLL: Duration = Duration::from_millis(50);
 
-/// Section of a study that configures the encryption of sessions.
+/// Section of a study that configures TLS for sessions.
 const SECTION: &str = "target.attach";
 
-/// Description of the request in errors that occur before the first statement.
+/// Description of the request in the messages of errors that occur before the first statement.
 const HANDSHAKE: &str = "the CQL handshake";
 
 /// Number of characters of a statement that an error message shows.
@@ -59,7 +59,7 @@ const STATEMENT_CHARS_SHOWN: usize = 200;
 pub struct QueryResult {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Rows, whose cells are in the order of the columns.
+    /// Rows of the result. The cells of a row are in the order of the columns.
     pub rows: Vec<Vec<Value>>,
 }
 
@@ -81,7 +81,7 @@ impl QueryResult {
     /// Returns the rows of an answer to `DESCRIBE`.
     ///
     /// # Errors
-    /// As [`QueryResult::column`], if the answer is of another kind.
+    /// The errors of [`QueryResult::column`], if the answer is of another kind.
     pub fn described(&self) -> Result<Vec<DescribedRow<'_>>> {
         let columns = [
             self.column("type")?,
@@ -109,13 +109,13 @@ pub struct DescribedRow<'r> {
     /// Name of the element, quoted if necessary.
     pub name: &'r str,
     /// Statements that define the element, without `;`. `WITH INTERNALS` describes a table with
-    /// dropped columns by several statements. Otherwise there is one statement.
+    /// dropped columns by several statements. Otherwise the list has one statement.
     pub statements: Vec<&'r str>,
 }
 
 impl DescribedRow<'_> {
-    /// Returns the statement that creates the element. The text is empty if the server sent no
-    /// statement.
+    /// Returns the statement that creates the element. Returns an empty text if the server did not
+    /// send a statement.
     pub fn create(&self) -> &str {
         self.statements.first().copied().unwrap_or_default()
     }
@@ -153,31 +153,32 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    /// Returns true if the object to be created exists already.
+    /// Returns true if the object to create already exists.
     pub fn says_that_it_exists(&self) -> bool {
         match self.code {
             ErrorCode::AlreadyExists => true,
-            // An existing type has no separate error code.
+            // The server has no separate error code for an existing type.
             ErrorCode::Invalid => self.message.ends_with("already exists"),
             _ => false,
         }
     }
 
-    /// Returns true if a valid statement failed because the server lacks the table or column.
+    /// Returns true if the statement is valid but failed because the server lacks the table or
+    /// column.
     fn says_that_it_is_absent(&self) -> bool {
         self.code == ErrorCode::Invalid
     }
 
-    /// Returns true if a retry is useless, because the object does not exist or is hidden from this
-    /// user. An overloaded node also refuses requests, but only temporarily.
+    /// Returns true if a retry is useless, because the object does not exist or the node hides it
+    /// from this user. An overloaded node also refuses requests, but only temporarily.
     fn is_lasting(&self) -> bool {
         let is_hidden = matches!(self.code, ErrorCode::Unauthorized | ErrorCode::SyntaxError);
         is_hidden || self.says_that_it_is_absent()
     }
 }
 
-/// A statement that is repeated until the node refuses it permanently, because the node lacks the
-/// table or column, or hides it from this user.
+/// A statement that a probe repeats until the node refuses it permanently. A refusal is permanent
+/// if the node lacks the table or column, or hides it from this user.
 pub struct RepeatedQuery {
     cql: String,
     is_refused: bool,
@@ -198,9 +199,9 @@ impl RepeatedQuery {
         &self.cql
     }
 
-    /// Runs the statement, unless the node has permanently refused it. If the user should know
-    /// about a refusal, stores it in `refusal`. If this Cassandra version lacks the table, the user
-    /// need not know.
+    /// Runs the statement, unless the node has permanently refused it. Stores a refusal in
+    /// `refusal` if the user should know about it. If this Cassandra version lacks the table, the
+    /// refusal is not stored.
     ///
     /// # Errors
     /// The connection has failed.
@@ -240,7 +241,7 @@ impl<T: Read + Write + Send> Stream for T {}
 pub struct Session {
     node: SocketAddr,
     stream: Box<dyn Stream>,
-    /// Socket of `stream`, which is needed to set timeouts.
+    /// Socket of `stream`, on which timeouts are set.
     socket: TcpStream,
     timeout: Duration,
     broken: bool,
@@ -251,7 +252,7 @@ pub struct Session {
     used: Option<String>,
     version: Version,
     request: Vec<u8>,
-    /// The request in segments, for protocol versions that use segments.
+    /// The request in segments, if the protocol version uses segments.
     wrapped: Vec<u8>,
     segments: Option<SegmentReader>,
     body: Vec<u8>,
@@ -265,20 +266,21 @@ impl fmt::Debug for Session {
 
 impl Session {
     /// Connects, performs the TLS and CQL handshakes, and authenticates. Each request of the
-    /// session may take `timeout`.
+    /// session may take up to `timeout`.
     ///
     /// # Errors
     /// The node is not reachable, its certificate is not trusted, credentials are missing or wrong,
-    /// or the node and cassay have no protocol version in common. No message contains the password.
+    /// or the node and cassay have no protocol version in common. The messages never contain the
+    /// password.
     pub fn open(node: SocketAddr, access: &Access, timeout: Duration) -> Result<Session> {
         Session::open_named(node, None, access, timeout)
     }
 
-    /// Connects like [`Session::open`], to a node that is given by a host name. The certificate may
-    /// contain this name instead of the address.
+    /// Connects like [`Session::open`], but to a node that the caller names by its host name. The
+    /// certificate may contain this name instead of the address.
     ///
     /// # Errors
-    /// As [`Session::open`].
+    /// The errors of [`Session::open`].
     pub fn open_named(
         node: SocketAddr,
         host: Option<&str>,
@@ -300,7 +302,7 @@ impl Session {
     }
 
     /// Connects and performs the handshakes in the first protocol version that the node accepts. If
-    /// the node rejects the session for a reason other than the version, returns the reason.
+    /// the node rejects the session for a reason other than the version, returns this reason.
     fn enter(
         node: SocketAddr,
         host: Option<&str>,
@@ -331,8 +333,8 @@ impl Session {
         )
     }
 
-    /// Returns the class name of the node's authenticator. Returns `None` if the node requires no
-    /// authentication.
+    /// Returns the class name of the node's authenticator. Returns `None` if the node does not
+    /// require authentication.
     ///
     /// # Errors
     /// The node is not reachable, or the node and cassay have no protocol version in common.
@@ -417,7 +419,7 @@ impl Session {
         self.query_at(cql, Consistency::LocalOne)
     }
 
-    /// Executes like [`Session::query`], but returns `None` if the server refuses the statement
+    /// Executes a statement like [`Session::query`], but returns `None` if the server refuses it
     /// because the table does not exist, or is hidden from this user.
     ///
     /// # Errors
@@ -433,24 +435,24 @@ impl Session {
     /// tables (6.0) refuse LOCAL_ONE.
     ///
     /// # Errors
-    /// As [`Session::query`].
+    /// The errors of [`Session::query`].
     pub fn query_rows(&mut self, cql: &str) -> Result<QueryResult> {
         self.query_at(cql, Consistency::One)
     }
 
-    /// Executes like [`Session::query`], at `consistency`.
+    /// Executes a statement like [`Session::query`], but at `consistency`.
     ///
     /// # Errors
-    /// As [`Session::query`].
+    /// The errors of [`Session::query`].
     pub fn query_at(&mut self, cql: &str, consistency: Consistency) -> Result<QueryResult> {
         self.ask(cql, cql, consistency)
     }
 
-    /// Executes like [`Session::query`], for a statement that contains a secret. Errors contain
-    /// `shown` instead of the statement.
+    /// Executes a statement that contains a secret, like [`Session::query`]. Errors contain `shown`
+    /// instead of the statement.
     ///
     /// # Errors
-    /// As [`Session::query`].
+    /// The errors of [`Session::query`].
     pub fn query_secret(&mut self, cql: &str, shown: &str) -> Result<QueryResult> {
         let answer = self.ask(cql, shown, Consistency::LocalOne);
         self.request.fill(0);
@@ -458,9 +460,9 @@ impl Session {
         answer
     }
 
-    /// Checks a statement without sending it, and returns true if the session would send it.
-    /// Objects that the statement would create count as created from then on. So a separate session
-    /// can rehearse a whole run.
+    /// Checks a statement without sending it, and returns true if the session would send it. From
+    /// then on, the check treats the objects that the statement would create as existing. So a
+    /// separate session can rehearse a whole run.
     ///
     /// # Errors
     /// The check would refuse the statement. The message names the option that would permit it.
@@ -475,8 +477,8 @@ impl Session {
         Ok(way == GateDecision::Send)
     }
 
-    /// Treats the objects that a refused statement would create as created. So errors that only
-    /// follow from the refusal are not reported.
+    /// Treats the objects that a refused statement would create as existing, so that the rehearsal
+    /// does not report errors that only follow from the refusal.
     pub fn suppose(&mut self, cql: &str) {
         if let Some(door) = self.door.clone() {
             self.take_note(&door, cql);
@@ -488,14 +490,14 @@ impl Session {
         self.used.as_deref()
     }
 
-    /// Informs the permission check about a statement that was executed. Returns the tables that
-    /// the statement created.
+    /// Informs the permission check that the server has executed a statement. Returns the tables
+    /// that the statement created.
     fn take_note(&mut self, door: &StatementGate, cql: &str) -> Vec<Object> {
         self.used = statement_change::used(cql).or(self.used.take());
         door.passed(cql, self.used())
     }
 
-    /// Checks that a statement may be sent, now or by the load.
+    /// Checks that this session or the load may send a statement.
     ///
     /// # Errors
     /// The statement may not be sent. The message names the option that would permit it.
@@ -562,7 +564,7 @@ impl Session {
     /// them.
     ///
     /// # Errors
-    /// As [`Session::query`].
+    /// The errors of [`Session::query`].
     pub fn prepare(&mut self, cql: &str) -> Result<PreparedStatement> {
         self.request.clear();
         cql::request::prepare(&mut self.request, self.version, 0, cql)
@@ -581,7 +583,7 @@ impl Session {
     /// Runs one statement that changes the schema, then waits for schema agreement.
     ///
     /// # Errors
-    /// As [`Session::query`], or the nodes still disagree after 30 s.
+    /// The errors of [`Session::query`], or the nodes still disagree after 30 s.
     pub fn execute_schema(&mut self, cql: &str) -> Result<()> {
         if let Err(error) = self.query(cql) {
             return Err(self.with_datacenters(error));
@@ -591,7 +593,8 @@ impl Session {
     }
 
     /// Adds the existing data centers to an error about a replication that names an unknown data
-    /// center. Managed nodes are in `dc1`, while Cassandra's default is `datacenter1`.
+    /// center. The mistake is common, because managed nodes are in `dc1`, while Cassandra's default
+    /// is `datacenter1`.
     fn with_datacenters(&mut self, error: anyhow::Error) -> anyhow::Error {
         let refused = error.downcast_ref::<ServerError>();
         let names = ["datacenter", "strategy option"];
@@ -613,10 +616,11 @@ impl Session {
         )
     }
 
-    /// Executes like [`Session::execute_schema`], but an existing object is not an error.
+    /// Executes a statement like [`Session::execute_schema`], but does not fail if the object
+    /// already exists.
     ///
     /// # Errors
-    /// As [`Session::execute_schema`].
+    /// The errors of [`Session::execute_schema`].
     pub fn execute_schema_if_absent(&mut self, cql: &str) -> Result<()> {
         let exists = |error: &anyhow::Error| {
             let refused = error.downcast_ref::<ServerError>();
@@ -629,7 +633,7 @@ impl Session {
     }
 
     /// Waits until this node and all nodes that it knows have the same schema version. If `limit`
-    /// is zero, checks once.
+    /// is zero, checks only once.
     ///
     /// # Errors
     /// The versions still differ. The message lists the versions.
@@ -659,7 +663,7 @@ impl Session {
     /// Reads a table with two text columns, name and value, into a map.
     ///
     /// # Errors
-    /// As [`Session::query`].
+    /// The errors of [`Session::query`].
     pub fn pairs(&mut self, cql: &str) -> Result<BTreeMap<String, String>> {
         let result = self.query(cql)?;
         let text = |value: &Value| match value {
@@ -670,7 +674,7 @@ impl Session {
         Ok(result.rows.iter().filter_map(pair).collect())
     }
 
-    /// Performs the CQL handshake. If the node rejects it, returns the reason.
+    /// Performs the CQL handshake. If the node rejects the handshake, returns the reason.
     fn begin(&mut self, access: &Access) -> Result<Result<(), HandshakeError>> {
         let credentials = access
             .credentials
@@ -681,13 +685,13 @@ impl Session {
             Ok(handshake) => handshake,
             Err(why) => return Ok(Err(why)),
         };
-        // If a node refuses the version, it answers in a version that it supports.
+        // A node that refuses the version answers in a version that it supports.
         let mut version = None;
         loop {
             let answer = self
                 .exchange_in(version, HANDSHAKE)
                 .map_err(|error| with_what_may_help(error, access.tls.as_ref()));
-            // The request may contain the password, so it is overwritten.
+            // The buffer is overwritten, because the request may contain the password.
             self.request.fill(0);
             self.wrapped.fill(0);
             let header = answer?;
@@ -704,7 +708,7 @@ impl Session {
     }
 
     /// Sends `self.request`, and receives the body of the answer into `self.body`. Skips events,
-    /// for which cassay never registers.
+    /// although cassay never registers for them.
     fn exchange(&mut self, what: &str) -> Result<Header> {
         self.exchange_in(Some(self.version), what)
     }
@@ -775,7 +779,7 @@ fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error 
         None if error.is::<ConnectionClosed>() => {
             anyhow!("{error:#}\nhint: if the server requires TLS, write `tls: {{}}` in `{SECTION}`")
         }
-        // If the connection breaks, the node's explanation may be lost.
+        // If the connection breaks, the error message of the node may be lost.
         Some(tls) if has_hung_up && tls.material.identity.is_none() => anyhow!(
             "{error:#}\nhint: if the server requires client certificates, set PEM files of the \
              certificate and its private key in `tls: {{cert: FILE, key: FILE}}` of `{SECTION}`"
@@ -784,7 +788,7 @@ fn with_what_may_help(error: anyhow::Error, tls: Option<&Tls>) -> anyhow::Error 
     }
 }
 
-/// Fills `buffer`. Fails if the deadline passes before it is full.
+/// Fills `buffer`. Fails if the deadline passes before the buffer is full.
 fn receive(
     stream: &mut dyn Stream,
     socket: &TcpStream,
@@ -810,7 +814,7 @@ fn receive(
     Ok(())
 }
 
-/// Begins TLS. The handshake itself happens with the first write.
+/// Begins TLS. The handshake itself happens at the first write.
 fn encrypted(
     socket: TcpStream,
     tls: &Tls,
@@ -823,14 +827,15 @@ fn encrypted(
             .with_context(|| format!("use {name:?} as the server's name for TLS"))?,
         None => ServerName::IpAddress(IpAddr::into(node.ip())),
     };
-    // If a server does not support TLS, it must not block the handshake forever.
+    // A server that does not support TLS must not block the handshake forever.
     socket.set_read_timeout(Some(CONNECT_LIMIT)).context("set a timeout")?;
     let connection = rustls::ClientConnection::new(tls.config.clone(), name)
         .with_context(|| format!("begin TLS with {node}"))?;
     Ok(rustls::StreamOwned::new(connection, socket))
 }
 
-/// Parses the response in a body. If it is an ERROR of the server, returns a [`ServerError`].
+/// Parses the response in a body. Returns a [`ServerError`] if the response is an ERROR of the
+/// server.
 fn parse<'a>(
     header: &Header,
     body: &'a [u8],

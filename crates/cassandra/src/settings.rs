@@ -1,8 +1,9 @@
 //! Settings in effect on a node, as the node itself reports them, and their comparison with the
 //! requested settings.
 //!
-//! A written file is not a proof. So settings come from the server's virtual table and its schema.
-//! Flags, properties and machine size come from the JVM.
+//! A configuration file does not prove that its settings are in effect. So this module reads
+//! settings from the server's virtual table and its schema. It reads flags, properties and the size
+//! of the machine from the JVM.
 
 pub mod compare_settings;
 pub mod node_report;
@@ -19,8 +20,8 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 
 impl Node<'_> {
-    /// Returns the effective settings (`system_views.settings`). Returns `None` if the node has no
-    /// such table, or does not show it to this user.
+    /// Returns the effective settings (`system_views.settings`). Returns `None` if the node does
+    /// not have this table, or does not show it to this user.
     ///
     /// # Errors
     /// The node does not answer.
@@ -34,7 +35,7 @@ impl Node<'_> {
     }
 
     /// Returns the part of its configuration that an attached node shows: its settings, and facts
-    /// about its JVM. Without MBeans, there are no such facts.
+    /// about its JVM. If the MBeans are not accessible, the facts about the JVM are absent.
     pub fn shown_configuration(&self, settings: BTreeMap<String, String>) -> NodeConfiguration {
         let java = self.mbeans.as_ref().ok().and_then(|agent| node_report::java_of(agent).ok());
         NodeConfiguration {

@@ -2,7 +2,8 @@
 //!
 //! A snapshot consists of hard links in the node's folder, on the same volume as Cassandra's own
 //! folders: `snapshots/NAME/manifest.json` and `snapshots/NAME/KEYSPACE/TABLE/*`. The agent of the
-//! node's host does the work, because it has access to the files. This module contains the format.
+//! node's host creates the links, because it has access to the files. This module defines the
+//! format.
 
 pub mod checksums;
 pub mod contents;

@@ -1,7 +1,7 @@
 //! Finds the changes that a CQL statement would make.
 //!
-//! Invariants: a statement is interpreted as the server interprets it, and a statement that cannot
-//! be parsed is an error. If the effect of a statement is unknown, it counts as a change of
+//! Invariants: this module interprets a statement as the server does, and returns an error if it
+//! cannot parse the statement. If the effect of a statement is unknown, it counts as a change of
 //! everything.
 
 use cql::tokens::{CqlMistake, Token, TokenKind};
@@ -12,11 +12,11 @@ use target_spec::{Act, Object};
 pub struct Change {
     /// Kind of the change.
     pub act: Act,
-    /// Object that is changed. `None` if the object cannot be named within a keyspace.
+    /// Object that the statement changes. `None` if the object cannot be named within a keyspace.
     pub object: Option<Object>,
-    /// True if it is not an error that the object exists (`IF NOT EXISTS`).
+    /// True if the statement contains `IF NOT EXISTS`, so that an existing object is not an error.
     pub if_absent: bool,
-    /// Kind of object that is created or changed.
+    /// Kind of object that the statement creates or changes.
     pub sort: Sort,
 }
 
@@ -43,8 +43,8 @@ pub fn used(cql: &str) -> Option<String> {
     (words.word(0) == Some("use")).then(|| words.name(1))?
 }
 
-/// Returns the changes that a statement makes, in a session that uses the keyspace `used`. If there
-/// are no changes, the statement only reads.
+/// Returns the changes that a statement makes, in a session that uses the keyspace `used`. Returns
+/// an empty list if the statement only reads.
 ///
 /// # Errors
 /// The text is not CQL, or is ambiguous.
@@ -58,7 +58,7 @@ pub fn changes(cql: &str, used: Option<&str>) -> Result<Vec<Change>, CqlMistake>
         return Ok(vec![change(Act::Alter, None, Sort::Keyspace)]);
     }
     Ok(match words.word(0).unwrap_or_default() {
-        // The server refuses an empty statement, so it changes nothing.
+        // The server refuses an empty statement, so such a statement has no effect.
         "" | "select" | "describe" | "desc" | "list" | "use" => Vec::new(),
         "create" => vec![words.created()],
         "alter" => vec![words.defined(Act::Alter)],
@@ -109,7 +109,7 @@ impl Words<'_> {
         token.is_some_and(|token| token.kind == TokenKind::Symbol && token.text == symbol)
     }
 
-    /// Parses `keyspace.name` at a position. An unqualified name refers to the session's keyspace.
+    /// Parses `keyspace.name` at a position. An unqualified name belongs to the session's keyspace.
     fn qualified(&self, at: usize) -> Option<Object> {
         let first = self.name(at)?;
         let (keyspace, name) = if self.is_symbol(at + 1, ".") {
@@ -131,8 +131,8 @@ impl Words<'_> {
         })
     }
 
-    /// Skips `IF NOT EXISTS` or `IF EXISTS`. Returns the next position, and true for `IF NOT
-    /// EXISTS`.
+    /// Skips `IF NOT EXISTS` or `IF EXISTS`. Returns the next position, and true if the clause was
+    /// `IF NOT EXISTS`.
     fn behind_if(&self, at: usize) -> (usize, bool) {
         match (self.word(at), self.word(at + 1), self.word(at + 2)) {
             (Some("if"), Some("not"), Some("exists")) => (at + 3, true),
@@ -167,7 +167,7 @@ impl Words<'_> {
             Some("type") => (2, Sort::Type),
             Some("materialized") => (3, Sort::View),
             Some("index") => (2, Sort::Index(None)),
-            // For roles, functions and triggers, the name of a keyspace cannot grant a permission.
+            // A permission for a keyspace does not extend to roles, functions and triggers.
             _ => return change(act, None, Sort::Keyspace),
         };
         let (at, if_absent) = self.behind_if(at);
@@ -181,7 +181,8 @@ impl Words<'_> {
         }
     }
 
-    /// Returns the tables to which an `INSERT`, an `UPDATE`, a `DELETE` or a batch of these writes.
+    /// Returns the tables to which an `INSERT`, an `UPDATE`, a `DELETE` or a batch of such
+    /// statements writes.
     fn written(&self) -> Vec<Change> {
         let is_before = |at: &usize| match self.word(*at) {
             Some("into") => true,
@@ -193,7 +194,8 @@ impl Words<'_> {
         let mut all: Vec<Change> = before
             .map(|at| change(Act::Write, self.qualified(at + 1), Sort::Table))
             .collect();
-        // A column may have the name of a keyword, so not every match is a table.
+        // A column may have the name of a keyword, so the name after a keyword is not always a
+        // table.
         if all.iter().any(|change| change.object.is_some()) {
             all.retain(|change| change.object.is_some());
         }
@@ -270,7 +272,7 @@ mod tests {
                  APPLY BATCH",
                 "write a.b, write d.e",
             ),
-            // The objects of these changes cannot be named within a keyspace.
+            // The objects that the following statements change cannot be named within a keyspace.
             ("CREATE ROLE me", "create ?"),
             ("GRANT ALL ON KEYSPACE s TO me", "alter ?"),
             ("TRUNCATE users", "truncate ?"),

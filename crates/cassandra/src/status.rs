@@ -1,10 +1,10 @@
 //! Status of a target's nodes as `nodetool status` shows it: state, load, tokens, and ownership of
 //! a keyspace.
 //!
-//! All information comes over CQL: availability, the ring of `system.local` and `system.peers_v2`,
-//! and gossip from `system_views.gossip_info`, which exists since Cassandra 4.1. If MBeans are
-//! accessible, they provide the state in the failure detector and the exact load. Unknown values
-//! are absent, and the query never fails because a node is down.
+//! All information comes over CQL: availability, the ring from `system.local` and
+//! `system.peers_v2`, and gossip from `system_views.gossip_info`, which exists since Cassandra 4.1.
+//! If MBeans are accessible, they provide the state in the failure detector and the exact load.
+//! Unknown values are absent, and the query never fails because a node is down.
 
 mod gossip;
 
@@ -20,8 +20,8 @@ use gossip::{Gossip, Mode};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Time limit of each answer. It is short, so that a node that is down does not delay the status of
-/// the others.
+/// Time limit of each answer. The limit is low, so that a node that is down does not delay the
+/// status of the other nodes.
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// Cassandra's own keyspaces, whose ownership is not shown.
@@ -41,14 +41,15 @@ const SYSTEM_KEYSPACES: [&str; 8] = [
 pub struct NodeState {
     /// Name of the node.
     pub node: String,
-    /// State of the node as in nodetool: Up or Down, then Normal, Joining, Leaving or Moving, such
-    /// as `UN`, `DN` or `UJ`. `?` represents an unknown part.
+    /// State of the node as in nodetool, such as `UN`, `DN` or `UJ`. The first letter is Up or
+    /// Down. The second one is Normal, Joining, Leaving or Moving. `?` represents an unknown
+    /// letter.
     pub state: String,
     /// True if the node answers CQL.
     pub answers: bool,
     /// Size of the node's SSTables, in bytes. A value from gossip may be a minute old.
     pub load_bytes: Option<u64>,
-    /// Number of tokens that the node owns. `None` if no node reports it.
+    /// Number of tokens that the node owns. `None` if no node reports this number.
     pub tokens: Option<usize>,
 }
 
@@ -57,12 +58,12 @@ pub struct NodeState {
 pub struct Overview {
     /// Nodes, in the order of the cluster.
     pub nodes: Vec<NodeState>,
-    /// Share of the token ranges by node, not counting copies. The shares add up to 1 over the
-    /// whole ring.
+    /// Share of the token ranges by node, without copies. The shares add up to 1 over the whole
+    /// ring.
     pub primary: BTreeMap<String, f64>,
     /// Ownership by keyspace and node, where 1.0 is a whole copy of the data.
     pub owned: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Failed queries and inconsistencies, as one sentence each.
+    /// Failed queries and inconsistencies, with one sentence for each.
     pub problems: Vec<String>,
 }
 
@@ -72,12 +73,12 @@ pub struct StatusView {
     pub states: Vec<NodeState>,
     /// Nodes of the ring, as reported by the first node that answers.
     ring: Vec<NodeInfo>,
-    /// Replication of every keyspace, as reported by the same node.
+    /// Replication of every keyspace, as reported by the node that reported the ring.
     keyspaces: BTreeMap<String, BTreeMap<String, String>>,
     problems: Vec<String>,
 }
 
-/// Asks all nodes for their states, and the first node that answers for the ring.
+/// Requests the states from all nodes, and the ring from the first node that answers.
 pub fn look(nodes: &[Node<'_>]) -> StatusView {
     let mut sessions = open_all(nodes);
     let mut looked = StatusView {
@@ -135,8 +136,8 @@ fn open_all(nodes: &[Node<'_>]) -> Vec<Option<Session>> {
 }
 
 impl Node<'_> {
-    /// Returns the state of this node, from its own answers and from those of the first node that
-    /// answered.
+    /// Returns the state of this node. Uses the answers of this node, and those of the first node
+    /// that answered.
     fn state(
         &self,
         session: Option<&mut Session>,
@@ -153,7 +154,7 @@ impl Node<'_> {
         };
         let mode = match (gossip.mode(address), in_ring) {
             (Some(mode), _) => mode.letter(),
-            // The tables of its peers contain tokens of a node once it has joined.
+            // When a node has joined, the peer tables of other nodes contain its tokens.
             (None, Some(_)) => Mode::Normal.letter(),
             (None, None) => '?',
         };
@@ -170,7 +171,7 @@ impl Node<'_> {
         }
     }
 
-    /// Asks for the members of the ring, and the replication of a keyspace.
+    /// Requests the members of the ring, and the replication of a keyspace.
     ///
     /// # Errors
     /// The node does not answer, the keyspace does not exist, or its replication strategy is
@@ -193,8 +194,8 @@ fn load_by_agent(agent: &Jolokia) -> Option<u64> {
     answer.into_iter().next()??.as_u64()
 }
 
-/// Reads the load from tables, in whole MiB per table. A new node does not gossip its load for a
-/// minute, but has these tables from the start.
+/// Reads the load from virtual tables, in whole MiB per table. A new node does not gossip its load
+/// for a minute, but provides these tables from the start.
 fn load_by_tables(session: &mut Session) -> Option<u64> {
     let tables = session.query("SELECT mebibytes FROM system_views.disk_usage").ok()?;
     let sizes = tables.rows.iter().map(|row| row.first()?.as_i64());
@@ -202,8 +203,8 @@ fn load_by_tables(session: &mut Session) -> Option<u64> {
     u64::try_from(mebibytes).ok()?.checked_mul(1 << 20)
 }
 
-/// Returns states and ownership from the answers at one moment. The ownership is that of
-/// `keyspace`, or of all user keyspaces.
+/// Returns states and ownership from the answers at one moment. Returns the ownership of
+/// `keyspace`, or of all user keyspaces if `keyspace` is `None`.
 pub fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) -> Overview {
     let mut overview = Overview {
         nodes: looked.states,
@@ -235,7 +236,8 @@ pub fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) 
     overview
 }
 
-/// Returns the shares by the names of `nodes`. The ring may also contain other nodes.
+/// Returns the shares by node name, for the nodes in `nodes`. The ring may also contain other
+/// nodes.
 pub fn shares(
     nodes: &[NodeInfo],
     ring: &[NodeInfo],

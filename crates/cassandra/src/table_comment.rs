@@ -1,15 +1,15 @@
-//! The mark of a table that cassay created on an attached cluster. It is a comment that names the
-//! run.
+//! The mark of a table that cassay created on an attached cluster. The mark is a comment that names
+//! the run.
 //!
-//! Invariant: a comment is only a claim, because any user may write one. It counts as permission
-//! only if the run is also known from another source. The run must be this run, be in the user's
-//! results folder, or belong to the study that runs now.
+//! Invariant: a comment is only a claim, because any user may write a comment. It counts as
+//! permission only if the run is also known from another source. The run must be this run, be in
+//! the user's results folder, or belong to the study that runs now.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use target_spec::Object;
 
-/// Prefix of the comment. The name of the run follows.
+/// Prefix of a mark in a table's comment. The name of the run follows the prefix.
 const MARK: &str = "made by cassay, run ";
 
 /// Runs whose tables count as the user's own.
@@ -17,15 +17,16 @@ const MARK: &str = "made by cassay, run ";
 pub struct OwnRuns {
     /// Name of this run, as `STUDY/STAMP`. Empty before the run has a name.
     pub run: String,
-    /// Name of the study whose earlier runs count, wherever their results are.
+    /// Name of the study whose earlier runs count as the user's own, regardless of where their
+    /// results are.
     pub study: Option<String>,
     /// Runs in the user's results folder, each as `STUDY/STAMP`.
     pub known: BTreeSet<String>,
 }
 
 impl OwnRuns {
-    /// Returns true if the mark names this run. The marks of earlier versions lack the name of the
-    /// study.
+    /// Returns true if the mark names this run. Also accepts the marks of earlier versions, which
+    /// lack the name of the study.
     fn is_this(&self, mark: &Mark) -> bool {
         !self.run.is_empty() && mark.is_of(&self.run)
     }

@@ -1,4 +1,5 @@
-//! Size of tables on the nodes' disks, and number of bytes written, as Cassandra counts them.
+//! Size of tables on the nodes' disks, and number of bytes that the nodes have written, as
+//! Cassandra counts them.
 
 use crate::jolokia::Jolokia;
 use crate::mbeans;
@@ -6,14 +7,14 @@ use crate::node::Node;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// Storage of some tables, on one node or summed over nodes.
+/// Storage of a set of tables, on one node or summed over nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableStorage {
     /// Number of live SSTables.
     pub sstables: u64,
     /// Size of the live SSTables in bytes, including indexes and filters.
     pub live_bytes: u64,
-    /// Size without compression in bytes, calculated from each table's compression ratio.
+    /// Uncompressed size in bytes, computed from the compression ratio of each table.
     pub uncompressed_bytes: f64,
     /// Number of bytes that flushes have written since the nodes started, before compression.
     pub flushed_bytes: u64,
@@ -22,7 +23,7 @@ pub struct TableStorage {
     pub compacted_bytes: u64,
 }
 
-/// Metrics of each table: name and attribute.
+/// Metrics to read for each table, each with its name and attribute.
 const ASKED: [(&str, &str); 5] = [
     ("LiveSSTableCount", "Value"),
     ("LiveDiskSpaceUsed", "Count"),
@@ -32,7 +33,7 @@ const ASKED: [(&str, &str); 5] = [
 ];
 
 impl Node<'_> {
-    /// Flushes the memtables of tables, and returns when they are on disk.
+    /// Flushes the memtables of tables, and returns when the memtables are on disk.
     ///
     /// # Errors
     /// The node does not answer, or refuses the operation.
@@ -40,7 +41,7 @@ impl Node<'_> {
         mbeans::flush(self.agent()?, keyspace, tables)
     }
 
-    /// Reads the storage of tables. Memtables do not count.
+    /// Reads the storage of tables, without memtables.
     ///
     /// # Errors
     /// The node does not answer, or does not report its storage.
@@ -72,7 +73,8 @@ impl TableStorage {
         let answer = |index: usize| answers.get(index)?.as_ref();
         let count = |index: usize| answer(index)?.as_u64();
         let live_bytes = count(1)?;
-        // The ratio compressed / uncompressed. It is below 0 if no SSTable is compressed.
+        // Ratio of compressed to uncompressed size. The server reports a negative ratio if no
+        // SSTable is compressed.
         let ratio = answer(2)?.as_f64().filter(|ratio| *ratio > 0.0).unwrap_or(1.0);
         Some(TableStorage {
             sstables: count(0)?,

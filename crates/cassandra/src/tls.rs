@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use target_spec::TlsSpec;
 
-/// Builds the TLS configuration, and reads the certificate files that it needs.
+/// Builds the TLS configuration, and reads the certificate files that the configuration needs.
 ///
 /// # Errors
 /// A file cannot be read or has another form, or keys of the spec contradict each other.
@@ -46,7 +46,7 @@ fn read(path: &Path, what: &str) -> Result<(String, Vec<u8>)> {
 /// Returns a warning if other users of this machine can read the client's private key.
 pub fn others_may_read(spec: &TlsSpec) -> Option<String> {
     use std::os::unix::fs::PermissionsExt;
-    /// Permission bits with which the group and other users can read the file.
+    /// Permission bits that let the group and other users read the file.
     const OF_OTHERS: u32 = 0o044;
     let path = spec.key.as_deref()?;
     let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
@@ -82,10 +82,10 @@ impl ClientIdentity {
         }
     }
 
-    /// Returns the certificate chain, the client's own certificate first.
+    /// Returns the certificate chain, beginning with the client's own certificate.
     ///
     /// # Errors
-    /// The file has no certificate, or other content.
+    /// The file contains no certificate, or contains other data.
     pub fn chain(&self) -> Result<Vec<CertificateDer<'static>>> {
         let (place, pem) = &self.certificates;
         tls_file::certificates(Role::Certificate, place, pem)
@@ -94,7 +94,7 @@ impl ClientIdentity {
     /// Returns the private key. Errors never contain text from the file.
     ///
     /// # Errors
-    /// The file has no key, several keys, or an encrypted key.
+    /// The file contains no key, several keys, or an encrypted key.
     pub fn private_key(&self) -> Result<PrivateKeyDer<'static>> {
         let (place, pem) = &self.key;
         tls_file::private_key(place, pem)
@@ -169,8 +169,8 @@ fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
     Ok(roots)
 }
 
-/// Normal verification, except that every certificate must contain one fixed name. The requested
-/// name is ignored.
+/// Verifies certificates as usual, except that every certificate must contain one fixed name.
+/// Ignores the requested name.
 #[derive(Debug)]
 struct OneName {
     usual: Arc<rustls::client::WebPkiServerVerifier>,
@@ -231,8 +231,8 @@ impl ServerCertVerifier for OneName {
     }
 }
 
-/// Accepts any certificate, as `verify: false` requests, for laboratories with self-signed
-/// certificates. The signatures of the handshake are still checked.
+/// Accepts any certificate, as `verify: false` requests. This setting is for laboratories with
+/// self-signed certificates. The signatures of the handshake are still verified.
 #[derive(Debug)]
 struct NoVerification(Arc<rustls::crypto::CryptoProvider>);
 
@@ -386,7 +386,7 @@ mod tests {
             "{said}"
         );
         assert!(!said.contains(&middle), "{said}");
-        // Another process builds the same configuration from the material.
+        // Another process must be able to build the same configuration from the material.
         let text = serde_json::to_string(&*tls.material).unwrap();
         let again: TlsMaterial = serde_json::from_str(&text).unwrap();
         assert_eq!(again, *tls.material);

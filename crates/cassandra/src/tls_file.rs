@@ -1,7 +1,7 @@
 //! Reads the certificates and private keys of TLS files. If a file cannot be used, the error names
 //! the form of the file, and the command that writes a usable file.
 //!
-//! All TLS files of a target are read here. No message contains any part of a key.
+//! This module reads all TLS files of a target. Its messages never contain any part of a key.
 
 mod der;
 mod forms;
@@ -35,10 +35,10 @@ impl Role {
     }
 }
 
-/// Returns all certificates of a PEM file in their order. Skips other PEM blocks.
+/// Returns all certificates of a PEM file, in the order of the file. Skips other PEM blocks.
 ///
 /// # Errors
-/// The file has no certificate, or a damaged PEM block.
+/// The file contains no certificate, or a damaged PEM block.
 pub(crate) fn certificates(
     role: Role,
     place: &str,
@@ -55,7 +55,7 @@ pub(crate) fn certificates(
 /// Returns the only private key of a PEM file. Skips other PEM blocks.
 ///
 /// # Errors
-/// The file has no private key, several keys, or an encrypted key.
+/// The file contains no private key, several keys, or an encrypted key.
 pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'static>> {
     let pem = plain(bytes);
     let all: Result<Vec<_>, _> = PrivateKeyDer::pem_slice_iter(&pem).collect();
@@ -74,7 +74,7 @@ pub(crate) fn private_key(place: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'st
 /// Returns the error for a certificate and a private key that are not a pair.
 ///
 /// `position` is the position of the certificate to which the key belongs, counted from 1. It is
-/// `None` if the file has no such certificate.
+/// `None` if the file does not contain this certificate.
 pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) -> anyhow::Error {
     match position {
         Some(position) => anyhow!(
@@ -92,7 +92,7 @@ pub(crate) fn mismatch(certificate: &str, key: &str, position: Option<usize>) ->
     }
 }
 
-/// Returns the error for a file without the PEM block that its role requires.
+/// Returns the error for a file that lacks the PEM block that its role requires.
 fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
     let form = Form::recognize(bytes);
     let way = match form.way(role) {
@@ -106,8 +106,8 @@ fn refusal(role: Role, place: &str, bytes: &[u8]) -> anyhow::Error {
     anyhow!("{place} looks like {looks}; it must contain {wanted} in PEM form\nhint: {way}")
 }
 
-/// Returns the text without a byte order mark and without blanks around its lines. Such characters
-/// may remain when text is copied from another file.
+/// Removes a byte order mark, and blanks around the lines of the text. Such characters may remain
+/// when text is copied from another file.
 pub(crate) fn plain(bytes: &[u8]) -> Vec<u8> {
     let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);

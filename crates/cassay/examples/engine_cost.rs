@@ -4,11 +4,11 @@
 //! ```text
 //! cargo run --release -p cassay --example engine_cost -- [seconds] [in flight] [what] [rounds]
 //! ```
-//! `what` is a named workload, whose writes are offered, or one of the shapes of an operation:
-//! `plain`, `retries` (permitted, but not needed), `stamped` (the client sets the timestamp),
-//! `text` (not prepared), `batch10`, `pages3`, `chain2`. The worker runs on CPU 0 and the null
-//! target on CPU 1, in one process. Only the best interval counts, because every disturbance on a
-//! busy machine adds time.
+//! `what` is a named workload or the shape of an operation. Of a named workload, the example sends
+//! only the writes. The shapes are `plain`, `retries` (permitted, but not needed), `stamped` (the
+//! client sets the timestamp), `text` (not prepared), `batch10`, `pages3`, `chain2`. The engine's
+//! worker runs on CPU 0 and the null target on CPU 1, in one process. Only the best interval
+//! counts, because every disturbance on a busy machine adds time.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result, anyhow};
@@ -100,8 +100,8 @@ fn round(config: &Config, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the writes of a named workload. If `name` contains a space, it is the command line of
-/// another tool.
+/// Returns the writes of a named workload. If `name` contains a space, `name` is the command line
+/// of another tool.
 fn program(name: &str) -> Result<Program> {
     if let Some((tool, words)) = name.split_once(' ') {
         return imported(tool, words);

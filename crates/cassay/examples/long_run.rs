@@ -1,14 +1,15 @@
-//! Makes runs that would take days, through the store's own writers, so that their files are like
-//! those of a real run. `cargo xtask long` measures the program on them.
+//! Writes the files of runs that would take days to measure. The store's own writers write these
+//! files, so they are like the files of a real run. `cargo xtask long` measures the program on
+//! them.
 //!
 //! ```text
 //! cargo run --profile launch -p cassay --example long_run -- RESULTS STUDY SECONDS NODES RUNS
 //! ```
 //! Every trial of the study's plan gets `SECONDS` seconds of intervals of three kinds, and the
 //! readings per second of the probes of `NODES` hosts and nodes. The files of the first trial are
-//! linked into the folders of the others. A single run is left without findings, like a run that
-//! was interrupted after its last trial, so that `cassay resume` does its analysis. If there are
-//! several runs, each has findings.
+//! linked into the folders of the other trials. If RUNS is 1, the run has no findings, like a run
+//! that was interrupted after its last trial, and `cassay resume` does the analysis. If RUNS is
+//! higher, each run has findings.
 
 use anyhow::{Context, Result};
 use measure::{Interval, KindInterval, Times, clock};
@@ -23,8 +24,8 @@ use study::settings::Overrides;
 
 /// Kinds of operation, and the number of operations per second of each kind.
 const KINDS: [(&str, u64); 3] = [("read", 4_000), ("scan", 200), ("write", 4_000)];
-/// Series of a host: the series in the panels of a report, and as many others as a real probe
-/// reads.
+/// Names of the series of a host. They include the series in the panels of a report, and as many
+/// other series as a real probe reads.
 const HOST: [&str; 18] = [
     "mpstat.%usr",
     "mpstat.%nice",
@@ -64,7 +65,7 @@ const NODE: [&str; 16] = [
     "tables.sstables",
     "compactions.bytes/s",
 ];
-/// Names of the series of a JVM, followed by those of the client's machine.
+/// Names of the series of a JVM, followed by the names of the series of the client's machine.
 const JVM: [&str; 3] = ["jvm.heap_used", "gc.pause.young", "jvm.threads"];
 const MACHINE: [&str; 8] = [
     "cpu.others",
@@ -76,8 +77,8 @@ const MACHINE: [&str; 8] = [
     "psi.io.some",
     "disk.busy_for_others",
 ];
-/// Probes: the name, the names of its series, and the number of series that a real probe reads on
-/// one host or node.
+/// Probes. Each has a name, the names of its series, and the number of series that a real probe
+/// reads on one host or node.
 const PROBES: [(&str, &[&str], usize); 3] = [
     ("hosts", &HOST, 62),
     ("cassandra", &NODE, 84),
@@ -112,7 +113,7 @@ struct Shape {
     seconds: u64,
     nodes: usize,
     run: u64,
-    /// True if the run is left unfinished, so that `resume` can finish it.
+    /// True if the run stays unfinished, so that `resume` can finish the run.
     is_last: bool,
 }
 
@@ -186,7 +187,7 @@ impl Shape {
         Ok(found)
     }
 
-    /// Returns the readings of all probes in one second.
+    /// Returns the readings of all probes for one second.
     fn samples(&self, second: u64, chance: &mut Chance) -> Vec<(&'static str, Vec<SampleRecord>)> {
         let mut all = Vec::new();
         let mut sample = |name: String, place: &str| SampleRecord {
@@ -214,8 +215,8 @@ impl Shape {
         all
     }
 
-    /// Returns the finding of the first trial, changed for another trial, which is a little faster
-    /// or slower.
+    /// Returns the finding of another trial, which is like the finding of the first trial, but a
+    /// little faster or slower.
     fn trial_finding(&self, trial: &TrialRecord, found: TrialFinding) -> TrialFinding {
         let load = trial.point.map_or(1.0, store::record::Point::value);
         let factor = (1.0 + load).ln() * (1.0 + 0.01 * Chance(trial.index as u64).share());
@@ -261,8 +262,8 @@ impl Shape {
     }
 }
 
-/// Returns a second of one kind of operation. The latencies are like those of a server, most of
-/// them short.
+/// Returns one second of measurements of one kind of operation. As on a real server, most latencies
+/// are short.
 fn interval(count: u64, chance: &mut Chance) -> KindInterval {
     let mut kind = KindInterval::default();
     let buckets = 250;
@@ -315,7 +316,8 @@ fn link(from: &Path, to: &Path) -> Result<()> {
         if entry.file_type()?.is_dir() {
             link(&entry.path(), &target)?;
         } else if name != "trial.json" && name != "finding.json" {
-            // The folder may already contain an empty file of this name.
+            // The folder may already contain an empty file of this name. A link needs a free name,
+            // so this code removes the file.
             _ = std::fs::remove_file(&target);
             std::fs::hard_link(entry.path(), &target)
                 .with_context(|| format!("link {}", target.display()))?;

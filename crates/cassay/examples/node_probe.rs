@@ -1,12 +1,13 @@
-//! Runs only the probes of a node, and shows their readings of a real Cassandra and their cost.
+//! Runs only the probes of a node, and shows what they read from a real Cassandra node and how much
+//! CPU time they cost.
 //!
 //! ```text
 //! cargo run --release -p cassay --example node_probe -- [seconds] [period in ms]
 //! ```
 //! Starts a node in a separate folder, and writes rows while one probe after the other runs. Prints
 //! the mean of each series. Then it prints the CPU time of the node and of the probe per reading
-//! while the node is idle. At the end, it attaches to the node as to an external cluster, by CQL
-//! alone.
+//! while the node is idle. At the end, the example attaches to the node by CQL alone, as to an
+//! external cluster.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result};
@@ -110,7 +111,8 @@ fn show_costs(
 ) -> Result<()> {
     println!("\nprobe      looks  own CPU µs/look  node's CPU ms/look  longest ms  values/look");
     for (name, cluster, spec) in one_by_one(ours, theirs, spec) {
-        // The CPU time is measured before each probe, because an idle node uses less and less CPU.
+        // This code measures the CPU time before each probe, because an idle node uses less and
+        // less CPU.
         let before = cpu_seconds(pid, seconds)?;
         let probes = cluster.probe(&spec, KEYSPACE, &[TABLE])?;
         let busy = cpu_seconds(pid, seconds)?;
@@ -178,7 +180,8 @@ fn show(readings: Vec<Reading>, costs: &[ProbeCost]) {
     }
     for ((name, unit), values) in series {
         let mean = values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64;
-        // The total of a rate: each value covers the time since the previous value.
+        // Each value of a rate covers the time since the previous value. The sum of the rates, each
+        // multiplied by this time, is the total.
         let counted: f64 = values
             .windows(2)
             .map(|pair| pair[1].1 * (pair[1].0 - pair[0].0) as f64 / SECOND_NS as f64)

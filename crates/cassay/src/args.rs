@@ -1,7 +1,6 @@
 //! The command line.
 //!
-//! Long because every command and its options are listed together, in the order of the
-//! help.
+//! This file is long because it lists every command with its options, in the order of the help.
 
 mod authoring;
 mod bisect;
@@ -39,10 +38,11 @@ use versions::Release;
 const ABOUT: &str =
     "A performance laboratory for Apache Cassandra: a study in one file, its answer in a report.";
 
-/// Version and commit, as records of runs and pages contain them. See `build.rs`.
+/// Version and commit of the program, as written to the records of runs and to pages. See
+/// `build.rs`.
 pub const VERSION: &str = env!("CASSAY_VERSION");
 
-/// Version and commit for people, with the platform of the build.
+/// Version, commit and build platform, as shown to users.
 const DESCRIBED: &str = env!("CASSAY_DESCRIBED");
 
 const AFTER: &str = "\
@@ -68,7 +68,7 @@ pub struct Args {
     pub command: Command,
 }
 
-/// Options of every command.
+/// Options that every command accepts.
 #[derive(Debug, ClapArgs)]
 pub struct Common {
     /// Print data as JSON on stdout.
@@ -290,7 +290,7 @@ pub struct AllowArgs {
 }
 
 impl AllowArgs {
-    /// Returns all permissions together.
+    /// Returns all permissions, merged into one value.
     pub fn joined(&self) -> Allow {
         let mut all = Allow::default();
         for one in &self.allow {
@@ -301,7 +301,8 @@ impl AllowArgs {
 }
 
 impl TrustArgs {
-    /// Returns the permissions. If two secrets have the same name, the last one counts.
+    /// Returns the permissions. If two secrets have the same name, the last secret takes
+    /// precedence.
     pub fn granted(&self) -> GrantedPermissions {
         GrantedPermissions {
             trust: self.trust,
@@ -317,7 +318,7 @@ fn secret(text: &str) -> Result<(String, SecretSource), String> {
     let secret = match place.split_once(':') {
         Some(("file", path)) if !path.is_empty() => SecretSource::File(path.into()),
         Some(("env", variable)) if !variable.is_empty() => SecretSource::Env(variable.to_owned()),
-        // The message does not show the value, because it may be the secret itself.
+        // The message does not show the value, because the value may be the secret itself.
         _ => {
             return Err(
                 "write the source of the secret, file:PATH or env:VARIABLE, never the secret itself"
@@ -366,7 +367,7 @@ pub struct ImportArgs {
     pub words: Vec<String>,
 }
 
-/// cassay's own options of an imported command line.
+/// cassay's own options among the words of an imported command line.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct ImportOptions {
     /// Use this target instead of the target on the command line: null, local or

@@ -1,6 +1,6 @@
-//! Handles Ctrl-C. The first Ctrl-C requests the end of the run, with full cleanup. The second ends
-//! the process at once, after restoring the terminal from a full screen. SIGTERM has the same
-//! effect, and so has SIGHUP, which a closed terminal sends.
+//! Handles Ctrl-C. The first Ctrl-C requests the end of the run, with full cleanup. The second
+//! Ctrl-C ends the process at once, after restoring the terminal from a full screen. SIGTERM has
+//! the same effect as Ctrl-C. So has SIGHUP, which a closed terminal sends.
 
 use crate::terminal;
 use anyhow::{Context, Result};

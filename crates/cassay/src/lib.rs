@@ -1,9 +1,11 @@
-//! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
+//! The only crate that uses the terminal. It handles the command line, progress and exit codes, and
+//! connects the other crates.
 //!
 //! [`main`] is the whole program. If the process was started as an agent, a client or an agent's
-//! helper, `main` runs only that. Otherwise it calls [`run`], which other programs may call too.
-//! `run` reads the arguments and clears the leftovers of a killed run. Then it runs the command,
-//! prints any error once, and returns the exit code. Data goes to stdout, messages to stderr.
+//! helper, `main` runs only this agent, client or helper. Otherwise, `main` calls [`run`], which
+//! other programs may call too. `run` reads the arguments and clears the leftovers of a killed run.
+//! Then it runs the command, prints any error once, and returns the exit code. Data goes to stdout,
+//! messages to stderr.
 
 mod args;
 mod command;
@@ -33,7 +35,7 @@ static MAKER: engine::StudyMaker = engine::StudyMaker::new();
 /// well.
 pub fn main() -> ExitCode {
     // An agent must answer first, because a thread that already runs would stay outside of the
-    // agent's host.
+    // agent's emulated host.
     if let Some(code) = agent::answer() {
         return code.into();
     }
@@ -49,8 +51,8 @@ pub fn main() -> ExitCode {
 
 /// Runs one command line, whose first word is the program's name. Returns the exit code.
 ///
-/// A command that starts agents or clients runs the executable of this process for that purpose. So
-/// that executable must call [`main`] first. Other commands have no such requirement.
+/// A command that starts agents or clients runs the executable of this process again. So this
+/// executable must call [`main`] first. Other commands have no such requirement.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let parsed = args::command().try_get_matches_from(arguments);
     let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {

@@ -31,9 +31,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use study::units;
 
-/// Maximum silence on plain lines, so that a waiting user sees that the run is alive.
+/// Maximum time without output in plain mode, so that a waiting user sees that the run is alive.
 const SILENCE_MAX: Duration = Duration::from_millis(4500);
-/// Maximum silence on plain lines of a run longer than [`LONG_RUN`], whose log should remain
+/// The value of [`SILENCE_MAX`] for a run longer than [`LONG_RUN`], whose log should remain
 /// readable.
 const SILENCE_MAX_LONG: Duration = Duration::from_secs(10);
 const LONG_RUN: Duration = Duration::from_secs(600);
@@ -46,11 +46,11 @@ const BEAT_EVERY: Duration = Duration::from_secs(1);
 /// Way in which a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// The run is shown on the full screen.
+    /// A full screen shows the run.
     Screen,
-    /// The run is shown as a status line that is rewritten.
+    /// A status line shows the run. The line is rewritten for each change.
     Moving,
-    /// The run is shown as a line for each phase, and some lines during the phase.
+    /// Plain lines show the run: a line for each phase, and some lines during the phase.
     Plain,
 }
 
@@ -59,7 +59,7 @@ pub struct Show {
     shared: Arc<Shared>,
     manner: Manner,
     painter: Option<JoinHandle<()>>,
-    /// Thread that prints lines after a silence, unless a full screen is shown.
+    /// Thread that prints a line after a time without output, unless a full screen is shown.
     heartbeat: Option<JoinHandle<()>>,
     /// Folder of the run.
     path: Option<PathBuf>,
@@ -119,8 +119,8 @@ impl Show {
                     path.display()
                 ));
                 self.path = Some(path);
-                // The display takes the screen only now, because an error before the run begins is
-                // printed as lines.
+                // The display takes the screen only now, because an error before this point should
+                // appear as lines.
                 if self.manner == Manner::Screen {
                     self.painter = Screen::take().and_then(|screen| paint(screen, &self.shared));
                 }
@@ -141,8 +141,8 @@ impl Show {
             }
             Event::TrialSkipped { name, reason, .. } => {
                 let line = format!("  {name}: left out: {reason}");
-                // A search that has ended omits all its remaining points with the same message,
-                // which is shown once.
+                // A search that has ended omits all its remaining points with the same message. The
+                // display shows this message once.
                 if self.left_out != line {
                     terminal::say(&line);
                     self.left_out = line;
@@ -152,7 +152,7 @@ impl Show {
         }
     }
 
-    /// Restores the terminal. Returns the run's folder, if there is one.
+    /// Restores the terminal. Returns the run's folder, if the run has one.
     pub fn done(mut self) -> Option<PathBuf> {
         self.path.take()
     }
@@ -234,8 +234,8 @@ fn shown_as(manner: Manner) -> Manner {
     }
 }
 
-/// Starts the thread that rewrites the status line every second, and that breaks the silence of
-/// plain lines. `None` if no thread can be started.
+/// Starts the thread that rewrites the status line every second, and that prints a plain line after
+/// a long silence. `None` if no thread can be started.
 fn beat(manner: Manner, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     let begin_ns = clock::now_ns();
@@ -267,7 +267,7 @@ fn beat(manner: Manner, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     std::thread::Builder::new().name("heartbeat".to_owned()).spawn(beat).ok()
 }
 
-/// Returns the maximum silence of a run that has lasted `elapsed`.
+/// Returns the maximum time without output for a run that has lasted `elapsed`.
 fn silence_max(elapsed: Duration) -> Duration {
     if elapsed < LONG_RUN {
         SILENCE_MAX

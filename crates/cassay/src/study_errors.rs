@@ -10,7 +10,8 @@ pub fn say(diagnostics: &Diagnostics) {
     terminal::styled(&render(&plain(diagnostics)));
 }
 
-/// Prints all mistakes, also as JSON if requested. Returns the exit of the command.
+/// Prints all mistakes. If `json` is true, also prints them as JSON. Returns the exit of the
+/// command.
 pub fn refuse(diagnostics: &Diagnostics, json: bool) -> Exit {
     if json {
         terminal::json(&to_json(diagnostics));
@@ -20,8 +21,8 @@ pub fn refuse(diagnostics: &Diagnostics, json: bool) -> Exit {
 }
 
 /// Returns the same mistakes with texts that cannot control the terminal. The renderer replaces
-/// only some control characters in source lines. This function replaces the others, each by a
-/// character of the same length, so that positions still match.
+/// only some control characters in source lines. This function replaces the other control
+/// characters, each by a character of the same length, so that positions still match.
 fn plain(diagnostics: &Diagnostics) -> Diagnostics {
     let mut plain = diagnostics.clone();
     for source in &mut plain.sources {

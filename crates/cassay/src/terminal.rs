@@ -1,8 +1,8 @@
 //! Output: data to stdout, messages to stderr.
 //!
-//! Data that could not be written is never lost silently. If the reader has closed the pipe, it
-//! needs no more data, which is not an error. After any other failure, such as a full disk, the
-//! command fails at its end.
+//! Data that could not be written is never lost silently. If the reader has closed the pipe, the
+//! reader needs no more data, so this is not an error. After any other failure, such as a full
+//! disk, the command fails at its end.
 //!
 //! Messages contain names, questions and texts from servers, which may come from anyone. No such
 //! text may move the cursor, set a title or reverse the direction of the text. So every text passes
@@ -39,8 +39,8 @@ static UNWRITTEN: OnceLock<String> = OnceLock::new();
 /// stdout before `main`, and writes to it are lost without an error.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// True while the command is a step of a larger command. Only the data of the larger command goes
-/// to stdout.
+/// True while the command is a step of a larger command. Then only the data of the larger command
+/// goes to stdout.
 static IS_STEP: AtomicBool = AtomicBool::new(false);
 
 /// Runs before the runtime opens `/dev/null`, and stores whether stdout was closed.
@@ -73,7 +73,7 @@ pub fn as_step<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Writes to stdout. No other function writes there.
+/// Writes to stdout. No other function writes to stdout.
 #[expect(
     clippy::disallowed_methods,
     reason = "the only function that writes data"
@@ -90,7 +90,7 @@ fn write_data(text: &str) {
     }
 }
 
-/// Writes lines of data. If a person reads them, they have colours and styles.
+/// Writes lines of data. If a person reads stdout, the lines have colours and styles.
 #[expect(
     clippy::disallowed_methods,
     reason = "only asked whether it is a terminal"
@@ -101,7 +101,7 @@ pub fn data_lines(lines: &[Line]) {
     }
     let has_colour = io::stdout().is_terminal() && wants_colour();
     let text: String = lines.iter().map(|line| line.ansi(has_colour) + "\n").collect();
-    // Every line has passed its texts through `shown`.
+    // The text may go to the terminal, because every line has passed its texts through `shown`.
     write_data(&text);
 }
 
@@ -127,7 +127,7 @@ pub fn end(exit: Exit) -> Exit {
         "error: write to stdout: {why}. The output is incomplete\nhint: the results of a run are \
          in its folder: cassay show"
     ));
-    // A failed command has already printed its error.
+    // A failed command keeps its exit, because it has already printed its error.
     if exit == Exit::Done {
         Exit::Error
     } else {
@@ -141,12 +141,12 @@ pub fn json(value: &serde_json::Value) {
 }
 
 /// Formats a value as JSON. Characters that [`shown`] would escape occur only in strings. This
-/// function writes them as JSON escapes.
+/// function writes such characters as JSON escapes.
 fn json_text(value: &serde_json::Value) -> String {
     let mut out = String::new();
     for c in format!("{value:#}").chars() {
         if is_command(c) {
-            // All of these characters are below U+10000.
+            // All of these characters are below U+10000, so four digits are enough.
             out += &format!("\\u{:04x}", u32::from(c))
         } else {
             out.push(c)
@@ -172,8 +172,8 @@ pub fn styled(text: &str) {
 }
 
 /// Formats the lines of a table. Each column is as wide as its widest cell, and columns are two
-/// spaces apart. `is_right` selects the right-aligned columns. A row has as many cells as there are
-/// columns.
+/// spaces apart. `is_right` selects the right-aligned columns. Every row has one cell for each
+/// column.
 pub fn table(rows: &[Vec<String>], is_right: &[bool]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -221,7 +221,7 @@ fn is_mistake(error: &anyhow::Error) -> bool {
     ) || error.is::<StudyError>()
 }
 
-/// Prints clap's output. Help is data, and mistakes are messages.
+/// Prints clap's output: help on stdout as data, and mistakes on stderr as messages.
 #[expect(
     clippy::disallowed_methods,
     reason = "only asked whether it is a terminal"

@@ -1,6 +1,6 @@
-//! Prints output in the format of the tool whose command line runs. This replaces cassay's own
-//! format, so that scripts can read the output on stdout. Warnings and the report's name go to
-//! stderr as always.
+//! Prints output in the format of the tool whose command line runs. This format replaces cassay's
+//! own format, so that scripts can read the output on stdout. Warnings and the report's name still
+//! go to stderr.
 
 mod settings;
 mod stress;
@@ -24,7 +24,7 @@ impl Compat {
     /// Creates the output for a command line and its import.
     ///
     /// # Errors
-    /// The output of the tool is not one that scripts would read.
+    /// The tool prints no output that scripts can parse, so cassay does not imitate it.
     pub fn new(tool: Tool, words: &[String], import: &Import) -> Result<Compat> {
         let Some(step) = import.steps.first() else {
             bail!("the command line has no steps");

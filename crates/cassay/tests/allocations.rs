@@ -1,5 +1,6 @@
-//! Tests that the data plane allocates nothing after the start line. This covers the engine's
-//! workers and also the null target's event loop, since it runs in the same process here.
+//! Tests that the data plane allocates nothing after the start line. The data plane consists of the
+//! engine's workers. The test also covers the null target's event loop, which runs in the same
+//! process here.
 //!
 //! This is a separate test binary, because the counting allocator sees every thread of the process.
 
@@ -18,7 +19,7 @@ use target_spec::NullSpec;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// True after the start line, from which on allocations count.
+/// True after the start line. From then on, allocations count.
 static COUNTS: AtomicBool = AtomicBool::new(false);
 
 /// Code location of the first allocation, and the name of its thread.
@@ -49,8 +50,8 @@ static ALLOCATOR: Telling = Telling {
     returned: |_| (),
 };
 
-/// Stops the run when called, so that allocations at its end are never counted, even if the
-/// caller's thread runs late.
+/// Stops the run when called, so that allocations at the end of the run are never counted, even if
+/// the caller's thread runs late.
 fn go_on(index: u64) -> Flow {
     if index < 5 {
         Flow::Continue
@@ -102,7 +103,8 @@ fn nothing_is_allocated_after_the_start_line() {
                 keeps: LedgerMode::Nothing,
                 written: None,
             };
-            // A busy machine makes intervals longer, and skips interval numbers.
+            // On a busy machine, intervals are longer and interval numbers may be missing, so this
+            // test counts the intervals itself.
             let (mut allocations, mut operations, mut shown) = (0, 0, 0);
             load::run(&config, &mut |interval| {
                 let index = shown;

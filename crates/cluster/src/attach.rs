@@ -1,5 +1,5 @@
-//! Attaches to a cluster that cassay did not start. Attaching starts and changes nothing, and
-//! requires only CQL. If there are Jolokia agents in the JVMs, cassay can read and do more.
+//! Attaches to a cluster that cassay did not start. Attaching does not start or change anything,
+//! and requires only CQL. If the JVMs have Jolokia agents, cassay can read and do more.
 
 mod control;
 mod faults;
@@ -36,8 +36,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// Connects to the first contact point that answers, and discovers the other nodes from it.
 ///
 /// # Errors
-/// No contact point answers (with the reason of each), the data center has no node, or credentials
-/// or TLS files cannot be read.
+/// No contact point answers (the message contains the reason for each), the data center has no
+/// node, or credentials or TLS files cannot be read.
 pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
     let (described, pods);
     let (spec, pods) = match &spec.kubernetes {
@@ -65,8 +65,8 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     if spec.contact_points.is_empty() {
         bail!("attaching needs at least one contact point (host or host:port)");
     }
-    // The machines are reached before the nodes, because an earlier command may have left the nodes
-    // stopped.
+    // cassay connects to the machines before the nodes, because an earlier command may have left
+    // the nodes stopped, and the agents on the machines restart them.
     let hosts = AttachedHosts::reach(&spec.hosts, say)?;
     let patience = if hosts.is_mended() {
         STARTED_WITHIN
@@ -88,9 +88,9 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     with_hosts(spec, nodes, (access, hosts, pods), agents, say)
 }
 
-/// Undoes what earlier commands on this machine left behind when they and their agents were killed.
-/// A leftover that cannot be undone may belong to another cluster. So it is only reported, and does
-/// not prevent attaching.
+/// Undoes the changes that earlier commands on this machine left behind when they and their agents
+/// were killed. If a change cannot be undone, it may belong to another cluster. So this function
+/// only reports it, and attaching continues.
 fn mend_here(say: &mut dyn FnMut(&str)) {
     match host::undo_file::mend(None) {
         Ok(undone) => {
@@ -116,7 +116,7 @@ fn first_that_answers<'a>(
     for point in &spec.contact_points {
         match discover(point, access) {
             Ok(nodes) => return Ok((point, nodes)),
-            // This contact point did answer, and the other contact points would give the same
+            // The contact point requires a password. The other contact points would give the same
             // answer.
             Err(error) if error.is::<NoPassword>() => return Err(error),
             Err(error) => failures.push(format!("{point}: {error:#}")),
@@ -128,7 +128,7 @@ fn first_that_answers<'a>(
 /// Interval between two attempts to reach a node that has just started.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Builds the cluster, including those machines of its nodes that can be reached.
+/// Builds the cluster, including the machines of its nodes that can be reached.
 fn with_hosts(
     spec: &AttachSpec,
     mut nodes: Vec<NodeInfo>,
@@ -163,8 +163,8 @@ fn with_hosts(
 const AGENT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Returns the Jolokia agents of the nodes in node order, after one request to each agent. The list
-/// is empty if `access` is `None`. If an agent does not answer, that is not an error, but its
-/// values will be missing.
+/// is empty if `access` is `None`. An agent that does not answer is not an error, but its values
+/// will be missing.
 fn agents_of(
     nodes: &[NodeInfo],
     access: Option<&JolokiaAccess>,
@@ -221,8 +221,8 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     })
 }
 
-/// Returns all nodes that the contact point lists, itself first. If there is a proxy, `point` is
-/// the id that selects the node at the proxy.
+/// Returns all nodes that the contact point lists, beginning with the contact point itself. If the
+/// nodes are behind a proxy, `point` is the id by which the proxy selects the node.
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     if let Some(proxy) = access.moves.proxy() {
         let mut session = Session::open_named(proxy.address(), Some(point), access, LIMIT)?;
@@ -260,8 +260,8 @@ fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     Ok(found)
 }
 
-/// Returns the capabilities that are available by CQL, by Jolokia agents if every node has one, and
-/// on the machines of the nodes.
+/// Returns the capabilities of the attached cluster: those that need only CQL, those of Jolokia
+/// agents if every node has an agent, and those on the machines of the nodes.
 fn capabilities(
     nodes: &[NodeInfo],
     agents: &[Agent],
@@ -301,8 +301,8 @@ pub(crate) const NO_METRICS: &str = "the nodes have no tables of metrics, which 
 pub(crate) const NO_AGENTS: &str =
     "no MBeans: the study does not configure Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
 
-/// Returns how MBeans are accessed. If they are not accessible, returns the reason, and how to
-/// enable them.
+/// Returns how cassay accesses the MBeans. If the MBeans are not accessible, returns the reason and
+/// how to enable them.
 fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
     if agents.is_empty() {
         return Err(NO_AGENTS.to_string());

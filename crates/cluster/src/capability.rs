@@ -1,21 +1,23 @@
-//! The capabilities of a target. If a plan needs more, cassay refuses it before anything starts.
+//! The capabilities of a target. If a plan needs a capability that the target lacks, cassay refuses
+//! the plan before it starts anything.
 //!
 //! cassay determines capabilities twice: by [`crate::capabilities_of`] from a description before
 //! the start, and by [`crate::Cluster::capabilities`] from the running target. Some facts are known
-//! only for a running target, such as the version of an attached node. In the first answer, they
-//! count as present, so cassay refuses nothing because of a guess.
+//! only for a running target, such as the version of an attached node. The first determination
+//! treats such facts as present, so that cassay does not refuse a plan because of a guess.
 
 use crate::attach::pods;
 use cassandra::COUNTS_SOURCE;
 use std::collections::BTreeMap;
 use target_spec::{Capability, CapabilityStatus};
 
-/// How an action is possible. If it is impossible, the reason, and how to make it possible.
+/// Way in which an action is possible. If the action is impossible, the reason, and how to make it
+/// possible.
 pub(crate) type Answer = Result<String, String>;
 
 /// Capabilities of isolated hosts, or the reason why the nodes share one machine.
-/// [`Capability::DropPageCache`] is one of them, because dropping the page cache affects the whole
-/// cache of a host.
+/// [`Capability::DropPageCache`] belongs to the hosts, because dropping the page cache affects the
+/// whole cache of a host.
 pub(crate) type HostsAnswer = Result<BTreeMap<Capability, Answer>, String>;
 
 /// Reason why a target without hosts has no host capabilities.
@@ -93,7 +95,7 @@ fn host_capability(hosts: &HostsAnswer, capability: Capability) -> Answer {
 const NO_AGENT: &str = "the folder of this distribution contains no Jolokia agent (run once \
                         without CASSANDRA_HOME to fetch the agent)";
 
-/// Returns whether running managed nodes have MBeans.
+/// Returns how running managed nodes provide MBeans, or the reason why they do not.
 pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     if has_agents {
         Ok("the Jolokia agent in every node's JVM".to_string())
@@ -102,7 +104,8 @@ pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     }
 }
 
-/// Capabilities on the machines of attached nodes, grouped by the access that they need.
+/// Capabilities on the machines of attached nodes, grouped by the access that the capabilities
+/// need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OnMachines {
     /// Metrics of the machines.
@@ -115,12 +118,12 @@ pub(crate) struct OnMachines {
     pub signals: Answer,
     /// Stopping and starting nodes.
     pub control: Answer,
-    /// Dropping packets and connections of nodes on their machines, for each capability that a
-    /// fault needs.
+    /// Dropping packets and connections of nodes on their machines. Contains an entry for each
+    /// capability that a network fault may need.
     pub network: BTreeMap<Capability, Answer>,
 }
 
-/// Capabilities that network faults on the machines of attached nodes need.
+/// Capabilities that network faults on attached nodes need on the machines of the nodes.
 pub(crate) const OF_NETWORK: [Capability; 4] = [
     Capability::HostCut,
     Capability::PacketFilter,
@@ -129,7 +132,7 @@ pub(crate) const OF_NETWORK: [Capability; 4] = [
 ];
 
 impl OnMachines {
-    /// Returns the value for the case that no machine can be reached.
+    /// Returns the capabilities for the case that no machine can be reached.
     pub(crate) fn none() -> OnMachines {
         let no = |why: &str| -> Answer { Err(format!("{why}; {BY_HOSTS}")) };
         OnMachines {
@@ -154,22 +157,23 @@ const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` adds the nodes' ma
 pub(crate) struct Sources {
     /// Virtual tables.
     pub tables: Answer,
-    /// MBeans, through Jolokia agents.
+    /// Access to MBeans, through Jolokia agents.
     pub mbeans: Answer,
     /// Metrics in tables.
     pub metrics: Answer,
 }
 
-/// Limits of cassay's view of compactions without MBeans and metrics.
+/// Explains which compactions cassay cannot observe without MBeans and metrics.
 const WITHOUT_MBEANS: &str = "without MBeans, virtual tables show running compactions, but cassay \
      cannot flush memtables, and before Cassandra 6.0 it cannot see pending compactions";
 
-/// How cassay observes compactions if metrics are in tables.
+/// Explains how cassay observes compactions if metrics are in tables.
 pub(crate) const BY_METRICS: &str = "running and pending compactions from system_metrics and \
                                      system_views, but no flush of memtables";
 
-/// Returns the capabilities of an attached cluster: virtual tables if its version has them, MBeans
-/// if Jolokia agents are accessible, and machines if they can be reached.
+/// Returns the capabilities of an attached cluster. The cluster has virtual tables if its version
+/// supports them, MBeans if Jolokia agents are accessible, and machines if cassay can connect to
+/// them.
 pub(crate) fn attached_capabilities(
     shown: &Sources,
     on_machines: &OnMachines,

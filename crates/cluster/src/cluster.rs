@@ -1,4 +1,5 @@
-//! A running target, managed or attached: its nodes, access to them and its capabilities.
+//! A running target, managed or attached: its nodes, access to the nodes, and the capabilities of
+//! the target.
 //!
 //! Each operation is an `impl Cluster` in the file that covers its topic: settling in `settle.rs`,
 //! snapshots in `snapshot/cluster.rs`. Those files depend on this one, but not the reverse.
@@ -28,16 +29,17 @@ pub struct Cluster {
     access: Access,
     capabilities: Vec<CapabilityStatus>,
     control: Control,
-    /// The server behind a null target. It is dropped last, after the connections to it.
+    /// The server behind a null target. This field is dropped last, after the connections to the
+    /// server.
     null: Option<NullServer>,
 }
 
-/// How cassay controls a target.
+/// Access by which cassay controls a target.
 #[derive(Debug)]
 enum Control {
-    /// A managed cluster, controlled by the processes that cassay started.
+    /// A managed cluster, which cassay controls by the processes that it started.
     Local(Box<Nodes>),
-    /// An attached cluster, controlled by the access that the owner provides.
+    /// An attached cluster, which cassay controls through the access that the owner provides.
     Attached(Box<AttachedControl>),
 }
 
@@ -79,7 +81,7 @@ impl Cluster {
         }
     }
 
-    /// Returns true if the cluster existed before, so that changes need permission.
+    /// Returns true if cassay attached to an existing cluster, so that changes need permission.
     pub fn is_attached(&self) -> bool {
         self.access.door.is_some()
     }
@@ -112,8 +114,8 @@ impl Cluster {
         all_marked(&mut self.session()?)
     }
 
-    /// Returns the statements that drop the tables in `own`. If a keyspace contains nothing else, a
-    /// statement drops the whole keyspace. Otherwise, statements drop single tables.
+    /// Returns the statements that drop the tables in `own`. If a keyspace contains only such
+    /// tables, one statement drops the whole keyspace. Otherwise, statements drop single tables.
     ///
     /// # Errors
     /// The cluster cannot be queried.
@@ -121,7 +123,7 @@ impl Cluster {
         statements_for(own, &mut self.session()?)
     }
 
-    /// Returns the nodes that receive load. There is at least one.
+    /// Returns the nodes that receive load. The list has at least one node.
     pub fn nodes(&self) -> &[NodeInfo] {
         &self.nodes
     }
@@ -150,8 +152,8 @@ impl Cluster {
         self.first()?.session()
     }
 
-    /// Opens a control session with `node`. If the node has moved, asks the other nodes for its
-    /// current address.
+    /// Opens a control session with `node`. If the node has moved, requests its current address
+    /// from the other nodes.
     ///
     /// # Errors
     /// See [`Session::open`].
@@ -169,30 +171,30 @@ impl Cluster {
         }
     }
 
-    /// Returns all nodes of this cluster, with cassay's access to them.
+    /// Returns all nodes of this cluster, with cassay's access to the nodes.
     pub(crate) fn all(&self) -> Vec<Node<'_>> {
         self.nodes.iter().map(|info| self.node(info)).collect()
     }
 
-    /// Returns the first node, which answers for the whole cluster.
+    /// Returns the first node, which is queried on behalf of the whole cluster.
     pub(crate) fn first(&self) -> Result<Node<'_>> {
         Ok(self.node(self.nodes.first().context("the cluster has no node")?))
     }
 
-    /// Asks the first node that answers for the current addresses of attached nodes, and records
-    /// the addresses. Returns a sentence for each node that has moved.
+    /// Requests the current addresses of attached nodes from the first node that answers, and
+    /// records them. Returns a sentence for each node that has moved to another address.
     pub fn follow(&self) -> Vec<String> {
         follow(&self.nodes, &self.access)
     }
 
-    /// Returns the Prometheus endpoints of nodes in Kubernetes, which their service declares. An
-    /// endpoint has the name of the node and the first address.
+    /// Returns the Prometheus endpoints of nodes in Kubernetes, as declared in the service of the
+    /// nodes. An endpoint contains the name of the node and its first address.
     pub fn metrics_ends(&self) -> Vec<(String, SocketAddr)> {
         self.attached().map(|attached| attached.metrics.clone()).unwrap_or_default()
     }
 
-    /// Returns true if the first node is a null target of another process. A null target does not
-    /// store table options, and reports nothing about Cassandra.
+    /// Returns true if the first node is a null target that another process runs. A null target
+    /// does not store table options, and does not report anything about Cassandra.
     ///
     /// # Errors
     /// The node does not answer.
@@ -205,17 +207,17 @@ impl Cluster {
         Ok(name == Some(null_server::CLUSTER_NAME))
     }
 
-    /// Returns the managed nodes that have ended, except those `expected` to be down. The list is
-    /// empty for an attached cluster, whose processes are not visible.
+    /// Returns the managed nodes that have ended, except those in `expected`, which should be down.
+    /// Returns an empty list for an attached cluster, whose processes are not visible.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
         self.control().died(expected)
     }
 
     /// Returns the handles for breaking and healing the cluster. An agent on this machine runs the
-    /// owner's programs against attached nodes.
+    /// owner's programs that act on attached nodes.
     ///
     /// # Errors
-    /// The logs of a node cannot be read, or that agent cannot be started.
+    /// The logs of a node cannot be read, or the agent cannot be started.
     pub fn handles(&self) -> Result<Handles> {
         self.control().handles(&self.nodes, &self.access)
     }
@@ -224,20 +226,20 @@ impl Cluster {
     /// attached nodes by the positions of their contact points.
     ///
     /// # Errors
-    /// The cluster has no such node.
+    /// The cluster does not have this node.
     pub fn index_of(&self, asked: NodeIndex) -> Result<NodeIndex> {
         self.control().index_of(asked, &self.nodes)
     }
 
-    /// Returns the names of the hosts in order. The list is empty if the nodes share one machine.
+    /// Returns the names of the hosts in order, or an empty list if the nodes share one machine.
     pub fn host_names(&self) -> PerHost<String> {
         self.control().host_names()
     }
 
-    /// Returns a node.
+    /// Returns the node with this index.
     ///
     /// # Errors
-    /// The cluster has no such node.
+    /// The cluster does not have this node.
     pub fn node_at(&self, index: NodeIndex) -> Result<&NodeInfo> {
         let found = self.nodes.get(index.0);
         found.with_context(|| format!("node {} does not exist", index.number()))
@@ -259,8 +261,8 @@ impl Cluster {
         self.restarting(not_ours, |nodes| nodes.started(node.0, process))
     }
 
-    /// Stops and removes all processes that cassay started and their objects. Returns failures,
-    /// while dropping the value ignores them.
+    /// Stops and removes all processes that cassay started, and their objects. Unlike dropping the
+    /// value, this function reports failures.
     ///
     /// # Errors
     /// A process or a folder could not be removed.
@@ -272,14 +274,14 @@ impl Cluster {
     }
 
     /// Returns the MBean access of all nodes, by name and in node order. An entry is `None` if the
-    /// node has no such access.
+    /// MBeans of the node are not accessible.
     pub(crate) fn agents(&self) -> Option<Vec<(&str, &Jolokia)>> {
         let of = |node: &'_ NodeInfo| self.agent(&node.name).ok();
         let agents = self.nodes.iter().map(|node| Some((node.name.as_str(), of(node)?)));
         agents.collect()
     }
 
-    /// Returns the MBean access of one node, or the reason why the node has none.
+    /// Returns the MBean access of one node, or the reason why its MBeans are not accessible.
     pub(crate) fn agent(&self, name: &str) -> std::result::Result<&Jolokia, String> {
         let mut names = self.nodes.iter().map(|node| &node.name);
         match names.position(|known| known == name) {
@@ -322,8 +324,8 @@ impl Cluster {
         self.null.as_ref()
     }
 
-    /// Runs `work`, which may restart managed nodes. Afterwards updates the description of the
-    /// nodes, regardless of the result.
+    /// Runs `work`, which may restart managed nodes. Afterwards, updates the descriptions of the
+    /// nodes, whether `work` succeeded or failed.
     pub(crate) fn restarting<T>(
         &mut self,
         not_ours: &str,

@@ -1,5 +1,5 @@
 //! Amount of data: the size of the tables on each node, and the usage of the volume that contains
-//! them.
+//! the tables.
 
 use crate::cluster::Cluster;
 use anyhow::Result;
@@ -14,7 +14,7 @@ pub struct DataUse {
     pub node: String,
     /// Name of the node's host.
     pub host: String,
-    /// Size of the keyspace's live SSTables, in bytes. Memtables do not count, nor do obsolete
+    /// Size of the keyspace's live SSTables, in bytes. Does not include memtables, or obsolete
     /// SSTables that wait for deletion.
     pub live_bytes: u64,
     /// Usage of the volume that contains the node's data. `None` if the node uses the machine's
@@ -24,7 +24,7 @@ pub struct DataUse {
 
 impl Cluster {
     /// Returns the size of `keyspace` on each node. The caller should flush first (see
-    /// [`Cluster::settle`]), because memtables do not count.
+    /// [`Cluster::settle`]), because the size does not include memtables.
     ///
     /// # Errors
     /// The keyspace does not exist, or a node does not answer or does not report its size.
@@ -51,7 +51,7 @@ fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
 }
 
 /// Returns the size of the tables in bytes, on the node on which they are largest. Returns `None`
-/// if a node does not report it.
+/// if a node does not report the size.
 pub(crate) fn largest(cluster: &Cluster, keyspace: &str, tables: &[&str]) -> Option<u64> {
     let nodes = cluster.all();
     let all: Option<Vec<u64>> =

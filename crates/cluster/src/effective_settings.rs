@@ -1,4 +1,4 @@
-//! Settings in effect of all nodes, and their comparison with the requested settings.
+//! Effective settings of all nodes, and their comparison with the requested settings.
 
 use crate::cluster::Cluster;
 use crate::local::{NodePlace, NodeReports};
@@ -7,14 +7,14 @@ use cassandra::{Proof, SchemaOption};
 use std::collections::BTreeMap;
 
 impl Cluster {
-    /// Returns the effective settings (`system_views.settings`) by node name. Empty if a server has
-    /// no such table or does not show it to this user.
+    /// Returns the effective settings (`system_views.settings`) by node name. Returns an empty map
+    /// if a server does not have this table, or does not show it to this user.
     ///
     /// # Errors
     /// A node does not answer.
     pub fn settings(&self) -> Result<Vec<(String, BTreeMap<String, String>)>> {
         let mut all = Vec::with_capacity(self.nodes().len());
-        // A null target has only the settings of its plan.
+        // A null target has only the settings in its plan.
         for node in self.all().iter().filter(|_| self.null_server().is_none()) {
             match node.settings()? {
                 Some(settings) => all.push((node.name().to_owned(), settings)),
@@ -27,7 +27,7 @@ impl Cluster {
     /// Compares the requested options of each table, by table name, with every node's schema.
     ///
     /// # Errors
-    /// A node does not answer, or has no such table.
+    /// A node does not answer, or does not have one of the tables.
     pub fn table_proofs(
         &self,
         keyspace: &str,
@@ -43,7 +43,7 @@ impl Cluster {
     /// Compares the requested options of a keyspace with every node's schema.
     ///
     /// # Errors
-    /// As [`Cluster::table_proofs`].
+    /// The errors of [`Cluster::table_proofs`].
     pub fn keyspace_proofs(&self, keyspace: &str, options: &[SchemaOption]) -> Result<Vec<Proof>> {
         let mut proofs = Vec::new();
         for node in self.all() {
@@ -53,7 +53,7 @@ impl Cluster {
     }
 
     /// Returns every node's report, with a comparison of the requested settings. A null target has
-    /// only the settings of its plan.
+    /// only the settings in its plan.
     ///
     /// # Errors
     /// A node does not answer.
@@ -64,11 +64,11 @@ impl Cluster {
         }
     }
 
-    /// Returns the CPUs and memory location of the running nodes, from the kernel. For an attached
-    /// cluster, returns those of the nodes whose processes are visible.
+    /// Returns the CPUs and memory location of the running nodes, as the kernel reports them. For
+    /// an attached cluster, returns only the nodes whose processes are visible.
     ///
     /// # Errors
-    /// The agent of a managed host does not report it.
+    /// The agent of a managed host does not report the CPUs or the memory location.
     pub fn places(&self) -> Result<Vec<NodePlace>> {
         self.control().places(self.nodes())
     }

@@ -1,4 +1,5 @@
-//! The capabilities that a target will have, derived from its description before anything starts.
+//! Capabilities that a target will have, derived from its description before cassay starts the
+//! target.
 
 use crate::attach::{NO_AGENTS, NO_METRICS, from_kubernetes, machine_capabilities, pods};
 use crate::capability::{
@@ -8,7 +9,7 @@ use crate::local::assign_hosts;
 use target_spec::{AttachSpec, CapabilityStatus, Target};
 
 /// Returns every capability of the described target, in the order of [`Capability::ALL`]. Probes
-/// this machine, but contacts no node of an attached cluster.
+/// this machine, but does not contact the nodes of an attached cluster.
 pub fn capabilities_of(target: &Target) -> Vec<CapabilityStatus> {
     let attached = |spec: &AttachSpec, metrics: Answer| {
         let agents = spec.kubernetes.as_ref().and_then(|described| described.agents.as_ref());
@@ -50,7 +51,7 @@ pub fn capabilities_there(agent: &host::Agent) -> anyhow::Result<Vec<CapabilityS
     Ok(all)
 }
 
-/// Returns whether the nodes of a local target will have Jolokia agents.
+/// Returns how the nodes of a local target will provide MBeans.
 fn local_mbeans() -> Answer {
     match std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty()) {
         None => Ok("the Jolokia agent in every node's JVM".to_string()),

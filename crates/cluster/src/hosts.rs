@@ -1,5 +1,5 @@
-//! Hosts of a running target, for display and to tell cassay's own load from that of other
-//! programs.
+//! Hosts of a running target. cassay displays the hosts, and uses them to distinguish its own load
+//! from that of other programs.
 
 use crate::cluster::Cluster;
 use crate::local::HostInfo;
@@ -24,12 +24,14 @@ impl Cluster {
         self.control().host_kind()
     }
 
-    /// Returns true if the nodes are managed and run on remote machines, reached by ssh.
+    /// Returns true if the nodes are managed and run on remote machines, to which cassay connects
+    /// by ssh.
     pub fn is_on_machines(&self) -> bool {
         self.hosts_are() == HostKind::Machines
     }
 
-    /// Returns the process ids of the agents on this machine. Their load counts as cassay's own.
+    /// Returns the process ids of the agents on this machine. The load of these processes counts as
+    /// cassay's own.
     pub fn host_agents(&self) -> Vec<u32> {
         if self.is_on_machines() {
             return Vec::new();
@@ -38,8 +40,9 @@ impl Cluster {
         self.control().agents().into_iter().map(pid).collect()
     }
 
-    /// Returns the block devices of this machine with the volumes of managed hosts, by their names
-    /// in `/sys/block`. Their I/O counts as cassay's own, including file system journals.
+    /// Returns the block devices of this machine that contain the volumes of managed hosts, by
+    /// their names in `/sys/block`. The I/O of these devices counts as cassay's own, including file
+    /// system journals.
     pub fn host_devices(&self) -> Vec<String> {
         if self.is_on_machines() {
             return Vec::new();
@@ -56,9 +59,9 @@ impl Cluster {
         self.control().machines()
     }
 
-    /// Returns the settings of the hosts by name, as their agents read them: the answers to
-    /// `question`, for the processes and data folders of the nodes there. `None` for an attached
-    /// cluster whose machines are not reachable.
+    /// Returns the settings of the hosts by name, as their agents read them. The settings are the
+    /// answers to `question`, and cover the processes and data folders of the nodes on each host.
+    /// Returns `None` for an attached cluster whose machines are not reachable.
     ///
     /// # Errors
     /// An agent has ended.

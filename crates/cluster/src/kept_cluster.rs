@@ -1,4 +1,5 @@
-//! Clusters that outlive the command that starts them: `target up`, `status`, `down`.
+//! Clusters that outlive the command that starts them. The commands are `target up`, `status` and
+//! `down`.
 //!
 //! The processes of such a cluster run in separate sessions, without a parent death signal, until
 //! [`down`] ends them.
@@ -21,10 +22,10 @@ const STATUS_LIMIT: Duration = Duration::from_secs(2);
 /// A cluster on this machine, as [`status`] reports it.
 #[derive(Clone, Debug)]
 pub struct KeptCluster {
-    /// Name of the cluster. Names sort by time.
+    /// Name of the cluster. The alphabetical order of names is the order of creation.
     pub id: String,
-    /// True if the cluster outlives the command that started it. Otherwise it belongs to a running
-    /// command.
+    /// True if the cluster outlives the command that started it. Otherwise, the cluster belongs to
+    /// a running command.
     pub keep: bool,
     /// Start time of the cluster, in nanoseconds since 1970.
     pub started_unix_ns: u64,
@@ -38,7 +39,7 @@ pub struct KeptCluster {
     pub nodes: Vec<KeptNode>,
     /// Credentials for clients. `None` if every user of this machine may connect.
     pub login: Option<Login>,
-    /// The same credentials, in the form that cassay's own sessions need.
+    /// The credentials in [`KeptCluster::login`], in the form that cassay's own sessions need.
     pub(crate) access: Access,
 }
 
@@ -47,7 +48,7 @@ pub struct KeptCluster {
 pub struct Login {
     /// Name of the role.
     pub user: String,
-    /// File with the password in its first line. Only its owner can read the file.
+    /// File that contains the password in its first line. Only the owner of the file can read it.
     pub password_file: PathBuf,
 }
 
@@ -71,7 +72,7 @@ pub struct KeptNode {
 /// Starts a cluster that outlives this command.
 ///
 /// # Errors
-/// As [`crate::start`]. In that case, nothing is left running.
+/// The errors of [`crate::start`]. After an error, no process keeps running.
 pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<KeptCluster> {
     let (folder, state) = local::start(spec, dirs, say)?.keep()?;
     Ok(look(folder, &state))
@@ -81,7 +82,7 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
 /// cluster running, with all changes.
 ///
 /// # Errors
-/// No kept cluster or more than one matches, or another command is using the cluster.
+/// No kept cluster matches, more than one matches, or another command is using the cluster.
 pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
     let (states, _) = persistent_state::all(dirs);
     let kept: Vec<_> = states.into_iter().filter(|(_, one)| one.keep).collect();
@@ -124,7 +125,7 @@ fn no_such(id: Option<&str>, names: &[&str]) -> String {
     format!("no kept cluster{name} exists; the kept clusters are: {known}")
 }
 
-/// Returns all clusters of cassay on this machine, oldest first, including those of running
+/// Returns all clusters of cassay on this machine, oldest first. Includes the clusters of running
 /// commands.
 pub fn status(dirs: &Dirs) -> Vec<KeptCluster> {
     let (states, _) = persistent_state::all(dirs);
@@ -163,12 +164,13 @@ fn look(folder: PathBuf, state: &persistent_state::State) -> KeptCluster {
         user: roles::USER.to_string(),
         password_file: roles::password_file(&folder),
     });
-    // If the password cannot be read, the session fails with a message that the nodes require it.
+    // If the password cannot be read, the session fails with a message that the nodes require a
+    // password.
     let access = roles::read(authentication.unwrap_or_default(), &folder).unwrap_or_default();
     let runs = |process: &Identity| processes.contains(process);
     let node = |node: &persistent_state::NodeState| {
-        // Processes on another machine are not visible from here, so only the CQL answer of the
-        // node counts.
+        // Processes on another machine are not visible from this machine, so only the CQL answer of
+        // the node counts.
         let process = node.process.filter(|one| is_elsewhere || runs(one));
         let address = node.cql_address();
         let answers = process.is_some()

@@ -1,8 +1,9 @@
-//! Removes what killed runs left behind. Every command calls [`clear`] first.
+//! Removes the files and processes that killed runs left behind. Every command calls [`clear`]
+//! first.
 //!
-//! Nodes die with the command that started them, but folders remain. If the machine is switched off
-//! before the command ends, folders and state files remain. [`clear`] does not touch kept clusters
-//! and clusters of running commands.
+//! Nodes die with the command that started them, but their folders remain. If the machine is
+//! switched off before the command ends, folders and state files remain. [`clear`] does not touch
+//! kept clusters and clusters of running commands.
 
 use crate::dirs::Dirs;
 use crate::local::persistent_state;
@@ -14,13 +15,13 @@ pub struct ClearedLeftovers {
     pub clusters: usize,
     /// Number of running processes that were killed.
     pub processes: usize,
-    /// Leftovers that could not be read or removed, as one message each.
+    /// Leftovers that could not be read or removed, with one message for each.
     pub problems: Vec<String>,
 }
 
 /// Kills the processes and removes the folders of clusters whose command ended without removing
-/// them. Never fails. Instead, [`ClearedLeftovers::problems`] lists everything that cannot be
-/// removed.
+/// them. Does not return an error. Instead, [`ClearedLeftovers::problems`] lists all leftovers that
+/// cannot be removed.
 pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> ClearedLeftovers {
     let mut cleared = ClearedLeftovers::default();
     let (states, errors) = persistent_state::all(dirs);
@@ -52,7 +53,7 @@ mod tests {
     use persistent_state::State;
     use std::path::Path;
 
-    /// Writes the state of a cluster in `dirs` that `owner` started.
+    /// Writes, below `dirs`, the state of a cluster. The process `owner` started the cluster.
     fn leave(dirs: &Dirs, id: &str, keep: bool, owner: Identity) -> std::path::PathBuf {
         let folder = persistent_state::clusters_folder(dirs).join(id);
         std::fs::create_dir_all(folder.join("node1/data")).unwrap();
@@ -71,8 +72,8 @@ mod tests {
             data: root.path().join("data"),
         };
         let own = Identity::own();
-        // A process with this id exists, but it has another start time. So the process that wrote
-        // the file has ended.
+        // A process with this id exists, but its start time differs. So the process that wrote the
+        // file has ended.
         let gone = Identity {
             start_ticks: own.start_ticks + 1,
             ..own

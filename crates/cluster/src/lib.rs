@@ -1,10 +1,10 @@
-//! The only crate that knows Cassandra as processes on hosts: provisioning, nodes, control;
-//! attached targets.
+//! Runs Cassandra as processes on hosts: provisions, starts and controls nodes, and attaches to
+//! existing clusters. No other crate does this.
 //!
-//! [`start`] turns a [`Target`] into a [`Cluster`]. Dropping the cluster stops all that [`start`]
-//! has started. [`Cluster::capabilities`] lists the capabilities of a cluster, so that cassay can
-//! refuse a plan that needs more before the start. This crate does not print, but reports progress
-//! to a `say` callback.
+//! [`start`] turns a [`Target`] into a [`Cluster`]. Dropping the cluster stops everything that
+//! [`start`] has started. [`Cluster::capabilities`] lists the capabilities of a cluster. If a plan
+//! needs more capabilities, cassay can refuse it before the start. This crate does not print, but
+//! reports progress to a `say` callback.
 
 mod attach;
 mod capability;
@@ -25,6 +25,7 @@ mod overview;
 mod page_cache;
 mod placement;
 mod probe;
+mod profiler;
 mod readings;
 mod settle;
 mod snapshot;
@@ -40,6 +41,7 @@ pub use local::{
 };
 pub use logs::{LogsTaken, LogsUntil};
 pub use missing_logs::Gap;
+pub use profiler::NodeProfile;
 pub use settle::{Settle, SettleOutcome};
 pub use snapshot::{
     ComparedTable, Comparison, Export, ExportedNode, ImportResult, NodeSnapshot, RestoreHow,
@@ -54,8 +56,8 @@ use null_server::NullServer;
 /// time.
 ///
 /// # Errors
-/// The target is not available. The message contains the reason and a remedy. Nothing is left
-/// running.
+/// The target is not available. The message contains the reason and a remedy. After an error, no
+/// process keeps running.
 pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
     match target {
         Target::Local(spec) => Ok(Cluster::from_local(local::start(spec, dirs, say)?)),

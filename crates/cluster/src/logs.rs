@@ -1,5 +1,5 @@
-//! Copies nodes' logs into a run, piece by piece. So if a host is lost, only the latest lines are
-//! lost.
+//! Copies the logs of nodes into a run, piece by piece, so that only the latest lines are lost if a
+//! host is lost.
 
 use crate::cluster::Cluster;
 use crate::missing_logs::{Gap, gap};
@@ -13,18 +13,18 @@ use target_spec::NodeIndex;
 use target_spec::redact::hidden;
 
 /// Name of the log to which a node writes its JVM options, and the text that marks the line with
-/// the options.
+/// these options.
 const WITH_OPTIONS: &str = "system.log";
 const OPTIONS: &[u8] = b"JVM Arguments:";
 
-/// Lengths of those parts of the logs that have been copied, by node index.
+/// Number of bytes of each log that cassay has already copied, by node index.
 #[derive(Debug, Default)]
 pub struct LogsTaken(BTreeMap<usize, Marks>);
 
 /// Position up to which logs are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogsUntil {
-    /// Up to the last complete line, because there will be another copy.
+    /// Up to the last complete line. A later copy will contain the rest.
     WholeLine,
     /// Up to the current end of the file.
     Now,
@@ -33,7 +33,8 @@ pub enum LogsUntil {
 impl Cluster {
     /// Appends the new part of every node's logs to `into/<node>/`. The first call copies all logs
     /// of managed nodes. For attached nodes, it copies the lines that were added since attaching,
-    /// if the logs can be read. Unreadable logs of one node do not prevent the copy of the others.
+    /// if the logs can be read. If the logs of one node cannot be read, the logs of the other nodes
+    /// are still copied.
     pub fn collect_logs(&self, taken: &mut LogsTaken, into: &Path, until: LogsUntil) -> Vec<Gap> {
         let mut missing = Vec::new();
         for (index, node) in self.nodes().iter().enumerate() {
@@ -92,7 +93,7 @@ fn collect(
 }
 
 /// Appends a part of a log, and returns the number of bytes copied. If the part contains the node's
-/// JVM options, omits the secrets in them.
+/// JVM options, omits the secrets in the options.
 fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::Result<u64> {
     let file = foreign::append(to)?;
     let mut writer = BufWriter::new(file);
@@ -129,7 +130,8 @@ mod tests {
         let to = folder.path().join("copy");
         let log = b"INFO a\nJVM Arguments: [-Dx.password=hunter2, -ea]\n\xff\nend".as_slice();
         let hidden = b"INFO a\nJVM Arguments: [-Dx.password=***, -ea]\n\xff\nend".as_slice();
-        // The part ends in the middle of a secret, so the line is not copied until it is complete.
+        // The part ends in the middle of a secret, so the first call copies only the lines before
+        // this line.
         let first = append(&log[..40], "system.log", &to, LogsUntil::WholeLine).unwrap();
         assert_eq!(first, 7);
         let rest = append(&log[7..], "system.log", &to, LogsUntil::Now).unwrap();

@@ -1,5 +1,5 @@
-//! Checks of machines before nodes are placed on them. All problems are reported at once. The
-//! module also removes leftovers of earlier commands.
+//! Checks machines before nodes are placed on them, and reports all problems at once. Also removes
+//! leftovers of earlier commands.
 
 use crate::local::memory_and_disk;
 use anyhow::{Context, Result};
@@ -15,8 +15,8 @@ use std::time::Duration;
 use target_spec::{HostSpec, JavaWanted, LocalSpec, RemoteHost, memory_bytes};
 
 /// Maximum offset between the wall clocks of two machines. Cassandra resolves write conflicts by
-/// these clocks. If the offset is larger, timestamps may contradict the order of acknowledgement
-/// more easily than network delay causes this.
+/// these clocks. With a larger offset, timestamps would contradict the order in which writes are
+/// acknowledged more often than network delays cause this.
 const WALL_LIMIT_NS: u64 = 100_000_000;
 
 /// A machine that an agent inspects. Dropping this value ends the agent.
@@ -26,7 +26,7 @@ pub struct MachineSeen {
     pub name: String,
     /// Folder on the machine that contains all files of cassay.
     pub folder: PathBuf,
-    /// Address at which other machines reach the machine. `None` if unknown.
+    /// Address at which other machines can connect to this machine. `None` if unknown.
     pub address: Option<Ipv4Addr>,
     /// Properties of the machine.
     pub seen: MachineProperties,
@@ -36,10 +36,11 @@ pub struct MachineSeen {
 }
 
 /// Connects to all machines and inspects them. `limits` are the limits of each host. Returns the
-/// machines that were reached, in order. For each other machine, returns the reason and a remedy.
+/// machines to which it connected, in order. For each other machine, returns the reason and a
+/// remedy.
 ///
 /// # Errors
-/// A name in `machines` is not that of a machine.
+/// `machines` contains a name that is not the name of a machine.
 pub fn look(
     machines: &[RemoteHost],
     (limits, java): (&HostSpec, &JavaWanted),
@@ -74,8 +75,8 @@ impl MachineSeen {
         &self.agent
     }
 
-    /// Returns the reasons why `nodes` nodes with a heap of this size, in bytes, do not fit on the
-    /// machine.
+    /// Returns the reasons why `nodes` nodes, each with a heap of the given size in bytes, do not
+    /// fit on the machine.
     pub fn hindrances(&self, nodes: usize, heap_bytes: u64, limits: &HostSpec) -> Vec<String> {
         let mut found = Vec::new();
         if let Err(why) = &self.seen.java {
@@ -119,8 +120,8 @@ impl MachineSeen {
         found
     }
 
-    /// Returns facts that do not prevent the placement of nodes, but that are important to the
-    /// user.
+    /// Returns facts that the user should know, although they do not prevent the placement of
+    /// nodes.
     pub fn remarks(&self) -> Vec<String> {
         let mut said = Vec::new();
         if self.seen.is_in_memory {
@@ -188,8 +189,9 @@ impl MachineSeen {
     }
 }
 
-/// Returns the reasons why the nodes of a spec cannot be placed on its machines, one line for each
-/// machine. Returns `None` if they can be placed, or if the spec names no machines.
+/// Returns the reasons why the nodes of a spec cannot be placed on its machines, with one line for
+/// each machine. The list is empty if the nodes can be placed, or if the spec does not name
+/// machines.
 pub fn unready(spec: &LocalSpec) -> Vec<String> {
     let Some(hosts) = spec.hosts.as_ref().filter(|hosts| hosts.are_machines()) else {
         return Vec::new();
@@ -209,16 +211,16 @@ pub fn unready(spec: &LocalSpec) -> Vec<String> {
     machines.iter().zip(spec.nodes_of_hosts()).filter_map(of_machine).collect()
 }
 
-/// Disk throughput of a machine with one request at a time. All caches are bypassed.
+/// Disk throughput of a machine with one request at a time. The requests bypass all caches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskSpeed {
     /// Number of writes of 4 KiB per second, including the final sync.
     pub writes_per_s: Option<f64>,
-    /// Number of reads of 4 KiB per second. All of them read the same block.
+    /// Number of reads of 4 KiB per second. All requests read the same block.
     pub reads_per_s: Option<f64>,
-    /// Bytes written per second, with requests of 1 MiB.
+    /// Number of bytes written per second, with requests of 1 MiB.
     pub write_bytes_per_s: Option<f64>,
-    /// Bytes read per second, with requests of 1 MiB.
+    /// Number of bytes read per second, with requests of 1 MiB.
     pub read_bytes_per_s: Option<f64>,
 }
 
@@ -238,7 +240,7 @@ const DISK_LIMIT: Duration = Duration::from_secs(60);
 /// Number of bytes to send from one machine to another.
 const TRANSFER_BYTES: u64 = 256 << 20;
 
-/// Time limit of the transfer. A throughput of 70 Mbit/s suffices for it.
+/// Time limit of the transfer. A throughput of 70 Mbit/s is enough to finish in this time.
 const TRANSFER_LIMIT: Duration = Duration::from_secs(30);
 
 /// Number of connections to open from one machine to another.
@@ -280,10 +282,10 @@ impl MachineSeen {
 
     /// Measures the throughput of one connection to another machine in bit/s, and its shortest
     /// connect time. The connect time is measured with the default port of sshd. Returns `None` if
-    /// the other machine cannot be reached.
+    /// this machine cannot connect to the other machine.
     ///
     /// # Errors
-    /// An agent has ended, or the kernel refuses.
+    /// An agent has ended, or the kernel refuses the connection.
     pub fn way_to(&self, other: &MachineSeen) -> Result<Option<(f64, Option<Duration>)>> {
         let Some(address) = other.address else {
             return Ok(None);
@@ -301,8 +303,8 @@ impl MachineSeen {
         };
         let mut shortest: Option<Duration> = None;
         for _ in 0..CONNECTS_COUNT {
-            // Either sshd listens on this port, or the other machine refuses the connection
-            // immediately. Both show the connect time.
+            // If sshd does not listen on this port, the other machine refuses the connection
+            // immediately. Both answers show the connect time.
             let what = Query::Reach {
                 address: SocketAddr::from((address, SSH_PORT)),
                 limit: Duration::from_secs(1),

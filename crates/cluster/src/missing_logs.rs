@@ -1,10 +1,11 @@
-//! Logs and observations of nodes that can no longer be read. If a host is lost, both are lost.
+//! Logs and observations of nodes that cassay can no longer read, for example because a host was
+//! lost.
 
 use crate::cluster::Cluster;
 use cassandra::NodeInfo;
 use target_spec::NodeIndex;
 
-/// Data of a node that was lost, or that cassay never could read.
+/// Data of a node that was lost, or that cassay could never read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// Name of the node.
@@ -16,8 +17,8 @@ pub struct Gap {
 }
 
 impl Cluster {
-    /// Returns the nodes on hosts that no longer answer. The readings of their probes since that
-    /// time are lost.
+    /// Returns the nodes on hosts that no longer answer. The readings of the probes on these hosts
+    /// are lost from that time on.
     pub fn unheard(&self) -> Vec<Gap> {
         let nodes = self.nodes().iter().enumerate();
         nodes
@@ -29,7 +30,7 @@ impl Cluster {
     }
 }
 
-/// Builds the gap that describes the missing data of a node.
+/// Builds the value that describes the missing data of a node.
 pub(crate) fn gap(node: &NodeInfo, host: &str, why: String) -> Gap {
     Gap {
         node: node.name.clone(),

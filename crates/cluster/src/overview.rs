@@ -19,8 +19,8 @@ impl Cluster {
         Ok(states)
     }
 
-    /// Returns each node's share of `keyspace`, where 1.0 is a whole copy. `nodetool status` calls
-    /// this effective ownership.
+    /// Returns each node's share of `keyspace`. A share of 1.0 is a whole copy. `nodetool status`
+    /// calls this share effective ownership.
     ///
     /// # Errors
     /// The first node does not answer, the keyspace does not exist, or its replication strategy is
@@ -32,11 +32,11 @@ impl Cluster {
         }))
     }
 
-    /// Returns the indices of the nodes that store a partition of `keyspace` with this token, its
-    /// owner first.
+    /// Returns the indices of the nodes that store a partition of `keyspace` with this token,
+    /// beginning with the owner of the token.
     ///
     /// # Errors
-    /// As [`Cluster::ownership`].
+    /// The errors of [`Cluster::ownership`].
     pub fn replicas(&self, keyspace: &str, token: i64) -> Result<Vec<usize>> {
         let (members, replication) = self.first()?.owners(keyspace)?;
         let nodes = self.nodes().iter();
@@ -48,16 +48,16 @@ impl Cluster {
         Ok(replicas.into_iter().filter_map(index_of).collect())
     }
 
-    /// Returns states and ownership from the answers at one moment. The ownership is that of
-    /// `keyspace`, or of all user keyspaces.
+    /// Returns states and ownership from the answers at one moment. Returns the ownership of
+    /// `keyspace`, or of all user keyspaces if `keyspace` is `None`.
     pub fn overview(&self, keyspace: Option<&str>) -> Overview {
         overview(self.nodes(), look(&self.all()), keyspace)
     }
 }
 
 impl KeptCluster {
-    /// Returns states and ownership from the answers at one moment. The ownership is that of
-    /// `keyspace`, or of all user keyspaces.
+    /// Returns states and ownership from the answers at one moment. Returns the ownership of
+    /// `keyspace`, or of all user keyspaces if `keyspace` is `None`.
     pub fn overview(&self, keyspace: Option<&str>) -> Overview {
         let info = |node: &KeptNode| NodeInfo {
             name: node.name.clone(),

@@ -8,11 +8,11 @@ use host::{Host, Hosts};
 
 impl Cluster {
     /// Drops the files of all nodes' data from the page cache. Returns `false` if pages remain.
-    /// This is so if the nodes are not managed, or if they map their files (`disk_access_mode:
+    /// Pages remain if the nodes are not managed, or if they map their files (`disk_access_mode:
     /// mmap`), because mapped pages cannot be dropped.
     ///
-    /// On isolated hosts, this drops the whole page cache of each host, mapped or not. Otherwise
-    /// this function needs no root permissions, and the cached pages of other programs on the
+    /// On isolated hosts, this function drops the whole page cache of each host, mapped or not.
+    /// Otherwise it needs no root permissions, and the cached pages of other programs on the
     /// machine remain.
     ///
     /// # Errors

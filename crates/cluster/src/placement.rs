@@ -1,17 +1,17 @@
-//! Placement of a cluster's nodes. It is needed for display, and to keep the client off the CPUs of
+//! Placement of a cluster's nodes. cassay shows the placement, and keeps the client off the CPUs of
 //! the nodes.
 
 use crate::cluster::Cluster;
 use crate::local::PartUsed;
 
 impl Cluster {
-    /// Describes the CPUs of the client in a sentence, if nodes are placed.
+    /// Returns a sentence that describes the CPUs of the client, if nodes are placed.
     pub fn client_sentence(&self) -> Option<&str> {
         self.control().layout()?.of_client.as_deref()
     }
 
-    /// Describes the placement of the nodes, one sentence each. The list is empty if nodes are not
-    /// placed.
+    /// Returns sentences that describe the placement of the nodes. The list is empty if nodes are
+    /// not placed.
     pub fn placement_sentences(&self) -> &[String] {
         let layout = self.control().layout();
         layout.map_or(&[], |layout| &layout.sentences)
@@ -30,7 +30,7 @@ impl Cluster {
         Some(cpus.iter().map(|cpu| *cpu as usize).collect())
     }
 
-    /// Returns the CPUs to which the nodes are confined. The list is empty if a node is not
+    /// Returns the CPUs to which the nodes are confined. The list is empty if any node is not
     /// confined.
     pub fn taken_cpus(&self) -> Vec<usize> {
         let Some(layout) = self.control().layout() else {

@@ -1,7 +1,7 @@
-//! Assigns probes to the nodes and hosts of a cluster: metrics of machine, hosts, processes and
-//! database while work is running. [`host::probe`] contains the probes of machine, hosts and
-//! processes, and the sampling threads. They run in the host's agent. [`cassandra::probe`] contains
-//! the probes of a node.
+//! Assigns probes to the nodes and hosts of a cluster: metrics of the machine, hosts, processes and
+//! database while work is running. [`host::probe`] contains the probes of machines, hosts and
+//! processes, which run in the agent of a host, and the sampling threads. [`cassandra::probe`]
+//! contains the probes of a node.
 
 use crate::cluster::Cluster;
 use crate::local::Nodes;
@@ -18,7 +18,7 @@ impl Cluster {
     ///
     /// # Errors
     /// A probe cannot be started. The message names the probe and contains the reason. Missing
-    /// values of a probe are not an error, see [`Cluster::unseen`].
+    /// values of a probe are not an error. See [`Cluster::unseen`].
     pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
         let mut samplers = os(self, spec)?;
         for (index, node) in self.nodes().iter().enumerate() {
@@ -28,8 +28,8 @@ impl Cluster {
         Probes::start(samplers)
     }
 
-    /// Returns the series that the probes of `spec` cannot read, each with the reason and with how
-    /// to enable it.
+    /// Returns the series that the probes of `spec` cannot read. Each series has a reason and a
+    /// hint that explains how to enable it.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
         let mut unseen = unseen_by_os(spec, self);
         unseen.extend(unseen_by_nodes(self, spec));
@@ -39,7 +39,8 @@ impl Cluster {
 
 /// Builds the samplers of machines, simulated hosts and processes, which run in the agent of each
 /// host. This process samples itself. It also samples this machine if no agent does. Simulated
-/// hosts are part of this machine. For attached nodes, nothing else is visible.
+/// hosts are part of this machine. For attached nodes, only this process and this machine are
+/// visible.
 fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     let mut samplers = Vec::new();
     let mut ours = Watch::default();
@@ -72,7 +73,7 @@ fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     Ok(samplers)
 }
 
-/// Builds the samplers for those machines of attached nodes that can be reached.
+/// Builds the samplers for the machines of attached nodes that cassay can reach.
 fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     let mut samplers = Vec::new();
     let Some(hosts) = cluster.attached_hosts() else {
@@ -86,7 +87,8 @@ fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
         if let Some(period) = spec.processes {
             for index in hosts.nodes_of(host) {
                 let node = &cluster.nodes()[index];
-                // If a process is not found, it is reported elsewhere as not visible.
+                // This code omits processes that it does not find. Other code reports them as not
+                // visible.
                 if let Ok(process) = hosts.process(index, node.address) {
                     watch.process(period, &node.name, process.pid);
                 }
@@ -138,8 +140,9 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     unseen
 }
 
-/// Returns the series that the probes of the nodes cannot read, with the nodes, the reason and how
-/// to enable them. Also names the nodes whose metrics come from tables.
+/// Returns the series that the probes of the nodes cannot read, with the nodes, the reason, and a
+/// hint that explains how to enable the series. Also names the nodes whose metrics come from
+/// tables.
 fn unseen_by_nodes(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
     let mut without: BTreeMap<String, Vec<&NodeInfo>> = BTreeMap::new();
     for node in cluster.nodes() {

@@ -1,4 +1,4 @@
-//! Readings of all nodes, added up: storage of tables, counts of operations, exceptions, other
+//! Readings of all nodes, summed up: storage of tables, counts of operations, exceptions, other
 //! clients and estimates.
 
 use crate::cluster::Cluster;
@@ -24,11 +24,11 @@ impl Cluster {
         self.storage(keyspace, tables).map(Some)
     }
 
-    /// Reads the storage of tables on managed nodes. Memtables do not count. Returns `None` for
-    /// attached nodes.
+    /// Reads the storage of tables on managed nodes, without memtables. Returns `None` for attached
+    /// nodes.
     ///
     /// # Errors
-    /// As [`Cluster::flushed_storage`].
+    /// The errors of [`Cluster::flushed_storage`].
     pub fn table_storage(&self, keyspace: &str, tables: &[&str]) -> Result<Option<TableStorage>> {
         self.local().map(|_| self.storage(keyspace, tables)).transpose()
     }
@@ -65,8 +65,8 @@ impl Cluster {
     }
 
     /// Returns the server's exact counts of client operations on `keyspace`, summed over the nodes.
-    /// The counts begin at the start of each node, so a caller must compare two readings. Returns
-    /// `None` if the server does not count operations.
+    /// The counts of a node begin at zero when it starts, so a caller must compare two readings.
+    /// Returns `None` if the server does not count operations.
     ///
     /// # Errors
     /// A node does not answer.
@@ -96,7 +96,7 @@ impl Cluster {
         }))
     }
 
-    /// Requests the reports of all nodes. If a node does not report a value, it is omitted.
+    /// Requests the reports of all nodes. Omits values that a node does not report.
     pub fn query_reports(&self) -> SelfReport {
         let mut told = SelfReport::default();
         for node in self.all() {
@@ -105,8 +105,8 @@ impl Cluster {
         told
     }
 
-    /// Returns the connections of other clients. Returns `None` if a node does not show them to
-    /// this user, or is older than Cassandra 4.0.
+    /// Returns the connections of other clients. Returns `None` if a node does not show the
+    /// connections to this user, or is older than Cassandra 4.0.
     ///
     /// # Errors
     /// A node cannot be queried.

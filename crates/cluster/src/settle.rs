@@ -1,14 +1,14 @@
 //! Waits until memtables are flushed and compactions are idle.
 //!
-//! If a measurement begins while the server still compacts loaded data, it measures the load phase.
-//! The rule for each node: no compaction runs in several consecutive samples, and the number of
-//! pending compactions is zero or does not change.
+//! If a measurement began while the server still compacted loaded data, it would measure the load
+//! phase. The rule for each node: no compaction runs in several consecutive samples, and the number
+//! of pending compactions is zero or does not change.
 //!
 //! "Nothing pending" is only the result of the server's last check, and pending work may wait until
-//! an event triggers the next check. So compactions of the tables are enabled again after the
-//! flush, which triggers a check of the server. Pending work that does not begin after a second
-//! trigger is *stalled*: some strategies predict work that they never do. Longer waiting would
-//! change nothing, and the report says so.
+//! an event triggers the next check. So after the flush, cassay enables compactions of the tables
+//! again, which triggers a check by the server. Pending work that does not begin after a second
+//! trigger is *stalled*: some strategies predict work that they never do. Waiting longer would not
+//! help, and the report mentions the stalled work.
 
 use crate::cluster::Cluster;
 use crate::data_use;
@@ -21,10 +21,10 @@ use std::time::Duration;
 /// How the wait for compactions ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettleOutcome {
-    /// No compaction is running or pending.
+    /// No compaction runs or is pending.
     Settled,
-    /// Compactions are reported as pending, but none runs and no byte is compacted. The user gets a
-    /// warning in this case.
+    /// The server reports pending compactions, but no compaction runs and the number of compacted
+    /// bytes does not change. cassay warns the user in this case.
     Stalled,
     /// Compactions were still running at the time limit.
     Timeout,
@@ -32,38 +32,38 @@ pub enum SettleOutcome {
     Unknown,
 }
 
-/// How the wait for compactions ended, how long it took, and the last samples.
+/// Result of the wait for compactions: how it ended, how long it took, and the last samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settle {
     /// How the wait ended.
     pub outcome: SettleOutcome,
     /// Waiting time in seconds.
     pub seconds: f64,
-    /// Last sample of each node: running and pending tasks, SSTables.
+    /// Last sample of each node: running and pending compactions, and SSTables.
     pub detail: String,
 }
 
-/// Conditions under which the wait ends.
+/// Conditions that end the wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Interval between two samples.
     pub sample: Duration,
     /// Required number of consecutive samples without running compactions.
     pub idle_samples: u32,
-    /// Time after which pending work that does not change counts as stalled.
+    /// Time after which unchanged pending work counts as stalled.
     pub stalled_after: Duration,
-    /// Time limit of waiting.
+    /// Time limit of the wait.
     pub limit: Duration,
 }
 
-/// Minimum amount of data per node for which the published rule is used, in bytes. Cassandra
-/// compacts this amount in about a minute at its default of 64 MiB/s. With less data, the 30 s of
-/// rest in that rule would be most of the wait.
+/// Minimum amount of data per node for the published rule, in bytes. Cassandra compacts this amount
+/// in about a minute at its default of 64 MiB/s. With less data, the 30 s of rest in the published
+/// rule would be most of the wait.
 const LARGE_DATA_BYTES: u64 = 4 << 30;
 
 impl Rule {
-    /// Returns the rule for `bytes` of table data on the node with the most data. An unknown size
-    /// counts as large.
+    /// Returns the rule for `bytes` of table data on the node with the most data. If the size is
+    /// unknown, returns the rule for large data.
     pub fn for_data(bytes: Option<u64>, limit: Duration) -> Rule {
         match bytes {
             Some(bytes) if bytes < LARGE_DATA_BYTES => Rule::for_small_data(limit),
@@ -83,8 +83,9 @@ impl Rule {
         }
     }
 
-    /// Returns the rule for any data. It takes a sample every 5 s, of which 6 must be idle.
-    /// Compactions count as stalled after two minutes.
+    /// Returns the published rule, which is valid for any amount of data. The rule takes a sample
+    /// every 5 s, and requires 6 consecutive idle samples. Compactions count as stalled after two
+    /// minutes.
     fn published(limit: Duration) -> Rule {
         Rule {
             sample: Duration::from_secs(5),
@@ -97,7 +98,7 @@ impl Rule {
 
 impl Cluster {
     /// Flushes the tables of `keyspace`, triggers compactions that are due, and waits until
-    /// compactions are idle, at most for `limit`.
+    /// compactions are idle, but not longer than `limit`.
     ///
     /// # Errors
     /// A node does not answer.
@@ -158,7 +159,7 @@ fn run(
     })
 }
 
-/// For each node, returns the tables whose compactions may be enabled. Excludes tables whose
+/// For each node, returns the tables whose compactions cassay may enable. Excludes tables whose
 /// definition disables compaction, and tables whose compactions an operator has disabled on an
 /// attached node.
 fn kicks_of<'a>(
@@ -226,8 +227,8 @@ fn summary(samples: &[CompactionSample]) -> String {
     let (done, all) = samples.iter().fold((0, 0), |(done, all), sample| {
         (done + sample.progress.0, all + sample.progress.1)
     });
-    // The number is rounded to tens, so that a long compaction does not print a line for each
-    // sample.
+    // The number is rounded to tens, so that cassay does not print a line for each sample of a long
+    // compaction.
     let progress = match all {
         0 => String::new(),
         _ => format!(" ({} % done)", done.saturating_mul(10) / all * 10),
@@ -246,19 +247,19 @@ enum State {
     Over(SettleOutcome),
 }
 
-/// State that is derived from the samples up to now.
+/// State of the wait, derived from the samples so far.
 #[derive(Debug, Default)]
 struct Watch {
     idle_samples: u32,
     last: Vec<CompactionSample>,
     /// Time since which the samples have not changed, in ns.
     unchanged_since_ns: u64,
-    /// True if compactions were triggered again because nothing changed.
+    /// True if cassay has triggered compactions again because the samples did not change.
     kicked_again: bool,
 }
 
 impl Watch {
-    /// Determines the next step after these samples.
+    /// Determines the next step from these samples.
     fn judge(&mut self, samples: &[CompactionSample], now_ns: u64, rule: &Rule) -> State {
         if samples != self.last {
             self.last = samples.to_vec();

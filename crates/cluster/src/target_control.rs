@@ -1,7 +1,8 @@
 //! Operations that differ between managed and attached nodes: their hosts, settings, logs and ends.
 //!
-//! [`crate::local::Nodes`] and [`crate::attach::AttachedControl`] implement them once each. A
-//! [`crate::Cluster`] calls them without knowing which of the two it has.
+//! [`crate::local::Nodes`] and [`crate::attach::AttachedControl`] each implement these operations.
+//! A [`crate::Cluster`] calls the operations without knowing whether its nodes are managed or
+//! attached.
 
 use crate::local::{HostInfo, Layout, NodeDied, NodePlace, NodeReports};
 use anyhow::Result;
@@ -15,8 +16,8 @@ use std::sync::Arc;
 use target_spec::{HostKind, NodeIndex, PerHost};
 use topology::Machine;
 
-/// Control over the nodes of a target. A parameter `nodes` holds all nodes of the cluster, in its
-/// order.
+/// Control over the nodes of a target. A parameter `nodes` contains all nodes of the cluster, in
+/// the order of the cluster.
 pub(crate) trait TargetControl: std::fmt::Debug {
     /// Returns the hosts of the nodes, without duplicates, in node order.
     ///
@@ -27,10 +28,11 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     /// Returns the kind of the hosts.
     fn host_kind(&self) -> HostKind;
 
-    /// Returns the names of the hosts in order. Empty if the nodes share the machine.
+    /// Returns the names of the hosts in order, or an empty list if the nodes share one machine.
     fn host_names(&self) -> PerHost<String>;
 
-    /// Returns the agents that run nodes, each with its managed host. Empty for attached nodes.
+    /// Returns the agents that run nodes, each with its managed host. Returns an empty list for
+    /// attached nodes.
     fn agents(&self) -> Vec<(&Arc<Agent>, Option<&Host>)>;
 
     /// Returns the machines of the hosts by name, as processes on them see them.
@@ -39,7 +41,8 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     /// An agent has ended, no host is reachable, or a kernel does not describe its machine.
     fn machines(&self) -> Result<Vec<(String, Machine)>>;
 
-    /// Returns the answers of the hosts to `question`, by name. `None` if no host is reachable.
+    /// Returns the answers of the hosts to `question`, by host name. Returns `None` if no host is
+    /// reachable.
     ///
     /// # Errors
     /// An agent has ended.
@@ -49,13 +52,14 @@ pub(crate) trait TargetControl: std::fmt::Debug {
         nodes: &[NodeInfo],
     ) -> Result<Option<Vec<(String, HostSettings)>>>;
 
-    /// Returns the placement of managed nodes. `None` for attached nodes.
+    /// Returns the placement of managed nodes, or `None` for attached nodes.
     fn layout(&self) -> Option<&Layout>;
 
-    /// Returns the CPUs and memory of the nodes whose processes are visible, from the kernel.
+    /// Returns the CPUs and memory of the nodes whose processes are visible, as the kernel reports
+    /// them.
     ///
     /// # Errors
-    /// The agent of a managed host does not report them.
+    /// The agent of a managed host does not report the CPUs or the memory.
     fn places(&self, nodes: &[NodeInfo]) -> Result<Vec<NodePlace>>;
 
     /// Returns the report of every node, compared with the settings that the study requests.
@@ -64,20 +68,20 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     /// A node does not answer.
     fn observe(&self, nodes: &[Node<'_>]) -> Result<NodeReports>;
 
-    /// Returns the current lengths of the readable logs of the nodes.
+    /// Returns the current lengths of the nodes' logs that cassay can read.
     fn log_marks(&self, nodes: &[NodeInfo]) -> LogMarks;
 
-    /// Returns the causes of refused requests since `marks`: at most one sentence per node.
+    /// Returns the causes of refused requests since `marks`, with at most one sentence per node.
     fn causes(&self, marks: &LogMarks, nodes: &[NodeInfo]) -> Vec<String>;
 
-    /// Returns the location of the logs of a node. `None` if no agent runs on its host.
+    /// Returns the location of the logs of a node, or `None` if no agent runs on its host.
     fn log_place(&self, node: NodeIndex) -> Option<LogPlace<'_>>;
 
-    /// Returns the probe of the collector log of a node. `None` if the log is not readable.
+    /// Returns the probe of a node's garbage collector log, or `None` if the log is not readable.
     fn gc_log(&self, node: NodeIndex, name: &str) -> Option<GcLog>;
 
-    /// Returns the nodes that have ended, except those `expected` to be down. Empty if their
-    /// processes are not visible.
+    /// Returns the nodes that have ended, except those in `expected`, which should be down. Returns
+    /// an empty list if the processes of the nodes are not visible.
     fn died(&self, expected: &[&str]) -> Vec<NodeDied>;
 
     /// Returns the handles for breaking and healing the nodes.
@@ -89,14 +93,17 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     /// Converts the node index of a study to an index into `nodes`.
     ///
     /// # Errors
-    /// The cluster has no such node.
+    /// The cluster does not have this node.
     fn index_of(&self, asked: NodeIndex, nodes: &[NodeInfo]) -> Result<NodeIndex>;
 
     /// Returns the MBean access of a node.
     ///
     /// # Errors
-    /// The node has none, with the reason.
+    /// The MBeans of the node are not accessible. The error contains the reason.
     fn jolokia(&self, node: NodeIndex) -> Result<&Jolokia, String>;
+
+    /// Returns the access to the profiler of a node. `None` if the node has not loaded it.
+    fn profiler(&self, node: NodeIndex) -> Option<ProfilerPlace<'_>>;
 
     /// Stops and removes everything that cassay started for the nodes.
     ///
@@ -109,9 +116,19 @@ pub(crate) trait TargetControl: std::fmt::Debug {
 pub(crate) struct LogPlace<'a> {
     /// Name of the host.
     pub host: &'a str,
-    /// Agent on the host.
+    /// Agent that runs on the host.
     pub agent: &'a Agent,
-    /// Log folder, if readable. For attached nodes, also the lengths of its files at the time of
-    /// attaching.
+    /// Log folder, or `None` if it is not readable. For attached nodes, also the lengths of the
+    /// files at the time of attaching.
     pub folder: Option<(PathBuf, Option<&'a Marks>)>,
+}
+
+/// The library of async-profiler in a node, and the folder into which it writes.
+pub(crate) struct ProfilerPlace<'a> {
+    /// Agent on the node's host.
+    pub agent: &'a Agent,
+    /// Path of the library on the node's host.
+    pub library: PathBuf,
+    /// Folder of temporary files of the node.
+    pub folder: PathBuf,
 }

@@ -1,9 +1,9 @@
 //! Compresses bodies with LZ4 and Snappy, as in version 4 of the protocol.
 //!
-//! A compressed body in LZ4 is the length of the uncompressed body (4 bytes, big-endian), followed
-//! by one LZ4 block. In Snappy it is a raw block, which begins with that length. The peer states
-//! the length. Before this module reserves memory, it checks the length against the caller's limit,
-//! and against the largest expansion of the bytes that arrived.
+//! An LZ4 body consists of the length of the uncompressed body (4 bytes, big-endian) and one LZ4
+//! block. A Snappy body is a raw Snappy block, which begins with the uncompressed length. The peer
+//! states the length. Before this module reserves memory, it checks the length against the caller's
+//! limit, and against the largest possible expansion of the bytes that arrived.
 
 use std::cell::RefCell;
 
@@ -11,16 +11,17 @@ use lz4_flex::block::{self, CompressTable};
 
 use crate::frame::{self, FrameError, HEADER_BYTES, flag};
 
-/// Largest expansion of LZ4. One byte expands to at most 255 bytes (in a sequence of length bytes
-/// of 255 each).
+/// Largest expansion factor of LZ4. In a sequence of length bytes, each byte of 255 adds 255 bytes
+/// to the output.
 const EXPANSION_MAX: usize = 255;
-/// Largest expansion of Snappy, in bytes. Three bytes expand to at most 64.
+/// Upper bound of the expansion factor of Snappy. Even three compressed bytes expand to at most 64
+/// bytes.
 const SNAPPY_EXPANSION_MAX: usize = 64;
 
-/// Number of bytes of the length before the block.
+/// Size of the length field before the LZ4 block, in bytes.
 const PREFIX_BYTES: usize = 4;
 
-/// Offset of the flags within a header.
+/// Offset of the flags within a header, in bytes.
 const FLAGS_OFFSET: usize = 1;
 
 /// Compression of frames.
@@ -41,13 +42,13 @@ impl Compression {
         }
     }
 
-    /// Returns the compression with this name. `None` if it is not supported.
+    /// Returns the compression with this name. Returns `None` if cassay does not support it.
     pub fn parse(name: &str) -> Option<Compression> {
         let all = [Compression::Lz4, Compression::Snappy];
         all.into_iter().find(|compression| compression.name() == name)
     }
 
-    /// Compresses a frame in this format, like [`compress_frame`].
+    /// Compresses a frame with this algorithm, like [`compress_frame`].
     pub fn compress(self, out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
         match self {
             Compression::Lz4 => compress_frame(out, start, scratch),
@@ -55,7 +56,7 @@ impl Compression {
         }
     }
 
-    /// Decompresses a body in this format, like [`decompress_body`].
+    /// Decompresses a body with this algorithm, like [`decompress_body`].
     ///
     /// # Errors
     /// The errors of [`decompress_body`].
@@ -73,29 +74,30 @@ impl Compression {
 }
 
 thread_local! {
-    /// The hash table of the LZ4 compressor, which has 8 KiB. Each thread has one, so that it is
-    /// not allocated for each frame.
+    /// The hash table of the LZ4 compressor, which takes 8 KiB. Each thread has a separate table,
+    /// so that the compressor does not allocate a table for each frame.
     static TABLE: RefCell<CompressTable> = RefCell::new(CompressTable::small());
-    /// The encoder of Snappy. Each thread has one.
+    /// The encoder of Snappy. Each thread has a separate encoder.
     static SNAPPY: RefCell<snap::raw::Encoder> = RefCell::new(snap::raw::Encoder::new());
 }
 
-/// Compresses into an LZ4 block and returns its length. `None` if `room` is too small.
+/// Compresses `bytes` into an LZ4 block in `room`. Returns the length of the block, or `None` if
+/// `room` is too small.
 pub(crate) fn lz4_into(bytes: &[u8], room: &mut [u8]) -> Option<usize> {
     let compressed =
         TABLE.with_borrow_mut(|table| block::compress_into_with_table(bytes, room, table));
     compressed.ok()
 }
 
-/// Returns the length of one LZ4 block of `bytes`.
+/// Returns the length of `bytes` after compression into one LZ4 block.
 pub fn lz4_block_bytes(bytes: &[u8]) -> usize {
     block::compress(bytes).len()
 }
 
-/// Compresses the uncompressed frame at `out[start..]` in place, and sets the flag and the new
-/// length. A body that would not become shorter remains unchanged and without the flag. The
-/// protocol allows this for each frame. `scratch` is reusable memory, which grows to the size of
-/// the largest body.
+/// Compresses the frame at `out[start..]` in place. Sets the compression flag and the new length in
+/// the header. If compression would not make the body shorter, the function leaves the body
+/// uncompressed and the flag unset, which the protocol allows for each frame. `scratch` is reusable
+/// memory, which grows to the size of the largest body.
 pub fn compress_frame(out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
     let body_start = start + HEADER_BYTES;
     let Some(body) = out.get(body_start..).filter(|body| !body.is_empty()) else {
@@ -120,11 +122,11 @@ pub fn compress_frame(out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
 }
 
 /// Decompresses a body into `out`, and replaces the content of `out`. Does not allocate if `out`
-/// has enough capacity. `limit` is the size of the largest uncompressed body that is accepted.
+/// has enough capacity. `limit` is the maximum length of the uncompressed body, in bytes.
 ///
 /// # Errors
-/// The body announces more than `limit`, or more than its bytes can expand to, or is not an LZ4
-/// block of the announced length. `out` is then empty.
+/// The body announces more bytes than `limit`, or more than its compressed bytes can expand to, or
+/// is not an LZ4 block of the announced length. `out` is then empty.
 pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), FrameError> {
     out.clear();
     let bytes = body.len();
@@ -186,7 +188,8 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
     let bytes = body.len();
     let refuse = |what| FrameError::Compression { bytes, what };
     let length = match snap::raw::decompress_len(body) {
-        // The library also accepts zero bytes as an empty block, which must be refused here.
+        // The library also accepts zero bytes as an empty block, but this function must refuse
+        // them.
         Ok(length) if bytes > 0 => length,
         _ => return Err(refuse("the body does not begin with a length")),
     };

@@ -1,8 +1,8 @@
-//! Consistency levels. A level is the number of replicas that must answer before an operation
-//! counts as done.
+//! Consistency levels. A level determines how many replicas must answer before an operation counts
+//! as done.
 //!
-//! Names and codes are those of section 3 of the protocol specification. Names are case-insensitive
-//! and may have `-` for `_`, because users write them by hand in studies.
+//! Names and codes are those of section 3 of the protocol specification. The parser of names
+//! ignores case and accepts `-` for `_`, because users write the names by hand in studies.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u16)]
 pub enum Consistency {
-    /// For writes only. A hint counts as an answer.
+    /// For writes only. A hint that the coordinator stores counts as an answer.
     Any = 0x0000,
     /// One replica.
     One = 0x0001,
@@ -27,16 +27,16 @@ pub enum Consistency {
     LocalQuorum = 0x0006,
     /// More than half of the replicas in each data centre.
     EachQuorum = 0x0007,
-    /// Paxos over all data centres. It is only valid as a serial consistency or for reads.
+    /// Paxos over all data centres. This level is only valid as a serial consistency or for reads.
     Serial = 0x0008,
-    /// Paxos within the coordinator's data centre. It is only valid as a serial consistency or for
-    /// reads.
+    /// Paxos within the coordinator's data centre. This level is only valid as a serial consistency
+    /// or for reads.
     LocalSerial = 0x0009,
     /// One replica in the coordinator's data centre.
     LocalOne = 0x000A,
 }
 
-/// A name or code that is not a consistency level.
+/// Error for a name or code that is not a consistency level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a consistency level; the levels are {names}", names = names())]
 pub struct UnknownConsistency(pub String);
@@ -85,7 +85,7 @@ impl Consistency {
         }
     }
 
-    /// Returns true for the two levels that only lightweight transactions use.
+    /// Returns true for SERIAL and LOCAL_SERIAL, which only lightweight transactions use.
     pub fn is_serial(self) -> bool {
         matches!(self, Consistency::Serial | Consistency::LocalSerial)
     }

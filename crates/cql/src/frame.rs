@@ -1,19 +1,19 @@
 //! The header of every message, which has nine bytes: version, flags, stream id, opcode and body
 //! length.
 //!
-//! A reader gets the header before the body has arrived, so this module can refuse a body that is
-//! too long. All integers are big-endian.
+//! The header arrives before the body, so this module can refuse a body that is too long before a
+//! reader receives it. All integers are big-endian.
 
 use crate::version::Version;
 
-/// Number of bytes of a frame header, since version 3.
+/// Size of a frame header since protocol version 3, in bytes.
 pub const HEADER_BYTES: usize = 9;
 
-/// Size of the longest body that is read or written, in bytes. This is the protocol's own limit
+/// Maximum length of a body that cassay reads or writes, in bytes. This is the protocol's own limit
 /// (section 2.5 of the specification), beyond which Cassandra also refuses a frame.
 pub const BODY_BYTES_MAX: u32 = 256 * 1024 * 1024;
 
-/// Oldest version with a header of this form.
+/// Oldest protocol version whose frames have a header of nine bytes.
 const OLDEST_VERSION: u8 = 3;
 
 /// Bit of the version byte that marks a response.
@@ -34,7 +34,7 @@ pub mod opcode {
     pub const READY: u8 = 0x02;
     /// Response: the server requires credentials before the connection is open.
     pub const AUTHENTICATE: u8 = 0x03;
-    /// Request for the options that STARTUP may contain. It is also a heartbeat.
+    /// Request for the options that STARTUP may contain. The request also serves as a heartbeat.
     pub const OPTIONS: u8 = 0x05;
     /// Response to OPTIONS.
     pub const SUPPORTED: u8 = 0x06;
@@ -48,9 +48,9 @@ pub mod opcode {
     pub const EXECUTE: u8 = 0x0A;
     /// Request: registers for events.
     pub const REGISTER: u8 = 0x0B;
-    /// Response without a request: an event in the cluster.
+    /// Response that a server sends without a request: an event in the cluster.
     pub const EVENT: u8 = 0x0C;
-    /// Request: several statements at once.
+    /// Request: executes several statements as one batch.
     pub const BATCH: u8 = 0x0D;
     /// Response in which the authenticator requests more data.
     pub const AUTH_CHALLENGE: u8 = 0x0E;
@@ -60,11 +60,11 @@ pub mod opcode {
     pub const AUTH_SUCCESS: u8 = 0x10;
 }
 
-/// Flags that a header sets for its body.
+/// Flags in a header that describe the body.
 pub mod flag {
     /// The body is compressed.
     pub const COMPRESSED: u8 = 0x01;
-    /// In a request, enables tracing. In a response, the body begins with a tracing id.
+    /// In a request, asks the server to trace it. In a response, the body begins with a tracing id.
     pub const TRACING: u8 = 0x02;
     /// The body begins with a custom payload.
     pub const CUSTOM_PAYLOAD: u8 = 0x04;
@@ -98,10 +98,11 @@ pub enum FrameError {
         version: u8,
         /// Version of the connection, without the direction bit.
         expected: u8,
-        /// Stream id to use in the answer. It has the same position in versions 3 and later.
+        /// Stream id to use in the answer. The stream id has the same position in versions 3 and
+        /// later.
         stream: i16,
     },
-    /// The peer uses a version with a different frame layout.
+    /// The peer uses an old version whose frames have a different layout.
     #[error(
         "the peer uses native protocol version {version}, but cassay supports only versions 3, 4 \
          and 5"
@@ -110,8 +111,8 @@ pub enum FrameError {
         /// Version that the peer uses, without the direction bit.
         version: u8,
     },
-    /// The direction bit is wrong, because a request arrived instead of a response, or the reverse.
-    /// The peer probably does not use CQL.
+    /// The direction bit is wrong: a request arrived instead of a response, or a response instead
+    /// of a request. The peer probably does not use CQL.
     #[error(
         "version byte {version:#04x} has the wrong direction: check that this is a CQL native port"
     )]
@@ -122,15 +123,15 @@ pub enum FrameError {
     /// The body is longer than the limit.
     #[error("a frame with a body of {length} bytes exceeds the limit of {limit} bytes")]
     TooLong {
-        /// Length that the header announces.
+        /// Length of the body that the header announces, in bytes.
         length: u64,
-        /// Largest accepted length.
+        /// Maximum length of a body, in bytes.
         limit: u64,
     },
-    /// A compressed body is invalid.
+    /// A compressed body cannot be decompressed.
     #[error("cassay cannot decompress a body of {bytes} bytes: {what}")]
     Compression {
-        /// Length of the compressed body.
+        /// Length of the compressed body, in bytes.
         bytes: usize,
         /// Description of the error in the body.
         what: &'static str,
@@ -138,8 +139,8 @@ pub enum FrameError {
 }
 
 impl Header {
-    /// Reads the header of a response in this version. Returns `Ok(None)` if fewer than
-    /// [`HEADER_BYTES`] bytes have arrived.
+    /// Reads the header of a response in protocol version `version`. Returns `Ok(None)` if fewer
+    /// than [`HEADER_BYTES`] bytes have arrived.
     ///
     /// # Errors
     /// The peer uses another version, does not use CQL, or announces a body that is too long.
@@ -148,8 +149,9 @@ impl Header {
         Self::parse(bytes, version.number() | RESPONSE_BIT)
     }
 
-    /// Reads the header of the first response of a connection. Its version may differ from that of
-    /// the request, because a server that refuses a version answers in a version that it supports.
+    /// Reads the header of the first response of a connection. The response may have another
+    /// version than the request, because a server that refuses a version answers in a version that
+    /// it supports.
     ///
     /// # Errors
     /// The peer uses a very old version, does not use CQL, or announces a body that is too long.
@@ -169,8 +171,8 @@ impl Header {
     /// `Ok(None)` if fewer than [`HEADER_BYTES`] bytes have arrived.
     ///
     /// # Errors
-    /// As for a response. [`FrameError::Version`] carries the stream id, so that a server can
-    /// answer a newer client with PROTOCOL_ERROR. Drivers then fall back to version 4.
+    /// As for a response. [`FrameError::Version`] contains the stream id, so that a server can
+    /// answer a client of a newer version with PROTOCOL_ERROR. Drivers then fall back to version 4.
     #[inline]
     pub fn parse_request(bytes: &[u8]) -> Result<Option<Header>, FrameError> {
         Self::parse(bytes, Version::V4.number())
@@ -237,24 +239,24 @@ impl Header {
     }
 }
 
-/// Size of the smallest buffer for receiving a frame, in bytes.
+/// Minimum size of a buffer for receiving a frame, in bytes.
 const ROOM_BYTES_MIN: usize = 64 << 10;
 
-/// Returns the size of the buffer for a frame of `frame_bytes` bytes, after `arrived` of them have
-/// arrived. The size is at most twice the number of arrived bytes. The peer states the length in
-/// the header, so memory is reserved only for bytes that arrive. Since the buffer grows by
-/// doubling, each byte is copied at most once on average.
+/// Returns the size of the buffer for a frame of `frame_bytes` bytes, of which `arrived` bytes have
+/// arrived. The size is at most twice the number of bytes that have arrived, because the peer
+/// states the frame's length and may state too much. Since the buffer grows by doubling, each byte
+/// is copied at most once on average.
 pub fn room_bytes(arrived: usize, frame_bytes: usize) -> usize {
     let earned = arrived.saturating_mul(2).max(ROOM_BYTES_MIN);
     frame_bytes.min(earned)
 }
 
-/// Reads the next response. It must have the given version, or may have any version if it is the
-/// first response. Returns its header, and puts its body into `body`. Skips unsolicited events.
-/// `fill` must fill the whole slice that it gets with the next bytes.
+/// Reads the next response. The response must have the given version, or may have any version if it
+/// is the first response. Returns the header, and puts the body into `body`. Skips unsolicited
+/// events. `fill` must fill the whole slice that it gets with the next bytes.
 ///
 /// # Errors
-/// The errors of `fill`. Also, the bytes are not CQL, or are longer than `limit`.
+/// The errors of `fill`. Also, the bytes are not CQL, or the body is longer than `limit`.
 pub fn receive<E>(
     version: Option<Version>,
     body: &mut Vec<u8>,
@@ -368,7 +370,7 @@ mod tests {
         assert_eq!(room_bytes(HEADER_BYTES, 100), 100);
         let (mut room, mut growths) = (room_bytes(0, claimed), 0);
         while room < claimed {
-            // More data is requested only when the buffer is full.
+            // The caller requests more data only when the buffer is full.
             let more = room_bytes(room, claimed);
             assert!(more > room && more <= 2 * room);
             (room, growths) = (more, growths + 1);

@@ -1,8 +1,9 @@
 //! Opens a connection with STARTUP, and then with a user and a password if the node requires them.
-//! This module does no I/O: the owner of the socket sends the buffer and passes on the answers.
+//! This module does no I/O: the owner of the socket sends the buffer and passes the answers to
+//! [`Handshake`].
 //!
-//! Only the mechanism SASL PLAIN is supported, which sends the credentials in one message. cassay
-//! refuses a node that requests more.
+//! The module supports only the mechanism SASL PLAIN, which sends the credentials in one message.
+//! It fails if the node requests more messages.
 
 use crate::compression::Compression;
 use crate::frame::{Header, RESPONSE_BIT};
@@ -12,10 +13,10 @@ use crate::segment::Segments;
 use crate::version::Version;
 use crate::wire::ParseError;
 
-/// First message to a node.
+/// Name of the first message to a node.
 const FIRST: &str = "STARTUP";
 
-/// A handshake that has begun and not ended.
+/// A handshake that has begun and has not ended yet.
 #[derive(Debug)]
 pub struct Handshake {
     version: Version,
@@ -27,13 +28,13 @@ pub struct Handshake {
 /// Reasons why a connection cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// The node requires credentials, but none are configured.
+    /// The node requires credentials, but the user has not configured any.
     #[error("the node requires a user and password ({class}), but cassay has none")]
     NoCredentials {
         /// Class name of the node's authenticator.
         class: String,
     },
-    /// The node does not support the version, or refuses it.
+    /// The node does not support the protocol version, or refuses it.
     #[error("the node refuses native protocol {version}: {message}")]
     Version {
         /// The requested version.
@@ -41,7 +42,8 @@ pub enum HandshakeError {
         /// The node's message.
         message: String,
     },
-    /// Version 5 is required, which can compress segments only with LZ4.
+    /// The node requires version 5, which can compress segments only with LZ4, but another
+    /// compression is configured.
     #[error(
         "the node requires native protocol {version}, which has no compression by {}; use lz4 or \
          none",
@@ -69,7 +71,7 @@ pub enum HandshakeError {
          cassay supports is SASL PLAIN"
     )]
     Unexpected {
-        /// Name of the message that was answered.
+        /// Name of the message that the node answered.
         telling: &'static str,
         /// Opcode of the answer.
         opcode: u8,
@@ -80,7 +82,7 @@ pub enum HandshakeError {
 }
 
 impl Handshake {
-    /// Appends the first request.
+    /// Appends the first request of a handshake to `out`.
     ///
     /// # Errors
     /// The version does not support the compression.
@@ -106,13 +108,13 @@ impl Handshake {
     }
 
     /// Returns the format of the segments that wrap frames after the first answer. Returns `None`
-    /// if frames are not wrapped.
+    /// if the version does not wrap frames in segments.
     pub fn segments(&self) -> Option<Segments> {
         self.version.has_segments().then(|| Segments::new(self.compression))
     }
 
     /// Processes an answer, whose body must not be compressed. Returns true if the connection is
-    /// now open. Otherwise it has appended the next request, which carries the password.
+    /// now open. Otherwise the function has appended the next request, which carries the password.
     ///
     /// # Errors
     /// The connection is unusable. No error message contains the password.
@@ -149,8 +151,8 @@ impl Handshake {
         Ok(false)
     }
 
-    /// Checks the version of an answer. Refuses an answer in another version, and an error about
-    /// the version.
+    /// Checks the version of an answer. Fails if the answer has another version, or is an error
+    /// about the version.
     fn check_version(
         &self,
         header: &Header,
@@ -166,7 +168,8 @@ impl Handshake {
             {
                 error.message.to_owned()
             }
-            // Other errors may come in a version that the server supports.
+            // A server may send other errors in a version that it supports instead of the requested
+            // version.
             Response::Error(_) => return Ok(()),
             _ if answered != version.number() => format!("the node answered in version {answered}"),
             _ => return Ok(()),
@@ -185,7 +188,7 @@ mod tests {
         Handshake::begin(&mut Vec::new(), version, None).expect("no compression is refused")
     }
 
-    /// Returns the result of processing the frame, and the next request.
+    /// Processes the answer in a frame. Returns the result and the next request.
     fn answered(
         handshake: &mut Handshake,
         credentials: Option<(&str, &str)>,
@@ -232,7 +235,7 @@ mod tests {
         }
     }
 
-    /// These are answers of other servers and versions to a version that they do not accept,
+    /// These are answers with which other servers and other versions of Cassandra refuse a version,
     /// according to their sources. Each answer has a version that the server supports.
     #[test]
     fn a_version_that_is_refused_is_told_from_all_else_that_is() {
@@ -312,8 +315,8 @@ mod tests {
         );
     }
 
-    /// These are options that other servers offer, according to their documentation. None of them
-    /// changes the requests.
+    /// These are options that other servers offer, according to their documentation. None of the
+    /// options changes the requests.
     #[test]
     fn options_that_others_offer_are_read_and_left_alone() {
         let shards: &[(&str, &[&str])] = &[

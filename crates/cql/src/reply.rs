@@ -1,6 +1,6 @@
 //! Encodes responses in version 4, as a server writes them. The null target uses this module.
 //!
-//! Each function appends ONE whole uncompressed frame to `out`, like those in `request`.
+//! Each function appends ONE whole uncompressed frame to `out`, like the encoders in `request`.
 
 use crate::Version;
 use crate::frame::{self, RESPONSE_BIT, opcode};
@@ -128,7 +128,8 @@ pub fn prepared(out: &mut Vec<u8>, stream: i16, prepared: &PreparedStatement) {
 }
 
 /// Appends a RESULT of kind Rows. Each row has as many values as there are columns. The frame
-/// describes the columns, unless `skip_metadata` is set, as a request may demand.
+/// describes the columns, unless a request has asked the server to omit the description with
+/// `skip_metadata`.
 pub fn rows(
     out: &mut Vec<u8>,
     stream: i16,
@@ -146,7 +147,8 @@ pub fn rows(
     frame::end(out, start);
 }
 
-/// Does the same as [`rows`] for `rows_count` equal rows. `cells` are the encoded values of a row.
+/// Appends a RESULT of kind Rows with `rows_count` equal rows, and is otherwise like [`rows`].
+/// `cells` are the encoded values of one row.
 pub fn same_rows(
     out: &mut Vec<u8>,
     stream: i16,
@@ -200,7 +202,7 @@ fn append_columns(out: &mut Vec<u8>, columns: &[ColumnSpec]) {
     }
 }
 
-/// Appends an ERROR. The variant of the detail must match the code, as in [`ErrorDetail`].
+/// Appends an ERROR. The variant of `detail` must match the code, as in [`ErrorDetail`].
 pub fn error(out: &mut Vec<u8>, stream: i16, code: ErrorCode, message: &str, detail: &ErrorDetail) {
     let start = begin(out, stream, opcode::ERROR);
     append_i32(out, code.code());
@@ -231,7 +233,7 @@ fn append_detail(out: &mut Vec<u8>, detail: &ErrorDetail) {
     }
 }
 
-/// Appends the details that begin with a consistency and two numbers of replicas.
+/// Appends the details of errors that begin with a consistency and two numbers of replicas.
 fn append_replicas(out: &mut Vec<u8>, detail: &ErrorDetail) {
     use ErrorDetail as Detail;
     let (consistency, first, second, failures) = match detail {

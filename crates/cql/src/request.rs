@@ -1,8 +1,8 @@
-//! Encodes requests. It also parses them, for the null target.
+//! Encodes requests. Also parses requests, for the null target.
 //!
-//! Each encoder appends ONE whole uncompressed frame to `out`. Lengths that do not fit the
-//! protocol's fields (65,535 values, an id of 64 KiB) are bugs of the program, not errors in its
-//! input, and cause a panic.
+//! Each encoder appends ONE whole uncompressed frame to `out`. The protocol's fields have limits,
+//! such as 65,535 values and an id of 64 KiB. A value beyond such a limit is a bug of the program,
+//! not an error in its input, and causes a panic.
 
 mod parse;
 
@@ -17,7 +17,7 @@ use crate::version::Version;
 use crate::wire::{ParseError, Reader, append_u16};
 use crate::wire::{append_count, append_i32, append_long_bytes, append_short_bytes, append_string};
 
-/// Version of the CQL language that is requested. It is the only one that Cassandra 3 to 5 accept.
+/// Version of the CQL language that STARTUP requests. Cassandra 3 to 5 accept no other version.
 pub const CQL_VERSION: &str = "3.0.0";
 
 /// Name of the client in `system_views.clients`.
@@ -39,8 +39,9 @@ pub(crate) mod param {
 pub struct StatementId<'a> {
     /// Id of the statement.
     pub id: &'a [u8],
-    /// Id of the statement's result columns at the time of its preparation. In version 5, a server
-    /// uses it to detect clients with outdated metadata. It is empty in older versions.
+    /// Id of the description of the statement's result columns at the time of preparation. In
+    /// version 5, a server uses the id to detect clients with outdated metadata. The id is empty in
+    /// older versions.
     pub result_metadata: &'a [u8],
 }
 
@@ -58,7 +59,8 @@ impl<'a> StatementId<'a> {
 }
 
 impl<'a> From<&'a [u8]> for StatementId<'a> {
-    /// Returns the identifiers of a statement in a version before 5.
+    /// Returns the identifiers of a statement in protocol versions before 5. They consist only of
+    /// the statement id.
     fn from(id: &'a [u8]) -> StatementId<'a> {
         StatementId {
             id,
@@ -90,7 +92,7 @@ pub struct QueryParams<'a> {
     pub values: &'a [Option<&'a [u8]>],
     /// Number of rows per page. `None` returns all rows at once.
     pub page_size: Option<i32>,
-    /// Position at which the previous page ended.
+    /// Position at which the previous page ended. `None` requests the first page.
     pub paging_state: Option<&'a [u8]>,
     /// Consistency level of the Paxos part of a lightweight transaction.
     pub serial_consistency: Option<Consistency>,
@@ -102,7 +104,7 @@ pub struct QueryParams<'a> {
 }
 
 impl Default for QueryParams<'_> {
-    /// Returns parameters with LOCAL_ONE in version 4. All other parameters are unset.
+    /// Returns parameters with version 4 and consistency LOCAL_ONE. All other parameters are unset.
     fn default() -> Self {
         QueryParams {
             version: Version::V4,
@@ -121,17 +123,16 @@ impl Default for QueryParams<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum BatchKind {
-    /// Through the batch log. Either all statements are applied now, or all of them are applied
-    /// eventually.
+    /// With the batch log. Cassandra applies all statements now, or all of them eventually.
     Logged = 0,
-    /// Without the batch log.
+    /// Without the batch log, so Cassandra may apply only a part of the statements.
     Unlogged = 1,
     /// Counter updates only.
     Counter = 2,
 }
 
 impl BatchKind {
-    /// Every kind of batch, with its name in lower case.
+    /// All kinds of batches, each with its name in lower case.
     pub const NAMES: [(&str, BatchKind); 3] = [
         ("logged", BatchKind::Logged),
         ("unlogged", BatchKind::Unlogged),
@@ -166,7 +167,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Every kind, in the order of the specification.
+    /// All kinds of events, in the order of the specification.
     pub const ALL_KINDS: [EventKind; 3] = [
         EventKind::TopologyChange,
         EventKind::StatusChange,
@@ -184,7 +185,7 @@ impl EventKind {
 }
 
 /// Appends STARTUP, which opens a connection. The answer is READY or AUTHENTICATE. If `compression`
-/// is set, later frames may be compressed in both directions.
+/// is set, both ends may compress later frames.
 pub fn startup(out: &mut Vec<u8>, version: Version, stream: i16, compression: Option<Compression>) {
     let start = frame::begin(out, version.number(), stream, opcode::STARTUP);
     let options = [
@@ -234,7 +235,7 @@ pub fn register(out: &mut Vec<u8>, stream: i16, events: &[EventKind]) {
     frame::end(out, start);
 }
 
-/// Appends PREPARE. The answer is a RESULT of kind Prepared. The text is sent without its comments.
+/// Appends PREPARE without the comments of the statement. The answer is a RESULT of kind Prepared.
 ///
 /// # Errors
 /// The text is not CQL, or is ambiguous. `out` then ends with an incomplete frame.
@@ -247,15 +248,15 @@ pub fn prepare(
     let start = frame::begin(out, version.number(), stream, opcode::PREPARE);
     append_statement_text(out, cql)?;
     if version >= Version::V5 {
-        // No flags are set. The only defined flag would announce a keyspace.
+        // All flags are 0. The only defined flag would announce a keyspace.
         append_i32(out, 0);
     }
     frame::end(out, start);
     Ok(())
 }
 
-/// Appends QUERY, which executes a statement that is given as text. The text is sent without its
-/// comments.
+/// Appends QUERY, which executes a statement that is given as text. The frame contains the text
+/// without its comments.
 ///
 /// # Errors
 /// As for [`prepare`].
@@ -341,7 +342,7 @@ pub(crate) fn append_statement(out: &mut Vec<u8>, statement: StatementId<'_>, ve
     }
 }
 
-/// Appends consistency, flags and, if there are any, the number of values.
+/// Appends the consistency, the flags and, if the statement has values, the number of values.
 pub(crate) fn append_params_head(out: &mut Vec<u8>, values_count: u16, params: &QueryParams) {
     let flags = [
         (values_count > 0, param::VALUES),
@@ -366,7 +367,7 @@ pub(crate) fn append_params_head(out: &mut Vec<u8>, values_count: u16, params: &
     }
 }
 
-/// Appends the fields after the values, in the order of the protocol.
+/// Appends the fields that follow the values, in the order of the protocol.
 pub(crate) fn append_params_tail(out: &mut Vec<u8>, params: &QueryParams) {
     if let Some(page_size) = params.page_size {
         append_i32(out, page_size);

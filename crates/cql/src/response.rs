@@ -25,7 +25,7 @@ use crate::wire::{ParseError, Reader, Result};
 pub enum Response<'a> {
     /// The request failed.
     Error(ErrorBody<'a>),
-    /// The connection is open, or the registration for events was accepted.
+    /// The connection is open, or the server has accepted the registration for events.
     Ready,
     /// The connection needs credentials.
     Authenticate {
@@ -34,7 +34,7 @@ pub enum Response<'a> {
     },
     /// The options that STARTUP may contain, each with its name and its possible values.
     Supported(Vec<(String, Vec<String>)>),
-    /// A statement was executed or prepared.
+    /// The server has executed or prepared a statement.
     Result(ResultBody<'a>),
     /// An event in the cluster.
     Event(Event),
@@ -47,11 +47,11 @@ pub enum Response<'a> {
 /// Result of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResultBody<'a> {
-    /// No data.
+    /// The result has no data.
     Void,
     /// A result with rows.
     Rows(Rows<'a>),
-    /// The keyspace of the connection has changed, after USE.
+    /// USE has changed the keyspace of the connection.
     SetKeyspace(&'a str),
     /// The id and the columns of a statement, after PREPARE.
     Prepared(PreparedStatement),
@@ -63,11 +63,11 @@ pub enum ResultBody<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum ResultKind {
-    /// No data.
+    /// The result has no data.
     Void = 1,
     /// A result with rows.
     Rows = 2,
-    /// The keyspace was set.
+    /// The keyspace of the connection has changed.
     SetKeyspace = 3,
     /// The statement was prepared.
     Prepared = 4,
@@ -75,8 +75,8 @@ pub enum ResultKind {
     SchemaChange = 5,
 }
 
-/// Parses a response's uncompressed body. The tracing id, warnings and custom payload are skipped
-/// according to the header's flags.
+/// Parses a response's uncompressed body. Skips the tracing id, warnings and custom payload that
+/// the header's flags announce.
 ///
 /// # Errors
 /// The opcode is not that of a response, or the body does not fit the opcode.
@@ -111,7 +111,8 @@ pub fn parse<'a>(header: &Header, body: &'a [u8]) -> Result<Response<'a>> {
 /// makes only one comparison.
 ///
 /// # Errors
-/// The body ends within the parts that the flags announce.
+/// The body ends before the tracing id, warnings and custom payload that the flags announce are
+/// complete.
 #[inline]
 pub fn payload(flags: u8, body: &[u8]) -> Result<&[u8]> {
     if flags & (flag::TRACING | flag::WARNING | flag::CUSTOM_PAYLOAD) == 0 {
@@ -135,14 +136,14 @@ fn skip_prefix(flags: u8, body: &[u8]) -> Result<&[u8]> {
     Ok(reader.rest())
 }
 
-/// Returns the version of a response. Bodies of an unsupported version are parsed as version 4,
-/// because such a response is a refusal.
+/// Returns the version of a response. A server answers in an unsupported version only to refuse a
+/// request, and this crate parses the body of such a response as version 4.
 fn version_of(header: &Header) -> Version {
     Version::from_number(header.version & !RESPONSE_BIT).unwrap_or_default()
 }
 
-/// Returns the id from the [`payload`] of a RESULT of kind Prepared. It is for callers that already
-/// have the metadata of the statement.
+/// Returns the id from the [`payload`] of a RESULT of kind Prepared, for callers that already have
+/// the metadata of the statement.
 ///
 /// # Errors
 /// The body ends within the id.

@@ -1,40 +1,41 @@
-//! Segments of version 5. They are frames between checksums, in both directions after the answer to
-//! STARTUP.
+//! Segments of version 5, which wrap frames and add checksums. Both ends send segments after the
+//! answer to STARTUP.
 //!
-//! A segment begins with a header. It has 17 bits for the length and, with LZ4, 17 bits for the
-//! length before compression. Then come a bit that is set if the segment contains whole frames, and
-//! a CRC of 24 bits. At most 131,071 bytes of payload and a CRC of 32 bits follow. All numbers are
-//! little-endian. The concatenated payloads are the frames, so a reader can ignore the bit.
+//! A segment begins with a header. The header has 17 bits for the length of the payload and, with
+//! LZ4, 17 bits for the length before compression. After the lengths come a bit that is set if the
+//! segment contains whole frames, and a CRC of 24 bits. At most 131,071 bytes of payload and a CRC
+//! of 32 bits follow the header. All numbers are little-endian. The concatenated payloads are the
+//! frames, so a reader can ignore the bit.
 
 use crate::compression::{self, Compression};
 use crate::frame::{HEADER_BYTES, LENGTH_OFFSET};
 use lz4_flex::block;
 
-/// Maximum number of bytes of frames in a segment.
+/// Maximum payload of a segment, in bytes.
 pub const PAYLOAD_BYTES_MAX: usize = (1 << LENGTH_BITS) - 1;
 
-/// Maximum number of bytes of a segment.
+/// Maximum size of a segment, in bytes.
 pub const SEGMENT_BYTES_MAX: usize = PAYLOAD_BYTES_MAX + LZ4_HEADER_BYTES + TRAILER_BYTES;
 
-/// Number of bits of a length.
+/// Number of bits of a length field in the header.
 const LENGTH_BITS: u32 = 17;
-/// Size of a header with one length, the flag and the CRC, in bytes.
+/// Size of a header with one length field, the flag and the CRC, in bytes.
 const PLAIN_HEADER_BYTES: usize = 3 + HEADER_CRC_BYTES;
-/// Size of a header with both lengths, the flag and the CRC, in bytes.
+/// Size of a header with two length fields, the flag and the CRC, in bytes.
 const LZ4_HEADER_BYTES: usize = 5 + HEADER_CRC_BYTES;
 const HEADER_CRC_BYTES: usize = 3;
 /// Size of the CRC of the payload, in bytes.
 const TRAILER_BYTES: usize = 4;
-/// Bytes with which the computation of a payload's CRC begins.
+/// Bytes that precede the payload in the computation of its CRC.
 const CRC32_BEGIN: [u8; 4] = [0xFA, 0x2D, 0x55, 0xCA];
-/// Initial value of a header's CRC. The polynomial follows.
+/// Initial value of the CRC of a header. The next constant is the polynomial.
 const CRC24_BEGIN: u32 = 0x87_5060;
 const CRC24_POLYNOMIAL: u32 = 0x197_4F0B;
 
-/// Errors in a segment. After such an error the connection is unusable.
+/// Errors in a segment. After any of these errors the connection is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentError {
-    /// The header is corrupt, or is not a header.
+    /// The header is corrupt, or the bytes are not a header.
     #[error("the header of a segment has the checksum {found:#08x} instead of {expected:#08x}")]
     Header {
         /// Checksum that was computed from the header.
@@ -47,7 +48,7 @@ pub enum SegmentError {
         "a segment of {bytes} bytes has the checksum {found:#010x} instead of {expected:#010x}"
     )]
     Payload {
-        /// Length of the payload.
+        /// Length of the payload, in bytes.
         bytes: usize,
         /// Checksum that was computed from the payload.
         expected: u32,
@@ -59,9 +60,9 @@ pub enum SegmentError {
         "a compressed segment of {bytes} bytes does not decompress to the stated {expanded} bytes"
     )]
     Compression {
-        /// Length of the payload.
+        /// Length of the payload, in bytes.
         bytes: usize,
-        /// Announced length after decompression.
+        /// Length after decompression that the header announces, in bytes.
         expanded: usize,
     },
 }
@@ -83,24 +84,25 @@ struct SegmentHeader {
 
 impl Segments {
     /// Returns the format for a connection that was opened with this compression. The protocol does
-    /// not have Snappy for segments, and [`Handshake`](crate::Handshake) refuses it.
+    /// not define Snappy for segments, so [`Handshake`](crate::Handshake) refuses it.
     pub fn new(compression: Option<Compression>) -> Segments {
         Segments {
             is_lz4: compression == Some(Compression::Lz4),
         }
     }
 
-    /// Returns the capacity that is sufficient for the segments of this number of bytes of frames.
-    /// Any two adjacent segments together contain more bytes than fit in one segment.
+    /// Returns the capacity that is sufficient for the segments of `frames_bytes` bytes of frames.
+    /// The calculation uses the fact that any two adjacent segments together contain more bytes
+    /// than fit in one segment.
     pub fn room_bytes(frames_bytes: usize) -> usize {
         let segments = 2 * (frames_bytes / PAYLOAD_BYTES_MAX) + 2;
         let each = LZ4_HEADER_BYTES + TRAILER_BYTES;
         frames_bytes + segments * each + block::get_maximum_output_size(PAYLOAD_BYTES_MAX)
     }
 
-    /// Appends whole frames as segments. A segment contains as many frames as fit. A frame that
-    /// does not fit is split over several segments. The function does not allocate if `out` has a
-    /// free capacity of [`Segments::room_bytes`].
+    /// Appends whole frames as segments. A segment contains as many frames as fit into it. If a
+    /// frame is too long for one segment, the function splits the frame over several segments. The
+    /// function does not allocate if `out` has a free capacity of [`Segments::room_bytes`].
     pub fn wrap(self, frames: &[u8], out: &mut Vec<u8>) {
         let mut rest = frames;
         while !rest.is_empty() {
@@ -155,7 +157,7 @@ impl Segments {
     }
 
     /// Returns the number of bytes of the segment that begins with these bytes. Returns `None` if
-    /// its header is not complete yet.
+    /// the header of the segment is not complete yet.
     ///
     /// # Errors
     /// The bytes are not a header.
@@ -214,7 +216,8 @@ impl Segments {
         }
         let says = number(says);
         let length = |shift: u32| (says >> shift) as usize & PAYLOAD_BYTES_MAX;
-        // If compression did not make a segment shorter, the second length is 0.
+        // A length of 0 before compression means that the sender left the segment uncompressed,
+        // because compression did not make it shorter.
         let expanded = Some(length(LENGTH_BITS)).filter(|bytes| self.is_lz4 && *bytes > 0);
         Ok(Some(SegmentHeader {
             bytes: length(0),
@@ -223,13 +226,13 @@ impl Segments {
     }
 }
 
-/// Reads segments of a blocking connection, and passes on their content.
+/// Reads segments from a blocking connection, and passes their payload to the caller.
 #[derive(Debug)]
 pub struct SegmentReader {
     segments: Segments,
     segment: Vec<u8>,
     payload: Vec<u8>,
-    /// Number of bytes of the payload that were passed on.
+    /// Number of bytes of the payload that the reader has passed to the caller.
     taken: usize,
 }
 
@@ -249,8 +252,8 @@ impl SegmentReader {
         self.segments
     }
 
-    /// Fills the whole of `room` with the next bytes. `fill` must do the same with bytes from the
-    /// socket.
+    /// Fills the whole of `room` with the next bytes of the payload. `fill` must fill the whole
+    /// slice that it gets with the next bytes from the socket.
     ///
     /// # Errors
     /// The errors of `fill`. Also, the bytes are not a segment.
@@ -274,7 +277,7 @@ impl SegmentReader {
         Ok(())
     }
 
-    /// Returns true if all received bytes were passed on.
+    /// Returns true if the reader has passed all received bytes to the caller.
     pub fn is_empty(&self) -> bool {
         self.taken == self.payload.len()
     }
@@ -295,7 +298,8 @@ impl SegmentReader {
     }
 }
 
-/// Returns the number of bytes of the first frame, limited to those that are present.
+/// Returns the number of bytes of the first frame, or the number of bytes that are present if the
+/// frame is longer.
 fn frame_bytes(frames: &[u8]) -> usize {
     let length = frames
         .get(LENGTH_OFFSET..)
@@ -304,7 +308,8 @@ fn frame_bytes(frames: &[u8]) -> usize {
     frames.len().min(HEADER_BYTES + length)
 }
 
-/// Returns the total number of bytes of the first frames, as many as fit together into one segment.
+/// Returns the total number of bytes of as many whole frames as fit together into one segment,
+/// counted from the first frame.
 fn whole_frames_bytes(frames: &[u8]) -> usize {
     let mut whole = 0;
     while whole < frames.len() {
@@ -317,7 +322,7 @@ fn whole_frames_bytes(frames: &[u8]) -> usize {
     whole
 }
 
-/// Returns the number in up to eight bytes, of which the lowest comes first.
+/// Returns the number in up to eight bytes in little-endian order.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }

@@ -1,11 +1,11 @@
-//! EXECUTE, QUERY and BATCH frames that are encoded once and changed for each operation. This is
-//! the hot path of requests.
+//! Encodes EXECUTE, QUERY and BATCH frames once, and changes them for each operation. This is the
+//! hot path of requests.
 //!
-//! A frame consists of a head, values and a tail. Head and tail are constant for a statement. Each
-//! operation writes the values and sets the stream id, the body length and, if the client provides
-//! it, the timestamp. A further page adds the paging state. A batch is a list of entries between a
-//! head and a tail. No function allocates if `out` has capacity for [`Template::bytes`] and the
-//! values.
+//! A frame consists of a head, values and a tail. The head and the tail are constant for a
+//! statement. Each operation writes the values and sets the stream id, the body length and, if the
+//! client provides it, the timestamp. A request for a further page also adds the paging state. A
+//! batch is a list of entries between a head and a tail. No function allocates if `out` has
+//! capacity for [`Template::bytes`] and the values.
 
 use crate::frame::{self, HEADER_BYTES, opcode};
 use crate::request::{self, BatchKind, QueryParams, StatementId, param};
@@ -13,41 +13,41 @@ use crate::tokens::{CqlMistake, append_statement_text};
 use crate::version::Version;
 use crate::wire::{append_long_bytes, append_short_bytes, append_u16};
 
-/// Number of bytes of a page size, which comes first in the tail of a paged statement.
+/// Size of the page size field, in bytes. This field comes first in the tail of a paged statement.
 const PAGE_SIZE_BYTES: usize = 4;
-/// Number of bytes of a timestamp, which comes last in the tail of a statement that has one.
+/// Size of a timestamp, in bytes. The timestamp comes last in the tail of a statement that has a
+/// timestamp.
 const TIMESTAMP_BYTES: usize = 8;
 /// Maximum number of statements in a BATCH.
 pub const BATCH_ENTRIES_MAX: usize = u16::MAX as usize;
 
 /// An EXECUTE or QUERY frame that is encoded once. The head consists of the header, the id or text,
-/// the consistency, the flags and the number of values. After the values comes the tail: page size,
-/// paging state, serial consistency and timestamp.
+/// the consistency, the flags and the number of values. The tail follows the values, and consists
+/// of the page size, the paging state, the serial consistency and the timestamp.
 ///
-/// The budget is 25 ns per standard1 write frame (6 values, 236 bytes with the header). The
-/// measured time is 11 ns, by `tests/it/cost.rs`, on one of 2 shared vCPUs, as the best of 1000
-/// rounds in a warm buffer of 64 frames. The [`token`](crate::token::murmur3) of the key takes the
-/// same time again.
+/// The budget is 25 ns per standard1 write frame (6 values, 236 bytes with the header).
+/// `tests/it/cost.rs` measured 11 ns on one of 2 shared vCPUs, as the best of 1000 rounds in a warm
+/// buffer of 64 frames. The [`token`](crate::token::murmur3) of the key takes another 11 ns.
 #[derive(Clone, Debug)]
 pub struct Template {
     head: Vec<u8>,
     tail: Vec<u8>,
-    /// The statement's entry in a BATCH. It has the kind, the id or text, and the number of values.
+    /// The statement's entry in a BATCH: the kind, the id or text, and the number of values.
     entry: Vec<u8>,
     /// Id of the description of the statement's result columns in version 5.
     result_metadata: Vec<u8>,
-    /// Offset of the parameter flags in the head. If they have four bytes, it is the offset of the
-    /// last byte.
+    /// Offset of the parameter flags in the head. If the flags have four bytes, this is the offset
+    /// of the last byte.
     flags_offset: usize,
     has_page_size: bool,
     has_timestamp: bool,
 }
 
 impl Template {
-    /// Encodes an EXECUTE. `id` is that of the prepared statement. `values_count` is the number of
-    /// values that will be appended between [`begin`](Self::begin) and [`finish`](Self::finish).
-    /// `params.values` and `params.paging_state` are ignored. A timestamp in `params` only reserves
-    /// space for the timestamp that [`stamp`] writes.
+    /// Encodes an EXECUTE of the prepared statement `id`. `values_count` is the number of values
+    /// that the caller will append between [`begin`](Self::begin) and [`finish`](Self::finish). The
+    /// function ignores `params.values` and `params.paging_state`. A timestamp in `params` only
+    /// reserves space for the timestamp that [`stamp`] writes.
     pub fn execute<'i>(
         id: impl Into<StatementId<'i>>,
         values_count: u16,
@@ -63,8 +63,8 @@ impl Template {
         }
     }
 
-    /// Encodes a QUERY. It does the same as [`Template::execute`] for a statement that is sent as
-    /// text every time, without its comments.
+    /// Encodes a QUERY, like [`Template::execute`] for a statement that the client sends as text
+    /// every time. The frame contains the text without its comments.
     ///
     /// # Errors
     /// The text is not CQL, or is ambiguous.
@@ -80,8 +80,8 @@ impl Template {
         Ok(Self::new(opcode::QUERY, sent, values_count, params))
     }
 
-    /// Encodes a template from the statement's entry in a BATCH (without the number of values), and
-    /// from its form outside of a batch.
+    /// Encodes a template from two forms of the statement: its entry in a BATCH (without the number
+    /// of values), and `alone`, its form outside of a batch.
     fn new(
         opcode: u8,
         (mut entry, alone): (Vec<u8>, &[u8]),
@@ -150,8 +150,8 @@ impl Template {
         self.has_timestamp
     }
 
-    /// Returns the id under which the statement was prepared. Returns `None` if the statement is
-    /// sent as text.
+    /// Returns the id under which the statement was prepared. Returns `None` if the client sends
+    /// the statement as text.
     pub fn prepared_id(&self) -> Option<&[u8]> {
         match self.entry.as_slice() {
             [1, _, _, id @ .., _, _] => Some(id),
@@ -164,13 +164,13 @@ impl Template {
         self.prepared_id() == Some(id.id) && self.result_metadata == id.result_metadata
     }
 
-    /// Returns the number of bytes of head and tail. A frame also has its values, each with a
-    /// length field of 4 bytes.
+    /// Returns the total number of bytes of the head and the tail. A frame also contains the
+    /// values, each with a length field of 4 bytes.
     pub fn bytes(&self) -> usize {
         self.head.len() + self.tail.len()
     }
 
-    /// Appends the statement to a BATCH. Its values must follow.
+    /// Appends the statement to a BATCH. The caller must append the values of the statement next.
     #[inline]
     pub fn append_entry(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.entry);
@@ -178,8 +178,9 @@ impl Template {
 }
 
 /// A BATCH frame that is encoded once. The head consists of the header, the kind and the number of
-/// entries. The entries follow, each as [`Template::append_entry`] and its values. The tail
-/// consists of the consistency, the flags, the serial consistency and the timestamp.
+/// entries. Each entry consists of the output of [`Template::append_entry`] and the values of the
+/// statement. The tail consists of the consistency, the flags, the serial consistency and the
+/// timestamp.
 #[derive(Clone, Debug)]
 pub struct BatchTemplate {
     version: Version,
@@ -189,9 +190,9 @@ pub struct BatchTemplate {
 }
 
 impl BatchTemplate {
-    /// Encodes the constant parts. Of `params`, only the version, the consistency, the serial
-    /// consistency and the presence of a timestamp are used, because a BATCH has no other
-    /// parameters.
+    /// Encodes the constant parts of the frame. The function uses only the version, the
+    /// consistency, the serial consistency and the presence of a timestamp from `params`, because a
+    /// BATCH has no other parameters.
     pub fn new(kind: BatchKind, params: &QueryParams) -> BatchTemplate {
         let params = QueryParams {
             version: params.version,

@@ -1,8 +1,9 @@
 //! Computes tokens of Murmur3Partitioner, which determine the node that owns a partition key.
 //!
-//! Cassandra's MurmurHash3 x64 128 differs from Austin Appleby's in one respect: the bytes of the
-//! tail are signed. A byte of 0x80 or more therefore also sets every higher bit. A client that
-//! ignores this sends requests with such keys to the wrong node. They succeed, but take longer.
+//! Cassandra's MurmurHash3 x64 128 differs from Austin Appleby's in one respect: Cassandra treats
+//! the bytes of the tail as signed. A byte of 0x80 or more therefore also sets every higher bit. If
+//! a client ignores this, it sends requests with such keys to the wrong node. The requests succeed,
+//! but take longer.
 
 const C1: u64 = 0x87c3_7b91_1142_53d5;
 const C2: u64 = 0x4cf5_ad43_2745_937f;
@@ -30,7 +31,8 @@ pub fn hash3_x64_128(data: &[u8], seed: u64) -> (i64, i64) {
         h2 = h2.rotate_left(31).wrapping_add(h1).wrapping_mul(5).wrapping_add(0x3849_5ab5);
     }
     let (k1, k2) = signed_tail(tail);
-    // A half of zeroes mixes to zero, so a branch on the length of the tail is not necessary here.
+    // A half of the tail that is zero mixes to zero, so the code does not need to branch on the
+    // length of the tail.
     h2 ^= mix2(k2);
     h1 ^= mix1(k1);
 
@@ -57,9 +59,9 @@ fn halves(block: &[u8; 16]) -> (u64, u64) {
 fn signed_tail(tail: &[u8]) -> (u64, u64) {
     let count = tail.len();
     match (tail.first_chunk::<8>(), tail.last_chunk::<8>()) {
-        // The last 8 bytes overlap the first 8. The shift removes the bytes that are already in the
-        // low half. With exactly 8 bytes, the high half is empty, and a shift by all 64 bits is
-        // undefined.
+        // The last 8 bytes overlap the first 8 bytes. The shift removes the bytes that are already
+        // in the low half. Exactly 8 bytes are a separate case, because the high half is then empty
+        // and a shift by all 64 bits is undefined.
         (Some(low), Some(last)) if count > 8 => {
             let high = u64::from_le_bytes(*last) >> (8 * (16 - count));
             (extend_signs(u64::from_le_bytes(*low)), extend_signs(high))
@@ -73,9 +75,9 @@ fn signed_tail(tail: &[u8]) -> (u64, u64) {
 }
 
 /// For each byte of 0x80 or more, flips every bit above that byte, which has the same effect as
-/// XORing sign-extended bytes. In total, a byte is flipped if the number of such bytes below it is
-/// odd. The prefix parity of the sign bits shows which bytes these are. ASCII keys have no such
-/// bytes.
+/// XORing sign-extended bytes. In total, the function flips a byte if the number of such bytes
+/// below it is odd. The prefix parity of the sign bits shows which bytes these are. ASCII keys have
+/// no bytes of 0x80 or more.
 #[inline]
 fn extend_signs(bytes: u64) -> u64 {
     const LOWEST_BITS: u64 = 0x0101_0101_0101_0101;
@@ -109,9 +111,9 @@ mod tests {
 
     use super::*;
 
-    /// The tokens were computed by an independent implementation in Python, which was checked
-    /// against the vectors of other clients. The tails cover every case: none, short, 8, 9 and 15
-    /// bytes, signed and unsigned, and whole blocks.
+    /// An independent implementation in Python computed the tokens. That implementation was checked
+    /// against the test vectors of other clients. The tails cover every case: none, short, 8, 9 and
+    /// 15 bytes, signed and unsigned, and whole blocks.
     #[rustfmt::skip]
     const VECTORS: &[(&[u8], i64)] = &[
         (b"", 0),
@@ -145,7 +147,7 @@ mod tests {
         assert_eq!(murmur3(&[0xFF; 15]), -2_195_530_867_418_009_455);
     }
 
-    /// Applies the definition of the tail byte by byte.
+    /// Computes the two halves of the tail byte by byte, as the definition states.
     fn signed_tail_by_definition(tail: &[u8]) -> (u64, u64) {
         let mut halves = [0u64; 2];
         for (index, &byte) in tail.iter().enumerate() {

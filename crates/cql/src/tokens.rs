@@ -1,8 +1,8 @@
-//! Splits CQL into tokens, which are names, texts and symbols, without comments. The rules are
+//! Splits CQL into tokens, which are names, texts and symbols, and omits comments. The rules are
 //! those of Cassandra's own lexer (`Lexer.g`, which is the same in 4.0 to 6.0).
 //!
-//! Invariants: an accepted text has the same meaning for a server, and a comment is never sent to a
-//! server (the encoders of [`crate::request`] ensure this). If programs disagree about where a line
+//! Invariants: a server interprets an accepted text in the same way as this module. The encoders of
+//! [`crate::request`] never send a comment to a server. If programs disagree about where a line
 //! ends, this module refuses the text ([`AMBIGUOUS`]).
 
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ pub enum TokenKind {
 pub struct Token {
     /// Kind of the token.
     pub kind: TokenKind,
-    /// Text of the token. Words are in lower case. Names and texts do not include their quotes.
+    /// Text of the token. Words are in lower case. Names and texts are without their quotes.
     pub text: String,
     /// Offset of the token's first byte.
     pub at: usize,
@@ -33,7 +33,7 @@ pub struct Token {
     pub end: usize,
 }
 
-/// The first position at which a text is not CQL, or is ambiguous.
+/// The first mistake in a text, at which the text is not CQL or is ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {message}")]
 pub struct CqlMistake {
@@ -44,8 +44,8 @@ pub struct CqlMistake {
 }
 
 impl CqlMistake {
-    /// Returns the mistake with its line and column in the text, both counted from 1. A line feed
-    /// ends a line.
+    /// Returns the message with the line and column of the mistake in the text. Lines and columns
+    /// start at one, and a line feed ends a line.
     pub fn describe(&self, text: &str) -> String {
         let before = &text[..self.at];
         let line_at = before.rfind('\n').map_or(0, |end| end + 1);
@@ -55,26 +55,28 @@ impl CqlMistake {
     }
 }
 
-/// Characters that end a line, or change its direction, for some programs but not for Cassandra.
+/// Characters that some programs treat as the end of a line or as a change of text direction, but
+/// Cassandra does not.
 const AMBIGUOUS: [char; 14] = [
     '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}', // ends of lines
     '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', // directions
     '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
 ];
 
-/// Returns a text as a CQL literal. It is in single quotes, and quotes within it are doubled.
+/// Returns a text as a CQL literal in single quotes. Doubles each quote within the text.
 pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Returns a name for use in a statement, which may contain any characters. It is in double quotes,
-/// and quotes within it are doubled.
+/// Returns a name for use in a statement, in double quotes. The name may contain any characters.
+/// Doubles each quote within the name.
 pub fn quoted_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Returns the `transactional_mode` in the definition of an Accord table (6.0). Returns `None` if
-/// it is off. Only `DESCRIBE` shows it, and no table of `system_schema` contains it (6.0-alpha2).
+/// the mode is off. Only `DESCRIBE` shows the mode, because no table of `system_schema` contains it
+/// (6.0-alpha2).
 pub fn transactional_mode(statement: &str) -> Option<String> {
     let tokens = tokens(statement).unwrap_or_default();
     let found = tokens.windows(3).find(|three| {
@@ -110,9 +112,9 @@ pub fn split(text: &str) -> Result<Vec<(usize, &str)>, CqlMistake> {
     Ok(statements)
 }
 
-/// Splits a schema into its statements with their offsets, like [`split`]. It omits `COMMENT ON …`
-/// and `SECURITY LABEL ON …`, since these do not define objects. DESCRIBE of Cassandra 6.0 adds
-/// them to the elements that have them, but earlier versions cannot parse them.
+/// Splits a schema into its statements with their offsets, like [`split`]. Omits `COMMENT ON …` and
+/// `SECURITY LABEL ON …`, since these do not define objects. DESCRIBE of Cassandra 6.0 writes these
+/// statements for elements that have a comment or a label, but earlier versions cannot parse them.
 ///
 /// # Errors
 /// As for [`tokens`].
@@ -128,14 +130,14 @@ pub fn definitions(schema: &str) -> Result<Vec<(usize, &str)>, CqlMistake> {
 /// Returns the tokens of a text without its comments.
 ///
 /// # Errors
-/// A comment, name or text is not closed. A character outside of these is not part of CQL. A
-/// comment contains a character that ends a line only for some programs.
+/// A comment, name or text is not closed. A character outside of comments, names and texts is not
+/// part of CQL. A comment contains a character that ends a line only for some programs.
 pub fn tokens(cql: &str) -> Result<Vec<Token>, CqlMistake> {
     let tokens = Pieces::split(cql).filter_map(|piece| piece.map(|one| one.token(cql)).transpose());
     tokens.collect()
 }
 
-/// Returns a text in the form in which it is sent, with a blank instead of each comment.
+/// Returns a text in the form in which cassay sends it, with a blank instead of each comment.
 ///
 /// # Errors
 /// As for [`tokens`].
@@ -154,8 +156,8 @@ pub fn without_comments(cql: &str) -> Result<Cow<'_, str>, CqlMistake> {
     Ok(Cow::Owned(text))
 }
 
-/// Appends a text without its comments, as a *long string* of the protocol. It does not allocate,
-/// except to extend `out`.
+/// Appends a text without its comments, as a *long string* of the protocol. Allocates only to
+/// extend `out`.
 ///
 /// # Errors
 /// As for [`tokens`]. `out` then ends in the middle of the text.
@@ -189,7 +191,7 @@ impl Form {
     }
 }
 
-/// A piece of a text that has a single form.
+/// A part of a text that has a single form.
 struct Piece {
     form: Form,
     at: usize,
@@ -225,7 +227,7 @@ impl Piece {
     }
 }
 
-/// Iterator over the adjacent pieces of a text. It ends after the first mistake.
+/// Iterator over the adjacent pieces of a text. The iterator ends after the first mistake.
 struct Pieces<'a> {
     cql: &'a str,
     at: usize,
@@ -236,8 +238,8 @@ impl Pieces<'_> {
         Pieces { cql, at: 0 }
     }
 
-    /// Returns the form and length of the piece that begins here. If there is a mistake, returns
-    /// its offset and message.
+    /// Returns the form and length of the piece that begins at the current position. If the piece
+    /// has a mistake, returns the offset and the message of the mistake.
     fn next_piece(&self, first: char) -> Result<(Form, usize), (usize, String)> {
         let rest = &self.cql[self.at..];
         let open = |what: &str| (0, format!("the {what} that begins here is unterminated"));
@@ -299,8 +301,8 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Returns the length of a quoted token including its quotes, if it is closed. Within it, a doubled
-/// quote stands for one quote.
+/// Returns the length of a quoted token including its quotes. Returns `None` if the token is not
+/// closed. Within the token, a doubled quote means one quote.
 fn quoted(rest: &str, quote: &str) -> Option<usize> {
     let mut at = quote.len();
     loop {
@@ -313,8 +315,8 @@ fn quoted(rest: &str, quote: &str) -> Option<usize> {
 }
 
 /// Returns the length of a comment without the end of its line. Cassandra also ends the comment at
-/// a carriage return, which other programs treat as part of the comment. Therefore only blanks may
-/// follow a lone carriage return before the end of the line.
+/// a carriage return, which other programs treat as part of the comment. Therefore the function
+/// accepts a lone carriage return only if blanks alone follow it before the end of the line.
 fn line_comment(rest: &str) -> Result<usize, (usize, String)> {
     let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
     is_read_in_one_way(&rest[..length])?;

@@ -1,7 +1,7 @@
 //! CQL types and values. The control plane decodes and encodes cells with this module.
 //!
 //! The data plane does not use this module, since it compares and writes bytes. Decoding reserves
-//! at most a small multiple of the cell's own bytes, regardless of the counts in them.
+//! at most a small multiple of the cell's own size, regardless of the counts in the cell.
 
 mod class;
 mod decode;
@@ -73,7 +73,7 @@ pub enum CqlType {
     Udt(Box<UdtType>),
     /// A fixed number of elements of one type (Cassandra 5).
     Vector(Box<CqlType>, u32),
-    /// Another type, which is named by its Java class.
+    /// Another type, which only the name of its Java class identifies.
     Custom(String),
 }
 
@@ -84,17 +84,17 @@ pub struct UdtType {
     pub keyspace: String,
     /// Name of the user-defined type.
     pub name: String,
-    /// Names and types of the fields. All values of the type share the names.
+    /// Names and types of the fields. All values of the type share the memory of the names.
     pub fields: Vec<(Arc<str>, CqlType)>,
 }
 
 /// A CQL value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// No value.
+    /// Null, which means the absence of a value.
     Null,
-    /// Zero bytes for a type that requires bytes. This is a relic of Thrift that Cassandra still
-    /// allows.
+    /// Zero bytes as the value of a type whose values otherwise have at least one byte. Cassandra
+    /// still allows this relic of Thrift.
     Empty,
     /// `ascii` and `text`.
     Text(String),
@@ -137,7 +137,7 @@ pub enum Value {
     Smallint(i16),
     /// `tinyint`.
     Tinyint(i8),
-    /// `duration`, as three numbers with the same sign.
+    /// `duration`, as three numbers that must have the same sign.
     Duration {
         /// The number of months.
         months: i32,
@@ -160,13 +160,13 @@ pub enum Value {
     Udt(Vec<(Arc<str>, Value)>),
     /// `vector`.
     Vector(Vec<Value>),
-    /// A value of a type that is known only by its class.
+    /// A value of a type that cassay knows only by its Java class. The bytes are not decoded.
     Custom(Vec<u8>),
 }
 
 impl Value {
     /// Returns the value as an integer, for integer types, counters, dates, times, and varints that
-    /// fit. Returns `None` for other types.
+    /// fit in 64 bits. Returns `None` for other types.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Value::Bigint(v) | Value::Counter(v) | Value::Timestamp(v) | Value::Time(v) => Some(*v),
@@ -180,7 +180,7 @@ impl Value {
     }
 
     /// Returns the value as a floating point number, for floats, doubles, decimals and the types of
-    /// [`as_i64`](Self::as_i64). Large numbers are rounded.
+    /// [`as_i64`](Self::as_i64). Rounds large numbers.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Double(v) => Some(*v),
@@ -212,8 +212,8 @@ impl Value {
     }
 }
 
-/// Returns the integer in 1 to 8 bytes of two's complement. There may be more bytes if the
-/// additional first bytes are only sign bytes.
+/// Returns the integer in a two's complement number of at least one byte. The number may have more
+/// than 8 bytes if the additional first bytes only repeat the sign.
 fn i64_of(bytes: &[u8]) -> Option<i64> {
     let sign = if bytes.first()? & 0x80 == 0 {
         0x00
@@ -262,7 +262,8 @@ mod code {
 }
 
 impl CqlType {
-    /// Reads a type of at most `depth` levels. Each type that is read reduces `types_left` by one.
+    /// Reads a type of at most `depth` levels. Reduces `types_left` by one for each type, including
+    /// nested types.
     pub(crate) fn read(
         reader: &mut Reader<'_>,
         depth: usize,
@@ -354,8 +355,8 @@ impl CqlType {
         })
     }
 
-    /// Appends the type as in metadata. Vectors and durations are written as their Java classes,
-    /// because version 4 has no codes for them.
+    /// Appends the type as in metadata. Writes vectors and durations as their Java classes, because
+    /// version 4 has no codes for them.
     pub(crate) fn append(&self, out: &mut Vec<u8>) {
         use crate::wire::{append_count, append_string, append_u16};
         match self {

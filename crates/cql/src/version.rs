@@ -1,9 +1,9 @@
 //! Versions of the native protocol, and their important differences.
 //!
-//! Version 3 does not describe the partition key of a prepared statement. Version 5 has flags of 4
-//! bytes instead of one, sends the id of the result metadata with EXECUTE, and gives the reason of
-//! each failed replica. It also wraps all frames after the answer to STARTUP in
-//! [segments](crate::segment).
+//! In version 3, a server does not describe the partition key of a prepared statement. In version
+//! 5, flags have 4 bytes instead of one, EXECUTE contains the id of the result metadata, and a
+//! server gives the reason of each failed replica. Both ends also wrap all frames after the answer
+//! to STARTUP in [segments](crate::segment).
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ use std::fmt;
 pub enum Version {
     /// Cassandra 2.1 and later.
     V3 = 3,
-    /// Cassandra 2.2 and later. It is used wherever a server offers it, since version 5 costs a
-    /// checksum per message.
+    /// Cassandra 2.2 and later. cassay uses this version wherever a server offers it, since version
+    /// 5 costs a checksum per message.
     #[default]
     V4 = 4,
     /// Cassandra 4.0 and later.
@@ -30,12 +30,12 @@ impl Version {
         self as u8
     }
 
-    /// Returns the version with this number. Returns `None` if it is not supported.
+    /// Returns the version with this number. Returns `None` if cassay does not support it.
     pub fn from_number(number: u8) -> Option<Version> {
         Version::ALL.into_iter().find(|version| version.number() == number)
     }
 
-    /// Returns true if frames after the answer to STARTUP are wrapped in segments.
+    /// Returns true if segments wrap the frames after the answer to STARTUP.
     pub fn has_segments(self) -> bool {
         self >= Version::V5
     }

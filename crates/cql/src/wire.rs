@@ -1,8 +1,8 @@
 //! Reads and appends the primitive notations of section 3 of the protocol specification.
 //!
 //! `Reader` is a cursor that checks the length before it advances. None of its functions reserves
-//! memory because of a count alone: `Reader::count` refuses a count for which the remaining bytes
-//! are too short.
+//! memory because of a count alone. `Reader::count` fails if the remaining bytes are too short for
+//! the count.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -12,40 +12,40 @@ pub enum ParseError {
     /// The body ends too early.
     #[error("{what} at byte {offset} needs {needed} bytes, but only {left} remain")]
     Short {
-        /// Name of the item that was being read.
+        /// Name of the item that the parser was reading.
         what: &'static str,
-        /// Offset from the start of the bytes that were parsed.
+        /// Position of the error, as an offset from the start of the parsed bytes.
         offset: usize,
-        /// Number of bytes that the item needs. It is a minimum if the elements of the item have no
-        /// fixed length.
+        /// Number of bytes that the item needs. If the elements of the item have variable lengths,
+        /// this number is a minimum.
         needed: u64,
-        /// Number of bytes that are left.
+        /// Number of remaining bytes in the body.
         left: usize,
     },
     /// A number outside the range that the protocol, or the stated limit, allows.
     #[error("{what} at byte {offset} is {value}; it must be {allowed}")]
     Value {
-        /// Name of the item that was being read.
+        /// Name of the item that the parser was reading.
         what: &'static str,
-        /// Offset from the start of the bytes that were parsed.
+        /// Position of the error, as an offset from the start of the parsed bytes.
         offset: usize,
         /// The number.
         value: i64,
         /// Accepted values.
         allowed: &'static str,
     },
-    /// Text that is not UTF-8, or not ASCII if that is required.
+    /// Text that is not UTF-8, or is not ASCII where the protocol requires ASCII.
     #[error("{what} at byte {offset} is not valid text")]
     Text {
-        /// Name of the item that was being read.
+        /// Name of the item that the parser was reading.
         what: &'static str,
-        /// Offset from the start of the bytes that were parsed.
+        /// Position of the error, as an offset from the start of the parsed bytes.
         offset: usize,
     },
     /// A word that the protocol does not permit here.
     #[error("{what} `{word}` is unknown")]
     Word {
-        /// Name of the item that was being read.
+        /// Name of the item that the parser was reading.
         what: &'static str,
         /// The word, truncated to 64 characters.
         word: String,
@@ -53,8 +53,8 @@ pub enum ParseError {
 }
 
 impl ParseError {
-    /// Returns the error for an unknown word. The word is truncated so that a hostile peer cannot
-    /// fill a log.
+    /// Returns the error for an unknown word. Truncates the word so that a hostile peer cannot fill
+    /// a log.
     pub(crate) fn word(what: &'static str, word: &str) -> ParseError {
         const SHOWN_CHARS: usize = 64;
         ParseError::Word {
@@ -66,11 +66,11 @@ impl ParseError {
 
 pub(crate) type Result<T> = std::result::Result<T, ParseError>;
 
-/// A cursor over bytes from another program.
+/// A cursor over bytes that another program has sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
-    /// Offset of the next byte. It is never more than `bytes.len()`.
+    /// Offset of the next byte, at most `bytes.len()`.
     at: usize,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// Returns the bytes that have not been read yet.
+    /// Returns the bytes after the cursor.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
@@ -257,7 +257,7 @@ pub(crate) fn append_string(out: &mut Vec<u8>, text: &str) {
     append_short_bytes(out, text.as_bytes());
 }
 
-/// Appends [short bytes]. There must be at most 65,535 bytes.
+/// Appends [short bytes], which must be at most 65,535 bytes.
 pub(crate) fn append_short_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     let length = u16::try_from(bytes.len()).expect("a short string is at most 65,535 bytes");
     out.extend_from_slice(&length.to_be_bytes());
@@ -274,7 +274,7 @@ pub(crate) fn append_u16(out: &mut Vec<u8>, value: u16) {
     out.extend_from_slice(&value.to_be_bytes());
 }
 
-/// Appends a number of elements as a [short]. It must be at most 65,535.
+/// Appends a number of elements as a [short]. The number must be at most 65,535.
 pub(crate) fn append_count(out: &mut Vec<u8>, count: usize) {
     append_u16(
         out,

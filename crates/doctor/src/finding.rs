@@ -1,4 +1,4 @@
-//! The result for one setting of one host.
+//! The finding about one setting of one host.
 
 measure::word_enum! {
     /// Severity of a finding about a setting.
@@ -6,21 +6,22 @@ measure::word_enum! {
     pub enum Severity {
         /// The setting reduces performance or stability, or may lose data.
         Warning = "warning",
-        /// Another value is recommended, which is important in some cases.
+        /// Another value is recommended, but the difference is important only in some cases.
         Advice = "advice",
-        /// The value could not be determined.
+        /// cassay could not determine the value.
         NotTold = "not told",
-        /// The value is good.
+        /// The value satisfies the recommendation.
         Ok = "ok",
     }
 }
 
-/// One setting of one host.
+/// Finding about one setting of one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Name of the setting, such as `vm.max_map_count`, `limit.nofile` or `heap.size`.
     pub setting: &'static str,
-    /// Node or device to which the setting belongs. It is empty for the host itself.
+    /// Node or device to which the setting belongs. Empty if the setting belongs to the host
+    /// itself.
     pub on: String,
     /// Value that was found, or the reason why the value is unknown.
     pub value: String,
@@ -34,7 +35,7 @@ pub struct Finding {
     pub fix: String,
     /// Source of the recommendation.
     pub source: &'static str,
-    /// Check that Cassandra itself makes for this setting when it starts. It is empty if there is
-    /// none.
+    /// Check that Cassandra itself makes for this setting when it starts. Empty if Cassandra does
+    /// not check the setting.
     pub start_check: &'static str,
 }

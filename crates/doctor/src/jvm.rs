@@ -1,5 +1,5 @@
-//! The settings of a node's JVM, and the CPUs that the JVM sees. They come from the JVM's own
-//! report or from its command line.
+//! The settings of a node's JVM, and the CPUs that the JVM can use. The settings come from the
+//! report of the JVM or from its command line.
 
 use cassandra::NodeConfiguration;
 use host::settings::{FactResult, ProcessSettings};
@@ -8,7 +8,7 @@ use target_spec::java_major;
 use topology::CpuSet;
 use versions::Release;
 
-/// The arguments that the rules use. The value of such an argument is always a number.
+/// JVM arguments that the rules use. The value of each of these arguments is a number.
 pub(super) const ARGUMENTS: &[&str] = &[
     "-Xms",
     "-Xmx",
@@ -33,7 +33,7 @@ pub(super) const ARGUMENTS: &[&str] = &[
     "-Dcassandra.available_processors=",
 ];
 
-/// Collectors that compute the number of their threads by [`parallel_threads`].
+/// Garbage collectors that compute the number of their threads by [`parallel_threads`].
 const RECKONING: [&str; 3] = ["UseG1GC", "UseParallelGC", "UseConcMarkSweepGC"];
 const OTHERS: [&str; 3] = ["UseZGC", "UseShenandoahGC", "UseSerialGC"];
 
@@ -43,23 +43,23 @@ pub(super) struct Jvm<'a> {
     flags: BTreeMap<String, String>,
     /// Number of CPUs that the JVM reports.
     processors: Option<usize>,
-    /// The release of Cassandra that the JVM runs, and the major version of Java.
+    /// Release of Cassandra that the JVM runs, and the major version of Java.
     runs: Option<(Release, u32)>,
 }
 
-/// Returns the number of stop-the-world threads that the JVM chooses for `cpus` CPUs.
+/// Returns the number of stop-the-world GC threads that the JVM chooses for `cpus` CPUs.
 pub(super) fn parallel_threads(cpus: usize) -> usize {
     topology::parallel_gc_threads(cpus as u32) as usize
 }
 
-/// Returns the number of concurrent threads that the JVM chooses for this number of parallel
-/// threads.
+/// Returns the number of concurrent GC threads that the JVM chooses if it has `parallel` parallel
+/// GC threads.
 pub(super) fn concurrent_threads(parallel: usize) -> usize {
     topology::conc_gc_threads(parallel as u32) as usize
 }
 
 impl<'a> Jvm<'a> {
-    /// Returns the JVM of a process. `told` contains the nodes' own reports, which override the
+    /// Returns the JVM of a process. `told` contains the reports of the nodes, which override the
     /// arguments.
     pub fn read(process: &'a ProcessSettings, told: &[NodeConfiguration]) -> Jvm<'a> {
         let arguments = process.arguments.as_deref().unwrap_or_default();
@@ -89,7 +89,7 @@ impl<'a> Jvm<'a> {
         self.runs.as_ref().map(|(release, java)| (release, *java))
     }
 
-    /// Returns the name of the JVM's node.
+    /// Returns the name of the node that runs in the JVM.
     pub fn name(&self) -> String {
         self.process.name.clone()
     }
@@ -98,7 +98,7 @@ impl<'a> Jvm<'a> {
         self.flags.get(flag).is_some_and(|value| value == "true")
     }
 
-    /// Returns the value of a flag, which is a number or a size in bytes.
+    /// Returns the value of a flag. The value is a number or a size in bytes.
     pub fn number(&self, flag: &str) -> Option<u64> {
         size(self.flags.get(flag)?)
     }
@@ -115,7 +115,7 @@ impl<'a> Jvm<'a> {
         Some(cpus.min(quota.unwrap_or(usize::MAX)))
     }
 
-    /// Returns these CPUs.
+    /// Returns the CPUs that the kernel permits the JVM to use.
     pub fn cpus(&self) -> Option<CpuSet> {
         list(&self.process.cpus)
     }
@@ -126,22 +126,22 @@ impl<'a> Jvm<'a> {
         told.or(self.processors).or_else(|| self.allowed())
     }
 
-    /// Returns the number of CPUs from which the settings of the collector should be derived. These
-    /// are the CPUs that the JVM may use, or a smaller number if the user has set one. Another rule
-    /// judges the user's number.
+    /// Returns the number of CPUs from which the settings of the garbage collector should be
+    /// derived. This is the number of CPUs that the JVM may use, or a smaller number that the user
+    /// has set. Another rule judges the user's number.
     pub fn counted(&self) -> Option<usize> {
         let allowed = self.allowed()?;
         let told = self.count("ActiveProcessorCount").filter(|count| (1..allowed).contains(count));
         Some(told.unwrap_or(allowed))
     }
 
-    /// Returns true if the collector derives the number of its threads from the number of CPUs. The
-    /// default collector of Java 17 does.
+    /// Returns true if the garbage collector derives the number of its threads from the number of
+    /// CPUs. The default collector of Java 17 does so.
     pub fn reckons(&self) -> bool {
         RECKONING.iter().any(|one| self.is_on(one)) || !OTHERS.iter().any(|one| self.is_on(one))
     }
 
-    /// Returns the number of stop-the-world threads, if the number is known.
+    /// Returns the number of stop-the-world GC threads, if known.
     pub fn parallel(&self) -> Option<usize> {
         let reckoned = || {
             Some(parallel_threads(
@@ -152,7 +152,8 @@ impl<'a> Jvm<'a> {
     }
 }
 
-/// Returns the numbers in a list that the host reported.
+/// Returns the set of numbers in a list that the host reported. Returns `None` if the list is
+/// missing or empty.
 pub(super) fn list(told: &FactResult<String>) -> Option<CpuSet> {
     let set = CpuSet::parse_list(told.as_ref().ok()?).ok()?;
     Some(set).filter(|set| !set.is_empty())
@@ -178,7 +179,7 @@ fn flag_of(argument: &str) -> Option<(String, String)> {
     pair(name, value)
 }
 
-/// Parses a number, which may be followed by the JVM's letter for a unit.
+/// Parses a number, optionally followed by one of the JVM's unit letters.
 fn size(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match text[digits.len()..].to_ascii_lowercase().as_str() {

@@ -2,7 +2,7 @@
 //! reason, source and command.
 //!
 //! The crate does not change settings. Facts come from [`host::settings`], which the agent of each
-//! host reads. [`rules`] judges them, and is a pure function of these facts.
+//! host reads. [`rules`] is a pure function that judges these facts.
 
 mod finding;
 mod jvm;
@@ -22,20 +22,22 @@ use std::path::{Path, PathBuf};
 pub struct HostExamination {
     /// Name of the host.
     pub host: String,
-    /// Description of the host, with its CPUs, memory and programs.
+    /// Description of the host: its CPUs, its memory and its programs.
     pub about: Vec<String>,
-    /// True if the examination ran inside a container. The kernel is then that of the machine.
+    /// True if the examination ran inside a container. The kernel settings are then those of the
+    /// machine.
     pub is_contained: bool,
-    /// Findings for all settings. The worst come first.
+    /// Findings for all settings. The most severe findings come first.
     pub findings: Vec<Finding>,
-    /// Sentences about everything that could not be examined.
+    /// Sentences about everything that cassay could not examine.
     pub unseen: Vec<String>,
 }
 
-/// Argument by which a JVM that runs Cassandra is recognized.
+/// Argument by which cassay recognizes a JVM that runs Cassandra.
 const MAIN_CLASS: &str = "org.apache.cassandra.service.CassandraDaemon";
 
-/// Data folder of Cassandra's packages. It is examined if no node reports its data folder.
+/// Data folder of Cassandra's packages. cassay examines this folder if no node reports its data
+/// folder.
 const USUAL_FOLDER: &str = "/var/lib/cassandra";
 
 /// Examines this machine, with all nodes that run on it.
@@ -56,8 +58,8 @@ pub fn there(agent: &Agent, name: &str) -> Result<HostExamination> {
 }
 
 /// Examines the hosts of a cluster by their answers to [`question`]. `told` contains the nodes'
-/// reports on their JVMs. If there are no answers, the cluster is an attached one whose hosts
-/// cannot be reached, unless it runs on this machine.
+/// reports on their JVMs. If `hosts` is `None`, cassay is attached to the cluster and cannot reach
+/// its hosts, unless the cluster runs on this machine.
 ///
 /// # Errors
 /// None of the hosts can be reached.
@@ -67,7 +69,7 @@ pub fn examine_cluster(
     told: &[NodeConfiguration],
 ) -> Result<Vec<HostExamination>> {
     let Some(hosts) = hosts else {
-        // An address can be bound only on the machine to which it belongs.
+        // A program can bind an address only on the machine to which the address belongs.
         let is_own = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok();
         let mut all = nodes.iter();
         anyhow::ensure!(
@@ -82,7 +84,7 @@ pub fn examine_cluster(
     Ok(hosts.map(|(name, settings)| examine(name, settings, told)).collect())
 }
 
-/// Returns the query that is sent to every host.
+/// Returns the query that cassay sends to every host.
 pub fn question() -> Question {
     Question {
         arguments: jvm::ARGUMENTS.iter().map(|one| (*one).to_owned()).collect(),
@@ -91,7 +93,7 @@ pub fn question() -> Question {
     }
 }
 
-/// Returns the query for a host whose nodes are not known.
+/// Returns the query for a host whose nodes are not known in advance.
 fn about_all() -> Question {
     let file = |from: &str, to: &str| (from.to_owned(), to.to_owned());
     Question {

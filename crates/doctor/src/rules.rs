@@ -1,8 +1,8 @@
-//! The recommended value of each setting. The tables have one row per rule, and a pure function
-//! applies them.
+//! The recommended value of each setting. The tables contain one row per rule. A pure function
+//! applies the rules.
 //!
-//! To add a setting, add a row to one of the four tables. If it requires a new kernel value, add
-//! the name of the value to the tables of `crates/linux/src/settings/kernel.rs`.
+//! To add a setting, add a row to one of the four tables. If the rule requires a new kernel value,
+//! add the name of this value to the tables of `crates/linux/src/settings/kernel.rs`.
 
 mod cpu;
 mod disk;
@@ -16,8 +16,8 @@ use cassandra::NodeConfiguration;
 use host::settings::HostSettings;
 use rule::{Bound, Check, Rule, SettingResult, View, unless};
 
-/// Judges all settings of a host. `told` contains the reports of its nodes on their JVMs, if they
-/// are available.
+/// Judges all settings of a host. `told` contains the reports that the nodes made on their JVMs,
+/// and may be empty.
 pub(super) fn judge(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<Finding> {
     let jvms = facts.processes.iter().map(|one| Jvm::read(one, told));
     let view = View {

@@ -1,6 +1,6 @@
 //! Tests the rules with tables of facts.
 //!
-//! Long because the cases of all rules are in it.
+//! Long because it contains the cases of all rules.
 
 use super::*;
 use host::settings::{ClockState, Device, Interrupt, Mount, ProcessSettings, Queue};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const GIB: u64 = 1 << 30;
 
-/// Returns a node on four CPUs with all recommended values.
+/// Returns a node with four CPUs. All settings of the node have the recommended values.
 fn node(name: &str) -> ProcessSettings {
     let limit = |(name, limit): (&str, Option<u64>)| (name.to_owned(), limit);
     ProcessSettings {
@@ -33,7 +33,7 @@ fn node(name: &str) -> ProcessSettings {
     }
 }
 
-/// Returns a host with all recommended values.
+/// Returns a host whose settings all have the recommended values.
 fn well() -> HostSettings {
     let value = |(name, value): (&str, &str)| (name.to_owned(), Ok(value.to_owned()));
     let values = [
@@ -102,8 +102,8 @@ fn well() -> HostSettings {
     }
 }
 
-/// Returns the settings that deviate from the recommendation, each in the form `level setting on:
-/// value`.
+/// Returns the settings that deviate from the recommendation. Each of them has the form `level
+/// setting on: value`.
 fn deviating(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<String> {
     let all = rules::judge(facts, told);
     let bad = all.iter().filter(|one| one.level != Severity::Ok);
@@ -284,7 +284,8 @@ const OF_DISKS: &[(Change, &[&str])] = &[
     ),
     (
         |f| {
-            // A mirror is judged by its own read-ahead, and by the scheduler of its parts.
+            // For a mirror, the rules judge the read-ahead of the mirror itself, and the schedulers
+            // of its parts.
             let part = Device {
                 read_ahead_kib: Ok(128),
                 ..disk(f).clone()
@@ -374,7 +375,8 @@ const OF_JVMS: &[(Change, &[&str])] = &[
         &["advice jvm.use_numa node1: off, with several NUMA nodes"],
     ),
     (
-        // Two groups of 16 GiB have 32 GiB in total, whereas one shared group has 16 GiB.
+        // Two control groups of 16 GiB have 32 GiB in total, but a group that both nodes share has
+        // only 16 GiB.
         |f| in_groups(f, ["/a", "/b"]),
         &["advice cpu.gc_threads_of_all: 8 in 2 JVMs on 4 CPUs"],
     ),
@@ -445,7 +447,7 @@ fn in_groups(facts: &mut HostSettings, groups: [&str; 2]) {
     }
 }
 
-/// The expected numbers are those that Java 17 and 25 were observed to choose.
+/// The expected numbers of threads are those that Java 17 and Java 25 were observed to choose.
 #[test]
 fn threads_are_reckoned_as_the_jvm_does() {
     let expected = [
@@ -470,8 +472,8 @@ fn threads_are_reckoned_as_the_jvm_does() {
     }
 }
 
-/// The cpuset was made smaller after the JVM had started. The JVM keeps the number of threads that
-/// it chose at its start.
+/// The cpuset became smaller after the JVM had started. The JVM keeps the number of threads that it
+/// chose when it started.
 #[test]
 fn facts_that_a_jvm_reports_count_before_its_command_line() {
     let mut facts = well();
@@ -519,7 +521,7 @@ fn a_java_that_the_makers_of_a_line_do_not_run_it_on_is_named() {
     }
 }
 
-/// If facts are missing, no setting counts as good, and every finding states the reason.
+/// If facts are missing, none of the settings counts as good, and every finding states the reason.
 #[test]
 fn an_unreadable_setting_is_neither_good_nor_wrong() {
     let no = || Err("no permission".to_owned());
@@ -543,7 +545,7 @@ fn an_unreadable_setting_is_neither_good_nor_wrong() {
     assert!(all.iter().all(|one| !one.value.is_empty()), "{all:#?}");
 }
 
-/// All rules have different names, and each has a reason and advice.
+/// All rules have different names, and each rule has a reason and advice.
 #[test]
 fn every_rule_has_a_name_of_its_own_a_reason_and_a_way_out() {
     let all = rules::judge(&well(), &[]);
@@ -557,7 +559,7 @@ fn every_rule_has_a_name_of_its_own_a_reason_and_a_way_out() {
     }
 }
 
-/// Pattern of arguments that may be reported.
+/// Pattern of the arguments that a report may contain.
 const ARGUMENT: &str = "-(Xm[sx]|XX:[A-Za-z+-]{1,20}=?)[0-9kmgt.]{0,22}";
 
 proptest! {

@@ -1,10 +1,10 @@
 //! Measures the ceiling of the client: the same program at full speed against a null target on this
 //! machine.
 //!
-//! The engine measures the ceiling repeatedly, because a single measurement of one second gave
-//! 132,000 op/s in the morning and 970,000 op/s at noon. There are three short measurements before
-//! a program's first trial, and one before each later trial of the program. The rules judge a trial
-//! by the measurements around it. Their spread shows how reliable they are.
+//! The engine measures the ceiling repeatedly, because single measurements of one second ranged
+//! from 132,000 op/s in the morning to 970,000 op/s at noon. It makes three short measurements
+//! before the first trial of a program, and one before each later trial. The rules compare a trial
+//! with the measurements around it. The spread of these measurements shows how reliable they are.
 
 use super::load_run::{self, Offer};
 use super::running_target::Running;
@@ -19,22 +19,22 @@ use study::settings::Settings;
 use target_spec::{NullSpec, Target};
 use workload::{Program, Stage};
 
-/// Number of operations in flight during the measurement. It is high enough to keep client and
-/// target busy, as in the runs of comparable tools.
+/// Number of operations in flight during the measurement. As in comparable tools, the number is
+/// high enough to keep the client and the target busy.
 const IN_FLIGHT: u32 = 128;
 /// Length of a slice. The first slice is the warm-up, and only the other slices count. A slice has
 /// about 10,000 operations.
 const SLICE: Duration = Duration::from_millis(100);
-/// Number of whole slices that count.
+/// Number of whole slices, after the warm-up, from which the ceiling is computed.
 const SLICES: u32 = 3;
-/// Maximum time of a measurement. If a measurement takes longer, the client or the null target
-/// lacked CPU throughout.
+/// Maximum time of a measurement. If a measurement takes longer, the client or the null target had
+/// too little CPU time all along.
 const AT_MOST: Duration = Duration::from_secs(5);
 /// Number of measurements before the first trial of a program. Fewer measurements would not show
 /// the spread.
 const FIRST_COUNT: usize = 3;
-/// Number of the latest measurements that judge a trial. Older measurements describe another state
-/// of the machine.
+/// Number of measurements with which the rules compare a trial. Older measurements are ignored,
+/// because they describe another state of the machine.
 const LATEST_COUNT: usize = 5;
 
 /// One measured ceiling, in op/s.
@@ -50,13 +50,15 @@ pub struct Ceiling {
 #[derive(Clone, Debug, Default)]
 pub struct Ceilings {
     measured: Vec<Ceiling>,
-    /// True once a measurement has failed, because the ceiling of this program cannot be measured.
+    /// True once a measurement has failed. The null target does not support the program, so the
+    /// engine does not measure again.
     is_refused: bool,
 }
 
 impl Ceilings {
-    /// Returns the number of measurements that are due before the next trial. On a null target, one
-    /// is enough, because the trial itself measures the client.
+    /// Returns the number of measurements that are due before the next trial. If the target of the
+    /// study is a null target, the first measurements are enough, because each trial then measures
+    /// the client.
     pub fn due(&self, is_null: bool) -> usize {
         match (self.measured.is_empty(), is_null) {
             _ if self.is_refused => 0,
@@ -66,9 +68,10 @@ impl Ceilings {
         }
     }
 
-    /// Calls `measure` `times` times. `measure` returns op/s, or `None` if the client had no time.
-    /// Returns a sentence if the ceiling cannot be measured. The null target supports less CQL than
-    /// Cassandra. So if it refuses a statement, that shows nothing about the measured target.
+    /// Calls `measure` as often as `times` says, and stores the ceilings. `measure` returns `None`
+    /// if the client had no CPU time. If a measurement fails, returns a note for the user instead
+    /// of an error. The null target supports less CQL than Cassandra, so the measured target may
+    /// still accept a statement that the null target refuses.
     pub fn measure(
         &mut self,
         times: usize,
@@ -91,16 +94,16 @@ impl Ceilings {
         None
     }
 
-    /// Returns the ceilings by which the rules judge a trial.
+    /// Returns the ceilings with which the rules compare a trial.
     pub fn latest(&self) -> Vec<Ceiling> {
         let first = self.measured.len().saturating_sub(LATEST_COUNT);
         self.measured[first..].to_vec()
     }
 }
 
-/// Counts of one measurement. On a busy machine, the first slice may take the expected time of all
-/// slices, so that no operation ends in a later slice. This shows nothing about the client, so the
-/// count continues until there are enough usable slices.
+/// Counts of one measurement. On a busy machine, the first slice may last as long as all slices
+/// should, so that no operation ends in a later slice. Such a delay does not describe the client,
+/// so the measurement continues until it has enough usable slices.
 #[derive(Debug, Default)]
 struct SliceCount {
     slices: u32,
@@ -123,14 +126,14 @@ impl SliceCount {
         }
     }
 
-    /// Returns op/s. Returns `None` if nothing was measured.
+    /// Returns the throughput in op/s, or `None` if no slice was usable.
     fn ops_per_s(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.ended as f64 / self.seconds)
     }
 }
 
 /// Measures the ceilings of several clients at the same time. Returns `None` if one of the clients
-/// had no time on its machine.
+/// had no CPU time on its machine.
 pub fn measure_clients(clients: &Clients) -> Result<Option<Ceiling>> {
     let each: Option<Vec<f64>> = clients.ceilings()?.into_iter().collect();
     Ok(each.map(|clients| Ceiling {
@@ -139,8 +142,8 @@ pub fn measure_clients(clients: &Clients) -> Result<Option<Ceiling>> {
     }))
 }
 
-/// Measures op/s of `program` with the client of `settings` on a fresh null target. Returns `None`
-/// if the client had no time on this machine.
+/// Measures the throughput of `program` in op/s, with the client of `settings`, on a fresh null
+/// target. Returns `None` if the client had no CPU time on this machine.
 pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Result<Option<f64>> {
     let target = Target::Null(NullSpec::default());
     let running = Running::start(&target, dirs, &mut |_| {})?;
@@ -171,7 +174,7 @@ mod tests {
     use measure::KindInterval;
 
     /// Counts the intervals of a measurement with slices of one second. Returns the number of
-    /// intervals that were used, and op/s.
+    /// intervals that were used, and the throughput in op/s.
     fn counted(intervals: &[Interval]) -> (usize, Option<f64>) {
         let mut counted = SliceCount::default();
         let goes_on = |interval: &&Interval| counted.note(interval) == Flow::Continue;
@@ -198,10 +201,10 @@ mod tests {
         let stalled = [(0, 5), (1, 10), (2, 0), (3, 20), (4, 0), (5, 30)]
             .map(|(index, ended)| second(index, ended));
         assert_eq!(counted(&stalled), (5, Some(20.0)));
-        // The first slice took as long as all slices together should have taken.
+        // The first slice lasted as long as all slices together should have lasted.
         let late = [second(0, 400), second(5, 10), second(6, 20), second(7, 30)];
         assert_eq!(counted(&late), (3, Some(20.0)));
-        // The client had no time after the first slice.
+        // The client had no CPU time after the first slice.
         assert_eq!(counted(&[second(0, 400), drain(5)]), (2, None));
         assert_eq!(counted(&[second(0, 0), second(1, 0), drain(2)]), (3, None));
     }

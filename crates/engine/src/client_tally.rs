@@ -9,7 +9,7 @@ use measure::{Histogram, Interval, IntervalConsumer, KindInterval, SummedInterva
 pub struct ClientTallies {
     /// True while the clients offer the measured load.
     pub is_main: bool,
-    /// Tallies of the clients, in the order of the fleet.
+    /// Tally of each client, in the order of the fleet.
     pub each: Vec<ClientTally>,
 }
 
@@ -20,7 +20,7 @@ pub struct ClientTally {
     pub window: Window,
     /// Release lag of this client in the window.
     pub lag: Histogram,
-    /// Facts about the client. They are complete when the load has ended.
+    /// Facts about the client, which are complete when the load has ended.
     pub end: ClientEnd,
 }
 

@@ -1,4 +1,4 @@
-//! Estimates the number of client machines for the highest point of a study, before the start.
+//! Estimates, before a study starts, the number of client machines that its highest point needs.
 //!
 //! The estimate uses the measured ceiling of a client and the rate of the network links. Rule V3
 //! allows half of the ceiling. The estimate does not contact machines. Ceilings come from the files
@@ -31,18 +31,20 @@ pub struct ClientsNeeded {
     /// Highest point of the variant, such as `{"rate": 1200000}`.
     #[serde(serialize_with = "axis_and_value")]
     pub point: Point,
-    /// Throughput at that point, op/s. Absent for a number of threads that no run has measured.
+    /// Throughput at the highest point, in op/s. Absent if the point is a number of threads and no
+    /// earlier run has measured it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// Number of machines needed. If no ceiling is known, this is a lower bound. Absent if unknown.
+    /// Number of machines that the point needs. A lower bound if no ceiling is known. Absent if
+    /// unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machines: Option<usize>,
     /// Number of client machines that the study names.
     pub machines_named: usize,
-    /// Measured ceiling of a client. Absent if no finished run of the study has measured one.
+    /// Measured ceiling of a client. Absent if no finished run of the study has measured a ceiling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<MeasuredClient>,
-    /// Maximum share of the ceiling that V3 allows.
+    /// Maximum share of the ceiling that rule V3 allows.
     pub ceiling_share_max: f64,
     /// Number of bytes of an operation's requests on the wire.
     pub request_bytes: f64,
@@ -55,7 +57,7 @@ pub struct ClientsNeeded {
     pub link_is_assumed: bool,
     /// The estimate as a sentence for the user.
     pub sentence: String,
-    /// Advice to the user if the point needs more machines than the study provides. Absent
+    /// Advice to the user if the highest point needs more machines than the study names. Absent
     /// otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
@@ -78,9 +80,9 @@ pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<Clients
     needed.collect()
 }
 
-/// Returns the sentence for a plan, and its warning. The sentence describes the variant that needs
-/// the most machines, or a variant whose need is unknown. It names the variant if other variants
-/// have another need.
+/// Returns the sentence for a plan, and a warning if the plan needs one. The sentence describes the
+/// variant that needs the most machines, or a variant whose need is unknown. The sentence contains
+/// the name of the variant if other variants have another need.
 pub fn clients_words(all: &[ClientsNeeded]) -> Option<(String, Option<String>)> {
     let most = most_needed(all)?;
     let is_same = |one: &ClientsNeeded| one.sentence == most.sentence;
@@ -113,8 +115,8 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
     let client = &settings.client;
     let places = places(client);
     let measured = known.measured(variant, &places);
-    // If the client of a machine was measured in an earlier run, this code assumes the same number
-    // of workers.
+    // If the study leaves the number of workers to the client, this code assumes the number that
+    // the client of the machine had in an earlier run.
     let workers = places.iter().zip(workers(client)).map(|(place, stated)| {
         let there = measured.iter().find(|one| one.place == *place);
         stated.or(there.map(|one| one.workers))

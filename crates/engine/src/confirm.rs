@@ -1,4 +1,4 @@
-//! Builds the study that confirms the choice of a screening.
+//! Builds the study that confirms the settings that a screening chose.
 
 use crate::plan_record;
 use anyhow::{Context, Result, anyhow, bail};
@@ -7,8 +7,9 @@ use study::confirm;
 use study::resolve::resolve;
 use study::settings::{GrantedPermissions, Overrides, Study};
 
-/// Returns a study in which every combination of the chosen factors, in blocks, replaces `screen`.
-/// The study of the screening's run is the source. Scale and files remain the same.
+/// Returns a study that confirms the result of a screening. The new study replaces `screen` by
+/// every combination of the chosen factors, in blocks. Everything else, such as scale and files,
+/// comes from the study of the screening.
 ///
 /// # Errors
 /// The run is not finished, did not screen anything, or did not choose anything. Or the study needs

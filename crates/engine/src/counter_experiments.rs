@@ -1,29 +1,30 @@
-//! Tests the resource that was full at the limit of a run's answer, by experiments after the
-//! trials.
+//! Runs experiments after the trials. They test whether the resource that the answer of a run names
+//! really set the limit.
 //!
-//! Each experiment is a run of its own in the folder `why` of the run, so it has a report, and it
-//! can be interrupted and resumed. Invariant: the experiments together are not expected to last
-//! longer than the study permits.
+//! Each experiment is a separate run in the folder `why` of the run, so it has a report, and the
+//! user can interrupt and resume it. Invariant: the expected duration of all experiments together
+//! does not exceed the time that the study permits.
 
-use analysis::Finding;
 use analysis::limits::LimitKind;
 use analysis::procedure::Point;
+use analysis::{Finding, VariantName};
 use anyhow::Result;
 use measure::number::{duration, round};
 use std::path::{Path, PathBuf};
 use store::record::{
-    ComparisonRecord, ExperimentOutcome, ExperimentRecord, FindingsRecord, LimitRecord,
+    ChangedSettingRecord, ComparisonRecord, EXPERIMENTS_FOLDER, ExperimentOutcome,
+    ExperimentRecord, FindingsRecord, LimitRecord,
 };
-use study::counter_experiment::{self, SettingChange};
+use study::counter_experiment::{self, ChangedSetting, SettingChange};
 use study::plan::Plan;
 use study::resolve::resolve;
 use study::settings::{Overrides, Study, Variant};
 
-/// Folder of the experiments in the folder of their run.
-const FOLDER: &str = "why";
-/// Maximum number of experiments: the first candidates explain almost every limit.
+/// Maximum number of experiments. More are not needed, because the first candidates explain almost
+/// every limit.
 const EXPERIMENTS_MAX: usize = 3;
-/// Numbers of blocks to try, the best first. Fewer than three blocks have no useful interval.
+/// Numbers of blocks to try, in order of preference. Fewer than three blocks would not yield a
+/// useful confidence interval.
 const BLOCKS: [usize; 4] = [6, 5, 4, 3];
 
 /// Experiments of one run.
@@ -33,13 +34,13 @@ pub struct CounterExperiments<'a> {
     /// Folder of the run.
     pub path: &'a Path,
     /// Runs a study with its plan, and puts the results into a folder. If an earlier start of the
-    /// run has begun it, this continues it.
+    /// run began the experiment, continues it.
     pub conduct: &'a mut dyn FnMut(&Study, &Plan, PathBuf) -> Result<ExperimentRun>,
     /// Reports a sentence.
     pub say: &'a mut dyn FnMut(String),
 }
 
-/// An experiment that was run, or interrupted.
+/// An experiment that has finished or was interrupted.
 pub struct ExperimentRun {
     /// Folder of the run.
     pub path: PathBuf,
@@ -47,21 +48,22 @@ pub struct ExperimentRun {
     pub findings: Option<FindingsRecord>,
 }
 
-/// End of the experiments of a run.
+/// How the experiments of a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExperimentsEnd {
-    /// The findings have the results.
+    /// The results have been added to the findings.
     Done,
     /// The user pressed Ctrl-C.
     Interrupted,
 }
 
 impl CounterExperiments<'_> {
-    /// Tests the candidates of the answer's limit, one after the other, until one is confirmed.
-    /// Adds the results to the findings, and to the sentence in the answer.
+    /// Tests the candidates for the limit in the answer, one after the other, until one is
+    /// confirmed. Adds the results to the findings, and to the sentence in the answer.
     ///
     /// # Errors
-    /// The files of an experiment cannot be written. Failures of its target are in its result.
+    /// The files of an experiment cannot be written. A failure of the experiment's target is part
+    /// of the result, not an error.
     pub fn test(&mut self, findings: &mut FindingsRecord) -> Result<ExperimentsEnd> {
         let Some(why) = self.study.why else {
             return Ok(ExperimentsEnd::Done);
@@ -90,7 +92,7 @@ impl CounterExperiments<'_> {
                 }
             }
         }
-        // A confirmed candidate is the answer, so it comes first.
+        // A confirmed candidate is the answer, so it is moved to the front.
         tested.candidates.sort_by_key(|candidate| {
             let outcome = candidate.experiment.as_ref().map(|one| one.outcome);
             outcome != Some(ExperimentOutcome::Confirmed)
@@ -104,7 +106,8 @@ impl CounterExperiments<'_> {
         Ok(ExperimentsEnd::Done)
     }
 
-    /// Runs the experiment of one resource, or continues it. `None` if the user pressed Ctrl-C.
+    /// Runs the experiment for one resource, or continues it. Returns `None` if the user pressed
+    /// Ctrl-C.
     fn experiment(
         &mut self,
         limit: &LimitRecord,
@@ -143,7 +146,7 @@ impl CounterExperiments<'_> {
             study.question,
             duration(plan.estimate.seconds)
         ));
-        let results = self.path.join(FOLDER).join(kind.name());
+        let results = self.path.join(EXPERIMENTS_FOLDER).join(kind.name());
         let end = (self.conduct)(&study, &plan, results)?;
         let Some(found) = end.findings else {
             return Ok(None);
@@ -155,7 +158,7 @@ impl CounterExperiments<'_> {
         }))
     }
 
-    /// Returns the experiment with the most blocks that fits into the time that is left.
+    /// Returns the experiment with as many blocks as fit into the remaining time.
     fn fitting(
         &self,
         variant: &Variant,
@@ -166,7 +169,7 @@ impl CounterExperiments<'_> {
         let mut least_s = 0.0;
         for blocks in BLOCKS {
             let text = counter_experiment::text(self.study, variant, point, change, blocks);
-            let study = resolve("study.yaml", &text, &self.overrides())
+            let study = resolve("study.yaml", &text, &child_overrides(self.study))
                 .map_err(|mistakes| format!("the changed setting is not possible: {mistakes}"))?;
             let plan = study::plan::plan(&study).map_err(|error| error.to_string())?;
             if plan.estimate.seconds <= left_s {
@@ -180,33 +183,39 @@ impl CounterExperiments<'_> {
             duration(left_s.max(0.0))
         ))
     }
+}
 
-    /// Returns the overrides of an experiment. Its text already contains those of the run.
-    fn overrides(&self) -> Overrides {
-        let own = &self.study.overrides;
-        let mut inputs = own.inputs.clone();
-        inputs.extend(self.study.inputs.clone());
-        Overrides {
-            inputs,
-            recordings: self.study.recordings.clone(),
-            files: own.files.clone(),
-            registry: own.registry,
-            granted: own.granted.clone(),
-            recorded: own.recorded,
-            ..Overrides::default()
-        }
+/// Returns the overrides of a run that follows the run of `study`. The text of its study already
+/// contains the overrides of that run.
+pub(crate) fn child_overrides(study: &Study) -> Overrides {
+    let own = &study.overrides;
+    let mut inputs = own.inputs.clone();
+    inputs.extend(study.inputs.clone());
+    Overrides {
+        inputs,
+        recordings: study.recordings.clone(),
+        files: own.files.clone(),
+        registry: own.registry,
+        granted: own.granted.clone(),
+        recorded: own.recorded,
+        ..Overrides::default()
     }
 }
 
-/// Returns the load of an experiment: one at which the target was full. Searches and ladders of
-/// rates are repeated in a closed loop, because an open loop above the limit only builds a backlog.
+/// Returns the load of an experiment. At this load, the target was full. A search or a ladder of
+/// rates is repeated in a closed loop, because an open loop above the limit only builds a backlog.
 fn experiment_point(limit: &LimitRecord, findings: &FindingsRecord) -> Option<Point> {
-    let of_variant = || findings.trials.iter().filter(|trial| trial.variant == limit.variant);
     if limit.other.is_some() {
         return limit.point;
     }
-    let best =
-        of_variant().max_by(|one, other| one.all.ops_per_s.total_cmp(&other.all.ops_per_s))?;
+    busiest_point(&limit.variant, findings)
+}
+
+/// Returns a load at which a variant was full: that of its highest throughput. An open loop becomes
+/// a closed loop with twice the operations in flight.
+pub(crate) fn busiest_point(variant: &VariantName, findings: &FindingsRecord) -> Option<Point> {
+    let of_variant = findings.trials.iter().filter(|trial| trial.variant == *variant);
+    let best = of_variant.max_by(|one, other| one.all.ops_per_s.total_cmp(&other.all.ops_per_s))?;
     match best.point? {
         Point::Threads(_) => best.point,
         Point::Rate(_) => Some(Point::Threads(counter_experiment::threads_for(
@@ -216,18 +225,24 @@ fn experiment_point(limit: &LimitRecord, findings: &FindingsRecord) -> Option<Po
     }
 }
 
+fn changed(one: &ChangedSetting) -> ChangedSettingRecord {
+    ChangedSettingRecord {
+        setting: one.setting.clone(),
+        from: one.from.clone(),
+        to: one.to.clone(),
+    }
+}
+
 fn record_of(change: &SettingChange, point: Point) -> ExperimentRecord {
     ExperimentRecord {
-        setting: change.setting.clone(),
-        from: change.from.clone(),
-        to: change.to.clone(),
+        changes: change.settings.iter().map(changed).collect(),
         enlarges: change.enlarges,
         point: Some(point),
         ..ExperimentRecord::default()
     }
 }
 
-/// Returns the result of an experiment from its findings.
+/// Builds the result of an experiment from its findings.
 fn result(change: &SettingChange, point: Point, found: &FindingsRecord) -> ExperimentRecord {
     let record = record_of(change, point);
     let Some(compared) = found.comparisons.iter().find(|one| one.primary) else {

@@ -1,5 +1,5 @@
-//! Handles a target that a trial has left in a state other than the initial one. Without this, the
-//! next trial would measure a system that the study does not describe.
+//! Handles a target that a trial has left in a state other than the initial one. Otherwise the next
+//! trial would measure a system that the study does not describe.
 
 use super::preflight::NotAllowed;
 use super::schema_check::OtherTypes;
@@ -10,7 +10,7 @@ use store::record::{FaultRecord, JournalEvent, TrialFinding};
 use study::plan::{Trial, Turn};
 use target_spec::Target;
 
-/// Returns a sentence for each fault whose healing was not confirmed.
+/// Returns a sentence for each healed fault after which cassay did not observe a healthy target.
 pub fn not_whole(faults: &[FaultRecord]) -> Vec<String> {
     let begun = faults.iter().filter(|fault| fault.injected_s.is_some());
     let not_whole = begun.filter(|fault| fault.healing_s.is_some() && fault.whole_s.is_none());
@@ -24,8 +24,8 @@ pub fn not_whole(faults: &[FaultRecord]) -> Vec<String> {
         .collect()
 }
 
-/// Returns true if every later trial of the same variant would fail with the same error, because
-/// the study is the cause and not chance.
+/// Returns true if the study itself causes the error, so that every later trial of the same variant
+/// would fail in the same way.
 pub fn is_of_the_study(error: &anyhow::Error) -> bool {
     let is_config = |error: &LoadError| matches!(error, LoadError::Config(_));
     error.is::<OtherTypes>()
@@ -34,7 +34,7 @@ pub fn is_of_the_study(error: &anyhow::Error) -> bool {
 }
 
 impl Engine<'_> {
-    /// Returns the reason why cassay omits a trial, if it does.
+    /// Returns the reason why cassay omits a trial, or `None` if cassay runs the trial.
     pub(super) fn refused(&self, turn: &Turn) -> Option<String> {
         let target = &self.study.variant(turn.variant).settings.target;
         if self.refused.contains(target) {
@@ -66,8 +66,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Stops the nodes in two cases: the healing of this trial's faults was not observed, or the
-    /// faults upgraded the nodes.
+    /// Stops the nodes in two cases: cassay did not observe a healthy target after the faults of
+    /// this trial, or the faults upgraded the nodes.
     pub(super) fn after_faults(
         &mut self,
         trial: &Trial,
@@ -116,7 +116,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Returns true if the target can no longer be used, because a restart has failed.
+    /// Returns true if a restart has failed, so that the engine cannot use the target again.
     pub(super) fn is_broken(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.broken)
     }
@@ -145,7 +145,7 @@ mod tests {
         let sick = "cassay did not observe a healthy target after node-pause of node2";
         assert_eq!(said(fault(Some(1.0), Some(2.0), None)), sick);
         assert_eq!(said(fault(Some(1.0), Some(2.0), Some(3.0))), "");
-        // The first fault was never injected. The second one is never healed.
+        // The first fault was never injected. The second fault was injected, and is never healed.
         assert_eq!(said(fault(None, None, None)), "");
         assert_eq!(said(fault(Some(1.0), None, None)), "");
     }

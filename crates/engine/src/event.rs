@@ -1,8 +1,7 @@
-//! Events that a run reports to its observer. The list of events is closed, and a single callback
-//! receives them.
+//! Events that a run reports to its observer through a single callback.
 //!
-//! The engine calls the callback on the run's own thread, so it must not block. A slow terminal
-//! would delay the end of a phase, but never the load, which has separate threads.
+//! The engine calls the callback on the thread of the run, so the callback must not block. A slow
+//! terminal would delay the end of a phase, but never the load, which has separate threads.
 
 use fleet::{ClientNow, Population};
 use measure::{Interval, IntervalConsumer, SummedInterval};
@@ -17,8 +16,8 @@ pub enum Event {
     RunStarted {
         /// Folder of the run.
         path: PathBuf,
-        /// Minimum and maximum number of trials left. A procedure, or a study that ends at its
-        /// answer, may not need the whole plan.
+        /// Minimum and maximum number of remaining trials. The two differ if a procedure, or a
+        /// study that ends at its answer, may not need the whole plan.
         left: (usize, usize),
         /// Name of the study.
         study: String,
@@ -26,7 +25,7 @@ pub enum Event {
         names: Vec<String>,
         /// Numbers of the trials that an earlier attempt finished.
         finished: Vec<usize>,
-        /// Minimum and maximum expected length of the remaining run, in seconds.
+        /// Minimum and maximum expected time until the end of the run, in seconds.
         seconds: (f64, f64),
     },
     /// Message from a component of the run about its work.
@@ -35,18 +34,19 @@ pub enum Event {
     TargetReady(Vec<String>),
     /// The target is stopped.
     TargetStopped,
-    /// Nodes have ended although no fault took them down. Contains their names.
+    /// Nodes have ended although the study plans no fault that would take them down. Contains the
+    /// names of the nodes.
     NodesDied(Vec<String>),
     /// CPU use of this machine in the last second.
     CpuUsed(CpuShares),
-    /// State of each client, in the order of the clients, once a second while several clients offer
-    /// load. Empty when the load has ended.
+    /// State of each client, in the order of the clients. Reported once a second while several
+    /// clients offer load. Empty when the load has ended.
     ClientsNow(Vec<ClientNow>),
-    /// Latest resource use of the nodes' hosts, once a second while clients offer load. Empty when
-    /// the load has ended, or if no probe reads the hosts.
+    /// Latest resource use of the nodes' hosts. Reported once a second while clients offer load.
+    /// Empty when the load has ended, or if no probe reads the hosts.
     HostsNow(Vec<HostNow>),
-    /// Faults that the study plans for the measured phase. The position in the list is the number
-    /// of the fault. Empty in most phases.
+    /// Faults that the study plans for the measured phase. The position of a fault in the list is
+    /// its number. The list is empty in most phases.
     FaultsPlanned(Vec<PlannedFault>),
     /// The fault with this number has reached this stage.
     FaultReached(usize, FaultStage),
@@ -56,14 +56,14 @@ pub enum Event {
         index: usize,
         /// Number of trials in the plan.
         trials: usize,
-        /// Name of the trial: `writes, 28 threads, block 2`.
+        /// Name of the trial, such as `writes, 28 threads, block 2`.
         name: String,
         /// Expected total length of the later trials, in seconds.
         seconds_after: f64,
     },
     /// A phase begins.
     PhaseStarted {
-        /// Phase that begins: a phase of the plan, or `target`, `restart` or `ceiling`.
+        /// Name of the phase that begins: a phase of the plan, or `target`, `restart` or `ceiling`.
         phase: &'static str,
         /// Description of the phase.
         what: String,
@@ -95,20 +95,20 @@ pub enum Event {
     },
     /// A trial failed. The other trials continue, unless `RunFinished` follows.
     TrialFailed {
-        /// Number of the trial, starting at 0.
+        /// Number of the failed trial, starting at 0.
         index: usize,
         /// Name of the trial.
         name: String,
         /// Reason for the failure, with a hint.
         reason: String,
     },
-    /// A trial is omitted.
+    /// The engine omits a trial.
     TrialSkipped {
         /// Number of the trial, starting at 0.
         index: usize,
         /// Name of the trial.
         name: String,
-        /// Reason why the trial is omitted.
+        /// Reason why the engine omits the trial.
         reason: String,
     },
 }
@@ -136,7 +136,7 @@ pub struct CpuShares {
 /// A host of the cluster, with its latest readings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostNow {
-    /// Name of the host: `host1`, or the address of an attached one.
+    /// Name of the host: `host1`, or the address of a host to which cassay attached.
     pub name: String,
     /// Names of the nodes on the host.
     pub nodes: Vec<String>,
@@ -151,9 +151,9 @@ pub struct HostNow {
 /// CPU use of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HostCpu {
-    /// Percentage of all CPUs of the machine, for a host that is a machine.
+    /// Percentage of all CPUs of the machine. Used if the host is a whole machine.
     OfMachine(f64),
-    /// Number of cores that the host uses, for a host that is a part of this machine.
+    /// Number of cores that the host uses. Used if the host is a part of this machine.
     Cores(f64),
 }
 
@@ -181,9 +181,9 @@ measure::word_enum! {
         Holding = "broken",
         /// The fault is being healed.
         Healing = "being healed",
-        /// The fault has ended. It was healed, or it will never be healed.
+        /// The fault has ended. It was healed, or the study does not heal it.
         Over = "over",
-        /// The fault was omitted, because the window left no time for it.
+        /// The engine omitted the fault, because too little of the window was left.
         Omitted = "left out",
     }
 }
@@ -193,7 +193,8 @@ measure::word_enum! {
 pub struct Progress {
     /// Seconds since the start of the phase.
     pub seconds: f64,
-    /// Operations that ended since the start of the phase, regardless of their outcome.
+    /// Number of operations that have ended since the start of the phase, regardless of their
+    /// outcome.
     pub operations: u64,
     /// Successful operations per second in the interval.
     pub ops_per_s: f64,
@@ -206,9 +207,9 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Returns the remaining time in seconds of a phase that ends after a number of operations.
-    /// Assumes the average rate so far. The plan cannot know the rate, because it cannot know the
-    /// speed of a node in its first minutes.
+    /// Returns the remaining time, in seconds, of a phase that ends after a number of operations.
+    /// Assumes the average rate so far. The plan cannot contain this time, because the speed of a
+    /// node in its first minutes is not known in advance.
     #[must_use]
     pub fn left_s(&self) -> Option<f64> {
         let left = self.of?.saturating_sub(self.operations);

@@ -1,4 +1,4 @@
-//! Decides the actions during a load and their times, in one loop on any clock.
+//! Decides which actions happen during a load and when, in one loop on any clock.
 //!
 //! [`Conduct`] makes the decisions. It receives the events and the time, and returns the actions.
 //! It neither waits nor acts itself. A [`World`] provides the clock and the load, and performs the
@@ -6,7 +6,7 @@
 //!
 //! Invariants: a dead node and Ctrl-C end the load within [`TICK_NS`], regardless of the load.
 //! Scheduled actions run on time. So no call to the world may take longer than a tick. A longer
-//! action has a separate thread, and its result comes back as an event.
+//! action runs in a separate thread, and its result comes back as an event.
 
 use super::event::Progress;
 use super::load_guard::Watch;
@@ -20,20 +20,20 @@ use std::sync::Arc;
 use std::time::Duration;
 use study::plan::PhaseKind;
 
-/// Time between two checks of the nodes and of Ctrl-C. It is so short that a user does not notice
-/// it, and so long that the checks cost almost nothing.
+/// Time between two checks of the nodes and of Ctrl-C. The time is short enough that a user does
+/// not notice the delay, and long enough that the checks cost almost nothing.
 pub const TICK_NS: u64 = 100 * MILLISECOND_NS;
 /// Time between two writes of the probes' readings to disk.
 const READINGS_EVERY_NS: u64 = SECOND_NS;
 
-/// Time between the decision to end the load and the end itself, so that all clients receive the
-/// decision in time.
+/// Time between the decision to end the load and the end of the load. It is long enough for all
+/// clients to receive the decision.
 const TOLD_AHEAD_NS: u64 = 2 * SECOND_NS;
 
 /// Event that the loop receives.
 #[derive(Debug)]
 pub enum LoopEvent {
-    /// Time has passed: run all scheduled actions that are due.
+    /// Time has passed, so scheduled actions may be due.
     Time,
     /// An interval of the load has ended.
     Interval(Box<SummedInterval>),
@@ -41,12 +41,12 @@ pub enum LoopEvent {
     Over,
     /// One of several clients is lost. Contains the reason.
     ClientLost(String),
-    /// Nodes are down. Contains these nodes.
+    /// Nodes are down. Contains the nodes.
     Died(Vec<DeadNode>),
-    /// The fault with this number is in force since the given time of the monotonic clock. This is
-    /// the time of the injection, or of the end of the injection if it takes a while.
+    /// The fault with this number is in force since the given time of the monotonic clock. If the
+    /// injection takes a while, this is the time when the injection ended.
     FaultHolds(usize, u64),
-    /// The fault with this number has ended, healed or not.
+    /// The fault with this number has ended. It was healed, or the study does not heal it.
     FaultOver(usize),
     /// The user has pressed Ctrl-C.
     Interrupted,
@@ -57,7 +57,7 @@ pub enum LoopEvent {
 pub struct DeadNode {
     /// Name of the node.
     pub node: String,
-    /// Sentence with the name of the node, how it ended, and its last log lines.
+    /// Sentence that contains the name of the node, how the node ended, and its last log lines.
     pub how: String,
 }
 
@@ -83,9 +83,9 @@ pub enum Act {
     LookAtFaults,
     /// Write the probes' readings to disk.
     KeepReadings,
-    /// Inject the fault with this number, as soon as the target of the fault is whole.
+    /// Inject the fault with this number as soon as the target of the fault is healthy.
     Inject(usize),
-    /// Record that the window has no time left for the fault with this number.
+    /// Record that too little of the window is left for the fault with this number.
     Omit(usize),
     /// Heal the fault with this number.
     Heal(usize),
@@ -96,7 +96,7 @@ pub trait World {
     /// Returns the time of the monotonic clock.
     fn now_ns(&self) -> u64;
 
-    /// Waits for the next interval of the load, at most until `until_ns`.
+    /// Waits for the next interval of the load, but not longer than until `until_ns`.
     fn wait(&mut self, until_ns: u64) -> Next;
 
     /// Returns true if Ctrl-C was pressed.
@@ -105,7 +105,7 @@ pub trait World {
     /// Performs an action, and returns the resulting event.
     ///
     /// # Errors
-    /// The action failed, and the load is meaningless without this action.
+    /// The action failed, and without it the load would be meaningless.
     fn act(&mut self, act: Act) -> Result<Option<LoopEvent>>;
 }
 
@@ -120,7 +120,7 @@ enum Due {
 }
 
 impl Due {
-    /// Returns the period of a repeated action, in ns.
+    /// Returns the period of a repeated action, in ns, or `None` if the action happens once.
     fn every_ns(self) -> Option<u64> {
         match self {
             Due::LookAtNodes | Due::LookAtFaults => Some(TICK_NS),
@@ -149,8 +149,8 @@ impl Agenda {
         self.0.first().map_or(u64::MAX, |(at_ns, _)| *at_ns)
     }
 
-    /// Removes and returns the actions that are due. If an action was due several times, returns it
-    /// once.
+    /// Removes and returns the actions that are due. Returns a repeated action only once, even if
+    /// several of its times have passed.
     fn take(&mut self, now_ns: u64) -> Vec<Due> {
         let later = self.0.split_off(&(now_ns.saturating_add(1), Due::LookAtNodes));
         let due = std::mem::replace(&mut self.0, later);
@@ -171,7 +171,7 @@ pub struct Breaking {
     pub at_ns: u64,
     /// Duration of the fault, in ns.
     pub for_ns: u64,
-    /// Number of an earlier fault that must be over before this fault begins.
+    /// Number of an earlier fault that must have ended before this fault begins.
     pub after: Option<usize>,
     /// Nodes that are down until the fault is healed.
     pub takes_away: Vec<String>,
@@ -181,14 +181,14 @@ pub struct Breaking {
 pub struct Decision {
     /// Phase of the interval, as in the records.
     pub phase: &'static str,
-    /// How the load continues.
+    /// Whether the load continues, or how it ends.
     pub flow: Flow,
     /// Phase that begins with the next interval, if any.
     pub next: Option<PhaseKind>,
 }
 
 impl Decision {
-    /// Returns the decision to continue the load. The interval belongs to `phase`.
+    /// Returns the decision to continue the load, for an interval of `phase`.
     pub fn in_phase(phase: &'static str) -> Decision {
         Decision {
             phase,
@@ -197,8 +197,8 @@ impl Decision {
         }
     }
 
-    /// Returns the decision to continue the load in `phase`. Intervals of the drain belong to a
-    /// separate phase.
+    /// Returns the decision to continue the load in `phase`. Intervals of the drain are recorded as
+    /// a separate phase.
     pub fn go_on(phase: &'static str, interval: &Interval) -> Decision {
         Decision::in_phase(if interval.draining { "drain" } else { phase })
     }
@@ -209,27 +209,29 @@ impl Decision {
 pub enum EarlyEnd {
     /// The user pressed Ctrl-C.
     Interrupted,
-    /// A node has died. Contains its name, how it ended, and its last log lines.
+    /// A node has died. The text contains the name of the node, how it ended, and its last log
+    /// lines.
     NodeDied(String),
     /// The load was too high for other users of the target.
     Guarded(String),
-    /// One of several clients was lost. Contains the name of the client, the reason and the time.
+    /// One of several clients was lost. The text contains the name of the client, the reason and
+    /// the time.
     ClientLost(String),
 }
 
-/// State of the loop in one phase under load: the results up to now, and the scheduled actions.
+/// State of the loop in one phase under load: the results so far, and the scheduled actions.
 pub struct Conduct<'c> {
     decide: &'c mut dyn FnMut(&SummedInterval) -> Decision,
     agenda: Agenda,
     faults: Vec<Breaking>,
     /// Numbers of the faults in force.
     open: BTreeSet<usize>,
-    /// Numbers of the faults that are over.
+    /// Numbers of the faults that have ended.
     over: BTreeSet<usize>,
     /// Length of the measured window in ns, if known.
     measured_ns: Option<u64>,
-    /// Time to measure after the last fault, in ns. If set, the load ends when this time has
-    /// passed.
+    /// Time to measure after the last fault, in ns. If set, the load ends this long after the last
+    /// fault has ended.
     after_faults_ns: Option<u64>,
     /// Start of the measured window, as a time of the monotonic clock.
     measured_from_ns: Option<u64>,
@@ -245,9 +247,9 @@ pub struct Conduct<'c> {
 }
 
 impl<'c> Conduct<'c> {
-    /// Begins the loop at the start line, `start_ns`. For each interval, `decide` names its phase
-    /// and decides whether the load continues. `faults` count from the start of the measured
-    /// window.
+    /// Begins the loop at the start line, `start_ns`. For each interval, `decide` names the phase
+    /// of the interval and decides whether the load continues. The times of `faults` are relative
+    /// to the start of the measured window.
     pub fn new(
         start_ns: u64,
         consumers: Vec<&'c mut dyn IntervalConsumer>,
@@ -278,8 +280,8 @@ impl<'c> Conduct<'c> {
         self.progress.of = Some(operations);
     }
 
-    /// Ends the load at `at_ns`, unless another event ends the load earlier. The load has known
-    /// this time from the start line on.
+    /// Ends the load at `at_ns`, unless another event ends the load earlier. The load generator
+    /// already has this time at the start.
     pub fn ends_at(&mut self, at_ns: u64) {
         self.ends_ns = Some(at_ns);
     }
@@ -289,13 +291,13 @@ impl<'c> Conduct<'c> {
         self.measured_ns = Some(length.as_nanos() as u64);
     }
 
-    /// Ends the load at the end of an interval when `length` has passed since its last fault has
-    /// ended, unless another event ends it earlier.
+    /// Ends the load when all faults have ended and at least `length` has passed since then, unless
+    /// another event ends the load earlier. The load ends at the end of an interval.
     pub fn ends_after_faults(&mut self, length: Duration) {
         self.after_faults_ns = Some(length.as_nanos() as u64);
     }
 
-    /// Begins the measured window at `at_ns`. The times of faults count from this time.
+    /// Begins the measured window at `at_ns`. The times of faults are relative to this time.
     pub fn measures_from(&mut self, at_ns: u64) {
         let ends_ns = self.measured_ns.map(|measured_ns| at_ns + measured_ns);
         self.ends_ns = self.ends_ns.or(ends_ns);
@@ -326,7 +328,7 @@ impl<'c> Conduct<'c> {
                     happened.push_back(LoopEvent::Over);
                 }
             }
-            // Once a decision to end the load was made, the loop begins no new action.
+            // After the decision to end the load, the loop does not begin new actions.
             if world.is_interrupted() {
                 happened.push_back(LoopEvent::Interrupted);
             }
@@ -359,14 +361,15 @@ impl<'c> Conduct<'c> {
                 self.agenda.0.insert((to_ns, Due::Heal(number)));
                 Vec::new()
             }
-            // From now on, the node of this fault counts as missing if it is down.
+            // The fault has ended, so from now on an unplanned death is reported if the node is
+            // down.
             LoopEvent::FaultOver(number) => {
                 self.open.remove(&number);
                 self.over.insert(number);
                 let end = self.end_after_faults(now_ns);
                 [Act::LookAtNodes].into_iter().chain(end).collect()
             }
-            // If several nodes died, an expected death must not hide an unexpected one.
+            // If several nodes died, report the unexpected death, not the expected one.
             LoopEvent::Died(died) => {
                 let mut died = died.into_iter();
                 let missed = died.find(|died| !self.is_away(&died.node));
@@ -377,9 +380,9 @@ impl<'c> Conduct<'c> {
         }
     }
 
-    /// Ends a load that lasts until its last fault, once all faults are over. The end is at a whole
-    /// interval, at least the time in the study after the last fault, and late enough for all
-    /// clients to receive it.
+    /// Ends a load that lasts until its last fault, once all faults have ended. The load then ends
+    /// at the end of an interval. The end is at least as long after the last fault as the study
+    /// requests, and late enough for all clients to receive the decision.
     fn end_after_faults(&mut self, now_ns: u64) -> Option<Act> {
         let (after_ns, from_ns) = self.after_faults_ns.zip(self.measured_from_ns)?;
         if self.cut.is_some() || self.over.len() < self.faults.len() {
@@ -394,8 +397,9 @@ impl<'c> Conduct<'c> {
         Some(Act::Steer(Flow::StopAt(at_ns)))
     }
 
-    /// Returns the action that is due, unless it is obsolete. Once the load is ending, the loop no
-    /// longer checks nodes or injects faults. It does not heal a fault that is not in force.
+    /// Returns the action that is due, or `None` if it is obsolete. When the load is about to end,
+    /// the loop does not check nodes and does not inject faults. The loop does not heal a fault
+    /// that is not in force.
     fn due(&mut self, now_ns: u64, due: Due) -> Option<Act> {
         let wanted = match due {
             Due::LookAtNodes => self.cut.is_none(),
@@ -406,8 +410,8 @@ impl<'c> Conduct<'c> {
         wanted.then(|| due.act())
     }
 
-    /// Begins a fault if the previous fault is over. Omits it if less than half of the fault's
-    /// duration is left until the load ends.
+    /// Begins a fault if the previous fault has ended. Omits the fault if the load ends before half
+    /// of the fault's duration has passed.
     fn may_begin(&mut self, now_ns: u64, number: usize) -> Option<Act> {
         if self.cut.is_some() {
             return None;
@@ -431,7 +435,7 @@ impl<'c> Conduct<'c> {
         Some(Act::Inject(number))
     }
 
-    /// Omits the faults whose turn has not come when the load ends.
+    /// Omits the faults that have not begun when the load ends.
     fn left_out(&mut self) -> impl Iterator<Item = Act> {
         let all: BTreeSet<usize> = (0..self.faults.len()).collect();
         let left = &(&all - &self.open) - &self.over;
@@ -465,13 +469,13 @@ impl<'c> Conduct<'c> {
         acts
     }
 
-    /// Ends the load early. If there are several reasons, the first one is kept.
+    /// Ends the load early. If the load has several reasons to end early, keeps the first one.
     fn end(&mut self, cut: EarlyEnd) -> Vec<Act> {
         if self.cut.is_some() {
             return Vec::new();
         }
         self.cut = Some(cut);
-        // The faults are healed first, because the next load needs a target without faults.
+        // The loop heals the faults first, because the next load needs a target without faults.
         let heal = self.open.iter().map(|number| Act::Heal(*number));
         heal.chain([Act::Steer(Flow::Abandon)]).collect()
     }

@@ -1,7 +1,7 @@
 //! Estimates the number of blocks of a study, before the first measurement.
 //!
-//! The estimate uses the noise of the study's last run, if there is such a run. The smallest
-//! difference that a comparison can detect depends on the machine and the workload, and cannot be
+//! The estimate uses the noise of the study's last run, if such a run exists. The smallest
+//! difference that a comparison can detect depends on the machine and the workload, so it cannot be
 //! known in advance.
 
 use analysis::{Design, Looks, Metric};
@@ -9,16 +9,16 @@ use measure::number::significant;
 use store::record::FindingsRecord;
 use study::settings::{PrimaryMetric, Study};
 
-/// Difference to detect if the study does not name one.
+/// Difference to detect, as a share, if the study does not set one.
 const DETECT: f64 = 0.05;
-/// Noise levels to assume if there is no earlier run, as shares.
+/// Noise levels to assume if the study has no earlier run, as shares.
 const NOISES: [f64; 3] = [0.02, 0.05, 0.10];
-/// Minimum share of studies that must find a difference for the difference to count as detectable.
+/// Minimum share of repeated studies that must find a difference for it to count as detectable.
 const SHARE_MIN: f64 = 0.5;
 
-/// Returns sentences about the result that can be expected from a study's blocks. The list is empty
-/// if there is no comparison, or if the study does not request these sentences. `last` contains the
-/// name and the findings of the last run.
+/// Returns sentences about the result that the user can expect from the blocks of a study. The list
+/// is empty if the study has no comparison, or does not request these sentences. `last` contains
+/// the name and the findings of the last run.
 pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<String> {
     let blocks = study.repeat.blocks;
     let has_question = study.repeat.detect.is_some() || study.repeat.first_look.is_some();
@@ -48,7 +48,7 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
     )]
 }
 
-/// Describes the number of blocks that find the difference at this noise, and states whether the
+/// Describes how many blocks are needed to find the difference at this noise level, and whether the
 /// blocks can show equivalence.
 fn noise_sentence(study: &Study, noise: f64) -> String {
     let most = study.repeat.blocks;
@@ -99,8 +99,7 @@ fn noise_sentence(study: &Study, noise: f64) -> String {
     format!("with {noise} % scatter {found}; {same}.")
 }
 
-/// Returns the metric of the primary comparison, if the metric is known before the first
-/// measurement.
+/// Returns the metric of the primary comparison if it is known before the first measurement.
 fn metric(study: &Study) -> Metric {
     let outlooks = study.variants.iter();
     let mut points = outlooks.flat_map(|variant| variant.settings.procedure.outlook().points);
@@ -132,7 +131,8 @@ mod tests {
         resolve("s", &text, &Overrides::default()).unwrap()
     }
 
-    /// Returns the findings of a run in which the ratios of pairs scatter by `noise`.
+    /// Returns the findings of a run in which the ratios of the pairs have the standard deviation
+    /// `noise`.
     fn ran(noise: f64) -> FindingsRecord {
         let trial = |block: usize, variant: &str, ops: f64| {
             let mut finding = TrialFinding {

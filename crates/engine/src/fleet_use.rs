@@ -1,5 +1,5 @@
-//! Sets up clients on several machines for a study's load: the choice of clients, the messages to
-//! them, and the construction of the load from these messages.
+//! Sets up clients on several machines for a study's load. Chooses the clients, and defines the
+//! messages from which they build the load.
 //!
 //! A client resolves the study again from the recorded text and files, and compiles the program of
 //! the variant. The run adds information that only the run has: the loaded rows, the reads that
@@ -37,10 +37,10 @@ use workload::{Program, Stage};
 pub struct FleetUse {
     /// Clients that are connected.
     pub clients: Clients,
-    /// Client settings that the study requests.
+    /// Settings of the client section with which these clients were connected.
     asked: Client,
-    /// Pods of the clients, if the clients run in pods. The pods are removed after the clients have
-    /// ended.
+    /// Pods of the clients, if the clients run in pods. The run removes the pods after the clients
+    /// have ended.
     _pods: Option<ClientJob>,
     /// True once the run has reported its clients.
     pub is_told: bool,
@@ -79,7 +79,7 @@ impl FleetUse {
     }
 
     /// Connects to all clients that the trials of a study need, before the run starts processes or
-    /// creates files. Clients of the first variant remain connected.
+    /// creates files. The clients of the first variant remain connected.
     ///
     /// # Errors
     /// All clients that are not available, each with the reason.
@@ -118,7 +118,7 @@ impl FleetUse {
         clients.map(record).collect()
     }
 
-    /// Names the clients in a sentence for the user.
+    /// Returns a sentence for the user that names the clients.
     pub fn words(&self) -> String {
         let all = self.clients.all();
         let names: Vec<String> = all.iter().map(fleet::Client::words).collect();
@@ -129,8 +129,8 @@ impl FleetUse {
         )
     }
 
-    /// Returns true if some clients run on other machines, whose wall clocks differ from this
-    /// machine's.
+    /// Returns true if at least one client runs on another machine, whose wall clock differs from
+    /// that of this machine.
     pub fn has_others(&self) -> bool {
         self.clients.all().iter().any(|one| one.seat.far.is_some())
     }
@@ -142,8 +142,7 @@ impl FleetUse {
     }
 }
 
-/// Returns true if the clients for the load of one variant can also apply the load of the other
-/// variant.
+/// Returns true if the clients that one variant needs can also apply the load of the other variant.
 fn are_seated_alike(one: &Client, other: &Client) -> bool {
     let seated = |client: &Client| {
         (
@@ -169,8 +168,8 @@ fn seat(machine: &ClientMachine, client: &Client) -> Result<Seat> {
     })
 }
 
-/// Starts clients in pods, and connects to each client as soon as its pod runs. A client to which
-/// no connection is made ends by itself.
+/// Starts clients in pods, and connects to each client as soon as its pod runs. If this process
+/// does not connect to a client, the client ends by itself.
 fn in_pods(wanted: &ClientPods, say: &mut dyn FnMut(&str)) -> Result<(Clients, ClientJob)> {
     let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
     let mut job = ClientJob::begin(&kubectl, &pods(wanted))?;
@@ -199,8 +198,8 @@ fn pods(wanted: &ClientPods) -> kubernetes::ClientPods {
     }
 }
 
-/// Returns true if the clients of a fleet apply this load. Rows are always read back by this
-/// process.
+/// Returns true if the clients of a fleet apply this load. A read-back of the rows always runs in
+/// this process.
 pub fn is_shared(offer: &Offer<'_>) -> bool {
     matches!(offer.stage, Stage::Load | Stage::Main)
 }
@@ -212,13 +211,14 @@ struct Sources {
     source: String,
     study: String,
     overrides: OverridesRecord,
-    /// Names of the secrets in the study. Their values are part of the access to the cluster.
+    /// Names of the secrets in the study. The values of the secrets are part of the access to the
+    /// cluster.
     secrets: Vec<String>,
     /// Number of the variant in the study.
     variant: usize,
-    /// Number of rows, if it was not known before the load phase.
+    /// Number of rows, if it becomes known only in the load phase.
     rows: u64,
-    /// For each statement, true if the rows that it returns are judged.
+    /// For each statement, true if the client compares the rows that the statement returns.
     judged: Vec<bool>,
     credentials: Option<(String, String)>,
     tls: Option<TlsMaterial>,
@@ -226,7 +226,8 @@ struct Sources {
     version: u8,
 }
 
-/// Sends the clients of a trial the inputs for their load, unless they already have these inputs.
+/// Sends the clients of a trial the inputs for their load. Does nothing if the clients already have
+/// these inputs.
 ///
 /// # Errors
 /// A client cannot build the load, or has ended.
@@ -270,7 +271,7 @@ fn sources(
 /// Builds a client's load from the sources of a study.
 #[derive(Default)]
 pub struct StudyMaker {
-    /// Recorded traffic. It is too large to be part of the sources.
+    /// Recorded traffic. A recording is too large to be part of the sources.
     recordings: Mutex<Recordings>,
 }
 
@@ -282,8 +283,8 @@ impl StudyMaker {
         }
     }
 
-    /// Locks the recordings, even if the lock is poisoned. Each recording is added as a whole, so
-    /// none can be incomplete.
+    /// Locks the recordings, even if the lock is poisoned. The recordings are still complete,
+    /// because each one is added as a whole.
     fn recordings(&self) -> MutexGuard<'_, Recordings> {
         self.recordings.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -294,7 +295,7 @@ impl Sources {
     fn made(&self, recordings: Recordings) -> Result<(study::settings::Settings, Arc<Program>)> {
         let named = |name: &String| (name.clone(), SecretSource::Named(name.clone()));
         let overrides = Overrides {
-            // The run has checked the permissions at its start. This client does nothing that needs
+            // The run checked the permissions at its start, and the actions of a client need no
             // permissions.
             granted: GrantedPermissions {
                 trust: true,

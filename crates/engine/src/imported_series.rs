@@ -1,8 +1,8 @@
 //! Imports series that other tools recorded during a run. The engine reads the files of these tools
 //! when the run ends, and adds the series to the trials.
 //!
-//! A file that cannot be read does not invalidate the run. The engine reports the file, records it
-//! in the journal, and continues.
+//! A file that cannot be read does not invalidate the run. The engine reports the file, records the
+//! failure in the journal, and continues.
 
 pub mod import;
 
@@ -18,8 +18,8 @@ use store::{Run, RunWriter};
 use study::inputs::located;
 use study::settings::{Import, Study};
 
-/// Adds the imports of the study to the trials. Returns a sentence for each import that names the
-/// added series, or the reason why there are none.
+/// Adds the imports of the study to the trials. Returns a sentence for each import. The sentence
+/// names the added series, or the reason why cassay added none.
 pub fn lay_beside(
     study: &Study,
     trials: &[(String, &TrialFinding)],
@@ -76,13 +76,13 @@ const ESXTOP: &[u8] = b"(PDH-CSV";
 /// Number of bytes to read for identifying a file of `esxtop -b`.
 const HEAD_BYTES: u64 = 16;
 
-/// Adds a file of another tool to the trials of a finished run. The first bytes of the file
-/// identify the tool. `columns` selects the columns. If `columns` is empty, selects the default
-/// columns of the tool. Returns a sentence about the result.
+/// Adds a file of another tool to the trials of a finished run, and returns a sentence about the
+/// result. Identifies the tool by the first bytes of the file. `columns` selects the columns. If
+/// `columns` is empty, uses the default columns of the tool.
 ///
 /// # Errors
-/// No known tool wrote the file, it has no time in common with the run, or it was already added. Or
-/// the run is not finished, or another process writes it.
+/// No known tool wrote the file, the file has no time in common with the run, or the run already
+/// contains the file. Or the run is not finished, or another process writes it.
 pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String> {
     ensure!(
         run.findings.is_some(),
@@ -149,7 +149,7 @@ fn is_esxtop(head: &[u8]) -> bool {
     head.strip_prefix(b"\"").unwrap_or(head).starts_with(ESXTOP)
 }
 
-/// Series that are ready to be added to trials.
+/// Series that cassay can add to trials.
 struct Laid<'l> {
     probe: &'static str,
     file: &'l str,
@@ -179,11 +179,11 @@ fn lay(
     let to_ns = spans.iter().map(|span| span.to_ns).max();
     let (from_ns, to_ns) = from_ns.zip(to_ns).context("the run has no finished trial")?;
     let whole = TimeSpan { from_ns, to_ns };
-    // The series are compared with the whole run first, because its error message explains the case
-    // in which no point fits.
+    // The series are compared with the whole run first. If no point is within the run, the error of
+    // this comparison explains the reason.
     let points = line_up(probe, series, whole)?.len();
     for ((slug, _), span) in trials.iter().zip(spans) {
-        // A trial that lies between two points has no points.
+        // A trial without points is not an error, because it may lie between two points.
         if let Ok(samples) = line_up(probe, series, span) {
             writer.write_imported(slug, name, &samples)?;
         }
@@ -204,7 +204,7 @@ fn span(trial: &TrialFinding) -> TimeSpan {
     }
 }
 
-/// Converts the text to a form that can be part of a file name.
+/// Converts the text to a form that is valid in a file name.
 fn plain(text: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let plain: String = text.chars().map(|c| if allowed(c) { c } else { '-' }).collect();

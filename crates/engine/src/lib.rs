@@ -1,5 +1,5 @@
-//! The only crate that knows how to run a plan: trials in order on a target that is kept if it
-//! fits, resuming.
+//! Runs a plan: the trials in order, on a target that the engine keeps running if the next trial
+//! can use it. Also resumes interrupted runs.
 //!
 //! Invariants: the journal records each action before it happens. The engine stops every target
 //! that it starts, even after a failure. A failed trial does not hide other trials. An interrupted
@@ -27,6 +27,7 @@ mod phase_times;
 pub mod plan_record;
 pub mod preflight;
 mod probe_collector;
+mod profile_run;
 mod resume;
 mod running_target;
 mod schema_check;
@@ -61,6 +62,7 @@ use counter_experiments::{CounterExperiments, ExperimentRun, ExperimentsEnd};
 use findings::data_generation;
 use fleet_use::FleetUse;
 use next_trials::{Histories, NextStep};
+use profile_run::ProfileRun;
 use running_target::Running;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,12 +83,14 @@ pub struct Options<'a> {
     pub results: PathBuf,
     /// Folders that the target uses: cache and data.
     pub dirs: Dirs,
-    /// Flag that Ctrl-C sets. Setting it ends the current phase and stops everything.
+    /// Flag that Ctrl-C sets. When it is set, the current phase ends and the engine stops
+    /// everything.
     pub interrupt: &'a AtomicBool,
-    /// Version of cassay, with the commit from which it was built. Records contain this text.
+    /// Version of cassay, and the commit from which this version was built. Records contain this
+    /// text.
     pub version: &'a str,
-    /// True if the user declared the machine as shared. If other programs use the machine, that
-    /// then only causes a warning.
+    /// True if the user declared the machine as shared. In that case, other programs on the machine
+    /// only cause a warning.
     pub shared_machine: bool,
 }
 
@@ -97,15 +101,15 @@ pub struct RunEnd {
     pub path: PathBuf,
     /// Findings of the run. `None` if the run was interrupted.
     pub findings: Option<FindingsRecord>,
-    /// Tables that the run has left on clusters that cassay did not start.
+    /// Tables that the run has left on attached clusters, which cassay did not start.
     pub remains: Vec<RemainsRecord>,
 }
 
 /// Runs a plan from the beginning.
 ///
 /// # Errors
-/// The run needs something that is not available, or its files cannot be written. The findings
-/// contain failures of the target.
+/// A requirement of the run is not available, or the files of the run cannot be written. Failures
+/// of the target are part of the findings, not errors.
 pub fn run(
     study: &Study,
     plan: &Plan,
@@ -140,25 +144,26 @@ struct Engine<'a> {
     findings: BTreeMap<usize, TrialFinding>,
     /// Number of starts of the run, including this one.
     start: u64,
-    /// Failed trials. The run shows them, and a resumed run repeats them.
+    /// Failed trials. The findings contain them, and a resumed run repeats them.
     failed: BTreeMap<usize, TrialFinding>,
     running: Option<Running>,
     /// Clients on other machines, if a trial needs them.
     fleet: Option<FleetUse>,
-    /// Folder name of the last trial on the running target, for the target's logs.
+    /// Name of the folder of the last trial on the running target. The logs of the target are
+    /// written there.
     logs: Option<String>,
-    /// Ceilings by the first variant with the same program. A ceiling is measured when it is first
-    /// needed.
+    /// Ceilings of the client. The index is the first variant with the same program. The run
+    /// measures a ceiling when it first needs the ceiling.
     ceilings: Vec<Ceilings>,
     /// Earlier trials on which the procedures base their decisions.
     histories: Histories<'a>,
     /// True if the load of the last trial was too high for the running target.
     too_much: bool,
-    /// Targets that could not be started. The run does not try to start them again for every trial.
+    /// Targets that could not be started. The run does not try again for later trials.
     refused: Vec<Target>,
     /// Variants for which every trial would fail with the same error.
     hopeless: Vec<VariantIndex>,
-    /// Tables that remain on clusters that cassay did not start, by cluster.
+    /// Tables that remain on attached clusters, which cassay did not start, by cluster.
     remains: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -192,12 +197,13 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The steps are: 1. Journal the start. 2. Run trial by trial. 3. Stop the target, and collect
-    /// its logs. 4. Write the findings.
+    /// Writes the start to the journal, runs one trial after the other, stops the target and
+    /// collects its logs, and finally writes the findings.
     fn run(mut self) -> Result<RunEnd> {
         self.begin()?;
         let end = self.trials();
-        // The target is stopped even after a failure. A failure to stop it hides no other error.
+        // The run stops the target even after a failure. If the stop also fails, the first error is
+        // still reported.
         let stopped = self.stop_target();
         let end = end?;
         if let Err(error) = stopped {
@@ -217,7 +223,7 @@ impl<'a> Engine<'a> {
         let mut findings =
             findings::conclude(self.study, trials, &path, reason.as_deref(), &mut say);
         findings.remains = self.remains();
-        if reason.is_none() && self.experiment(&path, &mut findings)? == ExperimentsEnd::Interrupted
+        if reason.is_none() && self.extra_runs(&path, &mut findings)? == ExperimentsEnd::Interrupted
         {
             return self.interrupt(path);
         }
@@ -229,8 +235,9 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Tests the cause of the limit by experiments, if the study asks for them.
-    fn experiment(&mut self, path: &Path, findings: &mut FindingsRecord) -> Result<ExperimentsEnd> {
+    /// Tests the cause of the limit by experiments, and profiles the nodes in extra trials, if the
+    /// study asks for them.
+    fn extra_runs(&mut self, path: &Path, findings: &mut FindingsRecord) -> Result<ExperimentsEnd> {
         let (options, events) = (self.options, RefCell::new(&mut *self.events));
         let mut conduct = |study: &Study, plan: &Plan, results: PathBuf| {
             let options = Options {
@@ -253,7 +260,16 @@ impl<'a> Engine<'a> {
             conduct: &mut conduct,
             say: &mut say,
         };
-        experiments.test(findings)
+        if experiments.test(findings)? == ExperimentsEnd::Interrupted {
+            return Ok(ExperimentsEnd::Interrupted);
+        }
+        let mut profiles = ProfileRun {
+            study: self.study,
+            path,
+            conduct: &mut conduct,
+            say: &mut say,
+        };
+        profiles.profile(findings)
     }
 
     /// Records the interruption of the run.
@@ -266,7 +282,7 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Adds externally recorded data to the trials that have ended.
+    /// Adds data that other tools recorded to the trials that have ended.
     fn lay_imports_beside(&mut self) -> Result<()> {
         let findings = self.findings.iter();
         let ended: Vec<(String, &TrialFinding)> = findings
@@ -331,8 +347,8 @@ impl<'a> Engine<'a> {
             if self.interrupted() {
                 return Ok(End::Interrupted);
             }
-            // With the current history, the procedure would not choose the point of the earlier
-            // finding, so that finding is dropped.
+            // The earlier finding is dropped, because with the current history the procedure would
+            // not choose the same point.
             self.findings.remove(&turn.index);
             let trial = match (asked.here(), self.refused(turn)) {
                 (Ok(ask), None) => turn.trial_for(ask, &self.study.variant(turn.variant).settings),
@@ -348,8 +364,8 @@ impl<'a> Engine<'a> {
         Ok(End::Done)
     }
 
-    /// Runs a trial and records its outcome. Returns the end of the run, if the run ends after this
-    /// trial.
+    /// Runs a trial and records its outcome. If the run ends after this trial, returns how the run
+    /// ended.
     fn take_turn(&mut self, trial: &Trial) -> Result<Option<End>> {
         let name = trial_name(self.study, trial);
         let record = plan_record::trial_record(self.study, trial);
@@ -373,7 +389,8 @@ impl<'a> Engine<'a> {
                     self.hopeless.push(trial.variant);
                 }
                 if self.is_broken() {
-                    // Other targets may still start, so only this configuration is not tried again.
+                    // Other targets may still start, so the run stops using only this
+                    // configuration.
                     let target = &self.study.variant(trial.variant).settings.target;
                     self.refused.push(target.clone());
                     self.stop_target()?;

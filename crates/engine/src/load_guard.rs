@@ -1,8 +1,8 @@
 //! Ends the load if it is too high for a target with other users.
 //!
 //! Invariant: if the values of a second exceed a limit, the load ends at the end of that second. A
-//! single slow or failed operation never ends the load, because one of few operations is not a
-//! meaningful share.
+//! single slow or failed operation never ends the load, because the share of slow or failed
+//! operations is meaningless for a few operations.
 
 use super::running_target::Running;
 use anyhow::Result;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use study::settings::{Guard, GuardLimits, GuardedClusters, Settings};
 
 /// Time for which cassay counts the requests of other clients. One second suffices to distinguish
-/// no requests from many.
+/// an idle client from a busy one.
 const LOOKED_FOR: Duration = Duration::from_secs(1);
 
 /// Checks each second of the load against the limits.
@@ -60,8 +60,8 @@ impl Watch {
                 limits.p99_ms
             ));
         }
-        // By Little's law, the number of operations in flight divided by the throughput is their
-        // average waiting time.
+        // By Little's law, the average time of an operation is the number of operations in flight
+        // divided by the throughput.
         let seconds = summed.interval.seconds();
         let in_limit = ended as f64 / seconds * limits.p99_ms / 1e3;
         let awaited = self.awaited;
@@ -81,9 +81,10 @@ impl Watch {
 /// State of a target's other clients, if the guard depends on them.
 #[derive(Clone, Debug)]
 pub enum GuardState {
-    /// The guard is on or off regardless of other clients, so cassay has not looked for them.
+    /// The study turns the guard on or off regardless of other clients, so cassay has not looked
+    /// for them.
     Unasked,
-    /// Connections of other clients. The list may be empty.
+    /// Connections of other clients. The list is empty if the target has no other clients.
     Others(OtherClients),
     /// The target does not show its other clients.
     Hidden,
@@ -110,8 +111,8 @@ impl GuardState {
         })
     }
 
-    /// Returns true if there is a guard. If the target hides its clients, cassay assumes that there
-    /// are some.
+    /// Returns true if the guard is on. If the target hides its clients, cassay assumes that other
+    /// clients exist.
     pub fn is_guarded(&self, guard: &Guard) -> bool {
         match self {
             GuardState::Unasked => guard.when == GuardedClusters::Always,
@@ -121,7 +122,7 @@ impl GuardState {
     }
 }
 
-/// Returns the guard for a trial on its target. Returns `None` if no limit ever ends the load.
+/// Returns the guard for a trial on its target, or `None` if the guard is off.
 ///
 /// # Errors
 /// A node does not report its other clients.
@@ -131,13 +132,13 @@ pub fn for_trial(settings: &Settings, running: &Running) -> Result<Option<Guard>
     Ok(seen.is_guarded(&guard).then_some(guard))
 }
 
-/// Returns the time in which the load rises to its full rate.
+/// Returns the time that the load takes to rise to its full rate.
 pub fn rise(guard: Option<&Guard>) -> Duration {
     guard.map_or(Duration::ZERO, |guard| Duration::from_nanos(guard.rise_ns))
 }
 
 /// Describes which other clients use a target, the load that they send now, and the effect of the
-/// guard. Returns `None` if there are no such clients.
+/// guard. Returns `None` if the target has no other clients.
 ///
 /// # Errors
 /// A node does not answer.
@@ -185,9 +186,9 @@ mod tests {
         error_rate: 0.01,
     };
 
-    /// Builds a second of load. `answered` lists pairs of a count and the latency of these
-    /// operations in ms. The other arguments are the failures, and the operations in flight at the
-    /// end of the second.
+    /// Builds the counts of one second. Each pair in `answered` contains a number of operations and
+    /// their latency in ms. `failed` is the number of failed operations, and `awaited` is the
+    /// number of operations in flight at the end of the second.
     fn second(answered: &[(u64, u64)], failed: u64, awaited: u64) -> SummedInterval {
         let mut kind = KindInterval::default();
         for (count, ms) in answered {
@@ -212,14 +213,14 @@ mod tests {
         let calm = [
             second(&[(1000, 1)], 0, 3),
             second(&[(990, 1), (10, 900)], 10, 3),
-            // There is one slow or failed operation among few.
+            // One slow or failed operation among a few operations.
             second(&[(1, 900)], 0, 1),
             second(&[(1, 1)], 1, 1),
             second(&[], 1, 0),
-            // In a load of one operation every two seconds, an operation has just been sent.
+            // The load is one operation every two seconds, and one operation is in flight.
             second(&[], 0, 1),
             second(&[(1, 1)], 0, 0),
-            // A closed loop has 100 operations in flight, each with a response time of 400 ms.
+            // A closed loop with 100 operations in flight, each of which takes 400 ms.
             second(&[(250, 400)], 0, 100),
         ];
         assert_eq!(why(&calm), None);
@@ -246,7 +247,7 @@ mod tests {
         );
     }
 
-    /// No recorded operation is slow yet, because the server does not answer any request.
+    /// The server does not answer at all, so no operation has been recorded as slow or failed.
     #[test]
     fn silence_ends_it_before_anything_has_timed_out() {
         let silent = why(&[second(&[(1000, 1)], 0, 4), second(&[], 0, 4)]);

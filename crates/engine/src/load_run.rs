@@ -1,4 +1,4 @@
-//! Describes the load of one run of the load generator, and the result of that run.
+//! Defines the load of one run of the load generator, and the result of that run.
 
 use super::event_loop::EarlyEnd;
 use super::running_target::Running;
@@ -15,9 +15,9 @@ use workload::{Program, Stage};
 /// Length of an interval. All records and rules assume this length.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Number of retries for each row in the load phase. In that phase, the row is important, not its
-/// latency. One timeout in a million rows must not fail the trial. If a server refuses a row five
-/// times in a row, each time after its own timeout, the problem is permanent.
+/// Number of retries for each row in the load phase. In that phase, latency does not matter, but
+/// every row does, and one timeout in a million rows must not fail the trial. If a server refuses a
+/// row five times in a row, each time after a timeout, the problem is permanent.
 pub const LOAD_RETRIES: u8 = 4;
 
 /// Load of one phase.
@@ -30,23 +30,24 @@ pub struct Offer<'o> {
     pub schedule: Schedule,
     /// Condition that stops the load.
     pub limit: Limit,
-    /// Operations that are measured.
+    /// Window that decides which operations are measured.
     pub window: Window,
-    /// Length of the measured window, if the study gives it as a time.
+    /// Length of the measured window, if the study defines the window by time.
     pub measures_for: Option<Duration>,
-    /// Time to measure after the last fault. If set, the load ends when this time has passed.
+    /// Time to measure after the last fault. If set, the load ends this long after the last fault
+    /// has ended.
     pub ends_after_faults: Option<Duration>,
     /// Number of the first operation of the load.
     pub first_operation: u64,
-    /// Which reads have their rows compared.
+    /// Selects the reads whose rows the client compares with the expected rows.
     pub verify: VerifyReads,
-    /// Which writes are recorded.
+    /// Selects the writes that the client records.
     pub keeps: LedgerMode,
     /// Earlier writes, if they were recorded.
     pub written: Option<Arc<EarlierWrites>>,
     /// Faults during the measured load.
     pub faults: &'o [StudyFault],
-    /// True if the load may rise slowly, because no measured window contains the rise.
+    /// True if the load may rise slowly, because the rise is not part of a measured window.
     pub may_rise: bool,
 }
 
@@ -56,7 +57,7 @@ pub struct PhaseResult {
     pub summary: Summary,
     /// Reason why the phase ended early. `None` if it ended as planned.
     pub cut: Option<EarlyEnd>,
-    /// Counts of all intervals of the phase.
+    /// Sums over all intervals of the phase.
     pub tally: Tally,
 }
 
@@ -87,7 +88,7 @@ pub fn closed(in_flight: u32, operations: u64) -> Schedule {
     }
 }
 
-/// Returns the schedule of a point, with the arrival process in the settings of a variant.
+/// Returns the schedule of a point. The settings of the variant determine the arrival process.
 pub fn arrivals(point: Point, settings: &Settings) -> Schedule {
     match settings.workload.recorded.as_ref().and_then(|one| one.speed) {
         Some(speed) => Schedule::Recorded { speed },
@@ -109,8 +110,8 @@ pub fn schedule(point: Point, poisson: bool) -> Schedule {
 }
 
 impl Offer<'_> {
-    /// Returns an offer that starts at operation number 0 and measures all operations. It compares
-    /// no read.
+    /// Returns an offer that starts at operation number 0 and measures all operations. The offer
+    /// does not compare the rows of reads.
     pub fn measured(stage: Stage, schedule: Schedule, limit: Limit) -> Offer<'static> {
         Offer {
             stage,
@@ -170,15 +171,15 @@ pub fn config(
     }
 }
 
-/// Returns the number of event loops for `in_flight` operations. There are at most as many workers
-/// as operations, because a worker without an operation would have nothing to do.
+/// Returns the number of event loops (workers) for `in_flight` operations. More workers than
+/// operations would be useless, because some workers would have nothing to do.
 pub fn workers(client: &Client, in_flight: usize) -> usize {
     let asked = client.workers.unwrap_or_else(workers_auto);
     asked.clamp(1, in_flight.max(1))
 }
 
-/// Returns the number of event loops on these CPUs. This is one per CPU, unless the study gives a
-/// number.
+/// Returns the number of event loops (workers) on these CPUs. The number is one per CPU, unless the
+/// study sets another number.
 pub fn workers_on(client: &Client, in_flight: usize, cpus: &[usize]) -> usize {
     let workers = workers(client, in_flight);
     match (client.workers, cpus.len()) {
@@ -187,8 +188,8 @@ pub fn workers_on(client: &Client, in_flight: usize, cpus: &[usize]) -> usize {
     }
 }
 
-/// Returns half of the CPUs. The measured target, or the kernel's network code, uses the other
-/// half.
+/// Returns half of the CPUs. The other half is for the measured target, or for the network code of
+/// the kernel.
 pub fn workers_auto() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| (cpus.get() / 2).max(1))
 }

@@ -1,5 +1,5 @@
-//! Finds needs of a study that this machine or the access to a cluster does not meet, before the
-//! run starts.
+//! Finds, before a run starts, the needs of its study that this machine or the access to a cluster
+//! does not meet.
 
 use crate::load_run::workers;
 use analysis::procedure::Point;
@@ -27,7 +27,7 @@ pub struct UnmetNeed {
 }
 
 /// Returns the unmet needs of a study on this machine, without duplicates. Probes this machine, but
-/// starts nothing and contacts no attached cluster.
+/// does not start processes or contact an attached cluster.
 pub fn missing(study: &Study) -> Vec<UnmetNeed> {
     let mut all: Vec<UnmetNeed> = Vec::new();
     let mut probed: Vec<(&Target, Vec<CapabilityStatus>)> = Vec::new();
@@ -50,7 +50,7 @@ pub fn missing(study: &Study) -> Vec<UnmetNeed> {
     all
 }
 
-/// Returns the needs that the capabilities do not meet.
+/// Returns the needs that the given capabilities do not meet.
 fn lacking(needs: Vec<Need>, capabilities: &[CapabilityStatus]) -> Vec<UnmetNeed> {
     let of = |capability: Capability| capabilities.iter().find(|one| one.capability == capability);
     let apart = of(Capability::Hosts).is_some_and(|hosts| hosts.present);
@@ -70,7 +70,7 @@ fn lacking(needs: Vec<Need>, capabilities: &[CapabilityStatus]) -> Vec<UnmetNeed
     needs.into_iter().filter_map(missing).collect()
 }
 
-/// Refuses a study with unmet needs. Reports all of them at once, and starts nothing.
+/// Refuses a study with unmet needs. Reports all unmet needs at once, and does not start processes.
 ///
 /// # Errors
 /// The unmet needs, each with its reason and with the section of the study that causes it.
@@ -78,10 +78,10 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     refuse(study, not_startable(study, plan, dirs))
 }
 
-/// Like [`check`], and also connects to the machines of the study to check their needs.
+/// Like [`check`], but also connects to the machines of the study and checks them.
 ///
 /// # Errors
-/// As [`check`], or all machines that cannot be reached.
+/// The errors of [`check`], or all machines that cannot be reached.
 pub fn check_with_machines(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     let mut others = not_startable(study, plan, dirs);
     others.extend(unready(study));
@@ -89,7 +89,7 @@ pub fn check_with_machines(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()
 }
 
 /// Returns a sentence for each machine that cannot host the nodes of a variant. Connects to the
-/// machines, and leaves nothing on them.
+/// machines, but does not leave files or processes on them.
 fn unready(study: &Study) -> Vec<String> {
     let mut asked: Vec<&LocalSpec> = Vec::new();
     let mut all: Vec<String> = Vec::new();
@@ -126,8 +126,8 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     if refusing.is_empty() && crowded.is_empty() {
         return Ok(());
     }
-    // One reason, such as missing root permissions, often explains several needs. So needs are
-    // grouped by reason.
+    // One reason, such as missing root permissions, often explains several needs. So this code
+    // groups the needs by reason.
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for UnmetNeed { need, detail, .. } in &refusing {
         let what = format!("no {} (`{}`)", need.capability.name(), need.why);
@@ -143,17 +143,19 @@ fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
 }
 
 /// Returns the reasons why this machine cannot start the nodes now, or does not have enough disk
-/// space for the loaded rows. No sentence occurs twice.
+/// space for the loaded rows. Returns each sentence only once.
 fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
     let mut asked: Vec<&LocalSpec> = Vec::new();
     let mut all: Vec<String> = Vec::new();
     for (variant, work) in study.variants.iter().zip(&plan.works) {
         let settings = &variant.settings;
-        // Other machines report missing space themselves, when cassay connects to them.
+        // Only this machine is checked here. Other machines report missing disk space when cassay
+        // connects to them.
         let is_here = |local: &&LocalSpec| local.machines().is_empty();
         let locals = [settings.load_target().local(), settings.target.local()];
         for local in locals.into_iter().flatten().filter(is_here) {
-            // Other differences between the variants do not change the required space.
+            // Variants may also differ in other settings, but those do not change the required disk
+            // space.
             let is_same = |other: &&LocalSpec| {
                 let room = (local.nodes, local.heap_bytes) == (other.nodes, other.heap_bytes);
                 let from = (&local.release, &local.origin, &local.java);
@@ -173,12 +175,12 @@ fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
     all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
 }
 
-/// Smallest size after compression that cassay assumes for loaded rows, as a share. Most random
-/// rows compress less.
+/// Smallest compressed size of loaded rows that cassay assumes, as a share of the uncompressed
+/// size. Most random rows compress less.
 const COMPRESSED_SHARE: f64 = 0.5;
 
-/// Returns a sentence if the loaded rows do not fit on this machine's disk. Returns `None` if they
-/// fit, or if this is unknown.
+/// Returns a sentence if the loaded rows do not fit on the disk of this machine. Returns `None` if
+/// the rows fit, or if their size is unknown.
 fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<String> {
     let loaded = estimate::loaded_bytes(settings, &work.program)?;
     let free = cluster::free_disk_bytes(dirs)?;
@@ -195,7 +197,8 @@ fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<Str
     })
 }
 
-/// Returns a sentence for each variant whose placement of nodes is not possible on this machine.
+/// Returns a sentence for each variant whose nodes cannot be placed on this machine as the study
+/// requests.
 fn unplaceable(study: &Study) -> Vec<String> {
     let local = study
         .variants
@@ -226,8 +229,8 @@ fn crowded(study: &Study, room: &Room) -> Vec<String> {
     all
 }
 
-/// Returns sentences about points with more operations in flight than the workers on this machine
-/// can have. Another machine with more CPUs may have more workers.
+/// Returns a sentence for each point that needs more operations in flight than the workers on this
+/// machine can have. A machine with more CPUs may have more workers.
 fn overfull(study: &Study) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for variant in &study.variants {
@@ -242,8 +245,7 @@ fn overfull(study: &Study) -> Vec<String> {
     all
 }
 
-/// Returns the numbers of operations in flight at the points of one variant, as far as they are
-/// known.
+/// Returns the number of operations in flight at each known point of one variant.
 fn points_in_flight(settings: &Settings) -> Vec<usize> {
     let outlook = settings.procedure.outlook();
     let points = outlook.points.into_iter().chain(outlook.up_to);
@@ -254,14 +256,14 @@ fn points_in_flight(settings: &Settings) -> Vec<usize> {
     in_flight.collect()
 }
 
-/// Returns the connections of one variant at the point with the most operations in flight.
+/// Returns the connections that one variant needs at the point with the most operations in flight.
 fn connections(settings: &Settings) -> Connections {
     let client = &settings.client;
     let in_flight = points_in_flight(settings).into_iter().max().unwrap_or(1);
     let (nodes, files_each) = match &settings.target {
         Target::Local(local) => (local.nodes, 1),
-        // The cluster may have more nodes than contact points. The engine checks again when it has
-        // the list of nodes.
+        // The cluster may have more nodes than contact points. The engine checks the limits again
+        // when it has the list of nodes.
         Target::Attach(attach) => (attach.contact_points.len(), 1),
         Target::Null(_) => (1, 2),
     };
@@ -289,8 +291,8 @@ pub fn busy_neighbours() -> Option<String> {
     })
 }
 
-/// Parses the format of `/proc/pressure`. Returns the share of the last 10 s in which some task
-/// waited.
+/// Parses the format of `/proc/pressure`. Returns the share of the last 10 s during which at least
+/// one task waited.
 fn waited_share(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     let avg10 = some.split(' ').find_map(|word| word.strip_prefix("avg10="))?;
@@ -302,7 +304,7 @@ pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
     let wishes: Vec<&UnmetNeed> = missing.iter().filter(|one| !one.refuses).collect();
     let mut notes = Vec::new();
     if let Some(own) = wishes.iter().find(|one| one.need.capability == Capability::Hosts) {
-        // One reason covers all limits, so a list of the needs of each limit would add nothing.
+        // All limits have the same reason, so the note lists the limits and shows the reason once.
         let limits: String = wishes
             .iter()
             .filter(|one| one.need.strength == Strength::MustIfApart)
@@ -317,8 +319,8 @@ pub fn notes(missing: &[UnmetNeed]) -> Vec<String> {
         wishes.iter().filter(|one| one.need.why.starts_with(PROBES)).collect();
     if !unseen.is_empty() {
         let names: Vec<String> = unseen.iter().map(|one| format!("`{}`", one.need.why)).collect();
-        // The last clause of a detail is the remedy. Most causes share one remedy, so each is shown
-        // once.
+        // The last clause of a detail is the remedy. Most causes have the same remedy, so the note
+        // shows each remedy only once.
         let ways = unseen.iter().filter_map(|one| one.detail.rsplit("; ").next());
         let mut shown: Vec<&str> = Vec::new();
         for way in ways {

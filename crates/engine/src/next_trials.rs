@@ -1,4 +1,4 @@
-//! Determines the trials that the procedures of a run still request, based on the trials up to now.
+//! Determines which trials the procedures of a run still request, based on the trials so far.
 //!
 //! Invariant: the decision depends only on the findings, in the order of the plan. So a resumed run
 //! requests the same trials as an uninterrupted run.
@@ -11,14 +11,14 @@ use store::record::TrialFinding;
 use study::plan::{BlockIndex, Plan, Trial, Turn, VariantIndex};
 use study::settings::{Settings, Study};
 
-/// Trials up to now, for each variant and block, in the order in which they ran.
+/// Trials so far, for each variant and block, in the order in which they ran.
 pub struct Histories<'a> {
     study: &'a Study,
     seen: BTreeMap<(VariantIndex, BlockIndex), Vec<SeenTrial>>,
-    /// Findings up to now. They are kept only if the study ends at its answer.
+    /// Findings so far. Empty unless the study ends at its answer.
     found: Vec<TrialFinding>,
-    /// Last block before which the engine looked for the answer of the study. If the study has
-    /// ended, also the reason.
+    /// Last block before which the engine looked for the answer of the study, and the reason why
+    /// the study ended, if it has ended.
     looked: (usize, Option<StopReason>),
 }
 
@@ -33,9 +33,9 @@ impl<'a> Histories<'a> {
         }
     }
 
-    /// Adds a trial. `finding` is `None` if the trial failed. Returns true if this was a trial of a
-    /// search, and its load was more than the target can do. In that case the target may still be
-    /// working off the backlog.
+    /// Adds a trial. `finding` is `None` if the trial failed. Returns true if the trial belongs to
+    /// a search and its load was more than the target can handle. In that case, the target may
+    /// still be working off the backlog.
     pub fn note(&mut self, trial: &Trial, finding: Option<&TrialFinding>) -> bool {
         let settings = self.settings(trial.variant);
         let seen = SeenTrial {
@@ -52,8 +52,8 @@ impl<'a> Histories<'a> {
         step.is_some_and(|step| step.is_too_much())
     }
 
-    /// Decides about a turn. `found` is the earlier finding of the turn, if any. If that finding
-    /// still counts, the history includes it.
+    /// Decides the next step of a turn. `found` is the earlier finding of the turn, if any. If the
+    /// earlier finding still counts, this function adds it to the history.
     pub fn next_step(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> NextStep {
         let next = self.next(turn);
         if let Some((finding, ask)) = found.and_then(|finding| still_counts(finding, turn, &next)) {
@@ -69,7 +69,7 @@ impl<'a> Histories<'a> {
         }
     }
 
-    /// Returns the reason why the run does not measure this block and later ones, if earlier blocks
+    /// Returns the reason why the run does not measure this block and later blocks: earlier blocks
     /// have answered the study. Returns `None` if the run measures this block.
     fn ended_before(&mut self, block: BlockIndex) -> Option<&StopReason> {
         if self.study.repeat.is_certain(block) {
@@ -92,7 +92,7 @@ impl<'a> Histories<'a> {
         !is_over && matches!(self.next(turn), Next::Measure(_))
     }
 
-    /// Returns true if the study has its answer, or can no longer get one.
+    /// Returns true if the study has its answer, or can no longer find one.
     pub fn is_answered(&self) -> bool {
         self.looked.1.is_some()
     }
@@ -118,14 +118,14 @@ pub enum NextStep {
     Done,
     /// Run the trial at this point.
     Here(Ask),
-    /// The procedure currently requests other points.
+    /// The procedure requests other points at the moment.
     Elsewhere,
-    /// The procedure requests no further trials. Contains the reason.
+    /// The procedure does not request further trials. Contains the reason.
     Nowhere(String),
 }
 
 impl NextStep {
-    /// Returns the load of the trial, or the reason why the trial does not run.
+    /// Returns the load of the trial, or the reason why the engine does not run the trial.
     pub fn here(self) -> Result<Ask, String> {
         match self {
             NextStep::Here(ask) => Ok(ask),
@@ -136,7 +136,8 @@ impl NextStep {
     }
 }
 
-/// Decides about a turn whose point may be planned or not yet chosen.
+/// Decides the next step of a turn. The plan may contain the point of the turn, or leave the choice
+/// to the procedure.
 fn decide(planned: Option<Point>, next: Next) -> NextStep {
     match (next, planned) {
         (Next::Answer(answer), _) => NextStep::Nowhere(answer.words()),
@@ -151,9 +152,9 @@ fn decide(planned: Option<Point>, next: Next) -> NextStep {
     }
 }
 
-/// Returns the finding of a turn and its purpose, if the finding still counts. A finding at a
-/// planned point always counts. A finding at a point that was chosen during the run counts only if
-/// the procedure would choose that point again.
+/// Returns the finding of a turn with the point and role of the trial, if the finding still counts.
+/// A finding at a planned point always counts. A finding at a point that the procedure chose during
+/// the run counts only if the procedure would choose that point again.
 fn still_counts<'f>(
     finding: &'f TrialFinding,
     turn: &Turn,
@@ -201,7 +202,8 @@ mod tests {
         resolve("s", &text, &Overrides::default()).unwrap()
     }
 
-    /// Returns the finding of a trial in which requests time out above `limit` threads.
+    /// Returns the finding of a trial in which requests time out if the point has more than `limit`
+    /// threads.
     fn finding(trial: &Trial, limit: f64) -> TrialFinding {
         let mut finding = TrialFinding {
             point: Some(trial.point),
@@ -217,8 +219,8 @@ mod tests {
         finding
     }
 
-    /// Runs the engine's loop over the plan. Kills the loop after each number of further trials in
-    /// `kills`, and resumes it. Returns the slugs of the trials that began.
+    /// Runs the engine's loop over the plan. Kills and resumes the loop after each number of
+    /// further trials in `kills`. Returns the slugs of the trials that began.
     fn run(study: &Study, kills: &[usize]) -> (Vec<String>, usize) {
         let plan = plan(study).unwrap();
         let mut finished = BTreeMap::new();
@@ -235,7 +237,8 @@ mod tests {
                 }
                 now += 1;
                 ran.push(turn.slug.clone());
-                // Variant b fails one step of the search earlier.
+                // Variant b reaches its limit one step of the search earlier than the other
+                // variant.
                 let limit = [4.0, 2.0][turn.variant.0];
                 let trial = turn.trial_for(ask, &study.variant(turn.variant).settings);
                 let found = finding(&trial, limit);
@@ -270,8 +273,8 @@ mod tests {
         }
     }
 
-    /// Returns a finding whose throughput depends only on variant and block. Variant `b` is faster
-    /// by `effect`.
+    /// Returns a finding whose throughput depends only on the variant and the block. Variant `b` is
+    /// faster by `effect`.
     fn finding_with_effect(trial: &Trial, effect: f64) -> TrialFinding {
         let seed = (trial.block.0 * 2 + trial.variant.0) as u64;
         let mut chance = workload::random::Draws::sequence(seed);
@@ -289,8 +292,8 @@ mod tests {
         found
     }
 
-    /// Runs the engine's loop over a study that ends at its answer. Kills the loop after each
-    /// number of further trials in `kills`, and resumes it. Returns the trials that began, and the
+    /// Runs the engine's loop over a study that ends at its answer. Kills and resumes the loop
+    /// after each number of further trials in `kills`. Returns the trials that began, and the
     /// reason why the study ended.
     fn run_until_answered(study: &Study, effect: f64, kills: &[usize]) -> (Vec<usize>, String) {
         let plan = plan(study).unwrap();
@@ -383,8 +386,8 @@ mod tests {
             }
         }
         ran.dedup();
-        // Two of six pairs may be lost. The study continues until it has the pairs that it needs,
-        // and its answer.
+        // The study must still find its answer if two of six pairs are lost, so it continues until
+        // it has enough pairs.
         assert_eq!(ran, [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(why, "");
         let lost: Vec<TrialFinding> = plan.trials[..6]

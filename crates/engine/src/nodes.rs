@@ -1,8 +1,8 @@
-//! Reads how the hosts and nodes of a trial describe themselves.
+//! Reads the descriptions that the hosts and nodes of a trial give of themselves.
 //!
 //! The engine reads these descriptions when the configuration of the measured window is in effect.
-//! If it cannot read a value, it records the value as unseen, with the reason. A measurement
-//! without its configuration is still a measurement.
+//! If the engine cannot read a value, it records that fact with the reason. The trial continues,
+//! because a measurement without a complete description is still useful.
 
 mod limit_facts;
 mod machines;
@@ -28,7 +28,7 @@ use target_spec::Target;
 use workload::Program;
 
 /// Returns `nodes.json` of a trial whose keyspace exists. `asked` contains the options that the
-/// study requests for its tables. It is `None` if the statements of an import define them.
+/// study requests for its tables. It is `None` if the statements of an import define these options.
 pub fn record(
     running: &Running,
     settings: &Settings,
@@ -82,7 +82,7 @@ pub fn record(
     note("ownership", ownership(running, keyspace, &mut record.nodes));
     let of_nodes = observed.or_else(|error| {
         unseen.push(format!("configuration: {error:#}"));
-        // The study does not request settings of nodes that cassay did not start.
+        // For nodes that cassay did not start, the study cannot request settings.
         match running.settings {
             Target::Local(_) => Err(error),
             _ => Ok(Vec::new()),
@@ -105,7 +105,7 @@ fn examine_hosts(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<Ho
     doctor::examine_cluster(cluster.nodes(), hosts.as_deref(), told)
 }
 
-/// Returns the nodes in the state in which the target is ready, with all settings that can be read.
+/// Returns the nodes as they were when the target became ready, with all settings that can be read.
 pub fn at_start(running: &Running) -> Vec<NodeRecord> {
     let mut nodes = nodes(running);
     for (name, settings) in &running.node_settings {
@@ -131,7 +131,7 @@ pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
 }
 
 /// Returns a sentence for each requested setting that no node shows. Nodes that lack the same
-/// setting share a sentence.
+/// setting share one sentence.
 pub fn not_shown(proofs: &[ProofRecord]) -> Vec<String> {
     let mut nodes: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for proof in proofs.iter().filter(|proof| proof.outcome() == ProofOutcome::NotShown) {
@@ -173,8 +173,8 @@ fn hosts(running: &Running, into: &mut Vec<HostRecord>) -> Result<()> {
     Ok(())
 }
 
-/// Converts the settings of a host to records. A record has a reason and a remedy only if the
-/// setting is not good.
+/// Converts the settings of a host to records. A record contains a reason and a remedy only if the
+/// host should have another value.
 fn host_settings(host: HostExamination) -> impl Iterator<Item = HostSettingRecord> {
     host.findings.into_iter().map(move |one| {
         let is_well = one.level == Severity::Ok;
@@ -285,8 +285,8 @@ fn proof_record(proof: Proof) -> ProofRecord {
     }
 }
 
-/// Returns a proof that replaces all others if none could be read. Otherwise the trial would look
-/// as if the study had requested no setting.
+/// Returns a proof that replaces all other proofs if the engine could not read any setting. Without
+/// this proof, the trial would look as if the study had requested no setting.
 fn nothing_proved(error: &anyhow::Error) -> ProofRecord {
     proof_record(Proof {
         node: "the nodes".to_owned(),
@@ -338,7 +338,7 @@ mod tests {
         );
     }
 
-    /// Older records have only two words for the three outcomes.
+    /// Older records describe the three outcomes with only two words.
     #[test]
     fn an_older_record_has_its_third_outcome_back() {
         let old = |effective: &str, holds| ProofRecord {

@@ -1,8 +1,9 @@
 //! Reads an existing table of a user: its columns from the schema, and keys and a few rows from all
 //! parts of its token ring. Builds a workload from them.
 //!
-//! Invariants: the reader sends only SELECT. It stays below the requested number of partitions per
-//! second, and reads only a few rows of each partition, whatever the partition's size.
+//! Invariants: the reader sends only SELECT statements. It stays below the requested number of
+//! partitions per second, and reads only a few rows of each partition, even if the partition is
+//! large.
 
 mod keys;
 mod schema;
@@ -25,7 +26,7 @@ pub struct TableReader<'a> {
     pub dirs: &'a Dirs,
     /// Seed that determines the tokens to read.
     pub seed: u64,
-    /// Flag that ends the reading after the current partition.
+    /// Flag that ends the sampling after the current partition.
     pub stop: &'a AtomicBool,
 }
 
@@ -33,7 +34,7 @@ impl TableReader<'_> {
     /// Reads the schema of a table and a sample of its partitions.
     ///
     /// # Errors
-    /// The target is not available or has no such table, or the table is empty.
+    /// The target is not available, the table does not exist, or the table is empty.
     pub fn read(
         &self,
         target: &Target,
@@ -53,11 +54,11 @@ impl TableReader<'_> {
         Ok(sample)
     }
 
-    /// Returns the workload files, by name, for those tables of a study that have not been read
-    /// yet. Takes at most `keys_max` keys of each table.
+    /// Returns a workload file, with its name, for each table of a study that has not been read
+    /// yet. Reads at most `keys_max` keys of each table.
     ///
     /// # Errors
-    /// As [`TableReader::read`], or a CSV file of the study lacks a required column.
+    /// The errors of [`TableReader::read`], or a CSV file of the study lacks a required column.
     pub fn files(
         &self,
         study: &Study,
@@ -85,8 +86,8 @@ impl TableReader<'_> {
         Ok(files)
     }
 
-    /// Builds the workload of a table whose keys are in a CSV file. Reads only the schema of the
-    /// table.
+    /// Builds the workload of a table whose keys are in a CSV file. From the cluster, reads only
+    /// the schema of the table.
     fn build_from_csv(
         &self,
         study: &Study,

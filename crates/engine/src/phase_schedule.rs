@@ -1,5 +1,4 @@
-//! Warm-up and measured window: decides when the warm-up ends, when the window begins, and when the
-//! window is complete.
+//! Decides when the warm-up ends, when the measured window begins, and when the window is complete.
 
 use super::event_loop::Decision;
 use analysis::warmup_end::{Steady, SteadyLimits, SteadyState};
@@ -18,7 +17,8 @@ pub struct PhaseSchedule {
     /// Number of intervals of a fixed warm-up. `None` if the warm-up ends when the target is in a
     /// steady state.
     pub warmup_count: Option<u64>,
-    /// Length of the measured window, in ns. It is in whole seconds, except for recorded traffic.
+    /// Length of the measured window, in ns. The length is a number of whole seconds, except for
+    /// recorded traffic.
     pub measure_ns: u64,
     steady: Steady,
     /// Number of intervals in which the load still rises. Such an interval does not count as
@@ -32,15 +32,15 @@ pub struct PhaseSchedule {
 }
 
 impl PhaseSchedule {
-    /// Begins at the start line of a load that takes the time `rise` to reach its full rate. The
-    /// rise is part of the warm-up. `is_first` is true for the first load that is measured on these
-    /// node processes.
+    /// Creates the schedule, which begins at the start line of a load. The load takes the time
+    /// `rise` to reach its full rate. The rise is part of the warm-up. `is_first` is true for the
+    /// first load that is measured on these node processes.
     pub fn new(settings: &Settings, is_first: bool, rise: Duration) -> PhaseSchedule {
         let window = settings.window;
         let warmup = window.warmup_of(is_first);
         let rising = (rise.as_nanos() as u64).div_ceil(SECOND_NS);
         let warmup_count = match warmup {
-            // The time is in whole seconds, because the study refuses other values.
+            // The study accepts only whole seconds.
             Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS).max(rising)),
             Warmup::Auto(_) => None,
         };
@@ -55,7 +55,7 @@ impl PhaseSchedule {
         }
     }
 
-    /// Returns which operations of the load belong to the window.
+    /// Returns the window that decides which operations of the load are measured.
     pub fn window(&self) -> Window {
         match self.warmup_count {
             Some(count) => Window::After(Duration::from_secs(count)),
@@ -68,7 +68,7 @@ impl PhaseSchedule {
         Duration::from_nanos(self.measure_ns)
     }
 
-    /// Returns the limit at which the load stops without a decision of this type.
+    /// Returns the limit at which the load generator stops the load by itself.
     pub fn limit(&self) -> Limit {
         match self.warmup_count {
             Some(count) => Limit::Duration(Duration::from_secs(count) + self.measured()),
@@ -76,9 +76,9 @@ impl PhaseSchedule {
         }
     }
 
-    /// Takes the next interval, names its phase, and decides whether the load continues. The start
-    /// of the window is known in advance, because the window begins with the interval after the
-    /// report of a steady state.
+    /// Takes the next interval, names the phase of the interval, and decides whether the load
+    /// continues. The client knows the start of the window in advance, because the window begins
+    /// with the interval after the report of a steady state.
     pub fn see(&mut self, summed: &SummedInterval) -> Decision {
         let interval = &summed.interval;
         if self.measuring {
@@ -119,9 +119,9 @@ impl PhaseSchedule {
     }
 }
 
-/// Step of an imported command, as a sequence of intervals. If the step has a limit on operations
-/// or time, the load generator ends it. Otherwise this type ends the step once its rate is known
-/// accurately enough.
+/// A step of an imported command, as a sequence of intervals. If the step has a limit on operations
+/// or time, the load generator ends it. Otherwise this type ends the step when the uncertainty of
+/// its rate is small enough.
 pub struct RecordedArrivals {
     limit: StepLimit,
     /// Standard error of the mean of operations per second, over whole intervals.
@@ -137,7 +137,7 @@ impl RecordedArrivals {
         }
     }
 
-    /// Returns the limit at which the load must stop without a decision of this type.
+    /// Returns the limit at which the load generator must stop the load by itself.
     pub fn limit(&self) -> Limit {
         match self.limit {
             StepLimit::Operations(count) => Limit::Operations(count),
@@ -163,8 +163,8 @@ impl RecordedArrivals {
 }
 
 /// Returns the limits of the steady-state detector. The second in which the detector reports still
-/// belongs to the warm-up, and counts towards the warm-up's limit. If the limit is too short for a
-/// report, every warm-up ends by force.
+/// belongs to the warm-up, and counts towards the limit of the warm-up. If the limit were too short
+/// for a report, every warm-up would end by force.
 fn steady_limits(warmup: Warmup) -> SteadyLimits {
     let max_s = match warmup {
         Warmup::Auto(ns) => ((ns / SECOND_NS) as usize).saturating_sub(1).max(1),
@@ -203,8 +203,8 @@ mod tests {
         Interval::second(index, vec![kind])
     }
 
-    /// Returns the phases of intervals with these numbers of operations, and when the measurement
-    /// begins.
+    /// Returns the phases of intervals with the given numbers of operations, and the time when the
+    /// measurement begins.
     fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
         let mut course = PhaseSchedule::new(&settings(window), false, Duration::ZERO);
         let mut from_ns = match course.window() {
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(count("{warmup: 2s, measure: 3s}", true), Some(2));
     }
 
-    /// While the load rises, no interval has the load that the study measures.
+    /// Intervals in which the load still rises do not have the load that the study measures.
     #[test]
     fn a_load_that_rises_is_warmed_up_no_sooner_than_it_has_risen() {
         let rise = Duration::from_millis(2500);
@@ -315,8 +315,9 @@ mod tests {
         );
     }
 
-    /// The step must end by the number that the tool prints. cassay's number was larger by √(n / (n
-    /// - 1)). So the printed number fell below the target, but the step did not end.
+    /// The step must end by the standard error that the tool prints. An earlier version of cassay
+    /// computed a value that was larger by √(n / (n - 1)) for n intervals. So the step did not end
+    /// although the printed value was below the target.
     #[test]
     fn a_step_ends_by_the_standard_error_that_is_printed() {
         let limit = StepLimit::Uncertainty {
@@ -325,7 +326,8 @@ mod tests {
             max: 200,
         };
         let mut course = RecordedArrivals::new(limit);
-        // With mean 100 and deviation 10, 0.1 / sqrt(4) is 0.050. The other formula would give
+        // The mean is 100 and the standard deviation is 10, so the standard error after four
+        // intervals is 0.1 / sqrt(4) = 0.050. The earlier formula would return
         // 0.058.
         let rates = [90, 110, 90, 110, 90, 110].into_iter().enumerate();
         let mut flows =
@@ -334,8 +336,8 @@ mod tests {
         assert_eq!(stops_at, Some(3));
     }
 
-    /// The statements of a read-modify-write are parts of one operation. If they counted
-    /// separately, a steady rate would look unsteady, and would be a different rate.
+    /// The statements of a read-modify-write are parts of one operation. If they counted as
+    /// operations, the rate would be too high, and a steady rate would look unsteady.
     #[test]
     fn the_rate_of_a_step_leaves_parts_out() {
         let limit = StepLimit::Uncertainty {
@@ -357,8 +359,8 @@ mod tests {
         assert_eq!(course.uncertainty, steady);
     }
 
-    /// An earlier version reported a steady state after four equal seconds if the limit of the
-    /// warm-up was five seconds.
+    /// If the limit of the warm-up was five seconds, an earlier version reported a steady state
+    /// after only four equal seconds.
     #[test]
     fn no_steady_state_is_seen_in_less_time_than_it_takes() {
         for (limit, ended_after, how) in [(5, 4, WarmupEnd::Forced), (30, 10, WarmupEnd::Detected)]
@@ -385,8 +387,8 @@ mod tests {
             interval.window_from_ns = u64::MAX;
             flows.push(course.see(&summed(interval)).flow);
         }
-        // The window cannot begin before the report of the third second, which is the last second
-        // that the limit permits.
+        // The window begins only after the detector has reported the third second, which is the
+        // last second that the limit permits.
         assert_eq!(flows, [Flow::Continue, Flow::Measure(60)]);
         assert_eq!(course.warmup_record().steady, WarmupEnd::Forced);
     }

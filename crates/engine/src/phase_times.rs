@@ -5,7 +5,7 @@ use measure::clock;
 use store::record::PhaseTimeRecord;
 use study::plan::{Phase, PhaseKind};
 
-/// Phases of a trial up to now, with times of the monotonic clock.
+/// Phases of a trial so far, with times of the monotonic clock.
 #[derive(Debug)]
 pub struct Timeline {
     start_ns: u64,
@@ -14,7 +14,7 @@ pub struct Timeline {
     next: usize,
 }
 
-/// A span of time. The clock depends on the use.
+/// A span of time. The user of the span decides which clock the times refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeSpan {
     /// Start of the span, in ns.
@@ -34,7 +34,7 @@ impl Timeline {
     }
 
     /// Returns the next of the `planned` phases with this `kind`, and the phases after it. If a
-    /// kind occurs more often than planned (for example a further round of loading), returns the
+    /// kind occurs more often than planned, as in a further round of loading, returns the
     /// description of the previous phase of this kind. An unplanned phase has no description.
     pub fn advance<'p>(
         &mut self,
@@ -55,8 +55,8 @@ impl Timeline {
         self.phases.push((name, at_ns, None));
     }
 
-    /// Ends the measured window, if it was active. The client waits for the end of operations that
-    /// were due in the window.
+    /// Ends the measured window, if it was active. Afterwards, the client waits until the
+    /// operations that were due in the window have ended.
     pub fn begin_drain(&mut self, at_ns: u64) {
         if let Some(("measure", _, None)) = self.phases.last() {
             self.begin("drain", at_ns);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     /// An earlier version gave the second restart of a trial the description of the first restart,
-    /// whose time then counted twice.
+    /// so the time of the first restart counted twice.
     #[test]
     fn the_second_phase_of_a_kind_has_words_and_time_of_its_own() {
         let phase = |kind, what: &str, seconds| Phase {

@@ -1,4 +1,4 @@
-//! Converts the plan to its form on disk, and back. Only this module contains both conversions.
+//! Converts the plan to its form on disk, and back.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
@@ -21,7 +21,7 @@ use study::settings::{
 use study::units;
 use workload::{Program, Statement};
 
-/// Returns `plan.json` of a plan. `cassay` is the version that made it.
+/// Returns `plan.json` of a plan. `cassay` is the version of cassay that made the plan.
 pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
     PlanRecord {
         format: FORMAT,
@@ -79,8 +79,8 @@ fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
     }
 }
 
-/// Returns the variants of a matrix as combinations. Steps of imports are not combinations, so the
-/// result is then `None`.
+/// Returns the variants of a matrix as combinations. Returns `None` for steps of an import, because
+/// they are not combinations.
 fn combinations(study: &Study) -> Option<CombinationsRecord> {
     let has_steps = study.variants.iter().any(|variant| variant.step.is_some());
     if study.axes.is_empty() || study.screen.is_some() || has_steps {
@@ -97,7 +97,7 @@ fn combinations(study: &Study) -> Option<CombinationsRecord> {
     })
 }
 
-/// Returns the planned faults of each variant that has any.
+/// Returns the planned faults of each variant that has faults.
 fn faults(study: &Study) -> BTreeMap<VariantName, Vec<PlannedFaultRecord>> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let planned = |fault: &StudyFault| PlannedFaultRecord {
@@ -123,8 +123,8 @@ fn without_faults(study: &Study) -> BTreeMap<VariantName, VariantName> {
     pairs.collect()
 }
 
-/// Returns the number and the length of the certain trials. Returns `None` if all trials are
-/// certain.
+/// Returns the number and the total length of the trials that will certainly run. Returns `None` if
+/// all trials are certain.
 fn least(plan: &Plan) -> Option<MinimumPlanRecord> {
     let certain = plan.trials.iter().filter(|trial| trial.certain).count();
     let least = MinimumPlanRecord {
@@ -141,8 +141,8 @@ pub(crate) fn settings_json(tree: &Tree) -> Value {
     settings
 }
 
-/// Returns all statements of each variant, with all settings that determine how they are sent and
-/// judged.
+/// Returns all statements of each variant, with all settings that determine how the client sends
+/// and judges them.
 fn requests(study: &Study, plan: &Plan) -> BTreeMap<VariantName, Vec<RequestRecord>> {
     let all = study.variants.iter().zip(&plan.works).map(|(variant, work)| {
         let program = &work.program;
@@ -166,8 +166,7 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Request
     };
     let compression = client.compression.map_or("none", cql::Compression::name);
     let serial = statement.serial_consistency;
-    // A second execution of a read has the same effect as the first, whatever the statement
-    // declares.
+    // A read is always idempotent, even if its statement is not declared as idempotent.
     let reads = statement.returns_rows && !statement.conditional;
     RequestRecord {
         kind: kind.name.clone(),
@@ -189,8 +188,8 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Request
     }
 }
 
-/// Returns `trial.json` of a trial, or the entry of the trial in `plan.json`, which may lack a
-/// point.
+/// Returns `trial.json` of a trial. Also used for the entry of a trial in `plan.json`, where the
+/// point may be missing.
 pub fn trial_record<P>(study: &Study, trial: &Trial<P>) -> TrialRecord
 where
     P: Copy + Into<Option<Point>>,
@@ -223,7 +222,8 @@ where
     }
 }
 
-/// Returns the changes made on the command line, and the files that the study names.
+/// Returns the changes that the command line makes to the study, and the files that the study
+/// names.
 pub fn overrides_record(
     overrides: &Overrides,
     inputs: &BTreeMap<String, String>,
@@ -246,13 +246,13 @@ fn folder_of(folder: &Folder) -> Option<PathBuf> {
 }
 
 /// Returns the overrides of a recorded plan, so that its study can be resolved again. Like a study,
-/// the record may come from an untrusted source. Neither the record nor its folder of files is
-/// trusted, unless `granted` permits it.
+/// the record may come from an untrusted source. Unless `granted` contains trust, neither the
+/// record nor its folder of files is trusted.
 pub fn overrides_of(plan: &PlanRecord, granted: GrantedPermissions) -> Overrides {
     overrides_recorded(plan.resolved.overrides.clone(), granted)
 }
 
-/// Like [`overrides_of`], but takes only the recorded overrides.
+/// Like [`overrides_of`], but takes only the overrides, not the whole plan.
 pub fn overrides_recorded(recorded: OverridesRecord, granted: GrantedPermissions) -> Overrides {
     let folder = recorded.folder.filter(|_| granted.trust);
     Overrides {
@@ -264,7 +264,7 @@ pub fn overrides_recorded(recorded: OverridesRecord, granted: GrantedPermissions
         recordings: Recordings::default(),
         command: None,
         files: folder.map(|path| Folder { path, open: false }),
-        // The record of the finished run already contains its kinds.
+        // The record of the finished run already contains the kinds that the registry would define.
         registry: Registry::default(),
         granted,
         recorded: true,
@@ -300,8 +300,8 @@ mod tests {
                 "{}",
                 record.rerun
             );
-            // The record itself does not grant permissions. Only the command line can grant them
-            // again.
+            // The record itself does not grant permissions. The user must grant them again on the
+            // command line.
             assert!(!overrides_of(&record, GrantedPermissions::default()).granted.trust);
         }
     }

@@ -1,5 +1,6 @@
-//! Finds the changes that a run would make to an attached cluster, before the run makes any. So a
-//! mistake costs nothing, and for an unreachable cluster no folder is created.
+//! Finds the changes that a run would make to an attached cluster, before the run makes any change.
+//! So a mistake in a study has no effect on the cluster. If the cluster is unreachable, cassay does
+//! not create a folder for the run.
 //!
 //! Invariant: the check sends only queries. Every statement of a trial passes the same permission
 //! check as later in the run.
@@ -25,21 +26,22 @@ use workload::{Program, Stage};
 /// State of an attached cluster, and the effects that the run would have on it.
 #[derive(Clone, Debug, Default)]
 pub struct Preflight {
-    /// Sentences about existing objects, and about the statements that the run would send.
+    /// Sentences about existing keyspaces and tables, and about the statements that the run would
+    /// send.
     pub says: Vec<String>,
-    /// Actions that are not permitted, without duplicates, each with the option that would permit
-    /// it.
+    /// Actions that the user has not permitted, without duplicates. Each entry names the option
+    /// that would permit the action.
     pub refusals: Vec<String>,
 }
 
-/// Error that lists the actions on an attached cluster that are not permitted.
+/// Error that lists the actions on an attached cluster that the user has not permitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.join("\n"))]
 pub struct NotAllowed(pub Vec<String>);
 
 /// Returns the runs whose tables a run of `study` may treat as its own. These are the runs in
 /// `results`, and the runs with the name of the study. The name does not count if the study is a
-/// command line of another tool. `stamp` is the stamp of this run, once it has one.
+/// command line of another tool. `stamp` is the stamp of this run, if the run already has a stamp.
 ///
 /// # Errors
 /// The results folder cannot be read.
@@ -52,13 +54,14 @@ pub fn own_runs(study: &Study, results: &Path, stamp: Option<&str>) -> Result<Ow
     })
 }
 
-/// Sets the permissions on an attached target that the study's command line grants.
+/// Sets the permissions on an attached target: those that the user granted on the command line of
+/// the study.
 pub fn let_in(running: &Running, study: &Study, own: OwnRuns) {
     let overrides = &study.overrides;
     running.cluster.permit(Permit {
         allow: overrides.granted.allow.clone(),
-        // The command line comes from the user and not from a record, and the tool that it imitates
-        // creates tables.
+        // The command line comes from the user and not from a record. The tool that cassay imitates
+        // creates tables, so creating tables is permitted.
         makes: overrides.command.is_some() && !overrides.recorded,
         own,
     });
@@ -78,7 +81,8 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
         let target = &variant.settings.target;
         if matches!(target, Target::Attach(_)) && !seen.contains(&target) {
             seen.push(target);
-            // This message is dropped here, because the run itself reports that it attaches.
+            // The preflight drops this message, because the run itself reports that it attaches to
+            // the cluster.
             let says = &mut found.says;
             let running = Running::start(target, dirs, &mut |text| {
                 if !text.starts_with("attached to ") {
@@ -107,10 +111,10 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
 }
 
 /// Ends a run before it begins if its cluster would refuse it, or if the run would need an action
-/// that is not permitted.
+/// that the user has not permitted.
 ///
 /// # Errors
-/// All actions that are not permitted, or the reason why the cluster does not answer.
+/// All actions that the user has not permitted, or the reason why the cluster does not answer.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<Vec<String>> {
     if let Some((table, _)) = compile_workload::unread_tables(study).first() {
         bail!(
@@ -126,7 +130,7 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Result<V
     }
 }
 
-/// Returns a message that the run takes over a table of an earlier run.
+/// Returns a message that the run takes over a table that an earlier run created.
 fn rewritten(earlier: &MarkedTable) -> String {
     format!(
         "{} comes from the run {}, and contains rows of that run. This run takes over the table \
@@ -135,7 +139,7 @@ fn rewritten(earlier: &MarkedTable) -> String {
     )
 }
 
-/// Name of a snapshot that is never taken, because this is a rehearsal.
+/// Name of a snapshot. The rehearsal only checks the permission, and does not take the snapshot.
 const REHEARSED: &str = "rehearsed";
 
 struct Rehearsal<'a> {
@@ -144,7 +148,7 @@ struct Rehearsal<'a> {
     target: &'a Target,
     cluster: &'a Cluster,
     session: &'a mut Session,
-    /// Statements that have already been checked.
+    /// Statements that the report already contains.
     sent: BTreeSet<String>,
     found: &'a mut Preflight,
 }
@@ -247,7 +251,7 @@ impl Rehearsal<'_> {
         Ok(())
     }
 
-    /// Checks statements in order. Statements that drop and create objects are checked each time.
+    /// Checks every statement, in order. The report contains each statement only once.
     fn all<'s>(&mut self, statements: impl IntoIterator<Item = &'s String>) -> Result<()> {
         for cql in statements {
             match self.session.rehearse(cql) {
@@ -255,8 +259,7 @@ impl Rehearsal<'_> {
                     self.found.says.push(format!("would send: {cql}"));
                 }
                 Ok(_) => {}
-                // If a table already exists, that is not a problem for the statement that creates
-                // it.
+                // If a table already exists, the statement that creates it is still valid.
                 Err(why) if says_that_it_exists(&why) => {}
                 Err(why) => {
                     self.refuse(format!("{why:#}"));
@@ -279,7 +282,7 @@ fn says_that_it_exists(error: &anyhow::Error) -> bool {
     refused.is_some_and(cassandra::ServerError::says_that_it_exists)
 }
 
-/// Returns a description of the content of a keyspace.
+/// Describes the content of a keyspace.
 fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<String> {
     let node = session.node();
     let named = cql::tokens::literal(keyspace);
@@ -309,7 +312,7 @@ fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<Str
     })
 }
 
-/// Returns a description of the size of a table, if the server has an estimate.
+/// Describes the size of a table, if the server has an estimate.
 fn estimated(estimate: Option<&Estimate>) -> String {
     match estimate {
         Some(estimate) if estimate.partitions > 0 => format!(
@@ -325,7 +328,7 @@ fn estimated(estimate: Option<&Estimate>) -> String {
 /// Checks that an attached cluster may receive the load of a stage.
 ///
 /// # Errors
-/// The load would write to existing data, which is not permitted.
+/// The load would write to existing data, which the user has not permitted.
 pub fn may_write(running: &Running, program: &Program, stage: Stage) -> Result<()> {
     if !running.cluster.is_attached() {
         return Ok(());
@@ -367,8 +370,8 @@ pub fn look_for_rows(session: &mut Session, program: &Program) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the tables of recorded traffic exist. They may be empty, because the recording does
-/// not contain the writes before it.
+/// Checks that the tables of recorded traffic exist. The tables may be empty, because the recording
+/// does not contain earlier writes.
 fn look_for_tables(session: &mut Session, program: &Program) -> Result<()> {
     let mut known = BTreeSet::new();
     for statement in program.statements() {

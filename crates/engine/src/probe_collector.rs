@@ -1,8 +1,8 @@
-//! Collects the readings of a trial's probes: writes them to disk as they arrive, and keeps those
+//! Collects the readings of a trial's probes. Writes them to disk as they arrive, and keeps those
 //! that the rules need.
 //!
-//! A probe watches processes, so it must end before they restart, and begins again afterwards. Its
-//! files continue.
+//! A probe watches processes, so it must end before the processes restart, and begins again
+//! afterwards. The new readings are appended to the same files.
 
 mod hosts_now;
 mod readings_buffer;
@@ -29,7 +29,7 @@ use study::settings::Settings;
 
 pub use resource_use::ResourceUse;
 
-/// Period of the probe. Even a window of a few seconds must contain several readings.
+/// Period of the probe [`OTHERS`]. Even a window of a few seconds must contain several readings.
 const OTHERS_PERIOD: Duration = Duration::from_secs(1);
 
 /// Probes of one trial.
@@ -37,7 +37,7 @@ const OTHERS_PERIOD: Duration = Duration::from_secs(1);
 pub struct ProbeCollector {
     /// Probes that are running.
     probes: Vec<Probes>,
-    /// Reason why the CPU use of the machine's other users cannot be measured.
+    /// Reason why the CPU use of other programs on this machine cannot be measured.
     others_unseen: Option<String>,
     /// Time at which the current probes began, in ns.
     began_ns: u64,
@@ -58,7 +58,7 @@ impl ProbeCollector {
     /// of the machine except the nodes and those of cassay. `clients` are processes of cassay.
     ///
     /// # Errors
-    /// A thread could not be started. Data that cannot be read is not an error: see
+    /// A thread could not be started. Data that cannot be read is not an error. See
     /// `Cluster::unseen`.
     pub fn start(
         &mut self,
@@ -78,8 +78,8 @@ impl ProbeCollector {
         };
         match host::probe::others(&ours, OTHERS_PERIOD) {
             Ok(others) => self.probes.push(others),
-            // If the machine does not report this use, the result of a rule is unknown, but the
-            // trial can run.
+            // If the machine does not report the CPU use of other programs, the result of one rule
+            // is unknown, but the trial can run.
             Err(error) => self.others_unseen = Some(format!("{error:#}")),
         }
         let start = || -> Result<Vec<Probes>> {
@@ -101,7 +101,7 @@ impl ProbeCollector {
         self.keep(files, readings)
     }
 
-    /// Ends the probes. This must happen before the processes end that they watch.
+    /// Ends the probes. The caller must do this before the watched processes end.
     pub fn stop(&mut self, files: &mut TrialWriter) -> Result<()> {
         if self.probes.is_empty() {
             return Ok(());
@@ -116,7 +116,7 @@ impl ProbeCollector {
         self.keep(files, last)
     }
 
-    /// Starts to keep the readings of a long window.
+    /// Starts keeping the readings of a long window.
     pub fn watch(&mut self) {
         self.watched = Some(WindowReadings::default());
     }
@@ -126,7 +126,7 @@ impl ProbeCollector {
         self.watched.iter_mut().for_each(|watched| watched.begin(at_ns));
     }
 
-    /// Marks the end of the measured window. Later readings are not part of the window.
+    /// Marks the end of the measured window. Readings after this time are not part of the window.
     pub fn window_ends(&mut self, at_ns: u64) {
         self.watched.iter_mut().for_each(|watched| watched.end(at_ns));
     }
@@ -147,7 +147,8 @@ impl ProbeCollector {
         ResourceUse::for_cluster(&self.kept.within(window), cluster)
     }
 
-    /// Returns the readings for the limits of resources between two times of the monotonic clock.
+    /// Returns the readings that show how near the resources were to their limits, between two
+    /// times of the monotonic clock.
     pub fn for_limits(&self, window: TimeSpan) -> Vec<WindowSeries<'_>> {
         self.kept.for_limits(window)
     }
@@ -172,8 +173,7 @@ impl ProbeCollector {
         Ok(())
     }
 
-    /// Adds the evidence that the rules judge for the window between two times of the monotonic
-    /// clock.
+    /// Adds the evidence for the rules, for the window between two times of the monotonic clock.
     pub fn tell(&self, evidence: &mut Evidence, window: TimeSpan) {
         let kept = self.kept.within(window);
         let of = |name: &'static str| kept.iter().filter(move |series| series.name == name);
@@ -197,8 +197,8 @@ impl ProbeCollector {
         evidence.probes_cpu_share = (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64);
     }
 
-    /// Returns the description and the cost of each probe. Probes with the same name and place are
-    /// merged.
+    /// Returns the description and the cost of each probe. Merges probes with the same name and
+    /// place.
     pub fn records(&self) -> Vec<ProbeRecord> {
         let mut records: Vec<ProbeRecord> = Vec::new();
         for cost in &self.costs {
@@ -236,7 +236,7 @@ impl ProbeCollector {
     }
 }
 
-/// Converts a reading to its record. The time in the record counts from `start_ns`.
+/// Converts a reading to its record. The time in the record is relative to `start_ns`.
 fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
     let since_ns = i128::from(reading.at_ns) - i128::from(start_ns);
     SampleRecord {
@@ -314,7 +314,7 @@ pub struct DatabaseProbes {
     pub tables: Vec<String>,
 }
 
-/// Converts the probe settings to the form that the target needs. Returns `None` if there is
+/// Converts the probe settings to the form that the target needs. Returns `None` if the probes have
 /// nothing to read.
 pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
     let probes = settings.probes.as_ref()?;
@@ -372,7 +372,7 @@ mod tests {
             ..ProbeCollector::default()
         };
         let seen = evidence(&gather, [43_200_000_000_000, 86_400_000_000_000]);
-        // At the edge of the window there is a bin of 32 s, half of which is within the window.
+        // The first bin of the window covers 32 s, half of which are within the window.
         let pending = seen.pending_compactions.unwrap();
         assert!(pending.len() > 1_000 && pending[1..].iter().all(|sum| *sum == 3.0));
         let others = seen.machine.unwrap().cpu.unwrap().others;
@@ -406,8 +406,8 @@ mod tests {
                 others(1.5, "cpu.count", 2.0),
                 others(1.5, "cpu.stolen", 4.0),
                 others(1.5, "psi.cpu.some", 50.0),
-                // This reading comes from the probe of the hosts, and does not describe the machine
-                // as a whole.
+                // This reading comes from the probe of the hosts, so it does not describe the
+                // machine as a whole.
                 reading(1.5, "psi.io.some", "host1", 99.0),
             ]),
             ..ProbeCollector::default()

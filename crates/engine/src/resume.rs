@@ -18,12 +18,13 @@ use study::plan::Plan;
 use study::resolve::{StudyError, resolve};
 use study::settings::{GrantedPermissions, Study};
 
-/// An interrupted run. Its study was resolved again in the same way as at the start.
+/// An interrupted run. cassay has resolved the study of the run again, in the same way as at the
+/// start.
 #[derive(Clone, Debug)]
 pub struct InterruptedRun {
     /// Study of the run.
     pub study: Study,
-    /// Plan of the run. It was made again, and is equal to the recorded plan.
+    /// Plan of the run. cassay has made the plan again, and the result equals the recorded plan.
     pub plan: Plan,
     path: PathBuf,
     finished: BTreeMap<usize, TrialFinding>,
@@ -39,13 +40,13 @@ pub struct InterruptedRun {
 
 impl InterruptedRun {
     /// Reads a run, and makes its plan again from the copy of the study. If this version of cassay
-    /// makes another plan, the rest of the run would not match its beginning, so cassay refuses the
-    /// run. Trials with damaged files count as unfinished, and are repeated.
+    /// makes a different plan, cassay refuses the run, because the rest of the run would not match
+    /// its beginning. Trials with damaged files count as unfinished, and are repeated.
     ///
     /// # Errors
-    /// The run is refused as described, or the study needs more permissions than are `granted`.
-    /// Permissions from the start of the run do not count, because the folder of the run may come
-    /// from anywhere.
+    /// The plan differs, or the study needs more permissions than are `granted`. Permissions from
+    /// the start of the run do not count, because the folder of the run may come from an untrusted
+    /// source.
     pub fn read(
         salvaged: &SalvagedRun,
         version: &str,
@@ -77,8 +78,8 @@ impl InterruptedRun {
             plan,
             path: run.path.clone(),
             finished: salvaged.whole.clone(),
-            // If lines of the journal are damaged, the journal is rewritten, with a record of the
-            // damage.
+            // If lines of the journal are damaged, cassay rewrites the journal and records the
+            // damage in it.
             has_findings: run.findings.is_some() && !run.is_journal_damaged,
             starts: {
                 let lines = run.journal.iter();
@@ -92,7 +93,7 @@ impl InterruptedRun {
     }
 
     /// Adds `blocks` blocks to a finished run. From then on, the comparisons of the run use
-    /// intervals that are valid at any time of looking.
+    /// confidence intervals that remain valid if the user looks at the results at any time.
     ///
     /// # Errors
     /// The run is not finished, its study was answered before the last block, or its variants do
@@ -135,19 +136,18 @@ impl InterruptedRun {
         Ok(())
     }
 
-    /// Returns true if every trial is finished and the findings have been written. The report may
-    /// still be missing.
+    /// Returns true if every trial is finished and the findings are on disk. The report may still
+    /// be missing.
     pub fn is_done(&self) -> bool {
         self.trials_left() == 0 && self.has_findings
     }
 
-    /// Returns the damaged files, whose trials are repeated.
+    /// Returns the damaged files. A resumed run repeats the trials of these files.
     pub fn damages(&self) -> &[Damage] {
         &self.damages
     }
 
-    /// Returns the number of trials that are left. It counts every trial that may depend on later
-    /// results.
+    /// Returns the number of remaining trials. Counts every trial that may depend on later results.
     pub fn trials_left(&self) -> usize {
         next_trials::left(&self.study, &self.plan, &self.finished)
     }
@@ -155,7 +155,7 @@ impl InterruptedRun {
     /// Runs the remaining trials.
     ///
     /// # Errors
-    /// As [`super::run`], or another process still writes the run.
+    /// The errors of [`super::run`], or another process still writes the run.
     pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<RunEnd> {
         missing_capabilities::check_with_machines(&self.study, &self.plan, &options.dirs)?;
         let run = self.path.file_name().unwrap_or_default().to_string_lossy();
@@ -181,10 +181,10 @@ impl InterruptedRun {
     }
 }
 
-/// Runs a study, or continues the latest run of it in the results folder.
+/// Runs a study, or continues the latest run of the study in the results folder.
 ///
 /// # Errors
-/// As [`super::run`], [`InterruptedRun::read`] and [`InterruptedRun::resume`].
+/// The errors of [`super::run`], [`InterruptedRun::read`] and [`InterruptedRun::resume`].
 pub fn run_or_continue(
     study: &Study,
     plan: &Plan,

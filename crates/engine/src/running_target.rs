@@ -1,7 +1,7 @@
-//! A running target of any kind: starts it, queries it and stops it.
+//! A running target of any kind. Starts, queries and stops the target.
 //!
-//! The null target is a CQL server inside cassay. The engine attaches to it as it does to any other
-//! cluster, so a run without Java uses the same code as a run with Java.
+//! The null target is a CQL server inside cassay. The engine attaches to the null target as to any
+//! other cluster, so a run without Java uses the same code as a run with Java.
 
 use anyhow::{Context, Result, bail};
 use cluster::{Cluster, Dirs, Gap, LogsTaken, LogsUntil, RestoreHow, RestoreResult};
@@ -24,25 +24,26 @@ pub struct Running {
     pub cluster: Cluster,
     /// State of the target's data.
     pub standing: DataState,
-    /// Acknowledged writes to the current data, if all of them were recorded.
+    /// Acknowledged writes to the current data. `None` unless the client recorded all of them.
     pub written: Option<EarlierWrites>,
     /// Names of the existing snapshots.
     pub snapshots: Vec<String>,
-    /// How the nodes settled before the snapshots were taken.
+    /// Result of waiting for the nodes to settle before cassay took the snapshots.
     pub settled: Option<analysis::rules::Settle>,
     /// Release to which a fault upgraded nodes, if any.
     pub upgraded: Option<Release>,
-    /// True if a restart has failed, so that the target can no longer be used.
+    /// True if a restart has failed, so that the engine cannot use the target again.
     pub broken: bool,
-    /// Settings of each node when the node was ready. Empty if the settings cannot be read.
+    /// Settings of each node at the time when the node became ready. Empty if the settings cannot
+    /// be read.
     pub node_settings: Vec<(String, BTreeMap<String, String>)>,
-    /// Processes of the nodes under the last measured load: the name of each node, and the PID if
-    /// known. `None` before the first trial.
+    /// Processes of the nodes under the last measured load. Contains the name of each node, and its
+    /// PID if known. `None` before the first trial.
     pub warmed: Option<Vec<(String, Option<u32>)>>,
-    /// Position up to which the logs of the nodes have been copied.
+    /// Position up to which the engine has copied the logs of the nodes.
     pub logs: LogsTaken,
-    /// Topology of the target's machines. It is read once, because it consists of thousands of
-    /// files on a large machine.
+    /// Topology of the target's machines. The engine reads it only once, because the topology of a
+    /// large machine consists of thousands of files.
     pub machines: OnceLock<Vec<MachineTopologyRecord>>,
 }
 
@@ -70,7 +71,7 @@ impl Running {
     /// Gives the nodes another configuration, and keeps the data.
     ///
     /// # Errors
-    /// A node is not up afterwards. In that case the target cannot be used.
+    /// A node is not up afterwards, so the engine cannot use the target again.
     pub fn reconfigure(
         &mut self,
         target: &Target,
@@ -85,8 +86,8 @@ impl Running {
             .reconfigure(local, restarts, say)
             .context("restart the nodes with another configuration")?;
         self.node_settings = node_settings(&self.cluster)?;
-        // The hosts may now use other CPUs or memory of the machines, so the topology must be read
-        // again.
+        // The hosts may now use other CPUs or memory of the machines, so the engine must read the
+        // topology again.
         self.machines = OnceLock::new();
         self.settings = target.clone();
         self.broken = false;
@@ -94,7 +95,7 @@ impl Running {
     }
 
     /// Records the releases that the nodes run now. If they differ from the releases at the start,
-    /// the target cannot be used for another trial, because data files cannot be downgraded.
+    /// the engine cannot use the target for another trial, because data files cannot be downgraded.
     ///
     /// # Errors
     /// cassay did not start the nodes.
@@ -110,7 +111,7 @@ impl Running {
     /// Restores the data of a snapshot.
     ///
     /// # Errors
-    /// The restore failed, or the files of a node differ from those of the snapshot afterwards.
+    /// The restore failed, or the files of a node differ from the snapshot afterwards.
     pub fn restore(
         &mut self,
         name: &str,
@@ -138,14 +139,14 @@ impl Running {
         now.filter(|node| !before.contains(node)).map(|(name, _)| name).collect()
     }
 
-    /// Returns true for the null target.
+    /// Returns true if the target is the null target.
     pub fn is_null(&self) -> bool {
         matches!(self.settings, Target::Null(_))
     }
 
-    /// Returns the CPUs to which the workers are pinned. These are the CPUs in the study, or those
-    /// that the placement of the nodes reserves for the workers. The list is empty if the workers
-    /// are not pinned.
+    /// Returns the CPUs to which the workers are pinned. The study names these CPUs, or the
+    /// placement of the nodes reserves them for the workers. The list is empty if the workers are
+    /// not pinned.
     pub fn client_cpus(&self, client: &Client) -> Vec<usize> {
         if client.cpus.is_empty() {
             self.cluster.client_cpus().unwrap_or_default()
@@ -154,8 +155,8 @@ impl Running {
         }
     }
 
-    /// Returns true if nodes run on this machine, on cores that the client also uses. If hosts or
-    /// nodes have separate CPUs, the client is pinned to other CPUs.
+    /// Returns true if nodes on this machine share cores with the client. If the hosts or nodes
+    /// have separate CPUs, the client is pinned to other CPUs.
     pub fn shares_cores(&self, client: &Client) -> bool {
         let client_cpus = self.client_cpus(client);
         let Some(local) = self.settings.local().filter(|local| local.machines().is_empty()) else {
@@ -175,20 +176,20 @@ impl Running {
         !is_apart
     }
 
-    /// Returns true if nodes that cassay did not start run on this machine.
+    /// Returns true if nodes run on this machine that cassay did not start.
     pub fn has_strange_nodes(&self) -> bool {
         matches!(self.settings, Target::Attach(_)) && self.is_on_this_machine()
     }
 
     fn is_on_this_machine(&self) -> bool {
         let mut nodes = self.cluster.nodes().iter();
-        // An address can be bound only on the machine to which it belongs.
+        // If this machine can bind the address of a node, the node runs on this machine.
         let is_own = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok();
         nodes.any(|node| is_own(node.address.ip()))
     }
 
-    /// Returns the memory that each local node has on its machine or host, in bytes. Returns `None`
-    /// for remote nodes.
+    /// Returns the memory that is available to each local node, in bytes. This is the memory of the
+    /// machine or of the host. Returns `None` for remote nodes.
     pub fn memory_bytes(&self) -> Option<u64> {
         let Target::Local(local) = &self.settings else {
             return None;
@@ -216,9 +217,9 @@ impl Running {
 
     /// Returns the settings that differ from those at the start, such as `node1 concurrent_reads`.
     /// Omits settings that describe how a node enters its ring, because they differ if the node was
-    /// replaced without data. Also omits the addresses of a node that has moved.
+    /// replaced without data. Also omits the addresses of a node that has moved to another address.
     pub fn settings_changed(&self) -> Result<Vec<String>> {
-        // Another release has other settings, so a comparison would show nothing.
+        // A different release has different settings, so a comparison would be meaningless.
         if self.node_settings.is_empty() || self.upgraded.is_some() {
             return Ok(Vec::new());
         }
@@ -273,8 +274,8 @@ impl Running {
         }
     }
 
-    /// Removes snapshots that an earlier, killed start of this run left on an attached cluster.
-    /// `stamp` is the prefix of the names of these snapshots.
+    /// Removes snapshots that an earlier start of this run left on an attached cluster when it was
+    /// killed. `stamp` is the prefix of the names of these snapshots.
     pub fn remove_strays(&self, stamp: &str) -> Result<()> {
         if !self.cluster.is_attached() {
             return Ok(());
@@ -307,15 +308,15 @@ impl Running {
         }
     }
 
-    /// Collects the logs of the nodes, then stops the started processes. Returns the nodes whose
-    /// logs could not be read, and whether the processes have stopped. Missing logs do not prevent
-    /// the stop.
+    /// Collects the logs of the nodes, then stops the processes that cassay started. Returns the
+    /// nodes whose logs could not be read, and whether the processes have stopped. Missing logs do
+    /// not prevent the stop.
     pub fn stop(mut self, logs: Option<&Path>) -> (Vec<Gap>, Result<()>) {
         let missing = match logs {
             Some(into) => self.collect_logs(into, LogsUntil::Now),
             None => Vec::new(),
         };
-        // Snapshots of local nodes disappear with the nodes. On an attached cluster, they are
+        // Snapshots of local nodes disappear with the nodes. Snapshots on an attached cluster are
         // removed here.
         let removed = match self.settings {
             Target::Attach(_) => self.remove_snapshots(),
@@ -325,7 +326,7 @@ impl Running {
     }
 }
 
-/// Returns the effective settings of every node. The list is empty if they cannot be read.
+/// Returns the effective settings of every node, or an empty list if the settings cannot be read.
 fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, String>)>> {
     if cluster.can(Capability::Settings) {
         cluster.settings()

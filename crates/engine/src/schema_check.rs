@@ -1,9 +1,9 @@
 //! Checks that the tables have the types that the statements expect. Prepares every statement on
 //! the server before the load executes any of them.
 //!
-//! Invariants: the check executes nothing. It refuses a value whose type differs from that of the
-//! column, because a server may misread the bytes of the value. Reads whose rows the workload
-//! cannot know are not compared, and the check reports these reads.
+//! Invariants: the check does not execute any statement. It refuses a value whose type differs from
+//! the type of the column, because a server may misread the bytes of the value. The client does not
+//! compare reads whose rows the workload cannot know, and the check reports these reads.
 
 use anyhow::{Context, Result};
 use cassandra::Session;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use workload::{Definitions, Expectation, Program, Statement, is_taken, table_of};
 
 /// Maximum number of statements to prepare. A workload may have thousands of fields, and a
-/// statement for each of them.
+/// statement for each field.
 const STATEMENTS_MAX: usize = 500;
 
 /// Error with sentences about columns whose types differ from those that the workload expects.
@@ -26,8 +26,8 @@ const STATEMENTS_MAX: usize = 500;
 )]
 pub struct OtherTypes(Vec<String>);
 
-/// Returns the program, but does not judge reads that cannot be judged on these tables. Also
-/// returns a sentence for each kind of read that is not compared.
+/// Returns the program. In the returned program, the client does not compare reads that cannot be
+/// judged on these tables. Also returns a sentence for each kind of such reads.
 ///
 /// # Errors
 /// The server expects values of other types than the program generates, refuses a statement, or
@@ -66,8 +66,8 @@ pub fn checked(
     Ok(without(program, strange))
 }
 
-/// Returns the program without the judgement of some statements, and the reason for each kind of
-/// operation with such statements.
+/// Returns the program without the comparison of the `strange` statements. Also returns the reason
+/// for each kind of operation with such a statement.
 fn without(program: &Arc<Program>, strange: Vec<(usize, String)>) -> (Arc<Program>, Vec<String>) {
     if strange.is_empty() {
         return (Arc::clone(program), Vec::new());
@@ -85,8 +85,8 @@ fn without(program: &Arc<Program>, strange: Vec<(usize, String)>) -> (Arc<Progra
     (Arc::new(program.without_judging(&statements)), why)
 }
 
-/// For each table whose rows expire, returns its name and the number of seconds after which the
-/// rows expire.
+/// Returns the name of each table whose rows expire, and the time after which its rows expire, in
+/// seconds.
 fn expiring(session: &mut Session, program: &Program) -> Result<BTreeMap<String, i64>> {
     let found = session.query(&format!(
         "SELECT table_name, default_time_to_live FROM system_schema.tables \
@@ -126,8 +126,9 @@ fn other_types(
     differing.collect()
 }
 
-/// Returns true if a marker for a column of type `made` may have the type `takes`. `IN ?` takes a
-/// list. `CONTAINS ?` and `m[?]` take an element.
+/// Returns true if the server may report the type `takes` for a marker whose column has the type
+/// `made`. The types may differ, because `IN ?` takes a list, and `CONTAINS ?` and `m[?]` take an
+/// element.
 fn may_be(takes: &CqlType, made: &CqlType) -> bool {
     let is_element = match made {
         CqlType::List(element) | CqlType::Set(element) => is_taken(takes, element),

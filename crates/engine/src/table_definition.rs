@@ -1,4 +1,5 @@
-//! Reads the definition of a table from a cluster, for workloads that do not contain it.
+//! Reads the definition of a table from a cluster, for workloads that do not define the table
+//! themselves.
 
 use super::running_target::Running;
 use anyhow::{Context, Result};
@@ -11,8 +12,8 @@ use target_spec::Target;
 pub struct TableDescription {
     /// The `CREATE TABLE …` statement of the table.
     pub table: String,
-    /// The `CREATE TYPE …` statements of the table's keyspace. A type comes after the types that it
-    /// uses.
+    /// The `CREATE TYPE …` statements of the table's keyspace. Each type comes after the types that
+    /// it uses.
     pub types: Vec<String>,
     /// Node that answered.
     pub from: String,
@@ -26,7 +27,7 @@ pub enum Definition {
     /// The cluster does not have the table, or cannot describe any table (before Cassandra 4.0).
     /// The text names the node and the request.
     Absent(String),
-    /// The cluster has not started yet, so cassay could not ask it.
+    /// The cluster has not started yet, so cassay could not request the definition.
     Unasked,
 }
 

@@ -11,6 +11,7 @@ mod import_step;
 mod limits;
 mod load_phase;
 pub(super) mod missing_files;
+mod profiles;
 mod read_back;
 mod registers;
 mod server_counts;
@@ -40,6 +41,7 @@ use findings::recovery;
 use imports::ImportStep;
 use load::{History, Outcomes, VerifyReads};
 use measure::{IntervalConsumer, SummedInterval};
+use profiles::Profiling;
 use server_counts::Counting;
 use std::path::Path;
 use std::sync::Arc;
@@ -60,8 +62,8 @@ pub struct TrialRun<'a> {
     pub record: TrialRecord,
     /// Settings of the trial.
     pub settings: &'a Settings,
-    /// Program of the trial. If the data is loaded up to a size, the program is compiled again once
-    /// the number of rows is known.
+    /// Program of the trial. If the load phase loads data up to a size, the program is compiled
+    /// again when the number of rows is known.
     pub program: Arc<Program>,
     /// Seed of the study.
     pub seed: u64,
@@ -69,13 +71,14 @@ pub struct TrialRun<'a> {
     pub inputs: &'a Inputs<'a>,
     /// Step of an import that the trial runs. `None` for other workloads.
     pub step: Option<&'a ImportStep>,
-    /// True if it is the first trial of its variant.
+    /// True if the trial is the first one of its variant.
     pub is_first: bool,
     /// Rows that exist before the trial.
     pub rows: RowsBefore,
-    /// True if the load of the previous trial was too high for the target.
+    /// True if the load of the previous trial was too high for the target, so that this trial
+    /// begins with a rest.
     pub after_too_much: bool,
-    /// Ceilings of the client, one for each measurement.
+    /// Ceilings of the client, with one entry for each measurement.
     pub ceilings: Vec<Ceiling>,
     /// Clients on several machines. `None` if this process offers the load.
     pub fleet: Option<&'a FleetUse>,
@@ -83,7 +86,7 @@ pub struct TrialRun<'a> {
     pub study: &'a Study,
     /// True if the user declared the machine as shared.
     pub shared_machine: bool,
-    /// Files of the run.
+    /// Writer of the run's files.
     pub writer: &'a mut RunWriter,
     /// Callback that receives events.
     pub events: &'a mut dyn FnMut(Event),
@@ -97,15 +100,14 @@ pub struct TrialRun<'a> {
 pub enum TrialEnd {
     /// The trial ended as planned.
     Finished(Box<TrialFinding>),
-    /// The user has pressed Ctrl-C. The trial counts as not done.
+    /// The user has pressed Ctrl-C. The trial does not count, and a resumed run repeats it.
     Interrupted,
-    /// A node died, or the load was too high for other users of the target. Contains the
-    /// description. The finding is invalid, and the run does not continue with this target.
+    /// A node died, or the load was too high for other users of the target. Contains a description.
+    /// The finding is invalid, and the run cannot use this target again.
     Stopped(Box<TrialFinding>, String),
 }
 
-/// State of a running trial: its evidence and finding up to now, and the data needed to complete
-/// them.
+/// State of a running trial: its evidence and finding so far, and the data needed to complete them.
 struct State {
     writer: TrialWriter,
     answered: AnsweredCounts,
@@ -115,6 +117,8 @@ struct State {
     /// Series of the long trial of an endurance study. `None` for other trials.
     courses: Option<Courses>,
     timeline: Timeline,
+    /// Profiles of the nodes in the window.
+    profiling: Profiling,
     /// Sums over the measured window.
     tally: Tally,
     /// Counts of each client within the window.
@@ -123,13 +127,13 @@ struct State {
     finding: TrialFinding,
     /// Outcomes of the writes of the main stage, if the client records them.
     outcomes: Outcomes,
-    /// Number of operations on registers that were not recorded.
+    /// Number of operations on registers that the client did not record.
     beyond: u64,
-    /// Processes of the nodes at the start of the measured part.
+    /// Processes of the nodes at the start of the measured phases.
     pids: Vec<(String, Option<u32>)>,
-    /// Facts about the nodes, with which their readings are compared.
+    /// Facts about the nodes that put their readings into relation, such as the number of CPUs.
     node_facts: Vec<NodeFacts>,
-    /// Ends of the nodes' logs at the start of the measured part.
+    /// Lengths of the nodes' logs at the start of the measured phases.
     log_marks: LogMarks,
     /// Reports of the nodes about themselves before the measurement.
     told: SelfReport,
@@ -140,16 +144,16 @@ struct State {
 struct Storage {
     before: Option<TableStorage>,
     after: Option<TableStorage>,
-    /// Number of answered writes before the load.
+    /// Number of successful writes before the load.
     writes_before: u64,
     /// Size of the values that a write binds, in bytes.
     bytes_per_write: Option<f64>,
 }
 
-/// Adds the nodes' own reports to an error, because clients of a full or killed node see only
-/// refused connections.
+/// Adds the nodes' own reports to an error. The reports are needed because the clients of a full or
+/// killed node only report refused connections.
 fn explained(error: Error, running: &Running, state: &State) -> Error {
-    // If there are no log marks, the logs of the nodes would also contain earlier trials.
+    // Before the log marks are set, the new lines of the logs would also include earlier trials.
     if state.pids.is_empty() {
         return error;
     }
@@ -171,7 +175,8 @@ fn missing(running: &mut Running, trial: &Path) -> Vec<GapRecord> {
         .collect()
 }
 
-/// Adds the causes in front of an error, if there are any.
+/// Puts the causes in front of an error. Returns the error unchanged if the list of causes is
+/// empty.
 fn behind(error: Error, causes: &[String]) -> Error {
     if causes.is_empty() {
         error
@@ -184,10 +189,10 @@ impl TrialRun<'_> {
     /// Runs the trial.
     ///
     /// 1. Bring the nodes to their configuration and the data to its state.
-    /// 2. Record the nodes; read the server's counts, and the size of its data.
+    /// 2. Record the nodes. Read the server's counts and the size of its data.
     /// 3. Warm up and measure, in one run of the load generator, without a gap.
-    /// 4. Read rows back and compare.
-    /// 5. Read the server's counts and the size of its data again; judge.
+    /// 4. Read rows back and compare them with the expected rows.
+    /// 5. Read the server's counts and the size of its data again, and judge the trial.
     pub fn run(mut self, running: &mut Running) -> Result<TrialEnd> {
         for moved in running.cluster.follow() {
             (self.events)(Event::Said(moved));
@@ -196,8 +201,8 @@ impl TrialRun<'_> {
         let looked = self.looked();
         state.gather.start(running, self.settings, &looked, &self.own_pids())?;
         let end = self.phases(running, &mut state);
-        // The last readings of the probes are kept even after a failure. A failure to keep them
-        // hides no other error.
+        // The last readings of the probes are written even after a failure. If this also fails, the
+        // first error is still reported.
         let stopped = state.gather.stop(&mut state.writer);
         let gaps = missing(running, state.writer.path());
         state.finding.gaps = gaps.clone();
@@ -211,17 +216,18 @@ impl TrialRun<'_> {
             }
         };
         if let TrialEnd::Finished(finding) | TrialEnd::Stopped(finding, _) = &mut end {
-            // If a trial was cut short, it was judged before the gaps were known, so they are added
-            // here.
+            // If a trial ended early, the rules judged it before the gaps were known, so the gaps
+            // are added here.
             finding.gaps = gaps;
             self.recovered(finding, state.writer.path())?;
+            state.profiling.write(&state.writer, finding).context("store the profiles")?;
             state.writer.write_overview(finding)?;
         }
         Ok(end)
     }
 
-    /// Adds the effects of each fault to the finding. The files of the trial have been written by
-    /// now.
+    /// Adds the effects of each fault to the finding. Reads the effects from the files of the
+    /// trial, which are complete now.
     fn recovered(&self, finding: &mut TrialFinding, path: &Path) -> Result<()> {
         let trial = store::Trial::unverified(path.to_owned(), self.record.clone());
         let offered = match self.trial.point {
@@ -243,6 +249,7 @@ impl TrialRun<'_> {
             storage: Storage::default(),
             gather: ProbeCollector::default(),
             courses: None,
+            profiling: Profiling::for_trial(self.settings),
             tally: Tally::default(),
             clients: ClientTallies::default(),
             evidence: Evidence::default(),
@@ -256,7 +263,7 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Runs all phases. Returns the end of the trial if a phase did not end as planned.
+    /// Runs all phases. If a phase did not end as planned, returns how the trial ended.
     fn phases(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         match self.step {
             Some(step) => {
@@ -312,7 +319,7 @@ impl TrialRun<'_> {
 
     /// Records the nodes with their settings and identities.
     fn note_nodes(&self, running: &Running, state: &mut State) -> Result<()> {
-        // A step of an import has other tables than the program.
+        // The tables of an import's step differ from those of the program.
         let asked = self.step.is_none().then_some(&self.settings.keyspace);
         let record = nodes::record(running, self.settings, &self.program, asked);
         state.evidence.environment = Some(Environment {
@@ -342,8 +349,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Warms up and measures, in one run of the load generator. So no client reconnects between the
-    /// two phases.
+    /// Warms up and measures, in one run of the load generator, so that clients do not reconnect
+    /// between the two phases.
     fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         let mut course = PhaseSchedule::new(
             self.settings,
@@ -380,7 +387,8 @@ impl TrialRun<'_> {
         running.warmed = Some(state.pids.clone());
         let first = self.trial.first_operation;
         let range = first..offered.summary.next_operation;
-        // Writes that were not recorded may affect any row, so the state of all rows is unknown.
+        // The client did not record the writes, and they may have changed any row, so the state of
+        // all rows is unknown.
         running.written = match (running.written.take(), &offered.summary.ledger) {
             (Some(mut written), Some(ledger)) => {
                 state.outcomes = written.add_main(&self.program, ledger, range);
@@ -397,14 +405,14 @@ impl TrialRun<'_> {
         Ok(self.measured(offered, state))
     }
 
-    /// Returns which reads are compared during the measured load.
+    /// Selects the reads whose rows the client compares during the measured load.
     fn verified(&self) -> VerifyReads {
         let nth = self.settings.verify.every_nth;
         nth.map_or(VerifyReads::Off, VerifyReads::EveryNth)
     }
 
     /// Reports failures under load, and looks for their causes in the logs and on the volumes of
-    /// the nodes. Does so once, when the load has ended.
+    /// the nodes. The search runs only once, when the load has ended.
     fn note_errors(&mut self, offered: &PhaseResult, running: &Running, state: &mut State) {
         let Some(errors) = offered.errors_words() else {
             return;

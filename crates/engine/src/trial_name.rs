@@ -26,7 +26,7 @@ where
 }
 
 /// Returns the name of the block, such as `block 2`, `block 6 of 4 to 12` or `block 13, added`.
-/// Returns `None` if there is only one block.
+/// Returns `None` if the study has only one block.
 fn block_of(study: &Study, block: BlockIndex) -> Option<String> {
     let number = block.number();
     let planned = study.repeat.blocks;

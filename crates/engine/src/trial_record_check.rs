@@ -7,8 +7,8 @@ use store::record::{JournalEvent, MachineFacts, NodesRecord};
 /// Describes the missing parts of the record of trial `index` in the run at `path`. The list is
 /// empty if the record is complete.
 pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<String> {
-    // Each trial calls this function. If it compared every byte of all earlier trials, each trial
-    // would take longer than the one before.
+    // The engine calls this function after each trial. If the function compared every byte of all
+    // earlier trials, each trial would take longer than the previous one.
     let run = match Run::look(path) {
         Ok(run) => run,
         Err(error) => return vec![format!("the run: {error:#}")],
@@ -87,7 +87,7 @@ mod tests {
             cpu: text("x"),
             memory: text("1 kB"),
             kernel: text("6.1"),
-            // Drivers of virtual machines do not report this rate.
+            // The drivers of virtual machines do not report the rate of the link.
             link_bits_per_s: None,
         };
         assert_eq!(missing_of_machine(&whole), Vec::<String>::new());
@@ -101,8 +101,8 @@ mod tests {
         assert_eq!(missing_of_machine(&MachineFacts::default()).len(), 4);
     }
 
-    /// In an earlier version, the settings of one node sufficed for the settings of all nodes to
-    /// count as recorded.
+    /// In an earlier version, the settings of all nodes counted as recorded even if the record
+    /// contained the settings of only one node.
     #[test]
     fn each_node_must_have_its_settings() {
         let node = |name: &str, settings: &[(&str, &str)]| NodeRecord {

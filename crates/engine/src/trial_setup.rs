@@ -14,8 +14,8 @@ use study::plan::{PhaseKind, Trial, VariantIndex};
 use target_spec::{Change, Target};
 
 impl Engine<'_> {
-    /// Starts the target of the trial, unless an equal target is running. Targets that differ only
-    /// in a restart count as equal here.
+    /// Starts the target of the trial, unless an equal target is running. If a restart can change
+    /// one target into another, the two targets count as equal here.
     pub(super) fn ready_target(&mut self, trial: &Trial) -> Result<()> {
         let settings = &self.study.variant(trial.variant).settings;
         let running = self.running.as_ref();
@@ -81,7 +81,7 @@ impl Engine<'_> {
         let logs = self.writer.trial_folder(&slug)?.join("logs");
         let (missing, stopped) =
             running.stop(Some(&logs).filter(|folder| folder.is_dir()).map(|f| &**f));
-        // Logs from before a failure also belong to the trial.
+        // After a failure, the earlier logs also belong to the trial.
         let noted = self.writer.note_added(&slug);
         stopped.and(noted).and(self.note_missing(slug, missing))
     }
@@ -123,7 +123,7 @@ impl Engine<'_> {
         let client = &self.study.variant(trial.variant).settings.client;
         let serves = self.fleet.as_ref().is_some_and(|fleet| fleet.serves(client));
         if !serves {
-            // Clients that no trial needs any more end first.
+            // Clients that no remaining trial needs end first.
             self.fleet = None;
             let say = &mut |said: &str| (self.events)(Event::Said(said.to_owned()));
             self.fleet = FleetUse::open(client, say)?;
@@ -137,8 +137,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Returns the ceilings of the client for the program of the trial. Measures those that are
-    /// due. Equal programs share their ceilings.
+    /// Returns the ceilings of the client for the program of the trial. Makes the measurements that
+    /// are due. Equal programs share their ceilings.
     pub(super) fn ceilings(&mut self, trial: &Trial) -> Result<Vec<Ceiling>> {
         let settings = &self.study.variant(trial.variant).settings;
         let same = |index: &VariantIndex| {
@@ -157,7 +157,7 @@ impl Engine<'_> {
         }
         let program = &self.plan.work(trial.variant).program;
         let fleet = self.fleet.as_ref().filter(|_| due > 0);
-        // The load needs the same inputs later. So the clients build their program only once.
+        // The load later uses the same inputs, so the clients build their program only once.
         if let (Some(fleet), Some(running)) = (fleet, &self.running) {
             fleet_use::prepare(&fleet.clients, self.study, trial.variant, program, running)?;
         }

@@ -13,7 +13,7 @@ use measure::{
 use store::convert;
 use store::record::{QuantilesRecord, SeriesRecord};
 
-/// Errors after which it is unknown whether the server executed the operation.
+/// Errors that leave open whether the server executed the operation.
 const UNCERTAIN: [Outcome; 7] = [
     Outcome::ClientTimeout,
     Outcome::ConnectionLost,
@@ -25,24 +25,24 @@ const UNCERTAIN: [Outcome; 7] = [
 ];
 
 /// Sums over a run of the load generator. Only this type adds up the intervals of a run. Latencies
-/// and errors are those of the population, which contains every operation that was due in the
-/// window, regardless of when it ended. Throughput and the client's own figures count the
-/// operations that ended within the window.
+/// and errors belong to the population: all operations that were due in the window, regardless of
+/// when they ended. Throughput and the figures of the client belong to the operations that ended
+/// within the window.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Window, in the form that the rules need.
+    /// Sums over the window, in the form that the rules need.
     pub window: Window,
     /// Sums by kind of operation, in the order of the program.
     pub kinds: Vec<Series>,
-    /// Sum over all kinds of operations.
+    /// Sums over all kinds of operations.
     pub all: Series,
     /// Release lag of the client in the window.
     pub lag: Histogram,
     /// Number of operations that ended in the window, regardless of their outcome.
     pub ended: u64,
-    /// Number of operations of the whole run by outcome, including those before the window.
+    /// Number of operations by outcome in the whole run, including operations before the window.
     pub outcomes: OutcomeCounts,
-    /// Operations that the server answered, over the whole run.
+    /// Counts of the operations that the server answered, over the whole run.
     pub answered: AnsweredCounts,
     /// For each kind of operation, true if it writes.
     is_write: Vec<bool>,
@@ -58,13 +58,13 @@ pub struct Series {
     errors: Histogram,
     ok: u64,
     ops_per_s: Vec<f64>,
-    /// Sum of the counts of all intervals. The histograms in it remain empty.
+    /// Sum of the counts of all intervals. The histograms of this sum remain empty.
     counts: KindInterval,
 }
 
 impl Tally {
-    /// Returns an empty tally of a program. For each kind of operation, `is_write` is true if it
-    /// writes.
+    /// Returns an empty tally of a program. For each kind of operation, `is_write` is true if the
+    /// kind writes.
     pub fn new(is_write: &[bool]) -> Tally {
         Tally {
             kinds: is_write.iter().map(|_| Series::default()).collect(),
@@ -78,7 +78,7 @@ impl Tally {
         &self.all.counts.checks
     }
 
-    /// Returns the number of retries of the population's operations.
+    /// Returns the number of retries of the operations in the population.
     pub fn retries(&self) -> u64 {
         self.all.counts.counts[KindCount::Retries]
     }
@@ -92,8 +92,8 @@ impl Tally {
             + failed as f64 / self.window.seconds.max(1e-9)
     }
 
-    /// Returns the number of reads of the kinds that `finds` selects, and the number of these reads
-    /// that found no row.
+    /// Returns the number of reads of the kinds that `finds` selects, and how many of these reads
+    /// did not find a row.
     pub fn found(&self, finds: &[bool]) -> PresentRows {
         let kinds = self.kinds.iter().zip(finds).filter(|(_, finds)| **finds);
         kinds.fold(PresentRows::default(), |sum, (kind, _)| PresentRows {
@@ -110,7 +110,7 @@ impl Tally {
 }
 
 impl IntervalConsumer for Tally {
-    /// Adds the next interval of the run, from its start line on.
+    /// Adds the next interval of the run. The first interval begins at the start line.
     fn push(&mut self, summed: &SummedInterval) {
         let interval = &*summed.interval;
         self.window.push(summed);
@@ -153,7 +153,7 @@ impl Series {
     }
 
     /// Returns true if no operation of this kind was due or ended in the window. An operation that
-    /// was due may end after the window, or never.
+    /// was due in the window may end later, or never.
     pub fn is_empty(&self) -> bool {
         self.ok == 0 && self.errors.is_empty() && self.latency.histogram().is_empty()
     }
@@ -163,7 +163,7 @@ impl Series {
         &self.latency
     }
 
-    /// Returns the counts that are not times. Returns `None` if all are zero.
+    /// Returns the counts of events, such as retries. Returns `None` if all counts are zero.
     pub fn counts(&self) -> Option<KindCounts> {
         let counts = self.counts.counts;
         (counts != KindCounts::default()).then_some(counts)
@@ -193,14 +193,14 @@ impl Series {
     }
 }
 
-/// Operations that the server answered, over all phases of a trial.
+/// Counts of the operations that the server answered, over all phases of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnsweredCounts {
-    /// Number of reads that the server answered with success.
+    /// Number of reads that the server executed successfully.
     pub reads: u64,
-    /// Number of writes that the server answered with success.
+    /// Number of writes that the server executed successfully.
     pub writes: u64,
-    /// Number of operations of which it is unknown whether the server executed them.
+    /// Number of operations that the server may or may not have executed.
     pub uncertain: u64,
 }
 
@@ -212,7 +212,8 @@ impl AnsweredCounts {
         self.uncertain += other.uncertain;
     }
 
-    /// Adds an interval. `is_write` has a flag for each kind, in the program's order.
+    /// Adds an interval. `is_write` contains a flag for each kind of operation, in the order of the
+    /// program.
     pub fn push(&mut self, interval: &Interval, is_write: &[bool]) {
         for (kind, is_write) in interval.kinds.iter().zip(is_write) {
             if kind.is_part {
@@ -262,7 +263,7 @@ mod tests {
         let record = tally.all.record(tally.window.seconds);
         assert_eq!((tally.window.seconds, tally.ended), (2.0, 201));
         assert_eq!((record.ops, record.ops_per_s), (200, 100.0));
-        // Timeouts count as lower bounds of latencies.
+        // For an operation that timed out, the timeout is a lower bound of its latency.
         assert_eq!((record.latency_ms.count, record.error_ms.count), (210, 3));
         assert_eq!(
             (record.latency_ms.censored, record.service_ms.censored),
@@ -272,8 +273,8 @@ mod tests {
         assert_eq!(tally.window.errors_of(Outcome::ClientTimeout), 3);
     }
 
-    /// In one recording, the only deletion ended a millisecond after the window, and the findings
-    /// contained no deletion.
+    /// In one recording, the only deletion ended a millisecond after the window, so the findings of
+    /// an earlier version contained no deletion.
     #[test]
     fn a_kind_with_one_late_operation_is_counted() {
         let mut tally = Tally::new(&[true]);
@@ -294,8 +295,8 @@ mod tests {
         assert!(!tally.kinds[0].is_empty());
     }
 
-    /// The memory of a tally does not grow: histograms have a fixed size, and there are 64 blocks.
-    /// See `analysis::percentile_interval`.
+    /// The memory of a tally does not grow, because histograms have a fixed size, and the number of
+    /// blocks is always 64. See `analysis::percentile_interval`.
     #[test]
     fn of_a_day_a_few_numbers_a_second_are_kept() {
         const DAY_S: usize = 86_400;

@@ -1,8 +1,9 @@
-//! Checks a workload file against a cluster, which prepares every statement and executes none.
+//! Checks a workload file against a cluster, which prepares every statement but does not execute
+//! any.
 //!
-//! Invariant: the check changes no existing keyspace. If all tables of the workload exist, it
-//! prepares the statements on them. If a table is missing, it creates the schema in a scratch
-//! keyspace, which it always drops at the end.
+//! Invariant: the check does not change existing keyspaces. If all tables of the workload exist,
+//! the check prepares the statements on these tables. If a table is missing, the check creates the
+//! schema in a scratch keyspace, which it always drops at the end.
 
 use super::running_target::Running;
 use anyhow::{Context, Error, Result, anyhow};
@@ -28,7 +29,7 @@ pub struct PrepareResult {
     pub version: String,
     /// Keyspace in which the node prepared the statements.
     pub keyspace: String,
-    /// True if the keyspace was a scratch keyspace, which has been dropped.
+    /// True if the keyspace was a scratch keyspace, which the check has dropped.
     pub is_scratch: bool,
     /// Number of statements that the node prepared.
     pub statements_count: usize,
@@ -52,7 +53,7 @@ pub fn prepare(
     say: &mut dyn FnMut(&str),
 ) -> Result<PrepareResult> {
     let running = Running::start(target, dirs, say)?;
-    // This permits only the scratch keyspace.
+    // This call permits only the scratch keyspace.
     running.cluster.permit(Permit {
         makes: true,
         own: OwnRuns {
@@ -123,8 +124,8 @@ impl Ask<'_> {
         !prepared.is_interrupted
     }
 
-    /// Creates the tables. If the server refuses one, the check ends, because later statements
-    /// would be refused for the same reason.
+    /// Creates the tables. If the server refuses a table, the check ends, because the server would
+    /// refuse later statements for the same reason.
     fn schema(
         &self,
         session: &mut Session,
@@ -196,7 +197,7 @@ fn tables(session: &mut Session, keyspace: &str) -> Result<BTreeSet<String>> {
     Ok(names.map(str::to_owned).collect())
 }
 
-/// Returns the scratch keyspaces that earlier checks have not dropped.
+/// Returns the scratch keyspaces that earlier checks did not drop.
 fn scratches(session: &mut Session) -> Result<Vec<String>> {
     let rows = session
         .query("SELECT keyspace_name FROM system_schema.keyspaces")
@@ -222,8 +223,8 @@ impl<'a> Scratch<'a> {
             name: format!("{SCRATCH}{number:016x}"),
             is_there: true,
         };
-        // The statement has no IF NOT EXISTS, because an existing keyspace would belong to another
-        // user.
+        // The statement omits IF NOT EXISTS, because an existing keyspace with this name would
+        // belong to another user.
         let create = format!(
             "CREATE KEYSPACE {} WITH replication = \
              {{'class': 'SimpleStrategy', 'replication_factor': '1'}}",
@@ -240,13 +241,14 @@ impl<'a> Scratch<'a> {
             "create a keyspace for the check, because some tables of the workload do not \
              exist\nhint: create them first; or use a user who may CREATE on ALL KEYSPACES",
         );
-        // If the server did not answer, the keyspace may exist, so this code tries to drop it. The
-        // first error is the more important one.
+        // If the server did not answer, the keyspace may exist, so this code tries to drop it. An
+        // error of the drop is ignored, because the first error is more important.
         let _ = scratch.drop_keyspace();
         Err(error)
     }
 
-    /// Drops the keyspace. An error of the check takes precedence over an error of the drop.
+    /// Drops the keyspace. If both the check and the drop fail, the returned error contains both,
+    /// with the error of the check first.
     fn end(mut self, result: Result<()>) -> Result<()> {
         match (result, self.drop_keyspace()) {
             (result, Ok(())) => result,

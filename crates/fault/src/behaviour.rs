@@ -7,13 +7,14 @@ use std::time::Duration;
 
 /// A fault, and the state that it needs while it lasts.
 pub(crate) trait Fault {
-    /// Injects the fault. If the fault is not healed before, agents heal it after `within`.
+    /// Injects the fault. Unless the fault is healed before, agents heal it after `within`.
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()>;
 
     /// Observes the target independently of the injector. Waits at most `limit` for an answer.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation;
 
-    /// Returns the time from the injection to a further action, if the fault has such an action.
+    /// Returns the time from the injection to the further action ([`Fault::act`]), if the fault has
+    /// such an action.
     fn later(&self) -> Option<Duration> {
         None
     }
@@ -23,19 +24,19 @@ pub(crate) trait Fault {
         "the agent undid all changes"
     }
 
-    /// Returns true if cassay manages the nodes. Nodes that do not start again by themselves are
-    /// then restarted.
+    /// Returns true if cassay manages the affected nodes. cassay then restarts nodes that do not
+    /// start again by themselves.
     fn is_ours(&self) -> bool {
         true
     }
 
-    /// Returns true if the healing still makes progress, even if it has taken long.
+    /// Returns true if the healing still makes progress, although its time limit has passed.
     fn is_healing(&mut self, _world: &mut dyn World) -> bool {
         false
     }
 
-    /// Continues a fault whose injection takes a while. Between two calls, the caller observes the
-    /// target and checks whether the fault should end.
+    /// Continues a fault whose injection takes some time. Between two calls, the caller observes
+    /// the target and checks whether the fault should end.
     ///
     /// # Errors
     /// The fault has failed.
@@ -43,25 +44,26 @@ pub(crate) trait Fault {
         Ok(Work::Done(String::new()))
     }
 
-    /// Heals the fault. If the fault started an operation, waits for the end of the operation
-    /// first. `tell` receives the steps of a long healing, with their times.
+    /// Heals the fault. If the fault has started an operation on a node, first waits for the end of
+    /// the operation. A long healing reports its steps to `tell`.
     ///
     /// # Errors
-    /// A part of the fault cannot be healed. All other parts are healed.
+    /// Some of the changes cannot be undone. All other changes are undone.
     fn heal(&mut self, world: &mut dyn World, _tell: Tell<'_>) -> Result<HealResult> {
         world.heal()
     }
 
-    /// Performs the further action, and describes it.
+    /// Performs the further action of the fault, and returns a description of the action.
     fn act(&mut self, _world: &mut dyn World, _within: Duration) -> Result<String> {
         Ok(String::new())
     }
 }
 
-/// Receives a step with its time on the monotonic clock.
+/// Function that receives a step of the healing, with the time of the step on the monotonic clock
+/// in ns.
 pub(crate) type Tell<'a> = &'a mut dyn FnMut(u64, String);
 
-/// Progress of a fault whose injection takes a while.
+/// Progress of a fault whose injection takes some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// The fault continues.

@@ -24,11 +24,11 @@ use target_spec::{HostIndex, NodeIndex};
 /// Agent that executes an injection or observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutedBy {
-    /// Agent of a node's host, or of the machine that nodes share.
+    /// Agent of a node's host, or of the machine if nodes share it.
     Node(NodeIndex),
     /// Agent of a host.
     Host(HostIndex),
-    /// Agent of the switch between hosts, if there is one.
+    /// Agent of the switch between simulated hosts.
     Switch,
 }
 
@@ -39,23 +39,23 @@ pub struct HealResult {
     pub by_itself: bool,
     /// Nodes that the healing started.
     pub started: Vec<NodeIndex>,
-    /// Remark on the result of healing, if it varies.
+    /// Remark on the result of healing, for faults whose healing can have different results.
     pub became: Option<String>,
 }
 
 /// A node of the target cluster.
 #[derive(Clone, Debug)]
 pub struct NodeSeen {
-    /// Process of the node. `None` while it is stopped.
+    /// Process of the node. `None` while the node does not run.
     pub process: Option<Identity>,
-    /// Host of the node. `None` if nodes share the machine.
+    /// Host of the node. `None` if all nodes share the machine.
     pub host: Option<HostIndex>,
     /// CQL address of the node.
     pub cql: SocketAddr,
     /// Internode address of the node.
     pub storage: SocketAddr,
-    /// True if cassay manages the process. If the process of such a node is unknown, it does not
-    /// exist.
+    /// True if cassay manages the process. If `process` of such a node is `None`, the node does not
+    /// run.
     pub is_ours: bool,
     /// All ports on which the node listens.
     pub ports: Vec<u16>,
@@ -66,10 +66,11 @@ pub struct NodeSeen {
 pub struct HostSeen {
     /// Name of the host in reports.
     pub name: String,
-    /// Position of the host on the switch, if there is a switch, counted from 1.
+    /// Number of the host, counted from 1. On simulated hosts, this is also the number of the host
+    /// on the switch.
     pub number: usize,
-    /// Address of the host. For an attached machine, the addresses from which its nodes reach other
-    /// nodes.
+    /// Addresses of the host. For an attached machine, these are the addresses from which its nodes
+    /// connect to other nodes.
     pub addresses: Vec<Ipv4Addr>,
     /// Mount point of the host's volume, or a plain folder if the host has no volume.
     pub folder: PathBuf,

@@ -1,4 +1,5 @@
-//! Life cycle of a fault: observed whole, injected, observed broken, held, healed, observed whole.
+//! Life cycle of a fault. The target is observed whole, the fault is injected, observed, held and
+//! healed, and the target is observed whole again.
 
 use crate::behaviour::{Fault, Work};
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -11,29 +12,30 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{FaultKind, Hit, Length, Options};
 
-/// Interval between two observations. It is short compared with the second in which clients notice
-/// a failed node.
+/// Interval between two observations. It is short compared with one second, within which clients
+/// notice a failed node.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Time limit of an answer that proves a node whole. It is long, for the sake of busy machines.
+/// Time limit of an answer that proves that a node is whole. It is long, because the machine may be
+/// busy.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Time without an answer after which a node counts as silent, if the kernel agrees. A healthy node
-/// answers within milliseconds.
+/// Time without an answer after which a node counts as silent, if the observation in the kernel
+/// also shows the fault. A healthy node answers within milliseconds.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Delay after the planned end of a fault, before the host's agent heals it by itself.
+/// Time from the planned end of a fault until the host's agent heals the fault by itself.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// Time without renewal after which agents heal a fault that is still being injected. The injector
-/// renews the deadline repeatedly.
+/// Time after which agents heal a fault that is still being injected, unless cassay renews this
+/// deadline, which it does repeatedly.
 const RENEWED_WITHIN: Duration = Duration::from_secs(120);
 
-/// Time limit for nodes that were moved to end on the other host.
+/// Time limit for moved nodes to end on the other host.
 const MOVED_BACK: Duration = Duration::from_secs(70);
 
-/// Maximum time in which no observation of the target is possible. A host that is being healed
-/// mounts its volume again within seconds.
+/// Maximum time for which an observation of the target may be impossible. It is long enough for a
+/// host that is being healed, which mounts its volume again within seconds.
 const UNSEEN_MAX: Duration = Duration::from_secs(30);
 
 /// Time limit for the traces of a finished operation to become visible.
@@ -46,16 +48,16 @@ pub struct LifeCycleStep {
     pub at_ns: u64,
     /// Kind of the step.
     pub what: FaultStep,
-    /// Description of the observation or action.
+    /// Description of the observation or action, as text.
     pub words: String,
 }
 
 /// Result of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultResult {
-    /// Presence of the fault, as independent observers saw it.
+    /// Presence of the fault during the hold time, as independent observers saw it.
     pub seen: Presence,
-    /// True if the observers saw at the end that the fault was healed.
+    /// True if the observers saw at the end that the target was whole.
     pub whole: bool,
     /// Steps of the life cycle, in order.
     pub steps: Vec<LifeCycleStep>,
@@ -70,7 +72,8 @@ pub fn holds_from(kind: &FaultKind) -> FaultStep {
 }
 
 impl FaultResult {
-    /// Returns the verdict: confirmed if the fault was observed in effect and then healed.
+    /// Returns the verdict. The fault is confirmed if it was observed in effect, and then observed
+    /// as healed.
     pub fn verdict(&self) -> FaultVerdict {
         match (self.seen, self.whole) {
             (Presence::Present, true) => FaultVerdict::Confirmed,
@@ -96,9 +99,9 @@ struct LifeCycle<'w> {
     steps: Vec<LifeCycleStep>,
 }
 
-/// Injects the fault, holds it until healing is ordered, and heals it, also after an error.
-/// `planned` is the expected duration. A little after that, agents heal by themselves. `tell`
-/// receives every step immediately.
+/// Injects the fault, holds it until the healing is ordered, and then heals it. Also heals the
+/// fault after an error. `planned` is the expected duration of the fault. A few seconds after this
+/// time, agents heal the fault by themselves. `tell` receives every step immediately.
 pub fn run(
     kind: &FaultKind,
     hit: &Hit,
@@ -169,10 +172,11 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Observes until the target is whole, because it may still be recovering from an earlier
-    /// fault. Waits at most as long as the fault itself may take to heal.
+    /// Observes the target until it is whole, because it may still be recovering from an earlier
+    /// fault. The time limit is that of the healing of this fault.
     fn before(&mut self) -> Observation {
-        // This includes the time for which an agent may keep a fault whose controller has ended.
+        // The limit includes the time for which an agent may keep an earlier fault whose controller
+        // has ended.
         let limit = self.kind.healed_within + self.armed(Duration::ZERO);
         let began_ns = self.world.now_ns();
         let until_ns = began_ns + limit.as_nanos() as u64;
@@ -203,8 +207,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Returns an observation if another fault has broken the target's volume. A closer observation
-    /// would be misleading, because such a volume does not behave normally.
+    /// Returns an observation if another fault has broken the target's volume. The observation of
+    /// this fault would then be misleading, because such a volume does not behave normally.
     fn taken(&mut self) -> Option<Observation> {
         let host = match self.hit {
             _ if !self.kind.takes_volume() => None,
@@ -220,7 +224,7 @@ impl LifeCycle<'_> {
         })
     }
 
-    /// Returns the time after which agents heal by themselves.
+    /// Returns the time after which agents heal the fault by themselves.
     fn armed(&self, planned: Duration) -> Duration {
         let planned = match self.kind.length {
             Length::Staged => planned + RENEWED_WITHIN,
@@ -233,10 +237,11 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Observes until the fault is visible or must end, and then holds it.
+    /// Observes the target until the fault is visible or must end, and then holds the fault.
     fn effect(&mut self, planned: Duration) -> Presence {
         let injected_ns = self.world.now_ns();
-        // An observation must end before the healing is due.
+        // An observation must end before the time of healing, so short faults have a shorter time
+        // limit.
         let silence = SILENCE.min(planned / 4);
         loop {
             let look = self.fault.look(self.world, silence);
@@ -254,8 +259,9 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Continues the operation of the fault until it ends or healing is ordered, and observes the
-    /// fault meanwhile. The traces of the operation prove afterwards that it was performed.
+    /// Continues the operation of the fault until the operation ends or the healing is ordered.
+    /// Observes the fault in the meantime. The traces of the operation prove afterwards that it was
+    /// performed.
     fn work(&mut self, planned: Duration) -> Presence {
         let silence = SILENCE.min(planned / 4);
         let (mut is_seen, mut renewal) = (false, Renewal::default());
@@ -293,8 +299,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Observes until the traces of a finished operation are visible. Then keeps the traces for the
-    /// duration in the study, if there is one.
+    /// Observes the target until the traces of a finished operation are visible. If the study has a
+    /// duration, keeps the traces for this duration.
     fn left(&mut self, words: &str, is_seen: bool, planned: Duration) -> Presence {
         let until_ns = self.world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
         loop {
@@ -317,7 +323,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Waits until healing is ordered, and performs the further action when it is due.
+    /// Waits until the healing is ordered, and performs the further action of the fault when it is
+    /// due.
     fn hold(&mut self, injected_ns: u64, planned: Duration) {
         if let Some(after) = self.fault.later() {
             let due_ns = injected_ns + after.as_nanos() as u64;
@@ -347,9 +354,9 @@ impl LifeCycle<'_> {
         while !self.world.wait(planned) {}
     }
 
-    /// Heals the fault, and observes until it is healed. Returns true if it was healed. Restarts
-    /// nodes that do not start again by themselves, as an operator would do, because some nodes
-    /// stop permanently after a fault.
+    /// Heals the fault, and observes the target until it is whole. Returns true if the target is
+    /// whole. Like an operator, restarts nodes that do not start again by themselves, because some
+    /// nodes stop permanently after a fault.
     fn heal(&mut self) -> bool {
         self.say(FaultStep::Healing, self.fault.healing().to_owned());
         let (steps, tell) = (&mut self.steps, &mut self.tell);
@@ -368,7 +375,8 @@ impl LifeCycle<'_> {
             if look.target != Health::Unknown {
                 seen_ns = self.world.now_ns();
             }
-            // If an agent has ended, no further observation is possible.
+            // The wait ends when no observation was possible for a long time, because the agent has
+            // then probably ended.
             let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
             if look.is_whole() {
                 let early = "; its agent had already healed it";
@@ -398,8 +406,8 @@ impl LifeCycle<'_> {
     }
 }
 
-/// Returns true if the target is whole and no trace of the fault is visible, as required before the
-/// injection.
+/// Returns true if the target is whole and no trace of the fault is visible, which is required
+/// before an injection.
 fn is_ready(look: &Observation) -> bool {
     look.target == Health::Whole && look.fault == Presence::Absent
 }
@@ -412,18 +420,19 @@ struct Revival {
     restarts_count: usize,
 }
 
-/// Time for which a running node that was not restarted may be silent. After that, it is restarted.
+/// Time for which a running node may be silent after the healing, before it is restarted. It
+/// applies only to nodes that were not restarted yet.
 const SILENT_MAX: Duration = Duration::from_secs(20);
 
-/// Time for which all other nodes may consider a node down although it answers clients. The node
-/// may have announced a later gossip generation than its current one. The other nodes then ignore
-/// the node until it restarts.
+/// Time for which all other nodes may consider a node down although it answers clients, before it
+/// is restarted. This happens if the node has announced a later gossip generation than its current
+/// generation. The other nodes then ignore the node until it restarts.
 const SHUNNED_MAX: Duration = Duration::from_secs(60);
 
 /// Minimum interval between two starts of a node that fails to start.
 const BETWEEN_STARTS: Duration = Duration::from_secs(2);
 
-/// Maximum number of restarts.
+/// Maximum number of restarts of nodes in the healing of one fault.
 const RESTARTS_MAX: usize = 5;
 
 impl Revival {
@@ -435,8 +444,8 @@ impl Revival {
         }
     }
 
-    /// Restarts a node that has ended, or was silent for too long. If it has restarted the node,
-    /// returns the reason.
+    /// Restarts a node that has ended, or that was silent for too long. If this function has
+    /// restarted the node, it returns the reason.
     fn revive(&mut self, node: NodeIndex, world: &mut dyn World) -> Option<String> {
         let now_ns = world.now_ns();
         let known = self.started.iter().position(|(started, _)| *started == node);
@@ -449,7 +458,8 @@ impl Revival {
         } else if is_gone {
             return None;
         } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
-            // This excludes a node that has just been started, because such a node needs some time.
+            // The condition excludes a node that was restarted, because such a node needs some time
+            // to answer.
             "it runs but answers no request, although the fault is healed"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
             "it answers clients, but all other nodes consider it down"
@@ -462,7 +472,8 @@ impl Revival {
         self.restarts_count += 1;
         self.started.retain(|(started, _)| *started != node);
         self.started.push((node, now_ns));
-        // If the node has ended again, another normal start would fail for the same reason.
+        // If the node has ended again after a restart, another normal start would fail for the same
+        // reason.
         let forgiving = is_gone && self.restarts_count > 1;
         let how = if forgiving {
             ", with the option to skip unreadable parts of its files"

@@ -1,5 +1,6 @@
-//! Packet loss between hosts: on the switch between simulated hosts, or on remote machines
-//! themselves. A remote machine drops only packets to the ports of the cluster's nodes.
+//! Packet loss between hosts. The switch between simulated hosts drops the packets, or remote
+//! machines drop them themselves. A remote machine drops only packets to the ports of the cluster's
+//! nodes.
 
 use crate::cluster_under_test::{Agents, ExecutedBy, HostSeen};
 use crate::observation;
@@ -85,8 +86,8 @@ pub(crate) fn cut_clients(world: &mut dyn Agents, host: HostIndex, within: Durat
     world.inject(ExecutedBy::Host(host), losses, &[], within)
 }
 
-/// Cuts some hosts off from other hosts. Drops packets in both directions, or only those that the
-/// first group sends.
+/// Cuts some hosts off from other hosts. Drops packets in both directions, or only the packets that
+/// the first hosts send.
 pub(crate) fn cut(
     world: &mut dyn Agents,
     sides: &Sides,
@@ -111,8 +112,8 @@ pub(crate) fn cut(
         };
         return world.inject(ExecutedBy::Switch, Injection::Packets(losses), &[], within);
     }
-    // Both ends drop the packets, because a host with several addresses may send from an unknown
-    // address.
+    // Both ends drop the packets, because a host with several addresses may send from an address
+    // that cassay does not know.
     for (side, others, way) in [
         (&of, &from, PacketDirection::Out),
         (&from, &of, PacketDirection::In),
@@ -137,8 +138,8 @@ pub(crate) fn cut(
     Ok(())
 }
 
-/// Returns the losses that cover all packets of the nodes on a machine: packets to their ports, and
-/// packets to the ports of other nodes.
+/// Returns the losses for all packets of the nodes on a machine. These are packets of connections
+/// to the ports of these nodes, and of connections to the ports of nodes on other machines.
 fn to_and_from(world: &dyn Agents, host: HostIndex, share: f64) -> Vec<HostLoss> {
     let others = world.hosts().into_pairs().filter(|(index, _)| *index != host);
     let peers: Vec<Ipv4Addr> = others.flat_map(|(_, host)| host.addresses).collect();

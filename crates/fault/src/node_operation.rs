@@ -19,7 +19,7 @@ const POLL: Duration = Duration::from_millis(500);
 /// An operation on a node.
 pub(crate) struct Task {
     pub node: NodeIndex,
-    /// Keyspaces on which the operation runs.
+    /// Keyspaces to which the operation applies.
     pub keyspaces: Vec<String>,
     is_at_work: bool,
 }
@@ -64,7 +64,7 @@ impl Task {
     pub fn end(&mut self, world: &mut dyn World, stop: &Operation) -> Result<()> {
         let until_ns = world.now_ns() + ENDED_WITHIN.as_nanos() as u64;
         while self.is_at_work {
-            // An error here is that of the stopped operation, so it is ignored.
+            // The result is ignored, because an error only states that the operation was stopped.
             if world.operated(self.node).is_some() {
                 self.is_at_work = false;
                 break;
@@ -82,7 +82,7 @@ impl Task {
     }
 }
 
-/// Returns a count with its noun: `1 file`, `2 files`.
+/// Formats a number with its noun, such as `1 file` or `2 files`.
 pub(crate) fn count(count: usize, one: &str) -> String {
     match count {
         1 => format!("1 {one}"),

@@ -1,4 +1,4 @@
-//! Observations of a fault's target, independent of the injector.
+//! Observations of a fault's target, which are independent of the injector.
 
 use crate::cluster_under_test::{Agents, Client, ExecutedBy, NodeSeen, World};
 use anyhow::{Context, Error, Result, ensure};
@@ -11,9 +11,9 @@ use target_spec::{HostIndex, NodeIndex, PerNode};
 
 /// An observation at one moment.
 ///
-/// A target may be whole although the fault is visible, such as when a compaction has left its
-/// traces. Or neither may be the case, such as during a start. So an observation answers both
-/// questions.
+/// A target may be whole although the fault is visible, for example after a compaction that has
+/// left its traces. Or the target may be impaired although the fault is not visible, for example
+/// while a node starts. So an observation has separate answers to the two questions.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
     /// Presence of the fault, as observed.
@@ -24,7 +24,7 @@ pub(crate) struct Observation {
     pub words: String,
 }
 
-/// Presence of a fault, as an observer sees it.
+/// Answer of an observer to the question whether the fault is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// The fault is visible.
@@ -35,12 +35,12 @@ pub enum Presence {
     Unknown,
 }
 
-/// Health of a target, as an observer sees it.
+/// Answer of an observer to the question whether the target works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Health {
     /// The target works as before the fault.
     Whole,
-    /// A part of the target does not work.
+    /// At least a part of the target does not work.
     Impaired,
     /// No observer could answer.
     Unknown,
@@ -57,7 +57,7 @@ impl From<bool> for Presence {
 }
 
 impl Presence {
-    /// Combines two answers: a fault is present only if both observers see it.
+    /// Combines the answers of two observers. The fault is present only if both observers see it.
     pub(crate) fn and(self, other: Presence) -> Presence {
         match (self, other) {
             (Presence::Absent, _) | (_, Presence::Absent) => Presence::Absent,
@@ -78,7 +78,8 @@ impl From<bool> for Health {
 }
 
 impl Health {
-    /// Combines two answers: a target is whole only if both observers see it whole.
+    /// Combines the answers of two observers. The target is whole only if both observers see that
+    /// it is whole.
     pub fn and(self, other: Health) -> Health {
         match (self, other) {
             (Health::Impaired, _) | (_, Health::Impaired) => Health::Impaired,
@@ -99,8 +100,8 @@ impl Observation {
         self.target == Health::Whole
     }
 
-    /// Combines two independent observations. The fault is present only if both observe it, and the
-    /// target is whole only if both observe this.
+    /// Combines two independent observations. The fault is present only if both observers see it.
+    /// The target is whole only if both observers see that it is whole.
     pub fn combine(one: Observation, other: Observation) -> Observation {
         Observation {
             fault: one.fault.and(other.fault),
@@ -109,8 +110,8 @@ impl Observation {
         }
     }
 
-    /// Adds another observer, which must also confirm that the target is whole. It does not judge
-    /// whether the fault is present.
+    /// Adds another observation, which must also confirm that the target is whole. Its answer about
+    /// the fault is ignored.
     pub fn confirm(self, other: Observation) -> Observation {
         Observation {
             fault: self.fault,
@@ -118,8 +119,8 @@ impl Observation {
         }
     }
 
-    /// Like `confirm`, but makes the other observation only if this one shows that the target is
-    /// whole.
+    /// Combines two observations like [`Observation::confirm`], but makes the other observation
+    /// only if this observation shows that the target is whole.
     pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
         if self.is_whole() {
             self.confirm(other())
@@ -129,7 +130,7 @@ impl Observation {
     }
 }
 
-/// Returns an observation that failed.
+/// Returns the result of an observation by `who` that failed with this error.
 pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     Observation {
         fault: Presence::Unknown,
@@ -138,8 +139,8 @@ pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
     }
 }
 
-/// Observes a node's process in the kernel. `is_broken` judges the state letter of the process, or
-/// `None` if there is no process.
+/// Observes a node's process in the kernel. `is_broken` gets the state letter of the process, or
+/// `None` if the process does not exist, and returns true if this state shows the fault.
 pub(crate) fn process(
     world: &mut dyn Agents,
     node: NodeIndex,
@@ -150,7 +151,7 @@ pub(crate) fn process(
         None if seen.is_some_and(|node| !node.is_ours) => {
             Err(anyhow::anyhow!("cassay has not found its process yet"))
         }
-        // The process was never started.
+        // The node has no known process.
         None => Ok(None),
         Some(process) => match world.see(ExecutedBy::Node(node), Query::Process(process)) {
             Ok(QueryAnswer::Process(state)) => Ok(state),
@@ -171,7 +172,7 @@ pub(crate) fn process(
     }
 }
 
-/// Observes a node as a client. The node is broken if it does not answer.
+/// Observes a node as a client. The fault is present if the node does not answer.
 pub(crate) fn client(world: &mut dyn Client, node: NodeIndex, limit: Duration) -> Observation {
     let answer = world.ask(node, limit);
     Observation {
@@ -237,8 +238,8 @@ pub(crate) fn restartables(
     Ok((indexes, all))
 }
 
-/// Observes all nodes of a host as a client. The host is broken if no node answers, and whole if
-/// all answer.
+/// Observes all nodes of a host as a client. The fault is present if no node answers, and the
+/// target is whole if all nodes answer.
 pub(crate) fn clients(world: &mut dyn World, host: HostIndex, limit: Duration) -> Observation {
     let nodes = nodes_on(world, host);
     let looks: Vec<Observation> =
@@ -251,8 +252,8 @@ pub(crate) fn clients(world: &mut dyn World, host: HostIndex, limit: Duration) -
     }
 }
 
-/// Observes all nodes as a client. The cluster is broken if a node does not answer, and whole if
-/// all answer.
+/// Observes all nodes as a client. The fault is present if a node does not answer, and the target
+/// is whole if all nodes answer.
 pub(crate) fn all_clients(world: &mut dyn World, limit: Duration) -> Observation {
     let nodes = world.nodes().indexes();
     let looks: PerNode<Observation> = nodes.map(|node| client(world, node, limit)).collect();
@@ -277,7 +278,8 @@ pub(crate) fn host_name(world: &dyn Agents, host: HostIndex) -> String {
     world.hosts().take(host).map(|host| host.name).unwrap_or_default()
 }
 
-/// Returns another host, and the internode address of a node on the given host.
+/// Returns another host, and the internode address of a node on the given host, to which that other
+/// host can connect.
 pub(crate) fn other_way(world: &dyn Agents, host: HostIndex) -> Result<(HostIndex, SocketAddr)> {
     let nodes = nodes_on(world, host);
     let (_, node) = nodes.first().context("no node is on that host")?;
@@ -286,7 +288,7 @@ pub(crate) fn other_way(world: &dyn Agents, host: HostIndex) -> Result<(HostInde
     Ok((other, node.storage))
 }
 
-/// Observes whether another host can reach a host.
+/// Observes whether another host can connect to a node on a host.
 pub(crate) fn others_reach(
     world: &mut dyn Agents,
     host: HostIndex,
@@ -323,14 +325,15 @@ fn way(
     })
 }
 
-/// Minimum time limit of one connection attempt. It is long for a switch within this machine.
+/// Minimum time limit of one connection attempt. A connection through a switch within this machine
+/// takes far less time.
 const WAY_LIMIT: Duration = Duration::from_millis(200);
 
-/// Maximum number of pairs of hosts to observe, each in both directions.
+/// Maximum number of pairs of hosts to observe. Each pair is observed in both directions.
 const PAIRS_MAX: usize = 6;
 
-/// Observes the connections between two groups of hosts. They are broken if no connection works,
-/// and whole if all work.
+/// Observes the connections between two groups of hosts. The fault is present if no connection
+/// works, and the target is whole if all connections work.
 pub(crate) fn ways(world: &mut dyn Agents, sides: &Sides, limit: Duration) -> Observation {
     let pairs: Vec<(HostIndex, HostIndex)> = sides
         .of
@@ -338,7 +341,7 @@ pub(crate) fn ways(world: &mut dyn Agents, sides: &Sides, limit: Duration) -> Ob
         .flat_map(|one| sides.from.iter().map(move |other| (*one, *other)))
         .take(PAIRS_MAX)
         .collect();
-    // All attempts together form one observation, so they share its time limit.
+    // All attempts together form one observation, so they share the time limit of the observation.
     let limit = (limit / (2 * pairs.len().max(1) as u32)).max(WAY_LIMIT);
     let both_ways = pairs.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
     let looks: Vec<Observation> = both_ways
@@ -424,7 +427,7 @@ pub(crate) fn try_disk(
     }
 }
 
-/// Observes the disk of a host. It is whole if the disk test succeeds.
+/// Observes the disk of a host. The target is whole if the disk test succeeds.
 pub(crate) fn disk(
     world: &mut dyn Agents,
     host: HostIndex,
@@ -442,7 +445,8 @@ pub(crate) fn disk(
     or_unseen("its disk", tried)
 }
 
-/// Observes the disk of a host. It is whole only if the host's nodes also answer.
+/// Observes the disk of a host and its nodes. The target is whole only if the disk test succeeds
+/// and the nodes answer.
 pub(crate) fn disk_and_nodes(
     world: &mut dyn World,
     host: HostIndex,
@@ -458,7 +462,7 @@ pub(crate) fn other_answer(seen: &QueryAnswer) -> Error {
     anyhow::anyhow!("an agent answered a different query: {seen:?}")
 }
 
-/// Converts a failed observation into an observation that shows nothing.
+/// Converts an error to an observation in which both answers are unknown.
 pub(crate) fn or_unseen(who: &str, looked: Result<Observation>) -> Observation {
     looked.unwrap_or_else(|error| unseen(who, &error))
 }

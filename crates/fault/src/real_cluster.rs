@@ -22,42 +22,43 @@ use std::time::Duration;
 use target_spec::{HostIndex, NodeIndex, PerNode};
 use versions::Release;
 
-/// Time after which an agent restarts a node by itself, if the controller disappears between
-/// killing and starting the node.
+/// Time after which an agent restarts a node by itself. It applies if the controller disappears
+/// between killing and starting the node.
 const RESTART_LIMIT: Duration = Duration::from_secs(30);
 
-/// Order to heal a fault. Dropping this value also orders the healing.
+/// Sender of the order to heal a fault. Dropping this value also orders the healing.
 #[derive(Debug)]
 pub struct Order(Sender<()>);
 
 impl Order {
     /// Orders the healing. Repeated calls have no effect.
     pub fn heal(&self) {
-        // If the receiver no longer exists, the fault has already been healed.
+        // The result is ignored. If the receiver no longer exists, the fault is already healed.
         let _ = self.0.send(());
     }
 }
 
-/// Creates an order and its receiver.
+/// Creates a sender and a receiver of the order to heal a fault.
 pub fn orders() -> (Order, Receiver<()>) {
     let (sender, receiver) = channel();
     (Order(sender), receiver)
 }
 
-/// A real cluster, and the order that ends its fault.
+/// A real cluster, and the receiver of the order to heal its fault.
 #[derive(Debug)]
 pub struct Live {
     handles: Handles,
-    /// Number of the cluster's own nodes. Further nodes in the list were added by the fault.
+    /// Number of nodes that belonged to the cluster before the fault. The fault has added all
+    /// further nodes in the list.
     members_count: usize,
     orders: Receiver<()>,
     is_ordered: bool,
     broken: Vec<Entry>,
-    /// Pods that are isolated by this fault.
+    /// Pods that this fault isolates.
     isolated: Vec<Isolation>,
     /// Connection to a node that was opened for an observation.
     held: Option<TcpStream>,
-    /// How to start nodes that have lost their data, by node.
+    /// Start commands of nodes that have lost their data, by node.
     emptied: BTreeMap<NodeIndex, Restartable>,
     /// Operations on nodes whose result has not been fetched yet, by node.
     at_work: BTreeMap<NodeIndex, JoinHandle<Result<String>>>,
@@ -100,7 +101,7 @@ impl Live {
         members.map(|node| node.release().cloned()).collect()
     }
 
-    /// Returns the node that could be added to a host.
+    /// Returns the description of a node that cassay can add to a host.
     fn newcomer_on(&self, host: HostIndex) -> Result<&AddedNode> {
         let found = self.handles.newcomers.get(host);
         found.with_context(|| format!("cassay cannot add another node to {}", host.name()))
@@ -118,7 +119,7 @@ impl Live {
             .with_context(|| format!("{} provides no MBeans, which this fault needs", known.name))
     }
 
-    /// Returns the agent on the machine on which a node's process runs.
+    /// Returns the agent of the machine on which a node's process runs.
     fn agent_there(&self, node: NodeIndex) -> Result<Arc<Agent>> {
         let known = self.node_handle(node)?;
         let there = known.service.as_ref().map_or(&known.agent, |service| &service.agent);
@@ -126,7 +127,8 @@ impl Live {
     }
 
     /// Records the processes of nodes after healing, in the order of the nodes. Returns the nodes
-    /// that were started. The process of an attached node may not be visible yet.
+    /// that were started. For an attached node, the process may be missing, because it may not be
+    /// visible yet.
     fn note(&mut self, nodes: &[NodeIndex], processes: Vec<Identity>) -> Vec<NodeIndex> {
         let mut processes = processes.into_iter();
         let mut started = Vec::new();

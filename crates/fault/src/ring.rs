@@ -1,5 +1,6 @@
 //! Observations of a node that leaves the ring, loses its data, or joins again. The observer
-//! queries every node separately, and does not trust the node that received the operation.
+//! queries every node separately, because the node that performs the operation is not an
+//! independent observer.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, HealResult, Mbeans, NodeFiles, World};
@@ -49,7 +50,7 @@ fn storage(world: &dyn Agents, node: NodeIndex) -> Result<SocketAddr> {
     Ok(seen.context("the node does not exist")?.storage)
 }
 
-/// Returns the status that each of some nodes reports for the node at an address.
+/// Returns the status that each of the given nodes reports for the node at an address.
 pub(crate) fn held_at(
     world: &mut dyn Mbeans,
     by: Vec<NodeIndex>,
@@ -63,7 +64,7 @@ pub(crate) fn held_at(
     by.into_iter().map(standing).collect()
 }
 
-/// Returns a description of these statuses.
+/// Describes the statuses that several nodes report for a node.
 pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     let words = |standing: &Option<MemberStatus>| standing.map_or("no member", MemberStatus::words);
     let mut said: Vec<&str> = held.iter().map(words).collect();
@@ -71,8 +72,8 @@ pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     format!("the other nodes report it as {}", said.join(", "))
 }
 
-/// Observes the status of a node on all other nodes. The node is whole if all see it as up and
-/// normal.
+/// Observes the status of a node on all other nodes. The target is whole if all other nodes report
+/// the node as up and normal.
 pub(crate) fn held(
     world: &mut dyn World,
     node: NodeIndex,
@@ -92,7 +93,7 @@ pub(crate) fn held(
     observation::or_unseen("the other nodes", looked)
 }
 
-/// Observes the data folders of a node. The node is broken if they are empty.
+/// Observes the data folders of a node. The fault is present if the folders are empty.
 pub(crate) fn emptied(world: &mut dyn NodeFiles, node: NodeIndex) -> Observation {
     let looked = world.is_empty(node).map(|is_empty| Observation {
         fault: Presence::from(is_empty),
@@ -106,8 +107,8 @@ pub(crate) fn emptied(world: &mut dyn NodeFiles, node: NodeIndex) -> Observation
     observation::or_unseen("its folders", looked)
 }
 
-/// Adds a condition to `seen`: the target is whole only if all other nodes also see the node as up
-/// and normal.
+/// Adds conditions to `seen`. The target is whole only if all other nodes report the node as up and
+/// normal, and the node itself no longer streams data.
 pub(crate) fn and_back(
     world: &mut dyn World,
     seen: Observation,
@@ -118,7 +119,8 @@ pub(crate) fn and_back(
     and_settled(world, back, node, limit)
 }
 
-/// Like `and_back`, but a node without peers needs no confirmation.
+/// Adds the conditions of [`and_back`] to `seen`, except for a node without peers, which needs no
+/// confirmation.
 pub(crate) fn and_known(
     world: &mut dyn World,
     seen: Observation,
@@ -138,8 +140,8 @@ pub(crate) fn is_shunned(world: &mut dyn World, node: NodeIndex) -> bool {
     world.ask(node, TOLD_WITHIN).is_ok() && held(world, node, TOLD_WITHIN, is_down).shows_fault()
 }
 
-/// Adds a condition to `seen`: the target is whole only if the node also reports that it no longer
-/// streams data.
+/// Adds a condition to `seen`. The target is whole only if the node also reports that it does not
+/// stream data.
 pub(crate) fn and_settled(
     world: &mut dyn Mbeans,
     seen: Observation,
@@ -172,7 +174,7 @@ pub(crate) fn is_streaming(world: &mut dyn Mbeans, node: NodeIndex) -> bool {
     own.is_ok_and(|own| own.streams_count > 0)
 }
 
-/// An operation on a node that has not ended yet.
+/// An operation on a node whose result was not fetched yet.
 #[derive(Default)]
 pub(crate) struct PendingOperation(Option<NodeIndex>);
 
@@ -204,15 +206,16 @@ impl PendingOperation {
     }
 }
 
-/// Waits until the operation of the node has ended, and then heals. Adds the result of the
-/// operation.
+/// Waits until the operation of the node has ended, and then heals the fault. The result includes
+/// the result of the operation.
 fn heal_after(world: &mut dyn World, at_work: NodeIndex) -> Result<HealResult> {
     let until_ns = world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
     let ended = loop {
         if let Some(ended) = world.operated(at_work) {
             break ended;
         }
-        // If the network of the host failed together with the node, the answer may never come.
+        // If the node has ended and the network of its host has failed, the result may never
+        // arrive.
         if !observation::process(world, at_work, |state| state.is_some()).shows_fault() {
             break Err(anyhow::anyhow!(
                 "node {} no longer exists",

@@ -1,5 +1,5 @@
-//! Rolling restarts: nodes restart one after the other, each once the previous node is up. Several
-//! kinds of faults use this module.
+//! Rolling restarts, in which each node restarts when the previous node is up. Several kinds of
+//! faults use this module.
 
 use crate::behaviour::Work;
 use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
@@ -14,8 +14,8 @@ use target_spec::{NodeIndex, PerNode};
 /// Time limit for a node to report which nodes it considers up.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Time after which an agent restarts a node by itself, if the controller disappears while the node
-/// is being restarted.
+/// Time after which an agent restarts a node by itself. It applies if the controller disappears
+/// while the node is being restarted.
 pub(crate) const TURN_LIMIT: Duration = Duration::from_secs(60);
 
 /// A rolling restart of some nodes.
@@ -29,7 +29,7 @@ pub(crate) struct Round {
     began_ns: Option<u64>,
 }
 
-/// A node that was started.
+/// A node that is being restarted.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     node: NodeIndex,
@@ -56,16 +56,16 @@ impl Round {
         self.nodes[..count.min(self.nodes.len())].to_vec()
     }
 
-    /// Heals the remaining nodes. Reports the affected nodes as started, because they may still be
-    /// starting.
+    /// Heals the faults of nodes that were not started again. The result names all nodes that the
+    /// restart has reached, because they may still be starting.
     pub fn heal(&self, world: &mut dyn Agents) -> Result<HealResult> {
         let mut mended = world.heal()?;
         mended.started.extend(self.touched());
         Ok(mended)
     }
 
-    /// Continues the restart. `restart` stops and starts the next node, if no node is restarting.
-    /// `holds` checks further conditions of a node that is up.
+    /// Continues the rolling restart. If no node is restarting, `restart` stops and starts the next
+    /// node. `holds` checks further conditions of a node that is up.
     pub fn proceed(
         &mut self,
         world: &mut dyn World,
@@ -123,7 +123,7 @@ impl Round {
     }
 }
 
-/// Returns true if the process exists in the kernel of the node's host.
+/// Returns true if the process of a node still exists, as the kernel of the node's host reports it.
 fn lives(world: &mut dyn Agents, node: NodeIndex, process: Identity) -> Result<bool, String> {
     match world.see(ExecutedBy::Node(node), Query::Process(process)) {
         Ok(QueryAnswer::Process(state)) => Ok(state.is_some()),
@@ -152,8 +152,8 @@ fn each_other(world: &mut dyn World) -> Result<()> {
     Ok(())
 }
 
-/// Observes all nodes as a client, and how they see each other. The cluster is whole if all nodes
-/// are up.
+/// Observes all nodes as a client, and also by the status that nodes report for each other. The
+/// target is whole if all nodes are up.
 pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     let clients = observation::all_clients(world, limit);
     if !clients.is_whole() {
@@ -173,8 +173,9 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     }
 }
 
-/// Observes from the kernels of the hosts which nodes have a process other than `before`. The fault
-/// is present if any node does. Other observers judge whether the target is whole.
+/// Observes in the kernels of the hosts which nodes have a process other than that in `before`. The
+/// fault is present if at least one node has a new process. Other observations show whether the
+/// target is whole.
 pub(crate) fn others(world: &mut dyn Agents, before: &PerNode<Option<Identity>>) -> Observation {
     let (mut new, mut unknown) = (Vec::new(), Vec::new());
     for (node, process) in before.pairs() {
@@ -205,8 +206,7 @@ pub(crate) fn others(world: &mut dyn Agents, before: &PerNode<Option<Identity>>)
     }
 }
 
-/// Keeps an observer's answer about the fault, and requires all nodes to be up for the target to be
-/// whole.
+/// Adds a condition to `seen`. The target is whole only if all nodes are up.
 pub(crate) fn and_all_up(world: &mut dyn World, seen: Observation, limit: Duration) -> Observation {
     seen.confirm(all_up(world, limit))
 }

@@ -1,5 +1,5 @@
-//! Tests of life cycles on a simulated clock, with nodes that behave as expected, and with nodes
-//! that do not.
+//! Tests of life cycles on a simulated clock. Some of the simulated nodes behave as expected, and
+//! others do not.
 
 mod named_targets;
 mod sim;
@@ -64,7 +64,8 @@ fn machines_lose_themselves_what_a_switch_would() {
     }
 }
 
-/// The network of a machine has other users, so only packets between node ports may be dropped.
+/// The network of a machine has other users, so cassay may drop only packets of connections to
+/// ports of nodes.
 #[test]
 fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
     for (name, at, clients) in [
@@ -88,7 +89,8 @@ fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
         for (_, loss) in &sim.own_losses {
             assert!(loss.tcp_ports.iter().all(|port| ports.contains(port)));
             assert!(!loss.tcp_ports.is_empty() && loss.peers.iter().all(|one| hosts.contains(one)));
-            // A loss may match packets of any peer only if the port belongs to a node of cassay.
+            // A loss may match packets of any peer only if the port is that of a node on the
+            // machine itself.
             assert!(
                 !loss.peers.is_empty() || loss.end == PortEnd::Ours,
                 "{loss:?}"
@@ -178,7 +180,8 @@ fn a_fault_that_does_not_heal_is_a_mismatch() {
     assert!(sim.now_ns >= 10 * S + KINDS[0].healed_within.as_nanos() as u64);
 }
 
-/// Cassandra stops permanently after it could not open a file, or after a disk failure.
+/// Cassandra may stop permanently after a disk failure, or after it could not open a file. The test
+/// also uses a node that does so.
 #[test]
 fn a_node_that_does_not_come_back_by_itself_is_started_again() {
     let kind = FaultKind::find("node-descriptors").unwrap();
@@ -235,8 +238,8 @@ fn nodes_of_a_host_without_power_are_started_elsewhere() {
     assert_eq!(said, "cassay starts its nodes on host2, with their volume");
 }
 
-/// A data folder that should be empty has files, or the ring still contains a node that should have
-/// left.
+/// In these cases, a data folder that should be empty has files, or the ring still contains a node
+/// that should have left.
 #[test]
 fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
     let keeps_data = || Sim {
@@ -263,7 +266,8 @@ fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
     }
 }
 
-/// The node runs and answers clients, but gets no requests from other nodes.
+/// The node runs and answers clients, but it is not whole, because the other nodes consider it down
+/// and send it no requests.
 #[test]
 fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     let sim = Sim {
@@ -277,8 +281,8 @@ fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     assert!(last.words.contains("report it as down"), "{last:?}");
 }
 
-/// The node may stream for longer than the limit of healing, because only a node that does not
-/// stream is late.
+/// The node may stream data for longer than the time limit of the healing. The limit applies only
+/// to a node that does not stream.
 #[test]
 fn a_node_that_streams_is_waited_for() {
     for name in ["data-lost", "node-decommission", "node-remove"] {
@@ -294,7 +298,8 @@ fn a_node_that_streams_is_waited_for() {
     }
 }
 
-/// If a ring still contained the node, the ring would not let it join.
+/// A node that has not left the ring must not be started without data, because the ring would
+/// refuse it.
 #[test]
 fn a_node_comes_back_when_it_has_left() {
     let kind = FaultKind::find("node-decommission").unwrap();
@@ -336,8 +341,8 @@ fn a_fault_waits_for_a_node_that_comes_back_from_the_one_before() {
     assert!(sim.injected.is_empty());
 }
 
-/// A volume can have only one fault at a time. Otherwise, a block that was corrupted by a killed
-/// command would be mistaken for the original.
+/// A volume can have only one fault at a time. Otherwise cassay would mistake a block that a killed
+/// command has corrupted for the original.
 #[test]
 fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
     for kind in at_once().filter(|kind| kind.takes_volume()) {
@@ -355,8 +360,8 @@ fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
     assert_eq!(taking.count(), 7, "power off and all disks but a slow one");
 }
 
-/// The slowness was left by a killed command. If it counted as normal, the fault could not be
-/// detected.
+/// A killed command has left the disk slow. If this speed counted as normal, cassay could not
+/// detect the fault.
 #[test]
 fn a_disk_that_is_still_slow_is_not_taken_as_its_baseline() {
     let sim = Sim {

@@ -38,10 +38,11 @@ pub struct Facts<'a> {
 impl Facts<'_> {
     /// Returns the sentences of the answer, and the record of each sweep.
     pub fn answer(&self) -> (Vec<String>, Vec<SweepRecord>) {
-        // A matrix is about the effects of its axes, so these come first.
+        // The question of a matrix is about the effects of its axes, so the effects come first.
         let mut sentences = effects::sentences(self.effects);
         sentences.extend(screen::sentences(self.screens));
-        // If the study ends when its question is answered, its result comes next.
+        // In a study that ends when its question is answered, the answers of the comparisons come
+        // next.
         let answers = self.compared.records.iter();
         sentences.extend(
             answers.filter_map(|one| comparison::answered(one, self.scatter(one).as_ref())),
@@ -59,8 +60,8 @@ impl Facts<'_> {
                 at_share.as_ref(),
             ));
         }
-        // If the study has variants and more than one block, their comparison comes first. The
-        // results of each variant support it.
+        // The comparison of variants comes before the results of each variant, which support it. A
+        // study with one variant or one block has no comparison.
         let (compared, not_judged) = self.comparisons();
         sentences.extend(compared);
         sentences.extend(self.cost_sentences());
@@ -78,7 +79,7 @@ impl Facts<'_> {
         (sentences, sweeps)
     }
 
-    /// Returns the facts that the judgement of requirements needs.
+    /// Returns the facts that are needed to judge the requirements.
     pub fn required<'a>(&'a self, sweeps: &'a [SweepRecord]) -> RequirementFacts<'a> {
         RequirementFacts {
             study: self.study,
@@ -95,8 +96,8 @@ impl Facts<'_> {
         let (mut sentences, mut sweeps) = (Vec::new(), Vec::new());
         let mut unbelieved: Vec<&VariantName> = Vec::new();
         for variant in &self.study.variants {
-            // The points of a search are a path and not a sweep. The single point of an endurance
-            // study was described above.
+            // The points of a search are not a sweep, because each depends on the results before
+            // it. The single point of an endurance study was already described.
             if is_search(variant) || variant.settings.procedure.endurance().is_some() {
                 continue;
             }
@@ -104,7 +105,8 @@ impl Facts<'_> {
                 self.points.iter().filter(|p| p.variant == variant.name).collect();
             let bound_ms = variant.settings.procedure.p99_bound_ms();
             let sweep = points::sweep(&of, bound_ms);
-            // A run of a screening is not a configuration that a user would choose.
+            // A run of a screening is not a configuration that a user would choose, so it has no
+            // sentence about its best point.
             let is_configuration = self.study.screen.is_none() || variant.cell.is_empty();
             if is_configuration && !self.is_only_broken(&of) {
                 let compared = |one: &PointRecord, metric: &str| self.compared(one, metric);
@@ -126,8 +128,8 @@ impl Facts<'_> {
         compared_value(&self.compared.records, self.trials, place, metric)
     }
 
-    /// Returns true if all trials of the points had faults and kept up with their rate. Other
-    /// sentences then describe the effect of the faults.
+    /// Returns true if all trials of the points had faults and kept up with their rate. In this
+    /// case, other sentences describe the effect of the faults.
     fn is_only_broken(&self, points: &[&PointRecord]) -> bool {
         let is_kept_up =
             |point: &&PointRecord| point.point.is_some_and(Point::is_rate) && !point.saturated;
@@ -139,8 +141,8 @@ impl Facts<'_> {
         trials.peek().is_some() && trials.all(is_broken) && points.iter().all(is_kept_up)
     }
 
-    /// Returns the range of a comparison's metric in the trials of one variant. Of the two compared
-    /// variants, it uses the one whose values scatter more.
+    /// Returns the range of a comparison's metric in the trials of one variant. The variant is that
+    /// of the two whose values scatter more.
     fn scatter(&self, comparison: &ComparisonRecord) -> Option<Scatter<'_>> {
         let compared = COMPARED.iter().find(|one| one.name == comparison.metric)?;
         let ends = |variant: &VariantName| {
@@ -167,15 +169,15 @@ impl Facts<'_> {
         scatters.max_by(|a, b| (a.ends[1] / a.ends[0]).total_cmp(&(b.ends[1] / b.ends[0])))
     }
 
-    /// Returns the sentences on the comparisons that answer the question, and one on what a single
-    /// block cannot show.
+    /// Returns the sentences on the comparisons that answer the question. If the study has a single
+    /// block, also returns a sentence on the conclusions that it does not allow.
     fn comparisons(&self) -> (Vec<String>, Option<String>) {
         let (mut sentences, mut of_one_block) = (Vec::new(), Vec::new());
         let Comparisons {
             records, untold, ..
         } = self.compared;
-        // In a matrix, comparing a cell with the first cell mixes several axes. So these
-        // comparisons are only in the table.
+        // In a matrix, comparing a cell with the first cell mixes several axes. So the answer omits
+        // these comparisons, and only the table has them.
         let told = records
             .iter()
             .filter(|c| c.primary || is_asked(&c.metric, c.point))
@@ -231,7 +233,7 @@ impl Facts<'_> {
     }
 }
 
-/// Returns true if the question is about this metric at this point. At a rate, cassay compares
+/// Returns true if the question is about this metric at this point. At a rate, the answer mentions
 /// throughput only if it shows a difference.
 fn is_asked(metric: &str, place: Option<Point>) -> bool {
     metric == metric_of(place) || metric == "ops_per_s" || metric == PEAK

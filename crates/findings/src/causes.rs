@@ -1,34 +1,35 @@
-//! Finds causes of a run's imprecision that only all trials together show. A cause comes before its
-//! consequences.
+//! Finds causes of a run's imprecision that become visible only when all trials are considered
+//! together. In the list of causes, a cause comes before its consequences.
 //!
-//! Rules judge one trial. Only several trials show that a node warmed up for the whole run, that
+//! Each rule judges one trial. So a rule cannot show that a node warmed up for the whole run, that
 //! other programs came and went, or that compactions piled up.
 
 use analysis::procedure::Point;
 use analysis::{RunStep, RunTrend, VariantName, autocorrelation};
 use store::record::{CauseKind, CauseRecord, CostKind, RuleOutcome, TrialFinding};
 
-/// Number of windows in which throughput must rise (or fall) to count as a trend of the run. At
-/// most a quarter as many windows may have the opposite trend. By chance, five windows all have the
-/// same trend in 6 % of cases.
+/// Number of windows in which throughput must rise (or fall) to count as a trend of the run. The
+/// opposite trend may occur in at most a quarter of this number. By chance, five windows all have
+/// the same trend in 6 % of cases.
 const WINDOWS_MIN: usize = 3;
-/// Number of compactions pending on all nodes at the end of a run, below which they are not a
-/// backlog. Two nodes with four compactors each work on eight compactions at a time.
+/// Number of compactions pending on all nodes at the end of a run that counts as a backlog. Two
+/// nodes with four compactors each work on eight compactions at a time.
 const BACKLOG_MIN: f64 = 16.0;
-/// Minimum share of time in collections that counts as a cause. Collections of this share change
-/// throughput by as much as V12 allows.
+/// Minimum share of time in collections that counts as a cause. Collections with this share of time
+/// change throughput by as much as rule V12 allows.
 const COLLECTIONS_MIN: f64 = 0.10;
-/// Number of blocks required to report that one block differs, and the share by which it must
-/// differ.
+/// Number of blocks required to report that one block differs. The next constant is the share by
+/// which this block must differ.
 const BLOCKS_MIN: usize = 4;
 const BLOCK_DIFFERS: f64 = 0.10;
-/// Minimum number of robust deviations by which a differing block must be off, as for pairs.
+/// Minimum number of robust standard deviations by which a differing block must deviate from the
+/// other blocks. Pairs use the same number.
 const BLOCK_Z: f64 = 5.0;
-/// Smallest assumed deviation of blocks, as a share. Without it, any block would seem far off if
-/// the others agree to three digits.
+/// Smallest standard deviation of blocks that is assumed, as a share. Without this minimum, any
+/// block would seem to deviate strongly when the other blocks agree to three digits.
 const BLOCK_DEVIATION_LEAST: f64 = 0.01;
 
-/// Returns the causes, each before its consequences. Empty if no cause was found.
+/// Returns the causes, each before its consequences. The list is empty if no cause was found.
 pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
     let of = |trial: &&TrialFinding| !trial.rules.is_empty();
     let trials: Vec<&TrialFinding> = trials.iter().filter(of).collect();
@@ -48,7 +49,7 @@ pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
     causes
 }
 
-/// Returns the trials that the rule makes invalid or suspect.
+/// Returns the trials that this rule has made invalid or suspect.
 fn against<'a>(trials: &[&'a TrialFinding], rule: &str) -> Vec<&'a TrialFinding> {
     let is_bad = |outcome: RuleOutcome| matches!(outcome, RuleOutcome::Warn | RuleOutcome::Fail);
     let speaks = |trial: &&&TrialFinding| {
@@ -77,8 +78,8 @@ fn client(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Returns true if a trial shows the undisturbed target. Trials with faults are excluded, as are
-/// endurance trials, which have separate sentences in the answer.
+/// Returns true if a trial shows the undisturbed target. Trials with faults and endurance trials do
+/// not count, because the answer has separate sentences for them.
 fn is_plain(trial: &TrialFinding) -> bool {
     trial.faults.is_empty() && trial.endurance.is_none() && trial.all.ops_per_s > 0.0
 }
@@ -92,7 +93,8 @@ fn speed(trial: &TrialFinding) -> f64 {
     }
 }
 
-/// Finds a trend over trials of the same variant at the same load, or a trend within most windows.
+/// Finds a trend of throughput across trials of the same variant at the same load, or within most
+/// windows.
 fn course(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let plain: Vec<&TrialFinding> = trials.iter().filter(|one| is_plain(one)).copied().collect();
     let found = across(&plain).or_else(|| within_windows(&plain))?;
@@ -197,8 +199,8 @@ fn collections(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Finds the block whose trials are all slower, or all faster, than those of the same configuration
-/// in other blocks.
+/// Finds the block whose trials are all slower, or all faster, than trials of the same
+/// configuration in other blocks.
 fn odd_block(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let plain = || trials.iter().filter(|trial| is_plain(trial));
     let same = |a: &TrialFinding, b: &TrialFinding| (&a.variant, a.point) == (&b.variant, b.point);
@@ -276,7 +278,8 @@ mod tests {
     }
 
     /// These are six trials of two settings on a cold node. In an earlier version, the rules judged
-    /// each trial as unsteady, and the answer was that not even a thousand blocks would decide.
+    /// each trial as unsteady, and the answer was that even a thousand blocks would not be enough
+    /// for a decision.
     #[test]
     fn a_node_that_warms_up_over_the_run_is_named() {
         let ops = [7_200.0, 12_000.0, 22_500.0, 23_500.0, 31_500.0, 34_700.0];

@@ -18,7 +18,7 @@ use store::record::{
 };
 use study::settings::{PrimaryMetric, Study, Variant};
 
-/// A number of a finding that comparisons use.
+/// A number in the finding of a trial that comparisons use.
 pub struct ComparedNumber {
     pub name: &'static str,
     pub metric: Metric,
@@ -43,7 +43,8 @@ pub const COMPARED: [ComparedNumber; 3] = [
     },
 ];
 
-/// Result of a search, as a compared number. It belongs to no single trial.
+/// Result of a search, as a compared number. The number comes from a whole search, so no trial has
+/// this number.
 pub static FOUND: ComparedNumber = ComparedNumber {
     name: PEAK,
     metric: Metric::THROUGHPUT,
@@ -60,23 +61,24 @@ pub fn metric_of(place: Option<Point>) -> &'static str {
     }
 }
 
-/// Two variants at one place, by one metric, with their comparison or the reason why there is none.
+/// Two variants at one place, by one metric, with their comparison, or with the reason why they
+/// cannot be compared.
 struct Pairing<'a, C = Comparison> {
     baseline: &'a Variant,
     contender: &'a Variant,
     place: Option<Point>,
     metric: &'static str,
     comparison: C,
-    /// Pairs of values by block. Empty if the comparison is not paired.
+    /// Pairs of values by block. The list is empty if the comparison is not paired.
     pairs: Pairs,
-    /// Metric of the comparison.
+    /// Definition of the compared metric, which the analysis uses.
     how: Metric,
 }
 
 /// Values of a baseline and of a contender, each with the number of its block, starting at 0.
 pub type Pairs = Vec<(usize, (Known, Known))>;
 
-/// Two variants at one place for which a metric is only known as a lower bound on both sides.
+/// Two variants at one place, both of which have only a lower bound for a metric.
 pub struct UnboundedPair {
     pub baseline: VariantName,
     pub contender: VariantName,
@@ -88,17 +90,17 @@ pub struct UnboundedPair {
 #[derive(Default)]
 pub struct Comparisons {
     pub records: Vec<ComparisonRecord>,
-    /// Expected number of false findings. `None` if there are fewer than two comparisons.
+    /// Expected number of false findings. `None` if the study has fewer than two comparisons.
     pub multiplicity: Option<MultiplicityRecord>,
     /// Pairs of variants without a ratio.
     pub untold: Vec<UnboundedPair>,
 }
 
 /// Compares every contender with the first variant of its step, after `blocks` blocks, at every
-/// point that both have. An invalid trial is never compared.
+/// point that both variants have. Invalid trials are excluded.
 ///
-/// For searches, only their results are compared. A search is a path, so two searches measure at
-/// the same point only by chance.
+/// For searches, only their results are compared. A search chooses each load by earlier results, so
+/// two searches measure at the same point only by chance.
 pub fn comparisons(
     study: &Study,
     trials: &[TrialFinding],
@@ -133,7 +135,7 @@ pub fn comparisons(
 }
 
 /// Returns the scatter of the ratio of two trials of one block, in the primary comparison. If there
-/// are several such comparisons, returns the largest scatter. `None` without two blocks.
+/// are several such comparisons, returns the largest scatter. Returns `None` without two blocks.
 pub fn noise(study: &Study, trials: &[TrialFinding]) -> Option<f64> {
     let searches = searches(study, trials);
     let (pairings, _) = pairings(study, trials, &searches);
@@ -143,7 +145,8 @@ pub fn noise(study: &Study, trials: &[TrialFinding]) -> Option<f64> {
     noises.max_by(f64::total_cmp)
 }
 
-/// Returns the planned number of blocks. If the study ends with its answer, that of begun blocks.
+/// Returns the planned number of blocks. If the study ends when its question is answered, returns
+/// the number of blocks that have begun.
 pub fn blocks_of(study: &Study, trials: &[TrialFinding]) -> usize {
     let begun = trials.iter().map(|trial| trial.block + 1).max();
     match (study.repeat.first_look, begun) {
@@ -212,8 +215,8 @@ fn record(
     }
 }
 
-/// Returns pairs of the variant that is compared with and the contender. In imports, a step is
-/// compared with the same step of the first variant.
+/// Returns each contender with its baseline, as pairs of baseline and contender. In imports, the
+/// baseline of a step is the same step of the first variant.
 pub fn baselines_and_contenders(study: &Study) -> impl Iterator<Item = [&Variant; 2]> {
     let contenders = study.variants.iter().enumerate();
     contenders
@@ -259,8 +262,8 @@ fn pairings<'a>(
                 let comparison = if study.repeat.interleaved {
                     interim_looks::compared(&pairs, compared.metric)
                 } else {
-                    // The variants ran one after the other, so the ratio includes changes in the
-                    // meantime.
+                    // The variants were not interleaved, so the ratio includes changes of the
+                    // machine between their trials.
 
                     let [left, right] = latest_generation(&sides, compared);
                     compare_unpaired(&left, &right, compared.metric)
@@ -281,7 +284,7 @@ fn pairings<'a>(
     (pairings, untold)
 }
 
-/// Records a comparison, or the reason why there is none.
+/// Records a comparison, or the reason why the variants cannot be compared.
 fn note<'a>(
     pairing: Pairing<'a, Result<Comparison, NotCompared>>,
     pairings: &mut Vec<Pairing<'a>>,
@@ -345,9 +348,10 @@ fn peaks(
     (pairs, how, comparison)
 }
 
-/// Returns true for the throughput at a rate that both variants kept up with. It equals the offered
-/// rate, so it shows nothing about either variant, and would only weaken the other comparisons. If
-/// a study names throughput as its primary metric, it is still compared.
+/// Returns true for the throughput at a rate that both variants kept up with. This throughput
+/// equals the offered rate, so its comparison shows nothing about the variants, and would only
+/// weaken the other comparisons. If a study names throughput as its primary metric, the function
+/// returns false.
 fn is_as_offered(
     study: &Study,
     place: Option<Point>,
@@ -361,8 +365,9 @@ fn is_as_offered(
         && sides.iter().flatten().flatten().all(kept)
 }
 
-/// Returns the usable trial of each block that has one. Latency under saturation grows as long as
-/// the trial lasts, so it is not a property of the target.
+/// Returns the usable trial of each block, for blocks that have a usable trial. For latency,
+/// saturated trials are not usable, because latency then grows as long as the trial lasts, so it is
+/// not a property of the target.
 pub fn used<'t>(
     study: &Study,
     trials: &'t [TrialFinding],
@@ -383,7 +388,7 @@ pub fn used<'t>(
     (0..study.blocks()).map(at).collect()
 }
 
-/// Returns the pairs. Two trials of one block are a pair if they ran on the same data.
+/// Returns the pairs of values. Two trials of one block are a pair if they ran on the same data.
 fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &ComparedNumber) -> Pairs {
     let both = sides[0]
         .iter()
@@ -411,7 +416,7 @@ fn latest_generation(
     })
 }
 
-/// Selector of the primary comparisons.
+/// Places and metrics of the primary comparisons.
 struct Primary {
     /// Place and metric of the primary comparison, for each step.
     places: Vec<(Option<String>, Option<Point>, &'static str)>,
@@ -419,8 +424,8 @@ struct Primary {
 
 impl Primary {
     fn choose(study: &Study, trials: &[TrialFinding], pairings: &[Pairing<'_>]) -> Primary {
-        // In a study with looks at each block, the primary place is chosen before the first look
-        // and does not change.
+        // In a study with a look after each block, the primary place is chosen before the first
+        // look, and later blocks do not change it.
         let until = study.repeat.first_look.unwrap_or(study.repeat.blocks);
         let trials: Vec<&TrialFinding> = trials.iter().filter(|t| t.block < until).collect();
         let mut steps: Vec<&Option<String>> = pairings.iter().map(|p| &p.contender.step).collect();
@@ -428,7 +433,8 @@ impl Primary {
         let place = |step: &Option<String>| {
             let of = pairings.iter().filter(|p| p.contender.step == *step);
             let places: Vec<Option<Point>> = of.map(|p| p.place).collect();
-            // Search results have no place. If there are any, they are the only comparison.
+            // The results of searches have no place. If the study has searches, their comparison is
+            // the primary one.
             if places.contains(&None) {
                 return Some((step.clone(), None, PEAK));
             }
@@ -437,8 +443,8 @@ impl Primary {
                 None => default_place(&trials, &places),
             };
             chosen?;
-            // If neither variant kept up with a rate, there is no latency to compare, so throughput
-            // is compared.
+            // If neither variant kept up with a rate, latency cannot be compared, so the comparison
+            // uses throughput.
             let asked = match study.primary.metric {
                 PrimaryMetric::Named(name) => name,
                 PrimaryMetric::Auto => metric_of(chosen),
@@ -467,10 +473,10 @@ impl Primary {
     }
 }
 
-/// Returns the default place. In a closed loop, it is the place with the highest throughput of all
-/// variants together. Their sum shows nothing about their difference, so the choice favours neither
-/// variant. At rates, it is the highest rate that all variants kept up with. If there is none, it
-/// is the lowest rate.
+/// Returns the default place. In a closed loop, this is the place with the highest throughput of
+/// all variants together. The sum of their throughputs is independent of the difference, so the
+/// choice does not favour a variant. At rates, it is the highest rate that all variants kept up
+/// with, or otherwise the lowest rate.
 pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Option<Point> {
     let at = |place: Option<Point>| -> Vec<&TrialFinding> {
         let here = trials
@@ -488,12 +494,12 @@ pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Opti
         let logs: Vec<f64> = at(place).iter().map(|t| t.all.ops_per_s.ln()).collect();
         analysis::autocorrelation::mean(&logs)
     };
-    // Of equal places, the first has less load for the same throughput.
+    // Among places with equal throughput, the first place is chosen, because it has less load.
     let best = places.iter().rev();
     *best.max_by(|a, b| together(**a).total_cmp(&together(**b)))?
 }
 
-/// Returns the place with this value on its axis.
+/// Returns the place with this load.
 pub fn at_value(places: &[Option<Point>], value: f64) -> Option<Point> {
     let mut points = places.iter().flatten();
     points.find(|at| at.value() == value).copied()

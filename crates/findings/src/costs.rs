@@ -1,8 +1,8 @@
 //! Compares the costs of a contender's operations with those of its baseline.
 //!
-//! Costs describe the variants, but decide nothing. They are separate from the comparisons of
-//! throughput and latency, which are therefore not adjusted for the number of costs. The costs of
-//! two variants at one point are adjusted among themselves.
+//! Costs describe the variants, but do not affect a verdict. They are separate from the comparisons
+//! of throughput and latency, so these are not adjusted for the number of costs. The costs of two
+//! variants at one point are adjusted among themselves.
 
 use super::comparisons::{COMPARED, baselines_and_contenders, is_search, used};
 use super::points::places_of;
@@ -13,8 +13,8 @@ use analysis::{Comparison, Metric, compare_paired, compare_unpaired};
 use store::record::{CostComparisonRecord, CostKind, TrialFinding};
 use study::settings::{Study, Variant};
 
-/// Compares every contender with the first variant of its step, at every point that both have.
-/// Results of searches are not compared.
+/// Compares every contender with the first variant of its step, at every point that both variants
+/// have. Results of searches are not compared.
 pub fn comparisons(study: &Study, trials: &[TrialFinding]) -> Vec<CostComparisonRecord> {
     let mut records = Vec::new();
     for [baseline, contender] in baselines_and_contenders(study) {
@@ -56,8 +56,8 @@ fn at_place(
     .collect()
 }
 
-/// Returns `None` if the cost is unknown for one of the variants, or zero in some block. Such a
-/// block has no ratio, and a ratio of only the other blocks would select them by their result.
+/// Returns `None` if the cost is unknown for one of the variants, or zero in some block. A block
+/// with a cost of zero has no ratio, and a ratio of only the other blocks would be biased.
 fn compared(
     sides: &[Vec<Option<&TrialFinding>>; 2],
     cost: CostKind,
@@ -90,8 +90,9 @@ mod tests {
     use study::resolve::resolve;
     use study::settings::Overrides;
 
-    /// Returns four blocks of two compressors. The second needs half of the disk space, and its CPU
-    /// time differs by less than the scatter. In one block, nothing was read from a disk.
+    /// Returns four blocks of two compressors. The second compressor needs half of the disk space
+    /// of the first. The CPU times differ by less than the scatter. In one block, nothing was read
+    /// from a disk.
     fn compressors() -> (Study, Vec<TrialFinding>) {
         let text = "study: s\nquestion: q?\ntarget: {null: {}}\nprocedure: {fixed: {threads: 4}}\n\
                     workload: {use: kv}\ndata: {load: {operations: 10}}\nrepeat: {blocks: 4}\n\
@@ -139,7 +140,7 @@ mod tests {
         let (study, trials) = compressors();
         let found = comparisons(&study, &trials);
         let costs: Vec<CostKind> = found.iter().map(|one| one.cost).collect();
-        // Trials without reads have no ratio of reads.
+        // The trials without reads have no ratio of disk reads.
         assert_eq!(costs, [CostKind::ServerCpu, CostKind::DiskSpace]);
         assert!(!found[0].differs && found[1].differs);
         let ([low, high], ratio) = (found[1].ci95.expect("four blocks"), found[1].ratio);

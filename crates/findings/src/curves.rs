@@ -1,4 +1,4 @@
-//! Fits the curve through the points of each variant.
+//! Fits a curve through the points of each variant.
 
 use super::comparisons::{COMPARED, is_search, used};
 use super::points::{places_of, state_of};
@@ -9,8 +9,8 @@ use analysis::sweep::State;
 use store::record::{CurveRecord, PeakRecord, RuleOutcome, TrialFinding, WithoutPeak};
 use study::settings::{Study, Variant};
 
-/// Name of the rule that shows whether the client was at its limit. If it was, the curve would not
-/// be that of the target.
+/// Name of the rule that detects a client at its limit. With such a client, the curve would not be
+/// that of the target.
 const CLIENT_BUSY: &str = "V3";
 
 /// Returns the curve of each variant that was measured with enough different numbers of operations
@@ -20,13 +20,13 @@ pub fn curves(study: &Study, trials: &[TrialFinding]) -> Vec<CurveRecord> {
         let loads = loads(study, trials, variant);
         (loads.len() >= LOADS_MIN).then(|| record(&variant.name, &loads))
     };
-    // The loads of a search are a path, because each was chosen by the results before it.
+    // Searches are excluded, because a search chooses each load by the results before it.
     let ladders = study.variants.iter().filter(|variant| !is_search(variant));
     ladders.filter_map(of).collect()
 }
 
-/// Returns throughput by block at every number of operations in flight. Rates are omitted, because
-/// their number in flight is a result.
+/// Returns throughput by block at every number of operations in flight. Trials at a rate are
+/// omitted, because their number of operations in flight is a result, not a setting.
 fn loads(study: &Study, trials: &[TrialFinding], variant: &Variant) -> Vec<Load> {
     let places = places_of(trials, &variant.name);
     let load = |place: Option<Point>| {
@@ -53,7 +53,7 @@ fn is_of_target(trial: &TrialFinding) -> bool {
     state_of(trial) == State::Kept && !is_client_busy(trial)
 }
 
-/// Returns true if the client was at its limit or near it.
+/// Returns true if the client was at or near its limit.
 pub fn is_client_busy(trial: &TrialFinding) -> bool {
     let mut rules = trial.rules.iter();
     let rule = rules.find(|rule| rule.rule == CLIENT_BUSY);
@@ -127,8 +127,8 @@ mod tests {
         kappa: 8e-4,
     };
 
-    /// Returns the findings of a sweep on a server that is a formula. The noise is the same in
-    /// every call.
+    /// Returns the findings of a sweep on an artificial server, whose throughput is a formula. The
+    /// noise is the same in every call.
     fn run(points: &str, busy_from: f64) -> FindingsRecord {
         let text = format!(
             "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\

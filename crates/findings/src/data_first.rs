@@ -1,4 +1,5 @@
-//! Tests that the answer begins with planted losses of data, in every kind of study.
+//! Tests that the answer begins with losses of data in every kind of study. The losses are planted
+//! in artificial trials.
 
 use crate::{combine, next_step, test_runs};
 use analysis::procedure::Point;
@@ -53,7 +54,8 @@ fn rule(name: &str, result: RuleOutcome) -> RuleRecord {
     }
 }
 
-/// Returns a trial of a variant that has lost rows, on a machine that other programs also used.
+/// Returns a trial of a variant that has lost rows, on a machine that other programs also used at
+/// that time.
 fn lossy(trial: TrialFinding, verdict: Verdict) -> TrialFinding {
     TrialFinding {
         verdict,
@@ -120,7 +122,7 @@ fn lost_data_is_the_first_sentence_in_every_kind_of_study() {
     assert_eq!(tried, KINDS.len() * 3);
 }
 
-/// If no rule about the data has failed, the answer does not begin with a warning about data.
+/// An answer must not begin with a warning about data unless a rule about data has failed.
 #[test]
 fn without_a_loss_no_answer_begins_with_one() {
     for kind in KINDS {

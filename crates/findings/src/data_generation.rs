@@ -1,31 +1,32 @@
 //! Identifies the data of a trial, for data that is kept between trials.
 //!
-//! After an interruption, the engine starts the target and loads it again. The target then has the
-//! same rows, but in other SSTables, which were compacted in another order. Trials before and after
-//! the interruption also differ in this respect, so they are not a pair.
+//! After an interruption, the engine starts the target and loads its data again. The target then
+//! has the same rows, but in other SSTables, which were compacted in another order. Trials before
+//! and after the interruption differ in this respect, so they are not a pair.
 
 use store::record::TrialFinding;
 use study::settings::{Load, Reset, Settings};
 use target_spec::Target;
 
-/// Returns the generation of the data of a trial with these settings in start number `start` of the
-/// run.
+/// Returns the generation of the data of a trial with these settings. `start` counts the starts of
+/// the run, including resumptions. Returns `None` if the generation does not matter.
 pub fn compute(settings: &Settings, start: u64) -> Option<u64> {
     let outlives = match (&settings.target, settings.data.reset) {
         // The null target stores no data.
         (Target::Null(_), _) => false,
-        // Every trial loads its own data, so the trials of an uninterrupted run also use different
-        // data.
+        // Every trial loads its own data, even in an uninterrupted run, so an interruption makes no
+        // difference.
         (_, Reset::Truncate) => false,
-        // The data of an attached cluster existed before the run, and remains after it.
+        // The data of an attached cluster existed before the run, and remains after the run, unless
+        // the run loads data.
         (Target::Attach(_), Reset::None) => settings.data.load != Load::None,
         (_, Reset::None | Reset::Snapshot) => true,
     };
     outlives.then_some(start)
 }
 
-/// Returns true if two trials may be compared, which means that both generations are the same or
-/// that one is unknown.
+/// Returns true if two trials may be compared, which requires that the generations of their data
+/// are the same, or that one of them is unknown.
 pub fn is_same(one: &TrialFinding, other: &TrialFinding) -> bool {
     match (one.generation, other.generation) {
         (Some(one), Some(other)) => one == other,

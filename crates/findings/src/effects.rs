@@ -18,13 +18,13 @@ use store::record::{
 };
 use study::settings::{PrimaryMetric, Study, Variant};
 
-/// Axes and blocks, which are the same for all matrices of a study.
+/// Axes and number of blocks, which are the same for all matrices of a study.
 #[derive(Clone, Copy)]
 struct Factors<'a> {
-    /// Axes with more than one value, by their index in the study.
+    /// Indexes in the study of the axes that have more than one value.
     axes: &'a [usize],
     design: &'a Design,
-    /// Number of blocks if every trial had been usable.
+    /// Number of blocks that the study would have if every trial were usable.
     planned: usize,
 }
 
@@ -43,8 +43,9 @@ struct Matrix<'a> {
 }
 
 /// Returns the effects of a study's matrix at every point, for the metric that answers the question
-/// there. Empty without a matrix of two axes. The effects at the primary point share one error
-/// level. All other effects, and all simple effects, are adjusted together for their number.
+/// at that point. The list is empty without a matrix of at least two axes. The effects at the
+/// primary point share one error level. All other effects, and all simple effects, are adjusted
+/// together for their number.
 pub fn effects(
     study: &Study,
     trials: &[TrialFinding],
@@ -82,7 +83,7 @@ pub fn effects(
     judged(&all)
 }
 
-/// Returns the variants of one step, by cell. `None` if a cell has no variant.
+/// Returns the variants of one step, by cell. Returns `None` if a cell has no variant.
 fn cells<'a>(
     study: &'a Study,
     step: &Option<String>,
@@ -99,7 +100,8 @@ fn cells<'a>(
     cells.into_iter().collect()
 }
 
-/// Returns the matrix of search results, by cell and block. `None` if not all cells were searched.
+/// Returns the matrix of search results, by cell and block. Returns `None` unless every cell has
+/// searches.
 fn effects_of_searches<'a>(
     study: &'a Study,
     searches: &[SearchRecord],
@@ -129,7 +131,7 @@ fn effects_of_searches<'a>(
 }
 
 /// Returns the effects, adjusted for the study's looks. If the study ends when its question is
-/// answered, the intervals cover all looks.
+/// answered, the error level of the intervals applies to all looks together.
 fn measured_effects(
     study: &Study,
     design: &Design,
@@ -182,7 +184,7 @@ fn effects_of_step<'a>(
 }
 
 /// Returns the metric that answers the question at a place, and its values by block and cell. If no
-/// variant kept up with a rate, there is no latency, so throughput is used.
+/// variant kept up with a rate, the metric is throughput, because latency then has no meaning.
 pub fn values(
     study: &Study,
     trials: &[TrialFinding],
@@ -296,7 +298,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// Returns a value of an axis, compared with the first value of the axis.
+    /// Returns the record of a value of an axis that is compared with the first value of the axis.
     fn level(&self, at: AxisLevel) -> LevelRecord {
         LevelRecord {
             against: self.study.axes[self.factors.axes[at.axis]].values[0].clone(),
@@ -304,7 +306,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// Returns the value at which an axis is held.
+    /// Returns the record of the value at which an axis is held constant.
     fn held(&self, at: AxisLevel) -> LevelRecord {
         let axis = &self.study.axes[self.factors.axes[at.axis]];
         LevelRecord {

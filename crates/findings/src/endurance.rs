@@ -1,7 +1,8 @@
 //! Compares long trials with the shorter trials of their variant.
 //!
-//! Throughput and latency are judged separately. The publication behind these studies calls
-//! throughputs that are less than 4 % apart consistent, although its mean latency rose by 23 %.
+//! Throughput and latency are judged separately, because one may be stable while the other is not.
+//! In the publication on which these studies are based, throughputs differed by less than 4 % and
+//! were called consistent, although the mean latency rose by 23 %.
 
 use super::used_trials::{is_long, usable};
 use analysis::autocorrelation;
@@ -10,7 +11,7 @@ use analysis::procedure::Role;
 use store::record::{EnduredRecord, TrialFinding, TurnRecord};
 use study::settings::{Study, Variant};
 
-/// Minimum number of blocks whose spread determines the error of their mean.
+/// Minimum number of blocks from whose spread the error of their mean is computed.
 const BLOCKS_MIN: usize = 3;
 
 /// Returns the results of each endurance study. Variants with other procedures have no results.
@@ -51,7 +52,7 @@ fn endured_record(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredR
     })
 }
 
-/// Summarizes the trials of a turn, over all blocks.
+/// Summarizes the trials of one turn of an endurance study, over all blocks.
 fn turn(of: &[&TrialFinding], role: Role) -> TurnRecord {
     let here: Vec<&TrialFinding> = of.iter().copied().filter(|t| t.role == role).collect();
     let each = |value: fn(&TrialFinding) -> f64| -> Vec<f64> {

@@ -1,5 +1,4 @@
-//! Judges comparisons while their blocks are measured: the rule, the end of the study, and the
-//! sentences.
+//! Judges comparisons while their blocks are still being measured, and decides when the study ends.
 //!
 //! Invariant: the decision that a question is answered depends only on the findings of earlier
 //! blocks, and uses the same functions that build these findings. So a resumed run ends where it
@@ -15,7 +14,7 @@ use std::borrow::Cow;
 use store::record::{ComparisonRecord, LookRecord, LooksHow, LooksRecord, TrialFinding};
 use study::settings::Study;
 
-/// Returns the schedule of looks at the comparisons of a study.
+/// Returns the schedule of looks (interim evaluations) at the comparisons of a study.
 pub fn looks_of(study: &Study) -> Looks {
     match study.repeat.first_look {
         _ if !study.added.is_empty() => Looks::Anytime,
@@ -27,12 +26,13 @@ pub fn looks_of(study: &Study) -> Looks {
     }
 }
 
-/// Returns the word for a schedule in records. `None` if there is only one look.
+/// Returns the word for a schedule in records. Returns `None` if the study has only one look.
 pub fn name(study: &Study) -> Option<LooksHow> {
     how(looks_of(study))
 }
 
-/// Returns the word for the study's looks in records. `None` if there is only one look.
+/// Returns the name of a schedule of looks in records. Returns `None` if the schedule has only one
+/// look.
 fn how(looks: Looks) -> Option<LooksHow> {
     match looks {
         Looks::Once => None,
@@ -41,14 +41,15 @@ fn how(looks: Looks) -> Option<LooksHow> {
     }
 }
 
-/// Compares pairs of values of known blocks.
+/// Compares the two values of each pair.
 pub fn compared(pairs: &Pairs, metric: Metric) -> Result<Comparison, NotCompared> {
     let values: Vec<(Known, Known)> = pairs.iter().map(|(_, pair)| *pair).collect();
     compare_paired(&values, metric)
 }
 
 /// Returns the number of comparisons that share the level of the interval. These are the
-/// comparisons that end the study, or one comparison if none does.
+/// comparisons on which the end of the study depends. If the end does not depend on comparisons,
+/// the number is 1.
 fn among(study: &Study, is_primary: bool) -> usize {
     if is_primary && looks_of(study) != Looks::Once {
         study.contenders()
@@ -67,7 +68,7 @@ pub fn adjust(study: &Study, comparison: Comparison, is_primary: bool) -> Compar
 pub enum StopReason {
     /// The primary comparisons are answered.
     Answered(String),
-    /// The primary comparisons can no longer be answered, because too many pairs are lost.
+    /// The primary comparisons cannot be answered any more, because too many pairs are lost.
     Lost(String),
 }
 
@@ -80,14 +81,15 @@ impl StopReason {
     }
 }
 
-/// Evaluates a study after `blocks` blocks with these trials. `None` if the study continues.
+/// Evaluates a study after `blocks` blocks with these trials. Returns `None` if the study
+/// continues.
 pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<StopReason> {
     let min = study.repeat.first_look?;
     let max = study.repeat.blocks;
     if blocks < min {
         return None;
     }
-    // Blocks that were added later do not affect earlier decisions.
+    // Blocks that a user has added later must not affect earlier decisions.
     let mut declared = Cow::Borrowed(study);
     if !study.added.is_empty() {
         declared.to_mut().added.clear();
@@ -127,7 +129,8 @@ fn so_far(blocks: usize, max: usize) -> String {
     }
 }
 
-/// Returns the looks at a comparison after `blocks` blocks. `None` if there is only one look.
+/// Returns the record of the looks at a comparison after `blocks` blocks. Returns `None` if the
+/// study has only one look.
 pub fn record(
     study: &Study,
     comparison: &Comparison,

@@ -1,7 +1,7 @@
 //! The only crate that knows how to turn finished trials into the findings of a run: effects of
 //! faults, comparisons, the answer, the next step.
 //!
-//! Invariants: equal trials lead to equal findings. Nothing is concluded from a trial that may not
+//! Invariants: equal trials lead to equal findings. No conclusion is based on a trial that may not
 //! be used. If a file cannot be read, only the findings that depend on it are missing.
 
 mod answer;
@@ -52,9 +52,9 @@ use store::record::{
 };
 use study::settings::Study;
 
-/// Builds the findings of the run at `path` from its trials, with comparisons with other trials,
-/// the use of time, and the next step. `stopped` is the reason for an early end of the run. `say`
-/// receives the reason if a file cannot be read.
+/// Builds the findings of the run at `path` from its trials. The findings include comparisons with
+/// other trials, the use of time, and the next step. `stopped` is the reason for an early end of
+/// the run. `say` receives the reason if a file cannot be read.
 pub fn conclude(
     study: &Study,
     trials: Vec<TrialFinding>,
@@ -88,9 +88,9 @@ pub fn conclude(
     found
 }
 
-/// Combines the trials of a run into its findings. Trials in which a search exceeded its result
-/// show that the load was too high, and do not affect the verdict on the run. `merge` merges the
-/// latency of several trials. `stopped` is the reason for an early end of the run.
+/// Combines the trials of a run into its findings. Trials of a search at loads above its result do
+/// not affect the verdict on the run, because they only show that the load was too high. `merge`
+/// merges the latency of several trials. `stopped` is the reason for an early end of the run.
 pub fn combine(
     study: &Study,
     trials: Vec<TrialFinding>,
@@ -161,13 +161,13 @@ pub fn combine(
     found
 }
 
-/// Adds comparisons with other trials to the findings of the run at `path`: with trials without
-/// faults, and with an earlier run.
+/// Adds two comparisons to the findings of the run at `path`: with trials without faults, and with
+/// an earlier run.
 ///
 /// # Errors
 /// One of the trials cannot be read. In this case, nothing is added.
 fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
-    // The leading sentences of the answer also describe these additions.
+    // The leading sentences are replaced, because they must also describe the added comparisons.
     let first = lead(found).len();
     found.answer.drain(..first);
     let added = without_faults::lay_beside(study, found, path)
@@ -176,8 +176,8 @@ fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<
     added
 }
 
-/// Returns the sentences that begin any answer: problems of the data, then the result of the
-/// requirements.
+/// Returns the sentences with which every answer begins. They describe problems of the data, and
+/// then the result of the requirements.
 fn lead(found: &FindingsRecord) -> Vec<String> {
     let required = requirement::sentences(&found.requirements, found.verdict);
     data::against(&found.trials).into_iter().chain(required).collect()
@@ -199,8 +199,8 @@ fn faults_of(trials: &[TrialFinding]) -> Vec<FaultRecord> {
     each.cloned().collect()
 }
 
-/// Returns the verdict on the run, based on the trials that support it, and the reasons as
-/// sentences and as data.
+/// Returns the verdict on the run, which is based on the trials that the findings use. Also returns
+/// the reasons for the verdict, as sentences and as data.
 fn verdict_and_reasons(
     searches: &[SearchRecord],
     trials: &[TrialFinding],
@@ -233,7 +233,7 @@ pub fn may_be_believed(findings: &FindingsRecord) -> bool {
     findings.verdict != Verdict::Invalid
 }
 
-/// Returns true if a requirement was missed.
+/// Returns true if the run has missed a requirement.
 pub fn misses_a_requirement(findings: &FindingsRecord) -> bool {
     findings.requirements.iter().any(|one| one.is_missed())
 }

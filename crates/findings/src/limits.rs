@@ -1,5 +1,5 @@
-//! Explains each knee, peak, difference, fault and drift by the resources that were full at that
-//! time.
+//! Explains each knee, peak, difference, fault and drift by the resources that were fully used at
+//! that time.
 //!
 //! Several blocks of one point are combined. A value is their median, and a resource is full if it
 //! was full in more than half of the blocks.
@@ -16,15 +16,16 @@ use store::record::{
 };
 use study::settings::Study;
 
-/// Adds the explanations to the findings, and adds the first one to the answer.
+/// Adds the explanations to the findings, and adds the explanation that belongs to the answer to
+/// the answer.
 pub fn explain(study: &Study, trials: &[TrialFinding], found: &mut FindingsRecord) {
     found.limits = limits(study, trials, found);
     let of_answer = of_answer(&found.limits).map(|at| found.limits[at].says.clone());
     found.answer.extend(of_answer);
 }
 
-/// Returns an explanation for each event, beginning with the events in the answer of the run.
-/// Events whose trials have no readings of resources have none.
+/// Returns an explanation for each event, beginning with the events in the answer of the run. An
+/// event whose trials have no readings of resources has no explanation.
 fn limits(study: &Study, trials: &[TrialFinding], of: &FindingsRecord) -> Vec<LimitRecord> {
     let mut found: Vec<LimitRecord> = Vec::new();
     found.extend(differences(trials, &of.comparisons));
@@ -45,8 +46,8 @@ fn limits(study: &Study, trials: &[TrialFinding], of: &FindingsRecord) -> Vec<Li
 }
 
 /// Returns the index of the explanation that belongs to the answer. The report page shows all
-/// explanations. The highest load of a study is a limit only if a resource was full, or if a closed
-/// loop offered all that the target accepts.
+/// explanations. The highest load of a study counts as a limit only if a resource was full, or if
+/// the load was a closed loop, which always offers as much as the target accepts.
 pub fn of_answer(limits: &[LimitRecord]) -> Option<usize> {
     let is_limit = |record: &LimitRecord| match record.event {
         LimitEvent::Difference | LimitEvent::Peak | LimitEvent::Knee => true,
@@ -83,8 +84,8 @@ fn candidate_record(candidate: Candidate) -> LimitCandidateRecord {
     }
 }
 
-/// Returns the explanation of a sweep: of its knee, or else of its highest load. `None` for a
-/// single load, which is not a sweep.
+/// Returns the explanation of a sweep. It explains the knee, or the highest load if the sweep has
+/// no knee. Returns `None` for a single load, which is not a sweep.
 fn knee(
     trials: &[TrialFinding],
     variant: &VariantName,
@@ -109,7 +110,8 @@ fn knee(
     Some(LimitRecord {
         event,
         variant: variant.clone(),
-        // A knee is the last load before more load only increases latency.
+        // A knee is the last load at which throughput still rises. At higher loads, only latency
+        // increases.
         point: knee.filter(|_| event == LimitEvent::Knee).or(at),
         ..explained(
             &at_it,
@@ -118,8 +120,8 @@ fn knee(
     })
 }
 
-/// Returns the explanation of a search. It compares the loads just above the results with the
-/// results.
+/// Returns the explanation of a search. It compares the resources at the results with those at the
+/// loads just above.
 fn peak(
     trials: &[TrialFinding],
     variant: &VariantName,
@@ -163,7 +165,8 @@ fn differences(trials: &[TrialFinding], compared: &[ComparisonRecord]) -> Vec<Li
         let (slower, faster) = match one.verdict {
             Finding::Slower => (&one.contender, &one.baseline),
             Finding::Faster => (&one.baseline, &one.contender),
-            // If the variants of a run were not interleaved, there is no difference to explain.
+            // The comparison shows no difference that could be explained, for example because the
+            // variants were not interleaved.
             _ => continue,
         };
         let is_known =
@@ -173,7 +176,8 @@ fn differences(trials: &[TrialFinding], compared: &[ComparisonRecord]) -> Vec<Li
         }
         let side = |variant: &VariantName| match one.point {
             Some(point) => at_point(trials, variant, Some(point)),
-            // Results of searches differ in their loads, so their resources are not compared.
+            // The results of two searches have different loads, so their resources are not
+            // compared.
             None => merged(trials.iter().filter(|trial| trial.variant == *variant)),
         };
         if let Some(at) = side(slower) {
@@ -192,8 +196,8 @@ fn differences(trials: &[TrialFinding], compared: &[ComparisonRecord]) -> Vec<Li
     found
 }
 
-/// Returns the resources that were full while a fault was in effect. If no resource was full, there
-/// is no explanation, because the fault itself is the cause.
+/// Returns the resources that were full while a fault was in effect. If no resource was full, the
+/// fault has no explanation, because the fault itself is the cause.
 fn faults(trial: &TrialFinding) -> Vec<LimitRecord> {
     let before = part(trial, LimitSpan::BeforeFaults).map(observation);
     let broken = trial.limits.iter().filter(|part| part.span == LimitSpan::Fault);
@@ -238,7 +242,8 @@ fn part(trial: &TrialFinding, span: LimitSpan) -> Option<&TrialLimitsRecord> {
     trial.limits.iter().find(|part| part.span == span)
 }
 
-/// Returns the combined observation of all blocks of a point. `None` if no block has readings.
+/// Returns the combined observation of all blocks of a point. Returns `None` if no block has
+/// readings of resources.
 fn at_point(
     trials: &[TrialFinding],
     variant: &VariantName,
@@ -264,7 +269,7 @@ fn merged<'a>(trials: impl Iterator<Item = &'a TrialFinding>) -> Option<Observat
             None if each.iter().any(|one| one.unobserved.contains(&kind)) => {
                 whole.unobserved.push(kind);
             }
-            // The trials were recorded by versions of cassay that do not have this row.
+            // An older version of cassay, which does not have this row, has recorded the trials.
             None => {}
         }
     }
@@ -277,13 +282,13 @@ fn merged<'a>(trials: impl Iterator<Item = &'a TrialFinding>) -> Option<Observat
     Some(whole)
 }
 
-/// Returns the reading with the median value. It counts as full if most readings are full.
+/// Returns the reading with the median value. The result counts as full if most readings are full.
 fn median(mut readings: Vec<LimitReading>) -> Option<LimitReading> {
     readings.sort_by(|one, other| one.value.total_cmp(&other.value));
     let full = readings.iter().filter(|reading| reading.is_full).count();
     let is_full = 2 * full > readings.len();
     let middle = readings.get(readings.len() / 2)?;
-    // The place must be one whose reading agrees with this result.
+    // The place comes from a reading that agrees with the result about being full.
     let alike = readings.iter().rev().find(|one| one.is_full == is_full).unwrap_or(middle);
     Some(LimitReading {
         place: alike.place.clone(),

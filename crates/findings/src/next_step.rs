@@ -1,5 +1,5 @@
 //! Proposes the next run if a run leaves its question open. The proposal is one command, with its
-//! expected time.
+//! expected duration.
 
 use analysis::recovery::HOLD_S;
 use measure::number::{about_duration, counted};
@@ -14,14 +14,14 @@ use study::rerun_command::rerun;
 use study::settings::Study;
 use target_spec::Target;
 
-/// Warm-up lengths that may be proposed, s.
+/// Warm-up durations that may be proposed, in seconds.
 const WARMUPS_S: [f64; 7] = [10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0];
-/// Number of blocks to propose if no difference has been judged yet.
+/// Number of blocks to propose if the run could not judge a difference.
 const BLOCKS_TO_BEGIN_WITH: usize = 5;
 
-/// Returns the next run to propose. `None` if no question is open.
+/// Returns the next run to propose. Returns `None` if no question is open.
 pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
-    // If data is corrupt, the user should examine it before any further measurements.
+    // If data was lost or wrong, the user should examine it before further measurements.
     if !data::against(&found.trials).is_empty() {
         return Some(look_at_data(found, run));
     }
@@ -73,8 +73,7 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     })
 }
 
-/// Proposes to resume the run if a trial lost one of its clients, because such a trial does not
-/// count.
+/// Proposes to resume the run if a trial lost one of its clients, because the trial does not count.
 fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
     let mut clients = found.trials.iter().flat_map(|trial| &trial.clients);
     let is_lost = clients.any(|one| one.lost.is_some());
@@ -91,8 +90,8 @@ fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord
 /// Proposed window lengths are multiples of this number of seconds.
 const WINDOW_STEP_S: f64 = 30.0;
 
-/// Proposes a window long enough to show the recovery from faults that ended too late. `None` if
-/// all recoveries completed, or if the study is not a file.
+/// Proposes a window long enough to show the recovery from faults that ended too late. Returns
+/// `None` if all recoveries completed, or if the study is not a file.
 fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepRecord> {
     let needed = found.trials.iter().flat_map(|trial| {
         let window = trial.phases.iter().find(|phase| phase.name == "measure");
@@ -140,9 +139,9 @@ fn look_at_data(found: &FindingsRecord, run: &Path) -> NextStepRecord {
     }
 }
 
-/// Proposes a warm-up of at least `arrived_s`, so that it lasts until trials no longer get faster.
-/// If nodes start only once, only the first window needs this warm-up. `None` if no length in the
-/// list is long enough, or if the study is not a file.
+/// Proposes a warm-up of at least `arrived_s`, the time in seconds after which trials do not get
+/// faster any more. If nodes start only once, only the first window needs this warm-up. Returns
+/// `None` if no duration in the list is long enough, or if the study is not a file.
 fn with_longer_warmup(
     study: &Study,
     trials: &[TrialFinding],
@@ -250,7 +249,8 @@ mod tests {
         }
     }
 
-    /// Returns a trial in which node2 was up again 4.7 s after the end of a window of 75 s.
+    /// Returns a trial with a window of 75 s, in which node2 was up again only 4.7 s after the end
+    /// of the window.
     fn back_late() -> TrialFinding {
         let back = ReturnTime {
             left_s: Some(1.0),

@@ -1,8 +1,8 @@
 //! The points of a run. At each point, all blocks of one variant at one place are merged.
 //!
 //! Throughput is the arithmetic mean over the blocks, which have equal weight. A percentile is that
-//! of all operations of all blocks together, from the histograms on disk. Percentiles are never
-//! averaged (11.2 and 27.4 ms do not become "19.3 ms").
+//! of all operations of all blocks together, from the histograms on disk. cassay never averages
+//! percentiles, so 11.2 and 27.4 ms do not become "19.3 ms".
 
 use super::used_trials::usable;
 use analysis::VariantName;
@@ -17,12 +17,12 @@ use store::record::{
 };
 use store::{HistogramKind, Run, WindowHistograms};
 
-/// Function that returns the latency of several trials together. `None` if their logs cannot be
-/// read.
+/// Function that returns the latency of several trials together. It returns `None` if their logs
+/// cannot be read.
 pub type Merge<'a> = dyn Fn(&[&TrialFinding]) -> Option<QuantilesRecord> + 'a;
 
-/// Returns a function that reads the logs of the run at `path`. Its result is the same for a
-/// resumed run.
+/// Returns a [`Merge`] function that reads the logs of the run at `path`. Its results are the same
+/// after the run was resumed.
 ///
 /// # Errors
 /// The run cannot be read.
@@ -38,12 +38,12 @@ pub fn read_back(path: &Path) -> Result<impl Fn(&[&TrialFinding]) -> Option<Quan
     })
 }
 
-/// Share by which an open loop must fall short of its rate to count as saturated. It is the margin
-/// within which two throughputs count as equal.
+/// Share by which an open loop must fall short of its rate to count as saturated. It equals the
+/// margin within which two throughputs count as equal.
 const SHORTFALL_MIN: f64 = 0.03;
-/// Ratio of p99 to p50 of latencies, below which no queue has grown.
+/// Limit for the ratio of p99 latency to p50 latency. With a lower ratio, no queue has grown.
 const STEADY_RATIO: f64 = 1.5;
-/// Returns the conclusions for which a trial may be used.
+/// Returns the state of a trial, which decides for what conclusions it may be used.
 pub fn state_of(trial: &TrialFinding) -> State {
     if is_saturated(trial) {
         State::Saturated
@@ -54,9 +54,10 @@ pub fn state_of(trial: &TrialFinding) -> State {
     }
 }
 
-/// Returns true if less was done than was offered, and nothing else was wrong. Failures count as
-/// done. V1 does not fail if the limit in flight held operations back, because a slow target causes
-/// that. V8 may fail, because some operations time out.
+/// Returns true if the target completed fewer operations than were offered, and the trial had no
+/// other problem. Failed operations count as completed. Rule V1 passes if the limit of operations
+/// in flight held operations back, because a slow target causes that. Rule V8 may fail, because
+/// some operations time out at saturation.
 pub fn is_saturated(trial: &TrialFinding) -> bool {
     let rate = match trial.point {
         Some(Point::Rate(rate)) if trial.all.ops > 0 => rate as f64,
@@ -75,8 +76,8 @@ pub fn is_saturated(trial: &TrialFinding) -> bool {
 }
 
 /// Returns true if the operations that are missing at the end of the window were in flight at that
-/// time, and latency does not grow. The latency of a growing queue rises from zero, so its p99 is
-/// twice its median.
+/// time, and latency did not grow. With a growing queue, latency rises from zero during the window,
+/// so that its p99 is twice its median.
 fn is_only_slow(trial: &TrialFinding, missing_s: f64) -> bool {
     let latency = &trial.all.latency_ms;
     let (p50_ms, p99_ms) = (latency.p50.least(), latency.p99.least());
@@ -85,8 +86,8 @@ fn is_only_slow(trial: &TrialFinding, missing_s: f64) -> bool {
         && missing_s * 1e3 <= STEADY_RATIO * p50_ms
 }
 
-/// Returns every point of every variant with a usable trial. If blocks differ, the state of most
-/// blocks decides whether the point is saturated. In case of a tie, the target kept up.
+/// Returns every point of every variant with a usable trial. If blocks differ, a point is saturated
+/// if most of its blocks are saturated. In case of a tie, the target counts as having kept up.
 pub fn points(
     variants: &[&VariantName],
     trials: &[TrialFinding],
@@ -99,8 +100,9 @@ pub fn points(
     variants.iter().flat_map(|variant| of(variant)).collect()
 }
 
-/// Adds the points that have no usable trial. They consist of all their trials, and have the
-/// verdict `invalid`. cassay shows and exports them, but concludes nothing from them.
+/// Adds the points that have no usable trial. Such a point consists of all its trials, and has the
+/// verdict `invalid`. cassay shows and exports these points, but does not draw conclusions from
+/// them.
 pub fn add_invalid(
     variants: &[&VariantName],
     trials: &[TrialFinding],
@@ -139,8 +141,8 @@ fn point(
         let same = here.iter().filter(|trial| state_of(trial) == state);
         same.copied().collect()
     };
-    // If the target kept up in most blocks, the point counts as kept up, and the other blocks as
-    // incidents.
+    // If the target kept up in most blocks, the record uses only these blocks. The other blocks
+    // count as incidents.
     let (kept, saturated) = (in_state(State::Kept), in_state(State::Saturated));
     let is_saturated = saturated.len() > kept.len();
     let used = if is_saturated { saturated } else { kept };
@@ -151,7 +153,7 @@ fn point(
 }
 
 /// Merges the trials `used` of a variant at a place into a record. `all` is the number of all
-/// trials there.
+/// trials of the variant at this place.
 fn made_of(
     variant: &VariantName,
     place: Option<Point>,
@@ -216,7 +218,7 @@ pub fn load_of(point: Option<Point>) -> f64 {
     point.map_or(0.0, Point::value)
 }
 
-/// Interprets the points of one variant as a sweep.
+/// Analyses the points of one variant as a sweep.
 pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
     let rung = |point: &&PointRecord| SweepStep {
         load: load_of(point.point),
@@ -283,7 +285,7 @@ mod tests {
     fn a_rate_with_less_throughput_and_no_problem_is_saturated() {
         assert_eq!(at_rate(995.0, &[], Verdict::Valid, &[]), State::Kept);
         assert_eq!(at_rate(800.0, &[], Verdict::Suspect, &[]), State::Saturated);
-        // The client itself was late, so the limit of the target is unknown.
+        // In this trial, the client itself was late, so the limit of the target is unknown.
         assert_eq!(
             at_rate(800.0, &[], Verdict::Invalid, &["V1"]),
             State::Unusable
@@ -293,7 +295,7 @@ mod tests {
             at_rate(800.0, &timed_out, Verdict::Invalid, &["V8"]),
             State::Saturated
         );
-        // The target kept up, but answered with errors.
+        // In this trial, the target kept up, but answered with errors.
         let refused = [("unavailable", 2000)];
         assert_eq!(
             at_rate(800.0, &refused, Verdict::Invalid, &["V8"]),
@@ -302,8 +304,9 @@ mod tests {
         assert_eq!(at_rate(800.0, &refused, Verdict::Suspect, &[]), State::Kept);
     }
 
-    /// If a target answers after 300 ms, 5,700 of 6,000 operations end within a window of 6 s
-    /// without a warm-up.
+    /// Operations in flight at the end of a window are not a shortfall. For example, if a target
+    /// answers after 300 ms, 5,700 of 6,000 operations end within a window of 6 s without a
+    /// warm-up.
     #[test]
     fn operations_under_way_at_the_end_are_no_shortfall() {
         let state = |p50: f64, p99: f64, later: Option<f64>| {
@@ -320,9 +323,9 @@ mod tests {
         };
         assert_eq!(state(300.0, 302.0, None), State::Kept);
         assert_eq!(state(150.0, 900.0, Some(1000.0)), State::Kept);
-        // A queue grows: the throughput does not change, but the latency rises.
+        // This is a growing queue. The throughput does not change, but the latency rises.
         assert_eq!(state(150.0, 300.0, Some(950.0)), State::Saturated);
-        // More operations are missing than the latency can explain.
+        // In this trial, more operations are missing than the latency can explain.
         assert_eq!(state(100.0, 101.0, Some(950.0)), State::Saturated);
         assert_eq!(state(150.0, 300.0, None), State::Saturated);
     }
@@ -341,7 +344,7 @@ mod tests {
             trial.all.latency_ms.p99 = p99.into();
             trial
         };
-        // In a real run, the values 11.24 and 27.36 were averaged to 19.3.
+        // For a real run, an earlier version averaged these two values to 19.3.
         let trials = [trial(0, 11.24), trial(1, 27.36)];
         let merge = |of: &[&TrialFinding]| {
             assert_eq!(of.len(), 2);
@@ -354,7 +357,8 @@ mod tests {
         assert_eq!((found.len(), found[0].blocks, found[0].left_out), (1, 2, 0));
         assert_eq!(found[0].trials, [0, 1]);
         assert_eq!(found[0].latency_ms.p99, Known::Exactly(26.9));
-        // If logs cannot be read, there is no percentile, instead of a wrong one.
+        // If the logs cannot be read, the point has no percentile, because any other value would be
+        // wrong.
         let unread = points(&[&VariantName::default()], &trials, &|_| None);
         assert_eq!(unread[0].latency_ms.p99, Known::Exactly(0.0));
     }

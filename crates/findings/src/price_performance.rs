@@ -14,11 +14,12 @@ use store::record::{
 use study::settings::{Capacity, Price, Study, Variant};
 use target_spec::Target;
 
-/// Seconds in an hour, because prices are per hour.
+/// Seconds in an hour. Prices are per hour.
 const HOUR_S: f64 = 3600.0;
 
 /// Returns the throughput per price of each variant that has a price. The throughput is the result
-/// of the variant's searches, or that at the primary point of comparisons, or else the highest.
+/// of the variant's searches. Without searches, it is the throughput at the primary point of
+/// comparisons, or otherwise the highest throughput.
 pub fn prices(
     study: &Study,
     points: &[PointRecord],
@@ -47,15 +48,16 @@ pub fn prices(
     study.variants.iter().filter_map(of).collect()
 }
 
-/// Throughput of a variant, and the point of that throughput. Search results have no point.
+/// Throughput of a variant, and the point at which it was measured. The result of a search has no
+/// point.
 struct Did {
     place: Option<Point>,
     ops_per_s: f64,
     ci95: Option<[f64; 2]>,
 }
 
-/// Returns the result of the searches. `None` if a search has not reached its goal, because a lower
-/// bound is not enough for a price.
+/// Returns the result of the searches. Returns `None` if a search has not reached its goal, because
+/// its result is then only a lower bound.
 fn found(variant: &Variant, searches: &[SearchRecord]) -> Option<Did> {
     let of = searches.iter().filter(|one| one.variant == variant.name);
     let log = |one: &SearchRecord| match one.found_ops_per_s()? {
@@ -101,7 +103,7 @@ fn against(
     let compared = here.filter(|c| c.bound.is_none()).and_then(|c| {
         let baseline = study.variants.iter().find(|v| v.name == c.baseline)?;
         let of_baseline = baseline.settings.price.as_ref()?;
-        // Prices in different currencies have no ratio.
+        // The ratio is omitted if the prices are in different currencies.
         let is_same = of_baseline.currency == price.currency;
         let prices = price.per_hour / of_baseline.per_hour;
         let (ratio, ci95) = for_price(c.ratio, c.ci95, prices);
@@ -191,8 +193,8 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
 }
 
 /// Returns the highest rate that the target kept up with in every block. At this rate and all lower
-/// ones, p99 must certainly be within the bound. The second value is the lower end of the
-/// throughput there.
+/// rates, p99 must certainly be within the bound. The second value is the lower end of the interval
+/// of throughput at this rate.
 fn held(
     asked: &Capacity,
     variant: &Variant,
@@ -214,13 +216,15 @@ fn held(
     let point = points
         .iter()
         .find(|point| point.variant == variant.name && point.point == Some(rate))?;
-    // Without an interval, a point has no lower end for planning.
+    // A point without an interval cannot be used for planning, because planning uses the lower end
+    // of the interval.
     let [least, _] = point.ops_per_s_ci95?;
     Some((rate.value(), least))
 }
 
-/// Returns the geometric mean of the rates that searches within such a bound held, and the lower
-/// end of its interval. `None` if a block held no rate, or if there are fewer than three blocks.
+/// Returns the geometric mean of the rates that searches with a sufficient bound held, and the
+/// lower end of the interval of this mean. Returns `None` if the search of a block held no rate, or
+/// if the study has fewer than three blocks.
 fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> Option<(f64, f64)> {
     let bound = variant.settings.procedure.bound()?;
     let is_asked = bound.of == Percentile::P99 && bound.ms <= asked.p99_ms;
@@ -236,7 +240,7 @@ fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> O
     Some((autocorrelation::mean(&logs).exp(), least.exp()))
 }
 
-/// Lists the assumptions behind the number of nodes.
+/// Lists the assumptions on which the number of nodes is based.
 fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
     let skew = match asked.skew {
         1.0 => "all nodes carry the same load; otherwise set `capacity.skew`".to_owned(),
@@ -271,8 +275,8 @@ mod tests {
     use study::resolve::resolve;
     use study::settings::Overrides;
 
-    /// Returns the findings of a study with these keys and five blocks. `did` returns throughput
-    /// and p99 of a variant.
+    /// Returns the findings of a study with these keys and five blocks. `did` returns the
+    /// throughput and the p99 of a variant.
     fn run(keys: &str, did: impl Fn(&str, f64) -> (f64, Known)) -> FindingsRecord {
         let text = format!(
             "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
@@ -311,7 +315,7 @@ mod tests {
             said.contains("4 USD per hour") && said.contains("times “d13”"),
             "{said}"
         );
-        // Two prices in different currencies have no ratio.
+        // Prices in different currencies have no ratio.
         let other = run(&PRICED.replacen("USD", "EUR", 1), did);
         assert_eq!(other.prices[1].ratio, None);
     }
@@ -354,7 +358,8 @@ mod tests {
                 .unwrap()
                 .contains("the target sustained no rate")
         );
-        // A closed loop does not hold a rate either.
+        // A study with a closed loop has no rate that the target held, so it has no number of nodes
+        // either.
         let closed = HELD.replace("rate:", "threads:");
         let found = run(&closed, |_, _| (20_000.0, Known::Exactly(1.0)));
         assert_eq!(found.capacities[0].nodes, None);

@@ -1,4 +1,4 @@
-//! Compares published ratios with measured ratios. A published ratio has no interval, so the page
+//! Compares published ratios with measured ratios. A published ratio has no interval, so cassay
 //! only states whether the ratio is within the measured interval.
 
 use analysis::{Metric, VariantName, autocorrelation, compare_paired};
@@ -11,13 +11,13 @@ use store::record::{
 use study::settings::Study;
 use study::settings::{Failure, Figure, PublishedFile, Ratio};
 
-/// Measured values of a variant that ratios use.
+/// Measured values of a variant, from which ratios are computed.
 struct VariantMeasurement<'a> {
     ops_per_s: f64,
-    /// Throughput of each block, op/s.
+    /// Throughput of each block, in op/s.
     ops_per_s_blocks: Vec<f64>,
-    /// Latency merged over blocks. A variant with searches has one entry for each search, because
-    /// searches end at different points.
+    /// Latencies, merged over all blocks. A variant with searches has one entry for each search,
+    /// because searches end at different points.
     latency_ms: Vec<&'a QuantilesRecord>,
     /// Latency of each block.
     latency_ms_blocks: Vec<&'a QuantilesRecord>,
@@ -27,8 +27,8 @@ struct VariantMeasurement<'a> {
 const LATENCY: &str = "latency_ms.";
 
 impl VariantMeasurement<'_> {
-    /// Returns the metric in each block. `None` if the metric is unknown or only a bound in some
-    /// block.
+    /// Returns the value of the metric in each block. Returns `None` if the value is unknown or
+    /// only a bound in at least one block.
     fn blocks(&self, metric: &str) -> Option<Vec<f64>> {
         match metric.strip_prefix(LATENCY) {
             None => (metric == "ops_per_s").then(|| self.ops_per_s_blocks.clone()),
@@ -40,8 +40,8 @@ impl VariantMeasurement<'_> {
     }
 }
 
-/// Returns a figure of the latency in ms. `None` if it is only a lower bound, because a lower bound
-/// has no ratio.
+/// Returns a figure of the latency in ms. Returns `None` if it is only a lower bound, from which no
+/// ratio can be computed.
 fn exactly(latency: &QuantilesRecord, name: &str) -> Option<f64> {
     match latency.figure(name)? {
         Known::Exactly(ms) if ms > 0.0 => Some(ms),
@@ -49,7 +49,8 @@ fn exactly(latency: &QuantilesRecord, name: &str) -> Option<f64> {
     }
 }
 
-/// Returns the ratio of the values of two places. It has an interval if the blocks are pairs.
+/// Returns the ratio of the values of two places. The ratio has an interval if the blocks are
+/// pairs.
 fn by_blocks(metric: &str, of: &[f64], to: &[f64]) -> Option<(f64, Option<[f64; 2]>)> {
     let margins = if metric.starts_with(LATENCY) {
         Metric::LATENCY
@@ -63,7 +64,8 @@ fn by_blocks(metric: &str, of: &[f64], to: &[f64]) -> Option<(f64, Option<[f64; 
     compared.map(|compared| (compared.ratio, compared.ci95()))
 }
 
-/// Returns the published figures next to the measured figures. `None` if the study names no file.
+/// Returns the published figures next to the measured figures. Returns `None` if the study does not
+/// name a file of published figures.
 pub fn published(
     study: &Study,
     trials: &[TrialFinding],
@@ -183,7 +185,7 @@ fn place<'a>(point: &'a PointRecord, trials: &'a [TrialFinding]) -> VariantMeasu
     }
 }
 
-/// Returns the measured ratio. It has an interval if the blocks are pairs.
+/// Returns the measured ratio. The ratio has an interval if the blocks are pairs.
 fn ours(
     metric: &str,
     of: &VariantMeasurement<'_>,
@@ -205,8 +207,9 @@ fn ours(
     Some(((mean(of)? - mean(to)?).exp(), None))
 }
 
-/// Returns the geometric mean of the measured ratios at all points that both variants have. It has
-/// an interval if the blocks are pairs at all points, because each block then has such a mean.
+/// Returns the geometric mean of the measured ratios at all points that both variants have. The
+/// mean has an interval if the blocks are pairs at all points, because each block then has such a
+/// mean.
 fn over_points(
     ratio: &Ratio,
     points: &[PointRecord],
@@ -393,8 +396,8 @@ mod tests {
         assert_eq!(p50.ours, None, "nothing is known of it");
     }
 
-    /// A search also tries loads beyond its result. There, throughput is higher, and latency is
-    /// beyond the bound.
+    /// A search also tries loads above its result. At these loads, throughput is higher, and
+    /// latency exceeds the bound.
     #[test]
     fn a_published_ratio_uses_search_results_not_search_steps() {
         let trial = |index: usize, variant: &str, threads: f64, ops: f64| {

@@ -1,5 +1,5 @@
-//! Computes the effects of a trial's faults from its files when the trial has ended. So the memory
-//! used while a trial runs does not depend on its length.
+//! Computes the effects of a trial's faults from its files when the trial has ended. In this way,
+//! the memory that cassay uses while a trial runs does not depend on the length of the trial.
 
 mod peers_view;
 mod window;
@@ -17,11 +17,11 @@ use window::{Stretch, Window};
 /// Number of significant digits of a value in a finding.
 const DIGITS: i32 = 6;
 
-/// Adds the effects of each fault to the finding of a trial. The lines of the trial must have been
-/// written.
+/// Adds the effects of each fault to the finding of a trial. The files of the trial must be
+/// complete.
 ///
 /// # Errors
-/// The lines cannot be read.
+/// A file cannot be read.
 pub fn measure(trial: &Trial, finding: &mut TrialFinding, offered: LoadSchedule) -> Result<()> {
     let on: Vec<usize> = (0..finding.faults.len())
         .filter(|at| times(&finding.faults[*at]).is_some())
@@ -55,13 +55,13 @@ pub fn measure(trial: &Trial, finding: &mut TrialFinding, offered: LoadSchedule)
     Ok(())
 }
 
-/// Period from the injection of a fault, and period after the fault. `None` for a period without an
-/// interval.
+/// Period from the injection of a fault on, and period after the fault. `None` for a period that
+/// contains no interval of the log.
 pub type FromInjection = [Option<StretchRecord>; 2];
 
-/// Returns the same periods as those of a trial's faults, but in a trial without these faults, in
-/// the order of the faults. Times count from the start of each window. A fault that was never
-/// injected has no periods.
+/// Returns the periods of a trial without faults that correspond to the faults of another trial, in
+/// the order of the faults. Times count from the start of each window. For a fault that was never
+/// injected, both periods are `None`.
 ///
 /// # Errors
 /// One of the trials cannot be read.
@@ -106,7 +106,7 @@ fn times(record: &FaultRecord) -> Option<FaultTimes> {
     })
 }
 
-/// Stores the record, and copies from it the fields that fault records of earlier versions have.
+/// Stores the record, and also sets the fields that fault records of earlier versions have.
 fn put(fault: &mut FaultRecord, record: RecoveryRecord) {
     fault.detect_s = record.noticed.client_s;
     fault.dip = record.dip.map(|dip| dip.depth);
@@ -118,7 +118,7 @@ fn put(fault: &mut FaultRecord, record: RecoveryRecord) {
     fault.recovery = Some(record);
 }
 
-/// Returns the record without the periods.
+/// Returns the record of a recovery, without the periods.
 fn to_record(
     found: &Recovery,
     fault: &FaultTimes,

@@ -1,4 +1,4 @@
-//! Judges the requirements of a study. The result is one record for each requirement, in the order
+//! Judges the requirements of a study. The result has one record for each requirement, in the order
 //! of the study.
 
 mod earlier;
@@ -21,7 +21,7 @@ use store::record::{
 };
 use study::settings::{IfInconclusive, Require, Study, Variant, Where};
 
-/// Facts that the judgement of requirements needs.
+/// Facts that are needed to judge requirements.
 pub struct RequirementFacts<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
@@ -31,8 +31,8 @@ pub struct RequirementFacts<'a> {
     pub comparisons: &'a [ComparisonRecord],
 }
 
-/// A percentile: its key in records, its requirement, its name in sentences, and the function that
-/// returns it.
+/// A percentile: its key in records, the function that returns its required limit, its name in
+/// sentences, and the function that returns its value.
 type Percentile = (
     &'static str,
     RequiredMetric,
@@ -47,15 +47,15 @@ const PERCENTILES: [Percentile; 4] = [
     ("p999", RequiredMetric::P999Ms, "p99.9 latency", |q| q.p999),
 ];
 
-/// A number to which a requirement applies, if the number is known.
+/// A number to which a requirement applies. `value` is `None` if the number is unknown.
 struct Number {
     value: Option<Known>,
     ci95: Option<[f64; 2]>,
-    /// Outcome that applies regardless of the interval, with the reason.
+    /// Outcome that does not depend on the interval, with the reason.
     decided: Option<(RequirementResult, &'static str)>,
 }
 
-/// One requirement, before it is judged.
+/// One requirement that has not been judged yet.
 struct PendingRequirement<'a> {
     metric: RequiredMetric,
     words: String,
@@ -121,8 +121,8 @@ impl RequirementFacts<'_> {
         }
     }
 
-    /// Returns the points that the answer names: the result of each search, or the best point of a
-    /// sweep.
+    /// Returns the points that the answer of the run names. These are the result of each search, or
+    /// the best point of a sweep.
     fn answer_points(&self, variant: &Variant) -> Vec<Option<Point>> {
         let of = self.searches.iter().filter(|s| s.variant == variant.name);
         let mut named: Vec<Option<Point>> = Vec::new();
@@ -189,10 +189,10 @@ impl RequirementFacts<'_> {
         self.trials.iter().filter(is_used).collect()
     }
 
-    /// Returns a percentile of all blocks together. With three or more blocks, its interval comes
-    /// from the spread between them, and is extended to contain the percentile. With fewer blocks,
-    /// it comes from their windows. Without an interval, the share of operations above the limit
-    /// can still show that a value is far beyond it.
+    /// Returns a percentile of all blocks together. With three or more blocks, the interval comes
+    /// from the spread between blocks, and is extended so that it contains the percentile. With
+    /// fewer blocks, the interval comes from their windows. Without an interval, the share of
+    /// operations above the limit can still show that the percentile is far above the limit.
     fn latency(
         &self,
         point: &PointRecord,
@@ -231,7 +231,7 @@ impl RequirementFacts<'_> {
         }
     }
 
-    /// Returns the share of failed operations among those due in the windows.
+    /// Returns the share of failed operations among the operations that were due in the windows.
     fn error_rate(&self, point: &PointRecord, limit: f64) -> Number {
         let failed = |trial: &&TrialFinding| trial.errors.values().sum::<u64>();
         let all = |trial: &&TrialFinding| trial.all.latency_ms.count + failed(trial);
@@ -273,7 +273,8 @@ impl RequirementFacts<'_> {
         }
     }
 
-    /// Returns the record of the required ratio to the baseline. `None` for the baseline itself.
+    /// Returns the record of the required ratio to the baseline. Returns `None` for the baseline
+    /// itself.
     fn ratio(&self, variant: &Variant, least: f64) -> Option<RequirementRecord> {
         let variants = &self.study.variants;
         let baseline = variants.iter().find(|one| one.step == variant.step)?;
@@ -304,8 +305,9 @@ impl RequirementFacts<'_> {
 }
 
 /// Returns true if the share of operations above the limit certainly exceeds the share that the
-/// percentile allows, by its 95 % interval (Wilson's). If the median is above the limit, that share
-/// is at least half. This method is not used for the median itself.
+/// percentile allows. The decision uses Wilson's 95 % interval of the share. If the median is above
+/// the limit, the share is at least half. The function does not apply to a limit of the median
+/// itself.
 fn is_far_above(latency: &QuantilesRecord, percentile: &str, limit_ms: f64) -> bool {
     let allowed = match percentile {
         "p95" => 0.05,
@@ -317,8 +319,9 @@ fn is_far_above(latency: &QuantilesRecord, percentile: &str, limit_ms: f64) -> b
     latency.p50.least() > limit_ms && half.is_some_and(|[low, _]| low > allowed)
 }
 
-/// Returns the interval of a single window. For two blocks, returns the shortest interval that
-/// contains the intervals of both windows. For more blocks, returns the interval over the blocks.
+/// Returns the interval of a value. For one block, this is the interval of its window. For two
+/// blocks, it is the shortest interval that contains the intervals of both windows. For more
+/// blocks, it is the interval over the blocks.
 fn over_blocks(
     used: &[&TrialFinding],
     own: impl Fn(&&TrialFinding) -> Option<[f64; 2]>,
@@ -340,8 +343,8 @@ fn latencies(require: &Require) -> [Option<f64>; 4] {
     ]
 }
 
-/// Returns contender ÷ baseline for throughput, and the inverse for latency, so that a higher ratio
-/// is always better.
+/// Returns the ratio contender ÷ baseline for throughput, and its inverse for latency, so that a
+/// higher ratio is always better.
 fn ratio(comparison: &ComparisonRecord) -> Number {
     let ends = match (comparison.ci95, comparison.ci95_end) {
         (Some(ends), _) => Some(ends),
@@ -359,7 +362,8 @@ fn ratio(comparison: &ComparisonRecord) -> Number {
     }
 }
 
-/// Converts a ratio contender ÷ baseline such that a higher ratio is better, also for latency.
+/// Converts a ratio contender ÷ baseline so that a higher ratio is better. For latency, this is the
+/// inverse.
 fn how_good(ratio: f64, ci95: Option<[f64; 2]>, is_latency: bool) -> Number {
     let (value, ci95) = if is_latency {
         (1.0 / ratio, ci95.map(|[low, high]| [1.0 / high, 1.0 / low]))
@@ -386,8 +390,8 @@ impl PendingRequirement<'_> {
                 RequirementResult::Untold,
                 "no trial at this point is usable",
             ),
-            // If a value is certainly beyond the limit, the requirement is missed. This does not
-            // depend on how undecided requirements count.
+            // If the interval shows that the value is beyond the limit, the requirement is missed,
+            // although `decided` has another outcome.
             (Some(RequirementResult::Missed), Some((RequirementResult::Untold, _))) => {
                 (RequirementResult::Missed, "")
             }
@@ -427,7 +431,7 @@ impl PendingRequirement<'_> {
         }
     }
 
-    /// Returns true if the value itself is beyond the limit, regardless of its interval.
+    /// Returns true if the value is beyond the limit, without regard to its interval.
     fn is_beyond(&self, value: Option<Known>) -> bool {
         value.is_some_and(|value| {
             let alone = [value.least(), value.least()];

@@ -16,7 +16,7 @@ use study::settings::ScaleUp;
 use study::settings::{Study, Variant};
 use target_spec::Placing;
 
-/// Findings of a run that the scale-up uses.
+/// Findings of a run that the analysis of the scale-up uses.
 struct ScaleFacts<'a> {
     study: &'a Study,
     trials: &'a [TrialFinding],
@@ -26,8 +26,8 @@ struct ScaleFacts<'a> {
     blocks: usize,
 }
 
-/// Returns a record for each arm. Empty if the study does not scale up, or if no trial reached the
-/// point at which its machine is known.
+/// Returns a record for each arm. The list is empty if the study is not a scale-up study, or if
+/// every trial failed before its machine was known.
 pub fn records(
     study: &Study,
     trials: &[TrialFinding],
@@ -62,7 +62,7 @@ pub fn records(
         record.sentences.extend(found.said_of(arm, &record.unit));
         let is_placed = |baseline: &Arm| found.topology(baseline) != found.topology(arm);
         if !baseline.is_some_and(is_placed) {
-            // Only arms that differ in placement have improvement factors with names.
+            // Improvement factors have names only if the arms differ in placement.
             let gains = record.improvements.iter_mut();
             gains.for_each(|gain| gain.fills = None);
         }
@@ -127,14 +127,14 @@ impl<'a> ScaleFacts<'a> {
         arms.into_values().collect()
     }
 
-    /// Returns how the nodes of an arm are placed.
+    /// Returns the placement rule for the nodes of an arm.
     fn topology(&self, arm: &Arm) -> Option<Placing> {
         let of = &arm.points.first()?.variant;
         let variant = self.study.variants.iter().find(|one| one.name == *of)?;
         Some(variant.settings.target.local()?.topology.placing)
     }
 
-    /// Returns remarks that apply to some points of an arm.
+    /// Returns remarks, each of which applies to some points of an arm.
     fn said_of(&self, arm: &Arm, unit: &str) -> Vec<String> {
         let mut said = Vec::new();
         let shares = |of: &&UnitsMeasurement| {
@@ -196,12 +196,12 @@ impl<'a> ScaleFacts<'a> {
     }
 }
 
-/// Returns the number of sockets that contain the units, and the number of units on each.
+/// Returns the number of sockets that contain the units, and the number of units on each socket.
 fn lies(part: Option<&PartRecord>, count: u32, machine: MachineSize) -> (u32, Vec<u32>) {
     match part {
         Some(part) => (part.split.len() as u32, part.split.clone()),
-        // If a trial failed before its nodes were placed, sockets are assumed to be filled one by
-        // one.
+        // If a trial failed before its nodes were placed, the function assumes that sockets are
+        // filled one after the other.
         None => (count.div_ceil(machine.units_per_socket.max(1)), Vec::new()),
     }
 }
@@ -217,7 +217,7 @@ mod tests {
     use study::settings::Overrides;
 
     /// Returns the findings on a machine of two sockets with four NUMA nodes each, which scales by
-    /// the two-level model. The second load is beyond the bound.
+    /// the two-level model. At the second load, latency exceeds the bound.
     fn run(rest: &str, gain: f64) -> FindingsRecord {
         run_with(rest, "blocks: 5", gain, |_| {})
     }
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn an_offered_rate_that_was_kept_up_with_is_no_capacity() {
-        // The target kept up with every rate.
+        // The target kept up with every rate, so the limit of the units is unknown.
         let found = run_with("}, fixed: {rate: 10}", "blocks: 5", 1.0, |trial| {
             trial.all.ops_per_s = 10.0;
         });

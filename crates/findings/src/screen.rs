@@ -11,10 +11,11 @@ use sentences::result_place::metric_words;
 use store::record::{ScreenRecord, ScreenedRecord, TrialFinding};
 use study::settings::{Study, Variant};
 
-/// Number of blocks of the confirming run. It equals the number with which a comparison begins.
+/// Number of blocks of the confirming run. A proposed comparison begins with the same number.
 const CONFIRM_BLOCKS: usize = 5;
 
-/// Returns the screening of each step, at the step's primary point. Empty for other studies.
+/// Returns the screening of each step, at the step's primary point. The list is empty if the study
+/// is not a screening.
 pub fn screens(study: &Study, trials: &[TrialFinding]) -> Vec<ScreenRecord> {
     let Some(design) = study.screen else {
         return Vec::new();
@@ -33,7 +34,7 @@ fn screen_record(
     step: &Option<String>,
 ) -> Option<ScreenRecord> {
     let of: Vec<&Variant> = study.variants.iter().filter(|v| v.step == *step).collect();
-    // The original study is not one of the runs of the design.
+    // The variant with the settings of the original study is not one of the runs of the design.
     let (runs, written): (Vec<&Variant>, Vec<&Variant>) =
         of.into_iter().partition(|variant| !variant.cell.is_empty());
     let place = place(study, trials, &runs)?;
@@ -82,7 +83,8 @@ fn screen_record(
     })
 }
 
-/// Returns the primary point of the study. If the study has none, returns that of a comparison.
+/// Returns the primary point of the study. If the study does not name a point, returns the default
+/// point of a comparison.
 fn place(study: &Study, trials: &[TrialFinding], runs: &[&Variant]) -> Option<Point> {
     let places = places_of(trials, &runs.first()?.name);
     let is_run = |trial: &&TrialFinding| runs.iter().any(|run| run.name == trial.variant);
@@ -93,8 +95,8 @@ fn place(study: &Study, trials: &[TrialFinding], runs: &[&Variant]) -> Option<Po
     }
 }
 
-/// Returns the geometric mean of a run over the blocks. `None` if there are no values, or if a
-/// value is a lower bound.
+/// Returns the geometric mean of a run over the blocks. Returns `None` if the run has no values, or
+/// if a value is a lower bound.
 fn mean(by_block: &[Vec<Option<Known>>], run: usize) -> Option<f64> {
     let values: Vec<Known> = by_block.iter().filter_map(|block| block[run]).collect();
     let is_known = !values.is_empty() && !values.iter().any(|value| value.is_at_least());
@@ -133,8 +135,8 @@ fn judged(study: &Study, record: ScreenRecord, found: &[f64]) -> ScreenRecord {
     }
 }
 
-/// Returns the keys of a study that confirms these settings. It measures every combination of the
-/// settings, in blocks.
+/// Returns the keys of a study that confirms the effects of these settings. That study measures
+/// every combination of the settings, in blocks.
 fn matrix(study: &Study, confirm: &[usize]) -> String {
     if confirm.is_empty() {
         return String::new();
@@ -238,7 +240,7 @@ mod tests {
         let found = combine(&study, trials(&study, &["run-03"]), &|_| None, None);
         assert!(found.screens[0].effects.is_empty());
         assert!(found.answer[0].contains("run-03"), "{:?}", found.answer);
-        // The screening does not need the original study.
+        // The screening does not need trials of the variant with the original settings.
         let found = combine(&study, trials(&study, &["default"]), &|_| None, None);
         assert_eq!(found.screens[0].default_ratio, None);
         assert_eq!(found.screens[0].confirm.len(), 2);

@@ -1,8 +1,9 @@
-//! Summarizes the searches of a study, both separately and together for each variant.
+//! Summarizes the searches of a study, each alone and all searches of a variant together.
 //!
 //! A search finds a rate or a number of threads, and such results are compared by ratios. So
 //! several searches are summarized by their geometric mean, with an interval by Student's t of the
-//! logarithms. A search is a path, so only whole searches are repetitions.
+//! logarithms. A search chooses each load by earlier results, so only whole searches are
+//! repetitions of each other.
 
 use super::used_trials::usable;
 use crate::trial_outcome::found;
@@ -78,7 +79,7 @@ fn range(range: Range) -> SearchRangeRecord {
     }
 }
 
-/// Converts a trial to the form that the procedure uses. A trial that no rule has judged counts as
+/// Converts a trial to the form that the procedure uses. A trial without judged rules counts as
 /// failed.
 fn to_trial(variant: &Variant, trial: &TrialFinding) -> Option<SeenTrial> {
     let is_judged = !trial.rules.is_empty();
@@ -111,8 +112,8 @@ fn percentile(procedure: &Procedure) -> Percentile {
     procedure.bound().map_or(Percentile::P99, |bound| bound.of)
 }
 
-/// Returns the trials in which a search with a result found a load too high, or got no answer and
-/// tried again. These trials are not part of the search's result.
+/// Returns trials that are not part of the result of their search. In these trials, a search that
+/// later got a result found a load too high, or got no answer and tried again.
 pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
     let is_answer = |one: &&SearchRecord| {
         matches!(

@@ -1,9 +1,9 @@
 //! Simulates studies with a known truth, to measure how often the answer is wrong. The trials have
-//! the order of a real plan.
+//! the order of a plan for a real run.
 //!
 //! Trials are simulated in the order in which they would run. So drift, the position in a block and
-//! the noise of blocks affect variants as in a real run. The long version of each simulation is
-//! ignored here; `cargo xtask audit` runs it.
+//! the noise of blocks affect variants as in a real run. The long version of each simulation is an
+//! ignored test, which `cargo xtask audit` runs.
 
 use crate::combine;
 use analysis::DIFFERENCE_LEVEL;
@@ -16,7 +16,8 @@ use study::resolve::resolve;
 use study::settings::{Overrides, Study};
 use workload::random::Draws;
 
-/// Returns a standard normal value (Box and Muller 1958).
+/// Returns a random value with a standard normal distribution, by the method of Box and Muller
+/// (1958).
 fn normal(chance: &mut Draws) -> f64 {
     let radius = (-2.0 * chance.unit().ln()).sqrt();
     radius * (std::f64::consts::TAU * chance.unit()).cos()
@@ -25,15 +26,15 @@ fn normal(chance: &mut Draws) -> f64 {
 /// Effects on the throughput of a trial, as shares.
 #[derive(Clone, Copy, Debug, Default)]
 struct World {
-    /// Standard deviation of the ratio of two trials of one block.
+    /// Standard deviation of the ratio of two trials in the same block.
     noise: f64,
-    /// Standard deviation between blocks. Within a block, the effect on all trials is the same.
+    /// Standard deviation of the effect of a block, which is the same for all trials of the block.
     block: f64,
-    /// Gain of each trial of the run over the previous trial.
+    /// Gain of each trial over the previous trial of the run.
     drift: f64,
     /// Loss of the first trial in each block.
     first: f64,
-    /// Gain of the last variant over the others.
+    /// Gain of the last variant over the other variants.
     effect: f64,
 }
 
@@ -82,8 +83,8 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
     combine(&study, trials.collect(), &|_| None, None)
 }
 
-/// Returns two shares of runs: those whose primary comparison states that variants differ, and
-/// those in which any other comparison does.
+/// Returns two shares of the simulated runs. In the first, the primary comparison states that
+/// variants differ. In the second, another comparison states that.
 fn called(study: &Study, world: World, seeds: Range<u64>) -> [f64; 2] {
     let (mut counts, runs) = ([0u32; 2], seeds.end - seeds.start);
     for seed in seeds {
@@ -100,7 +101,7 @@ fn called(study: &Study, world: World, seeds: Range<u64>) -> [f64; 2] {
 }
 
 /// Returns an upper limit for the share of `runs` in which an event with a true probability of 3 %
-/// occurs. By chance, one in a thousand simulations exceeds it.
+/// occurs. By chance, one in a thousand simulations exceeds this limit.
 fn at_level(runs: u64) -> f64 {
     DIFFERENCE_LEVEL + 3.1 * (DIFFERENCE_LEVEL * (1.0 - DIFFERENCE_LEVEL) / runs as f64).sqrt()
 }
@@ -170,8 +171,8 @@ fn audit_seeds() -> Range<u64> {
     first..first + runs
 }
 
-/// Returns the share of studies that find a difference of 5 %, with `blocks` blocks and this noise
-/// of the ratio.
+/// Returns the share of studies that find a difference of 5 %. Each study has `blocks` blocks and
+/// this noise of the ratio.
 fn found(blocks: usize, noise: f64, seeds: Range<u64>) -> f64 {
     let world = World {
         noise,
@@ -187,8 +188,8 @@ fn found(blocks: usize, noise: f64, seeds: Range<u64>) -> f64 {
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_a_difference_of_five_percent() {
-    // The second argument is the noise of the ratio. `each` is that noise if every trial has a
-    // noise of 2 %.
+    // The second argument is the noise of the ratio. `each` is the noise of the ratio if every
+    // trial has a noise of 2 %.
     let each = 0.02 * 2.0_f64.sqrt();
     assert!(found(5, 0.02, audit_seeds()) >= 0.90);
     assert!(found(5, each, audit_seeds()) >= 0.66);
@@ -198,7 +199,8 @@ fn audit_of_a_difference_of_five_percent() {
 #[test]
 fn five_percent_are_found_in_nine_of_ten_studies() {
     let effect = 1.05_f64.ln();
-    // The first trial of a block has this advantage, which does not cancel out over five blocks.
+    // `first` is the loss of the first trial in each block. It does not cancel out over an odd
+    // number of blocks such as five, so that case has no loss.
     for (blocks, first) in [(5, 0.0), (6, 0.01)] {
         let world = World {
             noise: 0.02,
@@ -232,8 +234,8 @@ fn ten_points(seeds: Range<u64>) {
     assert!(primary <= most && other <= most, "{primary} {other}");
 }
 
-/// More than five of sixty studies with a false finding are improbable. Without adjustment, a study
-/// has 0.9 false findings on average.
+/// It is improbable that more than five of sixty studies have a false finding. Without the
+/// adjustment, a study has 0.9 false findings on average.
 #[test]
 fn ten_points_have_a_false_finding_in_1_of_30_studies_not_12() {
     ten_points(0..60);
@@ -252,8 +254,8 @@ fn a_sequential_study_never_gets_a_verdict_of_pairs() {
         .text
         .replace("blocks: 5", "blocks: 5, order: sequential");
     let study = resolve("s", &study, &Overrides::default()).unwrap();
-    // With a drift of 2 % per trial, the second variant appears 10 % faster. A comparison of pairs
-    // would report that in 99 of 100 studies.
+    // With a drift of 2 % per trial, the second variant appears 10 % faster. A comparison by pairs
+    // would report this difference in 99 of 100 studies.
     let world = World {
         noise: 0.02,
         drift: 0.02,
@@ -273,7 +275,7 @@ fn a_sequential_study_never_gets_a_verdict_of_pairs() {
     assert!(primary <= 0.05, "{primary}");
 }
 
-/// Simulates a study that ends when its question is answered. Returns its findings, and its number
+/// Simulates a study that ends when its question is answered. Returns the findings and the number
 /// of blocks.
 fn until_answered(study: &Study, seed: u64, world: World) -> (FindingsRecord, usize) {
     let mut study = study.clone();

@@ -18,15 +18,14 @@ pub struct FixtureTrial<'a> {
 }
 
 impl FixtureTrial<'_> {
-    /// Returns one of five deviations, alternately up and down. They are the same in every call,
-    /// and independent of any setting.
+    /// Returns one of five deviations, which depends only on the number of the trial.
     pub fn one_of(&self, deviations: [f64; 5]) -> f64 {
         deviations[self.index * 7 % 5]
     }
 }
 
 /// Returns a valid trial of ten seconds for each point of each variant in each block. `did` returns
-/// its throughput and p99.
+/// the throughput and the p99 of the trial.
 pub fn trials(study: &Study, did: impl Fn(&FixtureTrial<'_>) -> (f64, Known)) -> Vec<TrialFinding> {
     let mut trials = Vec::new();
     for block in 0..study.repeat.blocks {

@@ -33,7 +33,8 @@ fn trial(variant: &str, threads: f64, block: usize, ops: f64, verdict: &str) -> 
     finding
 }
 
-/// Returns the worst p99. A mean of percentiles could not be that high.
+/// Merges trials into their worst p99. A test can recognize this value, because a mean of
+/// percentiles would be lower.
 fn worst(trials: &[&TrialFinding]) -> Option<QuantilesRecord> {
     let all = trials.iter().map(|trial| trial.all.latency_ms.clone());
     all.max_by(|a, b| a.p99.least().total_cmp(&b.p99.least()))
@@ -69,8 +70,8 @@ fn a_reason_of_several_trials_stands_once_with_all_their_names() {
     assert_eq!(reason_words(&[&trials[0]]), ["a at 4 threads: V12: short"]);
 }
 
-/// In an earlier version, twelve trials on a busy machine led to two screens of reasons before the
-/// first figure.
+/// In an earlier version, twelve trials on a busy machine produced two screens of reasons before
+/// the first figure.
 #[test]
 fn a_rule_with_many_reasons_is_said_once_with_the_first_of_them() {
     let because = |at: f64| TrialFinding {
@@ -136,7 +137,7 @@ fn the_answer_names_the_peak_and_the_differences() {
     );
 }
 
-/// The run was interrupted within the second block, and its data was loaded again.
+/// The run was interrupted within the second block, and cassay then loaded the data again.
 #[test]
 fn trials_on_different_data_are_no_pair() {
     let on = |generation: u64, trial: TrialFinding| TrialFinding {
@@ -179,8 +180,8 @@ fn one_block_is_never_conclusive_nor_an_invalid_trial_compared() {
     );
 }
 
-/// Only two of five blocks were usable, and `b` ran first in both. An earlier version reported it
-/// as ten times faster, although the variants were equal and other programs used the machine.
+/// Only two of five blocks were usable, and `b` ran first in both. An earlier version reported `b`
+/// as ten times faster, although the variants were equal, and other programs used the machine.
 #[test]
 fn two_blocks_of_five_decide_nothing() {
     let trials = (0..5).flat_map(|block| {
@@ -225,8 +226,8 @@ fn rated(variant: &str, rate: f64, ops: [f64; 3], p99_ms: [Known; 3]) -> Vec<Tri
     (0..3).map(one).collect()
 }
 
-/// In an earlier version, offered throughputs counted as two of six comparisons, which weakened the
-/// others.
+/// In an earlier version, the throughputs at offered rates were two of six comparisons, which
+/// weakened the other comparisons.
 #[test]
 fn throughput_at_a_rate_is_compared_only_if_it_was_not_kept_up() {
     let known = [9.0, 10.0, 11.0].map(Known::Exactly);
@@ -261,8 +262,8 @@ fn throughput_at_a_rate_is_compared_only_if_it_was_not_kept_up() {
     assert_eq!(primary, ["ops_per_s"]);
 }
 
-/// In an earlier version, 9 ms compared with 'at least 20 ms' was reported as exactly "+122 %", and
-/// with 'at least 5 ms' as faster.
+/// An earlier version compared 9 ms with 'at least 20 ms' and reported exactly "+122 %". It
+/// compared 9 ms with 'at least 5 ms' and reported the latter as faster.
 #[test]
 fn a_comparison_with_a_lower_bound_holds_for_all_larger_values() {
     let known = [9.0, 9.1, 9.2].map(Known::Exactly);
@@ -373,7 +374,8 @@ fn a_run_that_stopped_is_invalid_and_says_why() {
     );
 }
 
-/// In a demo on a busy laptop, the export contained no row for the points, and did not report that.
+/// In a demo on a busy laptop, the export of an earlier version had no rows for such points, and
+/// did not say so.
 #[test]
 fn points_of_invalid_trials_keep_verdicts_and_conclude_nothing() {
     let study = study(2);
@@ -409,7 +411,7 @@ fn points_of_invalid_trials_keep_verdicts_and_conclude_nothing() {
     );
     let said = invalid.answer.join(" ");
     assert!(said.contains("has a usable result"), "{said}");
-    // If a point has a valid trial, its invalid trials are not a separate row.
+    // If a point also has a valid trial, its invalid trials do not form a separate point.
     let mut mixed = trials("invalid");
     mixed[0].verdict = store::record::Verdict::Valid;
     let mixed = combine(&study, mixed, &worst, None);

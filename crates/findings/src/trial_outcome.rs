@@ -7,14 +7,15 @@ use measure::Known;
 use store::record::{QuantilesRecord, RuleOutcome, TrialFinding};
 use study::settings::Settings;
 
-/// Rule, the meaning of its failure, and the resulting judgement of the trial.
+/// Name of a rule, the meaning of its failure, and the function that returns the resulting
+/// judgement of the trial.
 type Excuse = (&'static str, &'static str, fn(String) -> TrialJudgement);
 
-/// Rules whose failure shows nothing about the target, each with the meaning of its failure. Three
-/// kinds of failures are listed: the client was at its limit or its numbers contradict each other,
-/// other programs interfered, or the client itself was late. V1 does not fail if the limit of
-/// operations in flight held operations back, because then the target was slow. The order of the
-/// rules is important, because a client at its limit also stalls and is late.
+/// Rules whose failure shows nothing about the target, each with the meaning of its failure. The
+/// list has three kinds of failures: the client was at its limit or its numbers contradict each
+/// other, other programs interfered, or the client itself was late. Rule V1 passes if the limit of
+/// operations in flight held operations back, because then the target was slow. The order is
+/// important, because a client at its limit also stalls and is late.
 const NOT_OF_TARGET: [Excuse; 7] = [
     ("V3", "the client was at its limit", TrialJudgement::Client),
     (
@@ -45,7 +46,7 @@ const NOT_OF_TARGET: [Excuse; 7] = [
     ),
 ];
 
-/// Returns the outcome that a procedure uses.
+/// Returns the outcome of a trial, in the form that a procedure uses.
 pub fn found(settings: &Settings, finding: &TrialFinding) -> TrialOutcome {
     let failed: u64 = finding.errors.values().sum();
     let attempts = finding.all.ops + failed;
@@ -64,9 +65,9 @@ pub fn found(settings: &Settings, finding: &TrialFinding) -> TrialOutcome {
     }
 }
 
-/// Returns the share of the operations at the rate that were not done. Failures count as done,
-/// because they have a separate limit. Random arrivals vary by chance, so three standard deviations
-/// of a Poisson count are allowed, as in V1.
+/// Returns the share of the operations due at the rate that were not completed. Failed operations
+/// count as completed, because they have a separate limit. The number of random arrivals varies, so
+/// the function tolerates three standard deviations of a Poisson distribution, as rule V1 does.
 fn shortfall(settings: &Settings, finding: &TrialFinding, failed: u64) -> f64 {
     let rate = match finding.point {
         Some(Point::Rate(rate)) if rate > 0 => rate as f64,
@@ -101,11 +102,12 @@ fn result_of(finding: &TrialFinding, rule: &str) -> Option<RuleOutcome> {
 }
 
 /// Minimum share of the CPUs that other programs must use to explain a missed rate. It is twice the
-/// share at which V18 warns.
+/// share at which rule V18 warns.
 const OTHERS_DISTURB: f64 = 0.20;
 
-/// Returns the disturbance that may explain why a trial missed its rate. `None` if there was none.
-/// If the client stalled for 1 % of the time, its p99 contains the stalls.
+/// Returns the disturbance that may explain why a trial missed its rate. Returns `None` if the
+/// trial had no such disturbance. A client that stalled for 1 % of the time counts as disturbed,
+/// because its p99 contains the stalls.
 fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     let [away_share, _] = Limits::default().silence_share;
     let others = finding.machine.as_ref().and_then(|machine| machine.cpu_others);
@@ -119,7 +121,8 @@ fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
 }
 
 /// Decides whether an invalid trial still provides information about the target. If the client
-/// could not apply the requested load, it does not, regardless of other problems.
+/// could not apply the requested load, the trial does not provide such information, regardless of
+/// other problems.
 fn judged(finding: &TrialFinding) -> TrialJudgement {
     if finding.verdict != Verdict::Invalid {
         return TrialJudgement::Fair;

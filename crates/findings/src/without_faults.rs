@@ -1,9 +1,9 @@
-//! Compares trials with faults with the same trials without faults. It compares period by period,
-//! in pairs of one block.
+//! Compares trials with faults with the same trials without faults. The two trials of a pair belong
+//! to the same block, and are compared period by period.
 //!
 //! Invariants: the two trials of a pair ran on the same data, and their periods have the same
 //! position in the window. If a trial completed no operation in a period, the whole period has no
-//! ratio, because ratios of the remaining pairs would show only the mild effects.
+//! ratio, because the ratios of the remaining pairs would include only the mild effects.
 
 use super::comparisons::{COMPARED, blocks_of, metric_of};
 use super::interim_looks;
@@ -27,7 +27,7 @@ use store::record::{
 };
 use study::settings::{Study, Variant};
 
-/// Periods of a fault, by the index that this module uses.
+/// Periods of a fault. This module refers to a period by its index in this list.
 const STRETCHES: [FaultStretch; 2] = [FaultStretch::Broken, FaultStretch::After];
 
 /// Function that reads, for the faults of the first trial, the same periods of the second trial.
@@ -79,11 +79,12 @@ struct Beside<'a> {
     number: usize,
     fault: &'a FaultRecord,
     stretch: usize,
-    /// Pairs of periods by block. The first of each pair is without the fault, the second with it.
+    /// Pairs of periods by block. The first period of each pair is without the fault, and the
+    /// second period is with the fault.
     pairs: Vec<(usize, [StretchRecord; 2])>,
 }
 
-/// Returns all periods of the faults of a variant at one place for which there is a pair.
+/// Returns all periods of the faults of a variant at one place for which at least one pair exists.
 fn stretches<'a>(
     study: &Study,
     trials: &'a [TrialFinding],
@@ -108,7 +109,8 @@ fn stretches<'a>(
         }
         let there = read(with, without)?;
         for (at, (fault, there)) in with.faults.iter().zip(there).enumerate() {
-            // Faults are recorded in the order in which they end.
+            // Faults are recorded in the order in which they end, so the position may differ from
+            // the number of the fault.
             let number = fault.number.unwrap_or(at);
             let here =
                 fault.recovery.as_ref().map(|found| [found.during.clone(), found.after.clone()]);
@@ -144,7 +146,7 @@ struct StretchComparison {
 }
 
 impl Beside<'_> {
-    /// Compares the periods by each metric that has a value on both sides of all pairs.
+    /// Compares the periods by each metric that has a value in both trials of every pair.
     fn comparisons(&self, study: &Study) -> Vec<StretchComparison> {
         let compared = |metric: &'static str, how: Metric| {
             let value = |stretch: &StretchRecord| match metric {
@@ -197,8 +199,9 @@ impl Beside<'_> {
     }
 }
 
-/// Judges all comparisons in one call, and creates their records. The adjustment for multiple
-/// comparisons treats the primary comparisons as one family and all others as a second family.
+/// Judges all comparisons together, and creates their records. The adjustment for multiple
+/// comparisons treats the primary comparisons as one family, and all other comparisons as a second
+/// family.
 fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFaultsRecord> {
     let each: Vec<Vec<StretchComparison>> = all.iter().map(|one| one.comparisons(study)).collect();
     let flagged: Vec<(Comparison, bool)> = each

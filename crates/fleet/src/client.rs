@@ -1,7 +1,8 @@
 //! A client that applies its share of a load, and reports its results each second.
 //!
 //! Invariants: a client stops its load if its controller has ended, or if the controller is silent
-//! for longer than the client's lease. After its end, the client leaves nothing on its machine.
+//! for longer than the client's lease. After a client has ended, its machine has no files of the
+//! client.
 
 use crate::client_figures::throttled_ns;
 use crate::client_requests::{
@@ -28,39 +29,41 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use workload::Program;
 
-/// Time limit for a controller to send its first request.
+/// Time limit for a controller to send its first request to a client.
 const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit for the load to end after the controller has ended.
 const END_LIMIT: Duration = Duration::from_secs(3);
 
-/// The result of compiling the controller's sources in a client.
+/// Result of compiling the sources from the controller in a client.
 #[derive(Clone)]
 pub struct CompiledSources {
     /// The program of operations.
     pub program: Arc<Program>,
-    /// Credentials, encryption and protocol of the connections.
+    /// Credentials, encryption and protocol of the connections to the cluster.
     pub access: load::Access,
 }
 
-/// Builds a load from sources. It connects the caller's studies with this crate. The controller
-/// passes sources to [`Clients`](crate::Clients) as text that only the maker can interpret.
+/// Builds a load from sources. This trait connects the studies of the calling crate with this
+/// crate. The controller passes sources to [`Clients`](crate::Clients) as text that only the maker
+/// can interpret.
 pub trait Maker: Sync {
-    /// Stores a large file with this number of bytes. Sources name the file but do not contain it.
+    /// Stores a large file of `bytes` bytes. Sources refer to such a file by name, but do not
+    /// contain it.
     ///
     /// # Errors
     /// This build does not store such files, or the file is incomplete.
     fn keep(&self, from: &mut dyn Read, bytes: u64) -> Result<()>;
 
-    /// Compiles the program, and reads the access to the cluster.
+    /// Compiles the program of operations from sources. Also reads the access to the cluster.
     ///
     /// # Errors
     /// The sources do not come from this build.
     fn make(&self, sources: &str) -> Result<CompiledSources>;
 
-    /// Measures the operations per second of the program on a local null target, with this number
-    /// of workers on these CPUs. If `cpus` is empty, workers are not pinned. Returns `None` if the
-    /// machine was too busy.
+    /// Measures the operations per second that this client can perform on a local null target, with
+    /// this number of workers on these CPUs. If `cpus` is empty, workers are not pinned. Returns
+    /// `None` if the machine was too busy.
     ///
     /// # Errors
     /// The null target does not accept the program.
@@ -71,7 +74,7 @@ pub trait Maker: Sync {
 }
 
 /// Runs as a client if this process was started as a client, and returns the exit code. Otherwise
-/// returns `None`. The caller must call this before it starts any thread.
+/// returns `None`. The caller must call this function before it starts a thread.
 pub fn answer(maker: &'static dyn Maker) -> Option<u8> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -134,7 +137,7 @@ pub(crate) struct ClientState {
 #[derive(Default)]
 struct Inner {
     sources: String,
-    /// Pieces of a large file that is being received.
+    /// Pieces of the large file that the client is receiving.
     pieces: Pieces,
     made: Option<CompiledSources>,
     armed: Option<ArmedLoad>,
@@ -151,13 +154,13 @@ impl ClientState {
         }
     }
 
-    /// Locks the state. A poisoned lock is accepted, because a panic cannot leave the state
+    /// Locks the state. A poisoned lock is accepted, because a panic cannot make the state
     /// inconsistent.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the load, and waits for a short time until it has ended.
+    /// Ends the load, and waits up to [`END_LIMIT`] until it has ended.
     pub fn end(&self) {
         let offering = {
             let mut inner = self.inner();
@@ -215,8 +218,8 @@ impl Serve<ClientState> for TakeLarge {
     }
 }
 
-/// Data that was received in pieces. Each piece is dropped after it was read, so that the data is
-/// not held twice.
+/// Data that was received in pieces. Each piece is dropped after it was read, so that memory does
+/// not contain the data twice.
 #[derive(Default)]
 struct Pieces(VecDeque<io::Cursor<Vec<u8>>>);
 
@@ -274,8 +277,8 @@ impl Serve<ClientState> for Go {
         let armed = inner.armed.take().context("the client is not ready")?;
         let outbox = client.outbox.clone();
         let (sender, steering) = channel();
-        // The load is started by this thread, which receives the intervals, because it has a high
-        // priority.
+        // The thread that receives the intervals also starts the load, because this thread has a
+        // high priority.
         let offering = std::thread::Builder::new()
             .name("client-load".into())
             .spawn(move || {
@@ -304,7 +307,8 @@ impl Serve<ClientState> for Steer {
             }
             Steer::Abandon => steering.abandon(),
         }
-        // The time is read afterwards, because the workers did not know of the change before.
+        // The time is read after the change was passed on, because the workers learn of the change
+        // only then.
         Ok(HeardAt {
             at_ns: clock::now_ns(),
         })
@@ -350,7 +354,7 @@ fn offer(mut load: Load, outbox: &Outbox) {
     outbox.note(&Note::Ended(ended));
 }
 
-/// Adds an interval's times of the population to the sum, kind by kind.
+/// Adds the times of the measured population in an interval to the sum, kind by kind.
 fn add_population(population: &mut Vec<KindInterval>, interval: &Interval) {
     population.resize_with(interval.kinds.len(), KindInterval::default);
     for (sum, kind) in population.iter_mut().zip(&interval.kinds) {
@@ -361,8 +365,8 @@ fn add_population(population: &mut Vec<KindInterval>, interval: &Interval) {
     }
 }
 
-/// Packs kinds into texts that fit into a message. Calls `with` for each text, with the index of
-/// the first kind in it.
+/// Packs kinds into texts that fit into a message. Calls `with` for each text, together with the
+/// index of the first kind in the text.
 fn in_pieces(kinds: &[KindInterval], mut with: impl FnMut(usize, String)) {
     let mut at = 0;
     while at < kinds.len() {

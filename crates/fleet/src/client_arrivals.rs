@@ -9,7 +9,8 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
-/// Maximum number of clients that are started at a time. Each of them gets a copy of this program.
+/// Maximum number of clients that are started at a time. The number is limited, because cassay
+/// copies this program for each of them.
 const COMING_MAX: usize = 8;
 
 impl Clients {
@@ -19,7 +20,7 @@ impl Clients {
     ///
     /// # Errors
     /// A seat does not become available, or clients cannot be started. The error lists all failures
-    /// with their reasons. In this case all started clients are ended.
+    /// with their reasons. In this case, all started clients are ended.
     pub fn as_they_come(
         count: usize,
         mut next: impl FnMut() -> Result<(usize, Seat)>,

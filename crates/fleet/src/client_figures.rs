@@ -1,26 +1,27 @@
-//! The health of clients, as each client's own figures for every second and at the end.
+//! Figures about the health of clients, for every second and at the end of a load.
 
 use crate::codec::add_kinds;
 use anyhow::{Context, Result};
 use measure::outcome::OutcomeCounts;
 use measure::{ClientCount, ClientInterval, Histogram, KindInterval, Outcome};
 
-/// One interval of a client.
+/// One interval of a client under load.
 #[derive(Clone, Debug)]
 pub struct ClientSecond {
     /// Position of the client in the fleet, counted from 0.
     pub client: usize,
     /// Number of the interval.
     pub index: u64,
-    /// Start of the interval, on the local monotonic clock.
+    /// Start of the interval on the local monotonic clock, in ns.
     pub start_ns: u64,
-    /// End of the interval, on the local monotonic clock.
+    /// End of the interval on the local monotonic clock, in ns.
     pub end_ns: u64,
     /// True if the load was draining, so that no further operations became due.
     pub draining: bool,
     /// Outcomes of the client's operations, including early operations.
     pub outcomes: OutcomeCounts,
-    /// Latencies of the client's successes, including early ones: p50, p99 and maximum, in ns.
+    /// p50, p99 and maximum of the latencies of the client's successes, in ns. Early operations are
+    /// included.
     pub latency_ns: [u64; 3],
     /// Figures that the client measures about itself.
     pub figures: ClientInterval,
@@ -29,21 +30,22 @@ pub struct ClientSecond {
 /// Current state of a client under load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientNow {
-    /// `client1`, ….
+    /// Name of the client, such as `client1`.
     pub name: String,
-    /// Place of the client: `here`, or the name of its machine for `ssh`.
+    /// Place of the client. It is `here`, or the name of the client's machine for `ssh`.
     pub place: String,
     /// Last interval of the client. `None` before the first interval.
     pub second: Option<SecondNow>,
     /// Time since the client's last message, in seconds. It is 0 if the client has ended normally.
     pub silent_s: f64,
-    /// Maximum error of the estimated offset of the client's clock, in ms. `None` if it is unknown.
+    /// Maximum error of the estimated offset of the client's clock, in ms. `None` if the offset is
+    /// unknown.
     pub clock_bound_ms: Option<f64>,
-    /// True if the client is lost.
+    /// True if the controller has lost the client.
     pub is_lost: bool,
 }
 
-/// Summary of a client's interval under load.
+/// Summary of one interval of a client under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SecondNow {
     /// Successful operations per second.
@@ -54,7 +56,7 @@ pub struct SecondNow {
     pub p99_ms: f64,
     /// Number of operations that were sent more than 1 ms after their intended time.
     pub late: u64,
-    /// CPU time of the client's workers, as a share of one CPU per worker.
+    /// CPU time of the client's workers, as a share of the interval and per worker.
     pub cpu_share: f64,
 }
 
@@ -76,9 +78,9 @@ impl SecondNow {
 /// Final results of a client.
 #[derive(Clone, Debug, Default)]
 pub struct ClientEnd {
-    /// `client1`, ….
+    /// Name of the client, such as `client1`.
     pub name: String,
-    /// Place of the client: `here`, or the name of its machine for `ssh`.
+    /// Place of the client. It is `here`, or the name of the client's machine for `ssh`.
     pub place: String,
     /// Number of event loops of the client.
     pub workers: usize,
@@ -86,40 +88,41 @@ pub struct ClientEnd {
     pub connections: usize,
     /// Number of operations that the client sent.
     pub operations_sent: u64,
-    /// Time by which the client learned of the start line too late, in ns. 0 if it was in time.
+    /// Time by which the client learned of the start line too late, in ns. It is 0 if the client
+    /// learned of it in time.
     pub late_ns: u64,
     /// Largest error bound of the estimated offset of the client's clock, in ns.
     pub bound_ns: u64,
-    /// Times at which the client's monotonic clock or the local one was set or stood still. Each
-    /// entry has the local time and the amount, in ns.
+    /// Times at which the client's monotonic clock or the local clock was set or stood still. Each
+    /// entry has the local time and the amount of the change, in ns.
     pub breaks: Vec<(u64, i64)>,
-    /// Times at which the client's wall clock was set. Each entry has the local time and the
-    /// amount, in ns.
+    /// Times at which the client's wall clock was set. Each entry has the local time and the amount
+    /// of the change, in ns.
     pub set: Vec<(u64, i64)>,
     /// Time for which a CPU quota kept the client from running, in ns. `None` if the system does
-    /// not measure it.
+    /// not measure this time.
     pub throttled_ns: Option<u64>,
     /// Latencies of the client's successes in the measured population.
     pub latency: Histogram,
-    /// Times of the client's part of the measured population, by kind.
+    /// Times of those operations of the measured population that this client performed, by kind.
     pub population: Population,
-    /// Sentence about the loss of the client, with its name, the reason and the time. `None` if it
-    /// stayed to the end.
+    /// Sentence about the loss of the client, with its name, the reason and the time. `None` if the
+    /// client stayed to the end.
     pub lost: Option<String>,
 }
 
-/// Times of one client's part of the measured population, by kind. They are packed, because the
-/// times of a hundred clients and a few kinds would otherwise take a GB.
+/// Times of those operations of the measured population that one client performed, by kind. The
+/// times are packed, because those of a hundred clients and a few kinds would otherwise take a GB.
 #[derive(Clone, Debug, Default)]
 pub struct Population {
     kinds_count: usize,
-    /// Packed kinds, each with the index of the first kind in it.
+    /// Texts with packed kinds, each with the index of the first kind in the text.
     packed: Vec<(usize, String)>,
 }
 
 impl Population {
-    /// Adds the times of the kinds from index `at` on, out of `kinds_count` kinds. Returns the
-    /// kinds that were added.
+    /// Adds a text with the times of some kinds, beginning with index `at` out of `kinds_count`
+    /// kinds. Returns the kinds that were added.
     ///
     /// # Errors
     /// The text was not made by `pack_kinds`, or has too many kinds.
@@ -141,7 +144,7 @@ impl Population {
 
     /// Returns the latencies, service times and times of failures of each kind, in the program's
     /// order, without other data. The list is empty for a client that was lost before it reported
-    /// them.
+    /// these times.
     pub fn kinds(&self) -> Vec<KindInterval> {
         let mut kinds = vec![KindInterval::default(); self.kinds_count];
         for (at, packed) in &self.packed {
@@ -158,16 +161,16 @@ pub struct ClockReading {
     pub client: usize,
     /// Time of the estimate on the local monotonic clock, in ns.
     pub at_ns: u64,
-    /// Offset of the client's monotonic clock to the local one, in ns. It is positive if the
-    /// client's clock is ahead.
+    /// Offset of the client's monotonic clock to the local clock, in ns. The offset is positive if
+    /// the client's clock is ahead.
     pub ahead_ns: i64,
     /// Maximum error of the offset, in ns.
     pub bound_ns: u64,
 }
 
 /// Returns the time for which a quota kept this process's control group from its CPUs since the
-/// group was created. Returns `None` if the system does not measure it (control groups of version
-/// 1, or no control groups).
+/// group was created. Returns `None` if the system does not measure this time, because it has
+/// control groups of version 1 or no control groups.
 pub(crate) fn throttled_ns() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;

@@ -1,7 +1,7 @@
 //! Reads the messages of clients under load, and merges their intervals.
 //!
-//! Invariants: each interval is returned once, in order, and only when no client can add to it any
-//! longer. Every message of an interval is included in it.
+//! Invariants: each interval is returned once, in order, and only after all clients have completed
+//! it. It includes every message about this interval.
 
 use crate::client_figures::{ClientEnd, ClientSecond, SecondNow};
 use crate::client_requests::{EndNote, IntervalNote, KeptNote, Note};
@@ -15,19 +15,20 @@ use measure::{Interval, KindInterval};
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// Threshold above which the wall clock counts as having been set, in ns. It applies to the
-/// movement relative to the monotonic clock between two intervals. Slewing is at most 500 ppm, so
-/// it remains below the threshold unless an interval is delayed for a minute.
+/// Threshold above which the wall clock counts as having been set, in ns. The threshold applies to
+/// the movement relative to the monotonic clock between two intervals. Slewing changes the clock by
+/// at most 500 ppm, so its effect is below the threshold unless an interval is delayed for a
+/// minute.
 const SET_NS: u64 = 30_000_000;
 
 /// Progress of one client, according to its messages so far.
 pub(crate) struct ClientCourse {
-    /// Start line of the client, on its own clock.
+    /// Time of the start line on the client's clock, in ns.
     pub theirs_start_ns: u64,
-    /// Lowest interval to which the client may still add. `None` if the client has ended or is
-    /// lost.
+    /// Number of the first interval that the client has not completed. `None` if the client has
+    /// ended or is lost.
     pub next: Option<u64>,
-    /// Time of the client's last message, on the local monotonic clock.
+    /// Time of the client's last message on the local monotonic clock, in ns.
     pub heard_ns: u64,
     pub end: ClientEnd,
     pub ended: Option<EndNote>,
@@ -37,7 +38,7 @@ pub(crate) struct ClientCourse {
 }
 
 impl ClientCourse {
-    /// Returns the state of a client that has sent nothing yet.
+    /// Returns the progress of a client that has not sent a message yet.
     pub fn new(name: &str, place: &str) -> ClientCourse {
         ClientCourse {
             theirs_start_ns: 0,
@@ -55,11 +56,11 @@ impl ClientCourse {
     }
 }
 
-/// Intervals that are not complete yet.
+/// Intervals that not all clients have completed yet.
 pub(crate) struct Merging {
     pending: BTreeMap<u64, Interval>,
     pub seconds: Vec<ClientSecond>,
-    /// The start line, on the local monotonic clock.
+    /// Time of the start line on the local monotonic clock, in ns.
     pub start_ns: u64,
     kinds_count: usize,
 }
@@ -150,7 +151,8 @@ impl Merging {
         Ok(())
     }
 
-    /// Returns the interval with this number. It is empty if no client has reported it yet.
+    /// Returns the interval with this number. The interval is empty if no client has reported it
+    /// yet.
     fn interval_at(&mut self, index: u64) -> &mut Interval {
         let kinds_count = self.kinds_count;
         self.pending.entry(index).or_insert_with(|| Interval {
@@ -164,21 +166,21 @@ impl Merging {
         })
     }
 
-    /// Returns the next interval, if no client can still add to it.
+    /// Returns the next interval, if all clients have completed it.
     pub fn next(&mut self, all: &[ClientCourse]) -> Option<Interval> {
         let open_from = all.iter().filter_map(|said| said.next).min().unwrap_or(u64::MAX);
         loop {
             let entry = self.pending.first_entry()?;
             let interval = (*entry.key() < open_from).then(|| entry.remove())?;
-            // An interval without an end time is skipped, because its client was lost after the
-            // first message of the interval.
+            // An interval without an end time is skipped. The client that began it was lost after
+            // its first message about this interval.
             if interval.end_ns > 0 {
                 return Some(interval);
             }
         }
     }
 
-    /// Returns true if no interval is left.
+    /// Returns true if all intervals have been returned.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }

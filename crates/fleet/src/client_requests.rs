@@ -28,7 +28,7 @@ pub(crate) struct Begin {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Describe;
 
-/// Description of a client's machine.
+/// Description of a client's machine, in the answer to [`Describe`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Description {
     /// Number of CPUs that the client may use.
@@ -37,26 +37,26 @@ pub(crate) struct Description {
     pub machine: serde_json::Value,
 }
 
-/// Sends a part of a program's sources. After the last part, the client compiles the sources.
+/// Sends a piece of a program's sources. After the last piece, the client compiles the sources.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TakeSources {
-    /// Text that is appended to the earlier parts. The first part begins a new text.
+    /// Text that the client appends to the earlier pieces. The first piece begins a new text.
     pub piece: String,
     pub is_first: bool,
     pub is_last: bool,
 }
 
-/// Sends a part of a large file in base64. Sources name the file but do not contain it. After the
-/// last part, the client stores the file.
+/// Sends a piece of a large file in base64. Sources refer to such a file by name, but do not
+/// contain it. After the last piece, the client stores the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct TakeLarge {
-    /// Text that is appended to the earlier parts. The first part begins a new file.
+    /// Text that the client appends to the earlier pieces. The first piece begins a new file.
     pub piece: String,
     pub is_first: bool,
     pub is_last: bool,
 }
 
-/// Runs the program on a null target of the client, as fast as possible.
+/// Runs the program on the client's own null target, as fast as possible.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct MeasureCeiling {
     pub workers: usize,
@@ -77,8 +77,8 @@ pub(crate) struct Go {
     pub start_ns: u64,
 }
 
-/// Changes how the load continues, at times of the client's clock. The answer is the time at which
-/// the client received the request.
+/// Changes a running load, at times of the client's clock. The answer is the time at which the
+/// client received the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Steer {
     StopAt(u64),
@@ -99,8 +99,8 @@ pub(crate) struct IsArmed {
 }
 
 impl Steer {
-    /// Returns the time of the first change, on the client's clock. Returns `None` if the change is
-    /// immediate.
+    /// Returns the time of the first change, on the client's clock. Returns `None` if the client
+    /// makes the change immediately.
     pub fn first_ns(self) -> Option<u64> {
         match self {
             Steer::StopAt(at_ns) => Some(at_ns),
@@ -113,7 +113,7 @@ impl Steer {
 /// Time at which a client learned of the start line, of the window, or of the end of the load.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct HeardAt {
-    /// Time on the client's own clock.
+    /// Time on the client's clock, in ns.
     pub at_ns: u64,
 }
 
@@ -137,20 +137,20 @@ calls! {
     Disarm = "end-its-load" -> ();
 }
 
-/// Messages that a client sends without a request while it is under load. The parts of an interval
-/// come before its end.
+/// Messages that a client sends without a request while it is under load. The messages about kinds
+/// in an interval come before the message about its end.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Note {
     /// Some kinds of the next interval.
     Kinds(KindsNote),
-    /// The end of the interval.
+    /// The end of an interval, with its results except those of kinds.
     Interval(IntervalNote),
     /// Records of operations, in packed form.
     Kept(KeptNote),
-    /// Times of some kinds in the measured population over all intervals. They come after the last
-    /// interval.
+    /// Times of some kinds in the measured population over all intervals. These messages come after
+    /// the last interval.
     Population(PopulationNote),
-    /// The load has ended.
+    /// The load has ended, or has failed for this reason.
     Ended(Result<EndNote, String>),
 }
 
@@ -176,12 +176,12 @@ pub(crate) struct PopulationNote {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct IntervalNote {
     pub index: u64,
-    /// Start and end of the interval, since the start line, in ns.
+    /// Start of the interval, in ns since the start line. The next field is its end.
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
-    /// Outcomes of operations, and p50, p99 and maximum of the latency of successful operations in
-    /// ns.
+    /// Outcomes of the operations. The next field has p50, p99 and maximum of the latency of
+    /// successful operations, in ns.
     pub outcomes: OutcomeCounts,
     pub latency_ns: [u64; 3],
     /// Figures that the client measures about itself, in packed form.
@@ -209,20 +209,20 @@ pub(crate) struct EndNote {
     pub workers: usize,
     pub realtime: bool,
     pub connections: usize,
-    /// Outcome, node and message of each error.
+    /// The first errors, each with outcome, node and message.
     pub first_errors: Vec<(measure::Outcome, String, String)>,
-    /// The first rows with wrong content.
+    /// The first rows with wrong content, each with its number and the kind of difference.
     #[serde(default)]
     pub missed_rows: Vec<(u64, measure::WriteMismatch)>,
-    /// Node, number of failures, and start and end of the period of these failures since the start
-    /// line, in ns.
+    /// Periods of failures, each with the node, the number of failures, and the start and end of
+    /// the period in ns since the start line.
     pub failures: Vec<(String, u64, [u64; 2])>,
     /// Time for which a CPU quota kept the client's control group from running since the start
-    /// line, in ns. `None` if the system does not measure it.
+    /// line, in ns. `None` if the system does not measure this time.
     pub throttled_ns: Option<u64>,
 }
 
-/// Description of a node for a client.
+/// Description of a node of the cluster for a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct AskedNode {
     address: SocketAddr,
@@ -307,7 +307,7 @@ fn find_word<T: Copy>(all: &[(T, &str)], word: &str) -> Result<T> {
 }
 
 impl ClientConfig {
-    /// Converts the configuration of a client.
+    /// Converts the configuration of a client to the form of a message.
     pub fn from_config(config: &Config) -> ClientConfig {
         let nodes = config.nodes.iter();
         ClientConfig {
@@ -359,7 +359,7 @@ impl ClientConfig {
         }
     }
 
-    /// Returns the configuration of a client with this program and this access.
+    /// Converts a message back to the configuration of a client, with this program and this access.
     ///
     /// # Errors
     /// A word in the configuration is unknown.
@@ -417,7 +417,7 @@ impl ClientConfig {
     }
 }
 
-/// Converts an offset between two clocks to the type that is used for merging records.
+/// Converts an offset between two clocks to the type that merging records uses.
 pub(crate) fn their_time(offset: remote::Offset) -> ClockConversion {
     ClockConversion {
         ahead_ns: offset.ahead_ns,

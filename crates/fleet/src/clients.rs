@@ -1,5 +1,5 @@
-//! The controller's view of clients. It connects to all of them in parallel, keeps them from load
-//! to load, and tracks their clocks.
+//! The controller's view of clients. The controller connects to all clients in parallel, keeps them
+//! from load to load, and tracks their clocks.
 
 use crate::client_figures::ClockReading;
 use crate::client_requests::{
@@ -23,8 +23,8 @@ use std::time::Duration;
 /// it may be delayed by one or two seconds.
 pub(crate) const SILENCE_S: u64 = 5;
 
-/// Environment variable by which clients on this machine can be found. Its value is the pid of the
-/// run.
+/// Environment variable that marks clients on this machine, so that they can be found. Its value is
+/// the pid of the run.
 const MARK: &str = "CASSAY_CLIENT";
 
 /// Time limit of a call that only queries a client.
@@ -36,7 +36,7 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 /// Time limit for compiling a program, opening connections or measuring a ceiling.
 pub(crate) const WORK_LIMIT: Duration = Duration::from_secs(180);
 
-/// Number of clock exchanges at the start. In a test on a busy machine over ssh, the fastest of
+/// Number of clock exchanges at the start. In a test over ssh with a busy machine, the fastest of
 /// this number of exchanges was accurate to 0.1 ms.
 const FIRST_EXCHANGES: usize = 64;
 
@@ -51,15 +51,16 @@ const CLOCK_NOTED_EVERY_NS: u64 = 10 * clock::SECOND_NS;
 pub struct Seat {
     /// Way to reach the machine. `None` for the local machine.
     pub far: Option<Destination>,
-    /// Number of event loops. `None` means half of the CPUs.
+    /// Number of event loops. `None` means half of the number of CPUs.
     pub workers: Option<usize>,
-    /// CPUs to which the event loops are pinned. If the list is empty, they are not pinned.
+    /// CPUs to which the event loops are pinned. If the list is empty, the event loops are not
+    /// pinned.
     pub cpus: Vec<usize>,
 }
 
 impl Seat {
-    /// Describes the place of the client: `here`, the machine's name for `ssh`, or a pod and its
-    /// node.
+    /// Describes the place of the client. The text is `here`, the machine's name for `ssh`, or a
+    /// pod and its node.
     pub fn place(&self) -> String {
         self.far.as_ref().map_or_else(|| "here".to_owned(), Destination::words)
     }
@@ -68,7 +69,7 @@ impl Seat {
 /// A connected client.
 #[derive(Debug)]
 pub struct Client {
-    /// `client1`, ….
+    /// Name of the client, such as `client1`.
     pub name: String,
     /// Machine on which the client runs.
     pub seat: Seat,
@@ -84,7 +85,7 @@ pub struct Client {
 #[derive(Debug, Default)]
 pub(crate) struct ClientClock {
     known: Mutex<KnownClock>,
-    /// Time of the client's last answer, on the local monotonic clock.
+    /// Time of the client's last answer on the local monotonic clock, in ns.
     heard_ns: AtomicU64,
 }
 
@@ -92,7 +93,8 @@ pub(crate) struct ClientClock {
 struct KnownClock {
     theirs: ClockOffset,
     breaks: Vec<(u64, i64)>,
-    /// Estimates that are recorded every few seconds, as the local time and the offset.
+    /// Estimates that are recorded every few seconds, each with the local time in ns and the
+    /// offset.
     noted: Vec<(u64, Offset)>,
 }
 
@@ -101,7 +103,7 @@ impl ClientClock {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the time of the client's last answer, on the local monotonic clock.
+    /// Returns the time of the client's last answer on the local monotonic clock, in ns.
     pub fn heard_ns(&self) -> u64 {
         self.heard_ns.load(Ordering::Relaxed)
     }
@@ -118,8 +120,8 @@ impl ClientClock {
         known.noted.clear();
     }
 
-    /// Returns the times at which the clock was set or stood still since [`ClientClock::begin`],
-    /// with the amounts.
+    /// Returns the times at which a clock was set or stood still since [`ClientClock::begin`]. Each
+    /// has the amount of the change.
     pub fn breaks(&self) -> Vec<(u64, i64)> {
         self.lock().breaks.clone()
     }
@@ -156,7 +158,7 @@ impl ClientClock {
     }
 }
 
-/// The clients of a run. Dropping this value ends them.
+/// The clients of a run. Dropping this value ends the clients.
 #[derive(Debug)]
 pub struct Clients {
     all: Vec<Client>,
@@ -170,8 +172,8 @@ impl Clients {
     /// Starts a client on every seat, all at the same time.
     ///
     /// # Errors
-    /// Some clients could not be started. The error lists all of them with their reasons. In this
-    /// case all started clients are ended.
+    /// Some clients could not be started. The error lists these clients with the reasons. In this
+    /// case, all started clients are ended.
     pub fn open(seats: &[Seat]) -> Result<Clients> {
         let links: Vec<(usize, Arc<Link>)> =
             (1..).zip(links(seats)?.into_iter().map(Arc::new)).collect();
@@ -197,7 +199,8 @@ impl Clients {
         &self.all
     }
 
-    /// Returns the reason for the loss of a client. Returns `None` while no client is lost.
+    /// Returns the reason why a client is lost. Returns `None` while the controller is connected to
+    /// all clients.
     pub fn lost(&self) -> Option<String> {
         self.all.iter().find_map(|client| {
             let why = client.link.lost()?;
@@ -205,9 +208,9 @@ impl Clients {
         })
     }
 
-    /// Sends a large file to all clients, unless they already have it. Sources name the file but do
-    /// not contain it. Its name is a digest of its content. `write` writes the bytes of the file
-    /// for each client.
+    /// Sends a large file to all clients, unless they already have it. Sources refer to such a file
+    /// by name, but do not contain it. The name is a digest of the content. `write` writes the
+    /// bytes of the file once for each client.
     ///
     /// # Errors
     /// A client cannot store the file, or has ended.
@@ -244,8 +247,9 @@ impl Clients {
         Ok(())
     }
 
-    /// Measures the ceilings of all clients in parallel. A ceiling is the operations per second of
-    /// a client on its own null target. It is `None` if the client's machine was too busy.
+    /// Measures the ceilings of all clients in parallel. A ceiling is the number of operations per
+    /// second that a client can perform on its own null target. A ceiling is `None` if the client's
+    /// machine was too busy.
     ///
     /// # Errors
     /// A null target does not accept the program, or a client has ended.
@@ -262,7 +266,7 @@ impl Clients {
     /// Calls `with` for all clients in parallel.
     ///
     /// # Errors
-    /// All failures, each with its client.
+    /// All failures, each with the clients that it affects.
     pub(crate) fn each<T: Send>(
         &self,
         with: impl Fn(&Client) -> Result<T> + Sync,
@@ -271,15 +275,15 @@ impl Clients {
         all_or_failures(done.zip(&self.all).map(|(done, client)| (done, client.words())))
     }
 
-    /// Ends the load of the clients. A client that has ended does not apply load, so its error is
-    /// ignored.
+    /// Ends the load of the clients. An error is ignored, because a client that has ended does not
+    /// apply load.
     pub(crate) fn disarm(&self) {
         at_once(&self.all, |client| client.link.call(&Disarm, LIMIT)).for_each(drop);
     }
 }
 
 impl Client {
-    /// `client2 (db7)`.
+    /// Describes the client by its name and place, such as `client2 (db7)`.
     pub fn words(&self) -> String {
         format!("{} ({})", self.name, self.seat.place())
     }
@@ -289,7 +293,8 @@ impl Client {
         self.link.hello().process.pid
     }
 
-    /// Returns the number of workers that the client uses if the load is large enough.
+    /// Returns the number of workers that the client uses if the load has enough operations in
+    /// flight.
     pub(crate) fn workers(&self) -> usize {
         self.seat.workers.unwrap_or((self.cpus / 2).max(1))
     }
@@ -353,7 +358,7 @@ impl Write for Sending<'_> {
         Ok(count)
     }
 
-    /// The rest of the data is sent when the file is complete.
+    /// This does nothing, because the rest of the data is sent when the file is complete.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -361,9 +366,9 @@ impl Write for Sending<'_> {
 
 impl Drop for Clients {
     fn drop(&mut self) {
-        // A client that loses its connection ends by itself. This call ensures that it has ended
-        // before the run continues. A client on this machine that does not react, because it was
-        // stopped, is killed.
+        // A client that loses its connection ends by itself. This call ensures that all clients
+        // have ended before the run continues. It kills a client on this machine that does not
+        // react, for example because it was stopped.
         at_once(&self.all, |client| {
             let ended = client.link.end(END_LIMIT);
             if ended.is_err() && client.seat.far.is_none() {
@@ -426,8 +431,8 @@ fn watch(link: &Weak<Link>, clock: &ClientClock) {
         let next = Deadline::after(CLOCK_EVERY);
         match link.upgrade() {
             Some(link) if clock.ask(&link).is_ok() => {}
-            // A silent client is queried again. The code that receives its intervals decides
-            // whether it is lost.
+            // A silent client is queried again. The code that receives the intervals of the client
+            // decides whether it is lost.
             Some(link) if link.lost().is_none() => {}
             _ => return,
         }

@@ -13,15 +13,15 @@ use measure::outcome::{OUTCOMES, OutcomeCounts};
 use measure::{ClientCount, KindCount};
 use measure::{ClientCounts, ClientInterval, Histogram, KindCounts, KindInterval, Outcome};
 
-/// Visits all fields of a value in a fixed order, either to write them or to add written values to
-/// them.
+/// Visits all fields of a value in a fixed order. A writer writes the fields, and a reader adds
+/// written values to the fields.
 trait Visit {
     fn histogram(&mut self, histogram: &mut Histogram) -> Option<()>;
     fn number(&mut self, number: &mut u64) -> Option<()>;
     fn signed(&mut self, number: &mut i64) -> Option<()>;
     fn flag(&mut self, flag: &mut bool) -> Option<()>;
 
-    /// Returns true if an optional part is present. When writing, the result is `here`.
+    /// Returns true if an optional value is present. For a writer, the result is `here`.
     fn is_there(&mut self, here: bool) -> Option<bool>;
 }
 
@@ -54,8 +54,8 @@ impl Visit for Writer {
     }
 }
 
-/// Adds the values that it reads to existing values, so that a client's part of an interval does
-/// not require a separate value.
+/// Reader that adds the values that it reads to existing values. So the results of a client can be
+/// added to an interval directly.
 struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {
@@ -218,8 +218,8 @@ fn client(visit: &mut impl Visit, client: &mut ClientInterval) -> Option<()> {
 /// Error for packed data that another build has written.
 const NOT_OURS: &str = "the format of an interval differs from the format of this program";
 
-/// Packs as many kinds as fit into one text, but at least one. Returns the number of kinds that
-/// were packed.
+/// Packs as many kinds as fit into one text of `bytes_max` bytes, but at least one kind. Returns
+/// the number of kinds that were packed.
 pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, usize) {
     let mut writer = Writer(Vec::new());
     let mut packed = 0;
@@ -235,7 +235,7 @@ pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, u
     (BASE64.encode(writer.0), packed)
 }
 
-/// Adds the kinds in a text to the first kinds of `to`.
+/// Adds the kinds in a text to the kinds at the beginning of `to`.
 ///
 /// # Errors
 /// The text was not made by [`pack_kinds`], or has more kinds than `to`.
@@ -257,7 +257,7 @@ pub(crate) fn pack_client(figures: &ClientInterval) -> String {
     BASE64.encode(writer.0)
 }
 
-/// Unpacks these figures from a text.
+/// Unpacks the figures that a client measures about itself from a text.
 ///
 /// # Errors
 /// The text was not made by [`pack_client`].

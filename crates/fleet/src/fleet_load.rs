@@ -1,4 +1,4 @@
-//! A running load of one client or of several clients, as its caller sees it.
+//! A running load of one or several clients, which appears to the caller as one load.
 
 mod steering;
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Interval at which the load checks for silent clients, in ns.
+/// Interval between two checks for silent clients, in ns.
 const LOOK_EVERY_NS: u64 = 100 * clock::MILLISECOND_NS;
 
 /// Result of waiting for the next interval.
@@ -36,7 +36,7 @@ pub enum Next {
 pub struct FleetSummary {
     /// Summary of all clients together.
     pub all: Summary,
-    /// Results of each client. The list is empty if this process generated the load.
+    /// Results of each client. The list is empty if this process has generated the load itself.
     pub clients: Vec<ClientEnd>,
     /// Estimates of the clients' clocks during the load.
     pub clocks: Vec<ClockReading>,
@@ -44,14 +44,14 @@ pub struct FleetSummary {
 
 /// A running load. Dropping this value ends the load.
 pub enum Fleet {
-    /// From this process.
+    /// A load that this process generates.
     Alone(Box<Load>),
-    /// From clients.
+    /// A load that clients generate.
     Together(Box<FleetLoad>),
 }
 
 impl Fleet {
-    /// Returns the time of the start line on the monotonic clock, in ns.
+    /// Returns the time of the start line on the local monotonic clock, in ns.
     pub fn start_ns(&self) -> u64 {
         match self {
             Fleet::Alone(load) => load.start_ns(),
@@ -71,7 +71,7 @@ impl Fleet {
         }
     }
 
-    /// Changes how the load continues.
+    /// Changes the running load.
     pub fn steer(&mut self, flow: Flow) {
         match self {
             Fleet::Alone(load) => load.steer(flow),
@@ -89,8 +89,8 @@ impl Fleet {
         said.iter().map(|said| (said.end.name.as_str(), said.end.place.as_str()))
     }
 
-    /// Returns the current state of the load's clients, in order. The list is empty if this process
-    /// generates the load.
+    /// Returns the current states of the load's clients, in order. The list is empty if this
+    /// process generates the load.
     pub fn now(&self) -> Vec<ClientNow> {
         match self {
             Fleet::Alone(_) => Vec::new(),
@@ -131,7 +131,8 @@ enum Word {
     Said(serde_json::Value),
     /// The client has ended.
     GoneNode,
-    /// The client learned this many ns too late when its window begins or its load ends.
+    /// The client learned of the start of its window or the end of its load too late. The value is
+    /// the delay in ns.
     Late(u64),
 }
 
@@ -152,7 +153,7 @@ pub struct FleetLoad {
     /// Losses of clients that have not been reported to the caller yet.
     news: Vec<String>,
     is_over: bool,
-    /// Reason why the results are invalid. It is set if a worker has failed.
+    /// Reason why the results are invalid. The reason is set if a worker has failed.
     failed: Option<String>,
 }
 
@@ -162,7 +163,7 @@ impl FleetLoad {
         for (number, client) in clients.iter().enumerate() {
             let hearing = hearing.clone();
             client.link.listen(Box::new(move |note| {
-                // Sending fails if the receiver has already ended the load.
+                // The result is ignored. Sending fails if the receiver has already ended the load.
                 let _ = hearing.send((number, note.map_or(Word::GoneNode, Word::Said)));
             }));
         }
@@ -201,8 +202,9 @@ impl FleetLoad {
         }
     }
 
-    /// Sets the start line, which is `start_ns` on the local clock. `theirs` has the start line of
-    /// each client on its own clock, and the delay in ns with which the client learned of it.
+    /// Sets the start line, which is `start_ns` on the local clock. For each client, `theirs` has
+    /// the start line on the client's clock, and the time in ns by which the client learned of it
+    /// too late.
     pub(crate) fn begin(&mut self, start_ns: u64, theirs: Vec<(u64, u64)>) {
         self.merging.start_ns = start_ns;
         self.keeps.start_ns = start_ns;
@@ -269,7 +271,8 @@ impl FleetLoad {
         self.said.iter().enumerate().map(one).collect()
     }
 
-    /// Returns the time since a client's last message, or since the load began if that is shorter.
+    /// Returns the time since a client's last message, or since the load began if that time is
+    /// shorter.
     fn silent_ns(&self, number: usize, now_ns: u64) -> u64 {
         let heard_ns = self.said[number].heard_ns.max(self.clocks[number].heard_ns());
         now_ns.saturating_sub(heard_ns.max(self.merging.start_ns))
@@ -303,9 +306,9 @@ impl FleetLoad {
         Ok(())
     }
 
-    /// Declares a client lost if it was silent for longer than its lease. If all threads of a
-    /// client are frozen, it sends nothing. A client that only waits for its CPUs still answers
-    /// clock queries.
+    /// Declares a client lost if it was silent for longer than its lease. A client whose threads
+    /// are all frozen sends no messages. A client that only waits for its CPUs still answers clock
+    /// queries, so it is not silent.
     fn look_for_silence(&mut self) {
         let now_ns = clock::now_ns();
         for number in 0..self.said.len() {
@@ -317,8 +320,8 @@ impl FleetLoad {
         }
     }
 
-    /// Records the loss of a client. The remaining load differs from the requested load and its
-    /// results are useless, so all clients end.
+    /// Records the loss of a client, and ends all clients. The remaining load would differ from the
+    /// requested load, so its results would be useless.
     fn lose(&mut self, number: usize, why: String) {
         let now_ns = clock::now_ns();
         let said = &mut self.said[number];
@@ -386,7 +389,7 @@ impl FleetLoad {
     }
 }
 
-/// Adds the summary of a client to `all`.
+/// Adds the results of a client to `all`.
 fn add(all: &mut Summary, note: EndNote) {
     all.operations_sent += note.operations_sent;
     all.operations_ended += note.operations_ended;
@@ -424,8 +427,7 @@ fn add(all: &mut Summary, note: EndNote) {
 
 impl Drop for FleetLoad {
     fn drop(&mut self) {
-        // Dropping a load stops it and waits until it has ended, so that all resources are free for
-        // the next load.
+        // This waits until the load has ended, so that all resources are free for the next load.
         let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
         std::thread::scope(|scope| {
             for (_, link) in there {
@@ -435,12 +437,12 @@ impl Drop for FleetLoad {
     }
 }
 
-/// Returns the time of an event for the messages of a trial. It is the time since the window began
-/// or, before that, since the load began.
+/// Returns the time of an event for the messages of a trial. This is the time since the window
+/// began or, before the window, since the load began.
 fn when(at_ns: u64, window_from_ns: u64, load_from_ns: u64) -> String {
     let since = |from_ns: u64| at_ns.saturating_sub(from_ns) as f64 / 1e9;
     if at_ns >= window_from_ns {
-        // If the window spans the whole load, it has no separate start time.
+        // A window that spans the whole load has no separate start time.
         let from_ns = window_from_ns.max(load_from_ns);
         format!("{:.1} s after the window began", since(from_ns))
     } else {

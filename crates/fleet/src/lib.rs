@@ -1,17 +1,17 @@
 //! The only crate that knows how several clients share a load: shares, one start line, one stream
 //! of intervals.
 //!
-//! A *client* is another process of this program, on this machine or on another one, with separate
-//! workers. All workers of all clients share the numbers and the times of the operations, so
-//! together they generate the same load as one client. [`Fleet`] is the controller's view of all
+//! A *client* is another process of this program, on this machine or on another machine, with
+//! separate workers. All workers of all clients share the numbers and the times of the operations,
+//! so together they generate the same load as one client. [`Fleet`] is the controller's view of all
 //! clients, and appears as one load to its caller. [`answer`] runs one client.
 //!
 //! Invariants: a fleet applies, operation by operation and ns by ns, the same load as one client
-//! with the same number of workers. Intervals are added, and no figure is averaged. A lost client
-//! ends the load of the others.
+//! with the same number of workers. The results of an interval are the sums over all clients, and
+//! no figure is an average. A lost client ends the load of the other clients.
 //!
-//! A client generates its operations from the controller's sources, and both sides compare the
-//! results. See [`Maker`].
+//! A client generates its operations from the controller's sources. Controller and client compare
+//! the first operations. See [`Maker`].
 
 mod client;
 mod client_arrivals;

@@ -11,20 +11,20 @@ use measure::clock;
 /// Number of operations that controller and client compare before the load begins.
 const FINGERPRINT_OPERATIONS: u64 = 1000;
 
-/// Minimum time between sending the start line and the start line itself, in ns. `WAYS_AHEAD` times
-/// the largest error bound of a client's clock offset is added, as a measure of the transit time.
-/// So each client receives the start in time.
+/// Minimum time between sending the start line and the start line itself, in ns. To this time,
+/// `WAYS_AHEAD` times the largest error bound of a client's clock offset is added, because this
+/// bound measures the transit time. So each client receives the start line in time.
 const START_AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
 
 impl Clients {
-    /// Distributes the load of `config` among the clients, and starts it at one start line. The
-    /// number of workers in `config` is ignored. All clients must already have the program's
-    /// sources.
+    /// Distributes the load of `config` among the clients, and starts all clients at one start
+    /// line. The number of workers in `config` is ignored. All clients must already have the
+    /// program's sources.
     ///
     /// # Errors
     /// A client cannot connect, makes different operations from the same sources, or has ended. The
-    /// error lists all failures with their clients. In this case no load is applied.
+    /// error lists all failures with their clients. In this case, no client applies load.
     pub fn start(&self, config: &Config) -> Result<Fleet> {
         let begun = self.begin(config);
         if begun.is_err() {
@@ -98,14 +98,15 @@ impl Clients {
         Ok(together)
     }
 
-    /// Returns the number of workers that each client uses if the load is large enough.
+    /// Returns the number of workers that each client uses if the load has enough operations in
+    /// flight.
     fn wanted_workers(&self) -> Vec<usize> {
         self.all().iter().map(Client::workers).collect()
     }
 }
 
 /// Returns the CPUs of a client. A client on this machine for which no CPUs are specified uses the
-/// CPUs of the load. It begins with a CPU that no earlier client has used first.
+/// CPUs of the load. The first CPU of the list is one that no earlier client has as its first CPU.
 fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
     if client.seat.far.is_some() || !client.seat.cpus.is_empty() || config.cpus.is_empty() {
         return client.seat.cpus.clone();
@@ -115,9 +116,9 @@ fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
     cpus
 }
 
-/// Returns the number of workers of each client if each worker must have an operation in flight.
-/// Clients get the requested number if possible. Otherwise they get one worker at a time in turn
-/// until all are distributed.
+/// Returns the number of workers of each client, such that each worker has at least one operation
+/// in flight. If possible, clients get the number that they request. Otherwise clients get one
+/// worker at a time, in turn, until all workers are distributed.
 fn shares(asked: &[usize], in_flight: usize) -> Vec<usize> {
     let mut given = vec![0; asked.len()];
     let mut left = in_flight;
@@ -132,7 +133,8 @@ fn shares(asked: &[usize], in_flight: usize) -> Vec<usize> {
     given
 }
 
-/// Returns the configuration of each client. It is `None` for a client without workers.
+/// Returns the configuration of each client. The configuration is `None` for a client without
+/// workers.
 fn seated(config: &Config, workers: &[usize]) -> Vec<Option<Config>> {
     let all: usize = workers.iter().sum();
     let mut before = 0;

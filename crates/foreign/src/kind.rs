@@ -1,17 +1,17 @@
-//! The kinds of external files that cassay reads, with a size limit for each.
+//! The kinds of external files that cassay reads, with a size limit for each kind.
 //!
 //! The limit of a kind depends on its reader. A reader that builds a tree in memory needs about ten
-//! to fifty times the size of the file, and may use 256 MiB in total. A file that is read in
-//! constant memory may have any size that occurs in practice. The mutation run
-//! (`crates/cassay/tests/mutations/`) covers all kinds. It also reads a file of the maximum size
-//! for each kind that a reader keeps in memory.
+//! to fifty times the size of the file, and may use 256 MiB in total. If a reader needs only
+//! constant memory, the limit permits any size that occurs in practice. The mutation tests
+//! (`crates/cassay/tests/mutations/`) cover all kinds. For each kind whose reader keeps the whole
+//! file in memory, they also read a file of the maximum size.
 
-/// Unit of the limits, in bytes.
+/// One KiB in bytes, the unit of the limits.
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// One kind of file that another program or person may have made.
+/// One kind of file that another program or person may have written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// A study.
@@ -43,15 +43,15 @@ pub enum FileKind {
     Tags,
     /// A record of a run: its plan, its findings or a trial.
     Record,
-    /// Records of a run, one per line, which are read one by one.
+    /// Records of a run, one per line, which a reader processes one by one.
     Records,
-    /// Histograms of a run, which are read one by one.
+    /// Histograms of a run, which a reader processes one by one.
     Histograms,
     /// The profile of a node in a run, which is read line by line.
     Profile,
     /// Any file of a run whose bytes are counted or copied, without being parsed.
     RunFile,
-    /// The journal of a run, which a reader holds in memory.
+    /// The journal of a run, which a reader keeps in memory.
     Journal,
     /// The file list of an exported snapshot.
     Export,
@@ -61,13 +61,14 @@ pub enum FileKind {
     ConnectBundle,
     /// A password.
     Password,
-    /// The description that the user's Java or Cassandra prints of itself.
+    /// The description that the user's Java or Cassandra prints about itself.
     Home,
-    /// A jar whose content is read.
+    /// A jar whose content cassay reads.
     Jar,
-    /// A jar, a packed distribution or a program whose bytes are counted, copied or unpacked.
+    /// A jar, a packed distribution or a program that cassay copies or unpacks, or whose bytes it
+    /// counts.
     Archive,
-    /// Settings and file lists for fetching Cassandra.
+    /// Settings and file lists that cassay uses to download Cassandra.
     Supply,
     /// A file in which cassay records a cluster or a fault on this machine.
     Note,
@@ -119,8 +120,8 @@ impl FileKind {
         self.row().1
     }
 
-    /// Returns true if readers of this kind keep a whole file in memory. The size of the file then
-    /// determines how much memory they need.
+    /// Returns true if readers of this kind keep a whole file in memory. In this case, the readers
+    /// need memory in proportion to the size of the file.
     pub fn is_held(self) -> bool {
         self.row().2
     }

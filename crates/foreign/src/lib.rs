@@ -1,11 +1,11 @@
-//! The only crate that knows how to open a file that others may have made, with limits on type,
-//! size and time.
+//! The only crate that opens files that others may have written. It limits the type, the size and
+//! the reading time of these files.
 //!
-//! A user, a study, another tool or a shared results folder names these files. Such a file may be a
-//! pipe without data, a device without an end, or larger than memory. [`open`] does not wait for
-//! any of these. It accepts only regular files, and only up to the size that their [`FileKind`]
-//! allows. Reading an opened file fails beyond the maximum size of its kind, and also if a disk
-//! does not answer. `cargo xtask tidy` refuses every other way to open a file.
+//! A user, a study, another tool or a shared results folder names these files. Such a path may lead
+//! to a pipe without data, a device without an end, or a file that is larger than memory. [`open`]
+//! never waits for such an object. It accepts only regular files, and only up to the size that
+//! their [`FileKind`] allows. A read fails if the file exceeds the maximum size of its kind, or if
+//! the disk does not answer in time. `cargo xtask tidy` refuses every other way to open a file.
 
 mod kind;
 
@@ -19,14 +19,15 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Base time for reads of one file, regardless of the file's size. A network disk may be
-/// unreachable for a while. If it is unreachable for longer than a minute, waiting is unlikely to
-/// help.
+/// Base time limit for reads of one file, regardless of the file's size. A network disk may be
+/// unreachable for a while. If the disk is unreachable for longer than a minute, waiting is
+/// unlikely to help.
 const WAIT: Duration = Duration::from_secs(60);
-/// Minimum speed of a disk, in bytes per second. It is a sixteenth of the speed of a bad network.
+/// Minimum speed that a disk must have, in bytes per second. It is a sixteenth of the speed of a
+/// bad network.
 const BYTES_PER_S_MIN: u64 = 64 << 10;
 
-/// A plain file of a kind, open for reading.
+/// A regular file of a certain kind, open for reading.
 #[derive(Debug)]
 pub struct OpenFile {
     file: File,
@@ -39,16 +40,17 @@ pub struct OpenFile {
     waited_ns: u64,
 }
 
-/// Opens a plain file without waiting. Follows links.
+/// Opens a regular file without waiting. Follows links.
 ///
 /// # Errors
-/// The file cannot be opened, is not a plain file ([`is_no_file`]), or is larger than its kind
+/// The file cannot be opened, is not a regular file ([`is_no_file`]), or is larger than its kind
 /// allows.
 pub fn open(kind: FileKind, path: impl AsRef<Path>) -> io::Result<OpenFile> {
     open_with(kind, path.as_ref(), OFlags::empty())
 }
 
-/// Like [`open`], but refuses a link, so that another user cannot redirect it to another file.
+/// Opens a regular file like [`open`], but refuses a link. Another user can therefore not redirect
+/// the path to another file.
 ///
 /// # Errors
 /// As for [`open`].
@@ -69,7 +71,8 @@ pub fn read(kind: FileKind, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// Returns the whole content of a text file.
 ///
 /// # Errors
-/// As for [`read`], or the content is not UTF-8. In that case the error names the line.
+/// As for [`read`], or the content is not UTF-8. If the content is not UTF-8, the error names the
+/// first line with the mistake.
 pub fn text(kind: FileKind, path: impl AsRef<Path>) -> io::Result<String> {
     String::from_utf8(read(kind, path)?).map_err(|error| {
         let (bytes, at) = (error.as_bytes(), error.utf8_error().valid_up_to());
@@ -82,15 +85,15 @@ pub fn text(kind: FileKind, path: impl AsRef<Path>) -> io::Result<String> {
     })
 }
 
-/// Returns true if an error of [`open`] means that the path is not a plain file.
+/// Returns true if an error of [`open`] means that the path does not lead to a regular file.
 pub fn is_no_file(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NoFile>())
 }
 
-/// Opens a plain file for appending without waiting, and creates it if it does not exist.
+/// Opens a regular file for appending without waiting. Creates the file if it does not exist.
 ///
 /// # Errors
-/// The file cannot be opened or created, or is not a plain file.
+/// The file cannot be opened or created, or is not a regular file.
 pub fn append(path: impl AsRef<Path>) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let mut options = OpenOptions::new();
@@ -99,10 +102,10 @@ pub fn append(path: impl AsRef<Path>) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a folder, to sync it to the disk or to refer to it by its descriptor.
+/// Opens a folder, so that the caller can sync it to the disk or refer to it by its descriptor.
 ///
 /// # Errors
-/// The folder does not exist, may not be opened, or is not a folder.
+/// The folder does not exist, the user may not open it, or the path does not lead to a folder.
 pub fn folder(path: impl AsRef<Path>) -> io::Result<File> {
     let flags = (OFlags::DIRECTORY | OFlags::NONBLOCK).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
@@ -127,7 +130,8 @@ fn open_with(kind: FileKind, path: &Path, more: OFlags) -> io::Result<OpenFile> 
     })
 }
 
-/// Converts the error for sockets, which cannot be opened, and for pipes without a reader.
+/// Converts the errors that the system returns for a socket, and for a pipe without a reader, to
+/// [`NoFile`].
 fn refuse_socket(opened: io::Result<File>) -> io::Result<File> {
     match opened {
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
@@ -137,7 +141,7 @@ fn refuse_socket(opened: io::Result<File>) -> io::Result<File> {
     }
 }
 
-/// Refuses files that are not regular. Returns the kernel's data about the file.
+/// Fails if a file is not regular. Returns the kernel's data about the file.
 fn check_plain(file: &File) -> io::Result<rustix::fs::Stat> {
     let found = rustix::fs::fstat(file)?;
     let what = match FileType::from_raw_mode(found.st_mode) {
@@ -151,8 +155,8 @@ fn check_plain(file: &File) -> io::Result<rustix::fs::Stat> {
     Err(no_file(what))
 }
 
-/// Error for a path at which there is another object instead of a file. It contains the name of
-/// that object.
+/// Error for a path that leads to another object than a regular file. It contains the name of that
+/// object.
 #[derive(Debug)]
 struct NoFile(&'static str);
 
@@ -175,8 +179,8 @@ fn too_large(kind: FileKind, what: &str) -> io::Error {
 }
 
 impl OpenFile {
-    /// Returns the file itself, for uses other than reading and writing, such as its owner and its
-    /// locks.
+    /// Returns the underlying file for other uses than reading and writing, such as its owner and
+    /// its locks.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -189,7 +193,7 @@ impl OpenFile {
         Ok(self.file.metadata()?.len())
     }
 
-    /// Fails if the disk takes too long to answer.
+    /// Fails if the disk has taken too long to answer so far.
     fn check_wait(&self) -> io::Result<()> {
         let allowed = WAIT + Duration::from_secs(self.bytes / BYTES_PER_S_MIN);
         if Duration::from_nanos(self.waited_ns) <= allowed {
@@ -210,7 +214,8 @@ impl Read for OpenFile {
         let began_ns = clock::now_ns();
         let read = self.file.read(buffer);
         self.waited_ns += clock::now_ns().saturating_sub(began_ns);
-        // Some kernel files look like plain files, but a read of them waits for the next event.
+        // The kernel reports some of its files as regular files, but a read of such a file waits
+        // for the next event.
         let count = match read {
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
                 return Err(no_file("a file whose kind is unknown"));
@@ -220,7 +225,7 @@ impl Read for OpenFile {
         self.at += count as u64;
         self.bytes += count as u64;
         if self.at > self.kind.bytes_max() {
-            // The file has grown since it was opened, or its size was unknown before.
+            // Either the file has grown since it was opened, or the kernel did not report its size.
             let what = format!("the file has more than {} bytes", self.kind.bytes_max());
             return Err(too_large(self.kind, &what));
         }

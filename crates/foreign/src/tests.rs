@@ -1,4 +1,4 @@
-//! Tests objects other than files at the path of a file.
+//! Tests paths that lead to other objects than regular files.
 
 use super::*;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ fn a_file_larger_than_its_kind_is_refused_before_it_is_read() {
         // A sparse file, which takes no disk space.
         let file = File::create(&path).unwrap();
         if file.set_len(kind.bytes_max() + 1).is_err() {
-            // This file system does not support files of a TiB.
+            // If the file system does not support files of a TiB, the test skips this case.
             continue;
         }
         let error = open(kind, &path).unwrap_err();
@@ -97,7 +97,7 @@ fn a_disk_that_does_not_answer_is_given_up() {
     opened.waited_ns = 61_000_000_000;
     let error = opened.read(&mut [0; 4]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
-    // A read that has already delivered many bytes may take longer.
+    // After the file has delivered many bytes, its reads may have taken longer.
     opened.bytes = 640 << 10;
     assert_eq!(opened.read(&mut [0; 4]).unwrap(), 4);
 }

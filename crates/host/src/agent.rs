@@ -1,4 +1,4 @@
-//! Client of a host's agent.
+//! Client with which a controller calls the agent of a host.
 
 use crate::Start;
 use crate::calls::{
@@ -26,15 +26,16 @@ use target_spec::{CapabilityStatus, RemoteHost};
 /// Environment variable that marks an agent and its guard. The value is the id of the cluster.
 pub const MARK: &str = "CASSAY_AGENT";
 
-/// Variable that marked the processes of kept hosts in versions without agents. It lets cassay end
-/// clusters of these versions.
+/// Environment variable that marked the processes of kept hosts in versions without agents. With
+/// this name, cassay can end clusters of these versions.
 const MARK_BEFORE: &str = "CASSAY_HOLDS";
 
 /// Time without contact to the controller after which an agent ends the nodes that it started, in
 /// seconds.
 pub const LEASE_S: u64 = 60;
 
-/// Time limit of a call that only queries the kernel. It is long, for overloaded machines.
+/// Time limit of a call that only queries the kernel. It is long, because the machine may be
+/// overloaded.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit for an agent to end, which includes killing processes and unmounting a volume.
@@ -45,22 +46,22 @@ const END_LIMIT: Duration = Duration::from_secs(120);
 #[derive(Debug)]
 pub struct Agent {
     link: Link,
-    /// Folder of the agent's files.
+    /// Folder of the files that the agent may access. `None` for the agent of a switch.
     folder: Option<PathBuf>,
-    /// Processes that are known to have ended.
+    /// Processes of the agent that have ended, with their exit status.
     ended: Mutex<HashMap<Identity, ExitStatus>>,
     kept: AtomicBool,
 }
 
-/// How a process ended.
+/// The way in which a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessEnd {
     /// The process ended with this status.
     Status(ExitStatus),
     /// The process ended together with its agent, for this reason.
     WithItsAgent(String),
-    /// The machine of the process is unreachable, for this reason. Without a controller, the agent
-    /// on that machine ends the process within the lease.
+    /// The machine of the process is unreachable, for this reason. The agent on that machine ends
+    /// the process when its lease expires without contact to the controller.
     OutOfReach(String),
 }
 
@@ -78,19 +79,19 @@ impl Agent {
     /// agent treats `folder` as in [`Agent::start_on_machine`].
     ///
     /// # Errors
-    /// As [`Agent::start_on_machine`], or this machine does not permit a network namespace.
+    /// Those of [`Agent::start_on_machine`], or this machine does not permit a network namespace.
     pub fn start_switch(cluster: &str, folder: &Path) -> Result<Agent> {
-        // This must happen before this command has a second process. Otherwise all of its processes
-        // would have to move.
+        // This call comes before this command has a second process. Otherwise all processes of the
+        // command would have to move to the new control group.
         cgroup::step_aside()?;
         Agent::begin(cluster, SWITCH, folder)
     }
 
-    /// Starts an agent on another machine or in a pod. The agent has a folder on that machine or in
-    /// that pod, which it removes when it ends.
+    /// Starts an agent on another machine or in a pod. The agent creates a folder there, and
+    /// removes the folder when it ends.
     ///
     /// # Errors
-    /// As [`Link::to`].
+    /// Those of [`Link::to`].
     pub fn to(wanted: &Destination) -> Result<Agent, Refusal> {
         let begin = begin_there(wanted);
         let link = Link::to(wanted, &begin)?;
@@ -110,7 +111,7 @@ impl Agent {
     /// destinations.
     ///
     /// # Errors
-    /// As [`Link::to_all`].
+    /// Those of [`Link::to_all`].
     pub fn to_all(wanted: &[Destination]) -> Result<Vec<Agent>, UnreachedMachines> {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
         let links = Link::to_all(&wanted, OtherAgents::End)?;
@@ -127,7 +128,7 @@ impl Agent {
     /// folder.
     ///
     /// # Errors
-    /// As [`Link::to_all`].
+    /// Those of [`Link::to_all`].
     pub(crate) fn start_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         Agent::all(hosts_there(Role::Host, cluster, machines)?, false)
     }
@@ -135,7 +136,7 @@ impl Agent {
     /// Connects to the kept agents of machines that are hosts of `cluster`.
     ///
     /// # Errors
-    /// As [`Agent::start_hosts`]. Or an agent has ended, or is of another build.
+    /// Those of [`Agent::start_hosts`]. An agent has ended, or is of another build.
     pub(crate) fn connect_kept_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         let agents = Agent::all(hosts_there(Role::Relay, cluster, machines)?, true)?;
         for agent in &agents {
@@ -156,8 +157,8 @@ impl Agent {
         Ok(agents.map(|(link, begin)| Agent::new(link, begin, is_kept)).collect())
     }
 
-    /// Returns the address at which the sshd of the agent's machine was reached, as that machine
-    /// sees it. Returns `None` for this machine.
+    /// Returns the address at which this machine reached the sshd of the agent's machine, as that
+    /// machine sees the address. Returns `None` for the agent of this machine.
     pub fn address(&self) -> Option<IpAddr> {
         self.link.address()
     }
@@ -170,7 +171,7 @@ impl Agent {
         self.call(&Capabilities)
     }
 
-    /// Returns the capabilities of the agent's machine for breaking volumes.
+    /// Returns the capabilities of the agent's machine for volume faults.
     ///
     /// # Errors
     /// The agent has ended.
@@ -178,7 +179,7 @@ impl Agent {
         self.call(&VolumeCapabilities)
     }
 
-    /// Returns the capabilities of the agent's machine for breaking the machine's own network.
+    /// Returns the capabilities of the agent's machine for faults of the machine's own network.
     ///
     /// # Errors
     /// The agent has ended.
@@ -189,13 +190,13 @@ impl Agent {
     /// Connects to the agent of this machine that an earlier command has kept.
     ///
     /// # Errors
-    /// As [`Agent::reach`].
+    /// Those of [`Agent::reach`].
     pub fn reach_machine(folder: &Path) -> Result<Agent> {
         Agent::reach(MACHINE, folder)
     }
 
-    /// Starts the agent of the host `name` for `cluster`. The agent of a simulated host manages the
-    /// folder of its host. Other agents also remove the folder of the cluster.
+    /// Starts the agent of the host `name` for `cluster`. The agent of a simulated host manages
+    /// only the folder of its host. Any other agent removes the folder of the cluster when it ends.
     pub(crate) fn begin(cluster: &str, name: &str, folder: &Path) -> Result<Agent> {
         let begin = begin(name, folder);
         let link = Link::open(name, &begin, (MARK, cluster))?;
@@ -223,7 +224,7 @@ impl Agent {
         Ok(agent)
     }
 
-    /// Fetches which processes ended while no controller was connected.
+    /// Fetches the processes that ended while no controller was connected.
     fn learn_ended(&self) -> Result<()> {
         let ended = self
             .call(&Processes)?
@@ -243,17 +244,18 @@ impl Agent {
         self.link.call(call, limit)
     }
 
-    /// Measures the offset of the agent's clock once.
+    /// Makes one exchange with the agent that measures the offset of its clock, and adds the result
+    /// to `theirs`.
     pub(crate) fn ask_clock(&self, theirs: &mut ClockOffset) -> Result<()> {
         theirs.ask(&self.link, LIMIT)
     }
 
-    /// Returns the name of the agent's host: `host1`, `machine`.
+    /// Returns the name of the agent's host, such as `host1` or `machine`.
     pub fn name(&self) -> &str {
         self.link.name()
     }
 
-    /// Returns the process of the agent.
+    /// Returns the identity of the agent's process.
     pub fn process(&self) -> Identity {
         self.link.hello().process
     }
@@ -264,8 +266,8 @@ impl Agent {
         self.folder.as_deref()
     }
 
-    /// Starts `command` on the host, with its output to the file `output`, which must be one that
-    /// the agent may access. The process ends with the agent.
+    /// Starts `command` on the host. The process writes its output to the file `output`, which the
+    /// agent must be permitted to access. The process ends with the agent.
     ///
     /// # Errors
     /// The program cannot be executed, or the agent has ended.
@@ -273,16 +275,17 @@ impl Agent {
         self.call(&StartProcess::from_command(command, output)?)
     }
 
-    /// Starts a process from a prepared start.
+    /// Starts a process by its start command.
     ///
     /// # Errors
-    /// As [`Agent::start`].
+    /// Those of [`Agent::start`].
     pub fn start_by(&self, start: &Start) -> Result<Identity> {
         self.call(&start.0)
     }
 
     /// Returns how a process that the agent started has ended. Returns `None` while the process
-    /// runs. Sends no call, because the agent reports ends by itself.
+    /// runs. This does not call the agent, because the agent reports the end of each process by
+    /// itself.
     pub fn how_ended(&self, process: Identity) -> Option<ProcessEnd> {
         let mut ended = self.ended();
         for Note::Ended(process, status) in self.link.notes() {
@@ -295,7 +298,8 @@ impl Agent {
         }
     }
 
-    /// Returns the reason why the agent cannot be reached. Returns `None` while it can be reached.
+    /// Returns the reason why the agent cannot be reached. Returns `None` while the agent can be
+    /// reached.
     pub fn lost(&self) -> Option<String> {
         self.link.lost()
     }
@@ -314,8 +318,8 @@ impl Agent {
         self.link.call(&call, grace + LIMIT)
     }
 
-    /// Lets the agent and all that it started outlive this process. Another command can then
-    /// connect to the agent.
+    /// Lets the agent and all processes that it started outlive this process. Another command can
+    /// then connect to the agent.
     ///
     /// # Errors
     /// The agent cannot listen for another command.
@@ -325,7 +329,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Ends the agent and all that it started, whether the agent is kept or not.
+    /// Ends the agent and all processes that it started, whether the agent is kept or not.
     ///
     /// # Errors
     /// The agent has not ended in time.
@@ -343,13 +347,14 @@ impl Drop for Agent {
         if self.kept.load(Ordering::Relaxed) {
             return self.link.leave();
         }
-        // A destructor cannot return the error. The next command removes the leftovers.
+        // The result is ignored, because a destructor cannot return an error. The next command
+        // removes the leftovers.
         let _ = self.end();
     }
 }
 
-/// Returns the destinations of the agents on machines that are hosts of `cluster`. Each comes with
-/// the first message to that agent.
+/// Returns the destinations of the agents on machines that are hosts of `cluster`. Each destination
+/// comes with the first message to its agent.
 fn hosts_there(
     role: Role,
     cluster: &str,
@@ -362,7 +367,7 @@ fn hosts_there(
             role,
             folder: folder_of(&tree, &name),
             files: vec![supply_folder(&folder), tree.join(&name)],
-            // A relay only connects to the kept agent, so it must not remove files.
+            // A relay only connects to the kept agent, so the relay must not remove files.
             tree: (role == Role::Host).then_some(tree),
             lease_s: LEASE_S,
         };
@@ -417,12 +422,12 @@ pub const MACHINE: &str = "machine";
 /// Name of the agent in the network namespace of the switch.
 pub(crate) const SWITCH: &str = "switch";
 
-/// Returns the agent's own folder, which is below the folder of the cluster.
+/// Returns the folder for the agent's own files, which is below the folder of the cluster.
 pub fn folder_of(cluster: &Path, name: &str) -> PathBuf {
     cluster.join("agents").join(name)
 }
 
-/// Creates the socket of a kept agent, in the agent's own folder.
+/// Creates the socket of a kept agent in `folder`, which is the folder for the agent's own files.
 ///
 /// # Errors
 /// Another process listens in the folder, or the kernel does not permit it.
@@ -432,7 +437,8 @@ pub fn listen(folder: &Path) -> Result<UnixListener> {
     })
 }
 
-/// Connects to the kept agent that listens in its own `folder`.
+/// Connects to the kept agent that listens in `folder`, which is the folder for the agent's own
+/// files.
 ///
 /// # Errors
 /// No process listens in the folder.
@@ -442,8 +448,8 @@ pub fn knock(folder: &Path) -> Result<UnixStream> {
     })
 }
 
-/// Passes `run` a path for the socket in `folder`. The path fits into the kernel's limit of 108
-/// bytes, however long the path of the folder is.
+/// Calls `run` with a path for the socket in `folder`. The path is within the kernel's limit of 108
+/// bytes, even if the path of the folder is longer.
 fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     use std::os::fd::AsRawFd;
     let open = foreign::folder(folder).with_context(|| format!("open {}", folder.display()))?;
@@ -468,8 +474,8 @@ pub fn end_agents(cluster: &str) -> Result<()> {
     end_those(is_marked)
 }
 
-/// Ends agents like [`end_agents`], but only the agent of one host on a machine. Such an agent was
-/// started by ssh, and its name contains the id of the cluster.
+/// Ends the agent of one host on a machine, as [`end_agents`] does. cassay starts such an agent by
+/// ssh, and gives it a name that contains the id of the cluster.
 ///
 /// # Errors
 /// An agent does not end.
@@ -490,7 +496,9 @@ fn name_there(host: &str, cluster: &str) -> String {
 }
 
 fn end_those(is_one: impl Fn(u32) -> bool) -> Result<()> {
-    // The identity is read first. If the process id is reused later, the start time differs.
+    // This function reads the identity of each process before it checks the process. If the process
+    // id is reused later, the start time in the identity differs, so the new process gets no
+    // signal.
     let all = process::all_pids().into_iter().filter_map(Identity::read);
     let agents: Vec<Identity> = all.filter(|one| is_one(one.pid)).collect();
     for agent in &agents {

@@ -1,4 +1,4 @@
-//! Calls of an agent on the machine of an attached node.
+//! Calls to an agent on the machine of an attached node, which is a node that cassay did not start.
 
 use crate::Agent;
 use crate::calls::calls;
@@ -11,8 +11,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Time limit for undoing the leftovers of an earlier agent. A server may have to start in that
-/// time.
+/// Time limit for undoing the leftovers of an earlier agent. Undoing may include the start of a
+/// server.
 const MEND_LIMIT: Duration = Duration::from_secs(180);
 
 calls! {
@@ -24,7 +24,7 @@ calls! {
     UndoLeftovers = "undo-what-was-left" -> Vec<String>;
 }
 
-/// Returns those of the given addresses that belong to the host.
+/// Requests those of the given addresses that belong to the host.
 #[derive(Serialize, Deserialize)]
 pub struct OwnAddresses(pub Vec<IpAddr>);
 
@@ -32,20 +32,21 @@ pub struct OwnAddresses(pub Vec<IpAddr>);
 #[derive(Serialize, Deserialize)]
 pub struct GrantReadOnly(pub PathBuf);
 
-/// Returns the current process of a server.
+/// Requests the current process of a server.
 #[derive(Serialize, Deserialize)]
 pub struct FindService(pub Service);
 
-/// Starts a server unless it runs. Returns the server's process if it appears soon.
+/// Starts a server unless it runs. The answer is the server's process, if the process appears soon.
 #[derive(Serialize, Deserialize)]
 pub struct StartService(pub Service);
 
-/// Returns the wall clock in nanoseconds since 1970.
+/// Requests the time of the wall clock, in nanoseconds since 1970.
 #[derive(Serialize, Deserialize)]
 pub struct ReadWallClock;
 
-/// Undoes the changes that earlier agents left behind because their guards were killed too, or
-/// their machine lost power. From now on, this agent also writes its undo list to the same folder.
+/// Undoes the changes that earlier agents left behind because they and their guards were killed, or
+/// because the machine lost power. From now on, this agent also writes its undo list to the same
+/// folder.
 #[derive(Serialize, Deserialize)]
 pub struct UndoLeftovers {
     /// Folder of all cassay files. `None` means a folder in the user's home directory.
@@ -73,12 +74,13 @@ impl Agent {
     /// Returns the process of a server on its host. Returns `None` if the server does not run.
     ///
     /// # Errors
-    /// As [`Service::process`], or the agent has ended.
+    /// Those of [`Service::process`], or the agent has ended.
     pub fn find(&self, service: &Service) -> Result<Option<Identity>> {
         self.call(&FindService(service.clone()))
     }
 
-    /// Starts a server on its host unless it runs. Returns the server's process if it appears soon.
+    /// Starts a server on its host unless it runs. Returns the server's process, if the process
+    /// appears soon.
     ///
     /// # Errors
     /// The start fails, or the agent has ended.
@@ -86,8 +88,9 @@ impl Agent {
         self.call_for(&StartService(service.clone()), MEND_LIMIT)
     }
 
-    /// Returns the offset of the agent's wall clock in ns (positive if ahead). Also returns the
-    /// bound on the error in ns, which is half the duration of the call.
+    /// Returns the offset of the agent's wall clock from this machine's clock in ns, which is
+    /// positive if the agent's clock is ahead. Also returns the bound on the error in ns, which is
+    /// half the duration of the call.
     ///
     /// # Errors
     /// The agent has ended.
@@ -102,8 +105,8 @@ impl Agent {
         ))
     }
 
-    /// Makes the agent write its undo list to disk, and undo the changes that were left on the
-    /// machine. Returns one sentence for each action.
+    /// Makes the agent write its undo list to disk from now on, and undo the changes that earlier
+    /// agents left on the machine. Returns one sentence for each change that was undone.
     ///
     /// # Errors
     /// A change cannot be undone, or the agent cannot write the list.

@@ -1,5 +1,5 @@
-//! Calls of an agent, in the form that controller and agent share. The crate of the agents
-//! implements them.
+//! Calls to an agent, in the form that controller and agent share. The crate `agent` implements the
+//! calls.
 
 use crate::process::Identity;
 use anyhow::{Context, Result};
@@ -18,9 +18,9 @@ use target_spec::{CapabilityStatus, HostSpec, LinkSpec};
 pub struct Begin {
     /// Role of the agent.
     pub role: Role,
-    /// Own folder of the agent.
+    /// Folder for the agent's own files.
     pub folder: PathBuf,
-    /// Folder that the agent removes when it ends. `None` if it must not remove a folder.
+    /// Folder that the agent removes when it ends. `None` if the agent must not remove a folder.
     pub tree: Option<PathBuf>,
     /// Folders whose files the agent may access.
     pub files: Vec<PathBuf>,
@@ -33,13 +33,14 @@ pub struct Begin {
 pub enum Role {
     /// The machine itself.
     Machine,
-    /// The switch between simulated hosts, in a separate network namespace.
+    /// Agent of the switch between simulated hosts, in a separate network namespace.
     Switch,
-    /// A simulated host, in separate network and mount namespaces.
+    /// Agent of a simulated host, in separate network and mount namespaces.
     StandIn,
-    /// A machine that hosts nodes, with a separate mount namespace if permitted.
+    /// Agent of a machine that hosts nodes. It has a separate mount namespace, if the machine
+    /// permits that.
     Host,
-    /// A relay to the kept agent that listens in its folder.
+    /// Relay to the kept agent that listens in the folder of the first message.
     Relay,
 }
 
@@ -79,7 +80,8 @@ calls! {
 #[derive(Serialize, Deserialize)]
 pub struct MakeBridge;
 
-/// Makes the switch use the link between the machine and the switch.
+/// Makes the switch bring up its end of the link between the machine and the switch, and add it to
+/// the bridge.
 #[derive(Serialize, Deserialize)]
 pub struct RaiseUplink;
 
@@ -89,7 +91,7 @@ pub struct RaiseUplink;
 pub struct ConnectToSwitch {
     /// Number of the host, counted from 1.
     pub number: usize,
-    /// Agent of the host.
+    /// Process of the host's agent, whose network namespace gets the link.
     pub process: Identity,
 }
 
@@ -102,7 +104,7 @@ pub struct LimitPort {
     pub link: LinkSpec,
 }
 
-/// Returns the limits that the switch applies to a host's link.
+/// Requests the limits that the switch applies to a host's link.
 #[derive(Serialize, Deserialize)]
 pub struct PortLimits {
     /// Number of the host, counted from 1.
@@ -129,28 +131,30 @@ pub struct NewHost {
     pub is_direct: bool,
 }
 
-/// Adds an address to the link of a simulated host unless the link has it, and brings the link up.
+/// Adds an address to the link of a simulated host, unless the link already has the address. Brings
+/// the link up.
 #[derive(Serialize, Deserialize)]
 pub struct Address(pub Ipv4Addr);
 
-/// Makes a simulated host limit its control groups, and the traffic that it sends.
+/// Makes a host set the limits of its control groups, and of the traffic that it sends.
 #[derive(Serialize, Deserialize)]
 pub struct Limit(pub HostSpec);
 
-/// Returns the limits of a simulated host.
+/// Requests the limits of a simulated host.
 #[derive(Serialize, Deserialize)]
 pub struct Limits;
 
 /// The limits of a simulated host.
 #[derive(Serialize, Deserialize)]
 pub struct HostLimits {
-    /// Descriptions of the limits of the host's control groups, by name.
+    /// Limits of the host's control groups, as text by name. See [`linux::cgroup::Group::limits`].
     pub groups: BTreeMap<String, String>,
     /// Limits of the traffic that the host sends.
     pub link: LinkSpec,
 }
 
-/// Makes a simulated host sync, and then drop the page cache that is charged to it.
+/// Makes a simulated host sync its volume, and then drop the page cache that is charged to the
+/// host.
 #[derive(Serialize, Deserialize)]
 pub struct DropPageCache;
 
@@ -163,15 +167,16 @@ pub struct StartProcess {
     pub arguments: Vec<String>,
     /// Environment variables to set. A value of `None` removes the variable.
     pub environment: Vec<(String, Option<String>)>,
-    /// Changes to the environment that apply after a second start has also failed.
+    /// Changes to the environment that apply from the second restart on, after the first restart
+    /// has failed.
     pub forgiving: Vec<(String, Option<String>)>,
-    /// Address on which the process accepts connections when it is up. `None` if the agent need not
-    /// keep the process up after healing.
+    /// Address at which the process accepts connections when it is up. `None` if the agent need not
+    /// check after healing that the process is up.
     pub serves: Option<SocketAddr>,
     /// Working directory of the process.
     pub folder: PathBuf,
     /// File to which the output of the process is appended. The agent must be permitted to access
-    /// it.
+    /// this file.
     pub output: PathBuf,
     /// CPUs and memory to which the process is confined. `None` means all CPUs and memory of the
     /// host.
@@ -202,8 +207,8 @@ impl StartProcess {
     }
 }
 
-/// Tells a process to end, and kills it after a while. Returns true if the process ended without
-/// being killed.
+/// Tells a process to end, and kills it if it does not end in time. The answer is true if the
+/// process ended by itself.
 #[derive(Serialize, Deserialize)]
 pub struct EndProcess {
     /// Process that is ended.
@@ -212,24 +217,25 @@ pub struct EndProcess {
     pub grace_ms: u64,
 }
 
-/// Returns the capabilities of the machine. See [`linux::capability::capabilities`].
+/// Requests the capabilities of the machine. See [`linux::capability::capabilities`].
 #[derive(Serialize, Deserialize)]
 pub struct Capabilities;
 
-/// Returns the capabilities for breaking volumes. See [`linux::capability::volume_capabilities`].
+/// Requests the capabilities for volume faults. See [`linux::capability::volume_capabilities`].
 #[derive(Serialize, Deserialize)]
 pub struct VolumeCapabilities;
 
-/// Returns the capabilities for breaking the network. See
+/// Requests the capabilities for faults of the machine's own network. See
 /// [`linux::capability::machine_capabilities`].
 #[derive(Serialize, Deserialize)]
 pub struct MachineCapabilities;
 
-/// Returns all processes that the agent has started, with the status of those that have ended.
+/// Requests all processes that the agent has started, with the exit status of those that have
+/// ended.
 #[derive(Serialize, Deserialize)]
 pub struct Processes;
 
-/// Makes the agent outlive its controller, and listen for another one.
+/// Makes the agent outlive its controller, and listen for another controller.
 #[derive(Serialize, Deserialize)]
 pub struct Keep;
 

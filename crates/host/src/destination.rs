@@ -1,4 +1,4 @@
-//! Destinations of machines and pods, for the names that a target contains.
+//! Converts the names of machines and pods in a target to destinations of agents.
 
 use anyhow::{Context, Result};
 use remote::{Destination, Pod};

@@ -15,15 +15,16 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Maximum number of bytes of a file, or of names, in one message. As base64 this is 700 kB, of the
-/// limit of 1 MiB.
+/// Maximum number of bytes of a file, or of names, in one message. As base64, this is 700 kB, and
+/// the limit of a message is 1 MiB.
 pub const PIECE_BYTES: usize = 512 << 10;
 
-/// Maximum number of bytes whose checksum is computed for one answer. Any disk reads this number of
-/// bytes within a minute, so an agent without a controller ends at most a minute late.
+/// Maximum number of bytes that one answer adds to checksums. Any disk reads this number of bytes
+/// within a minute, so an agent without a controller ends at most a minute late.
 pub const SUM_BYTES: u64 = 64 << 20;
 
-/// Time limit of a change. Removing a large tree makes a volume discard its blocks.
+/// Time limit of a change. It is long, because removing a large tree makes a volume discard the
+/// blocks of the files.
 const CHANGE_LIMIT: Duration = Duration::from_secs(600);
 
 calls! {
@@ -36,22 +37,22 @@ calls! {
     EvictTree = "drop-files-from-the-page-cache" -> ();
 }
 
-/// Performs steps in order, and stops at the first failure.
+/// Performs changes of files in order, and stops at the first failure.
 #[derive(Serialize, Deserialize)]
 pub struct Change(pub Vec<FileStep>);
 
-/// Lists the entries of a folder that come after a given name.
+/// Lists the entries of a folder whose names come after a given name.
 #[derive(Serialize, Deserialize)]
 pub struct List {
     /// Path of the folder.
     pub folder: PathBuf,
-    /// Name after which the list begins. `None` means the first name.
+    /// Name after which the list begins. With `None`, the list begins with the first name.
     pub after: Option<String>,
-    /// Suffix of the files whose text the answer also contains.
+    /// Suffix of the names of files whose text the answer also contains.
     pub text_of: Option<String>,
 }
 
-/// A part of the entries of a folder.
+/// Some consecutive entries of a folder.
 #[derive(Serialize, Deserialize)]
 pub struct Page {
     /// Entries in the order of their names.
@@ -65,7 +66,7 @@ pub struct Page {
 pub struct Get {
     /// Path of the file.
     pub path: PathBuf,
-    /// Where the piece begins.
+    /// Beginning of the piece.
     pub from: From,
 }
 
@@ -76,33 +77,33 @@ pub struct Sum {
     pub folder: PathBuf,
     /// Names of the files, in order.
     pub names: Vec<String>,
-    /// Progress within the first of the files.
+    /// Progress of the checksum of the first file.
     pub begun: PartialChecksum,
 }
 
-/// Progress of a checksum: the sum up to now, and the number of bytes that it covers.
+/// Progress of the checksum of a file.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub struct PartialChecksum {
-    /// Checksum of the bytes up to now.
+    /// Checksum of the bytes that have been read.
     pub crc: u32,
-    /// Number of bytes that the checksum covers.
+    /// Number of bytes that have been read.
     pub bytes: u64,
 }
 
 /// Result of computing checksums.
 #[derive(Serialize, Deserialize)]
 pub struct Sums {
-    /// Checksums of the files with the first names.
+    /// Checksums of those files that were read completely, in the order of the request.
     pub whole: Vec<u32>,
-    /// Progress within the file with the next name.
+    /// Progress of the checksum of the next file.
     pub begun: PartialChecksum,
 }
 
-/// Returns the space usage of the file system that contains a path.
+/// Requests the space usage of the file system that contains a path.
 #[derive(Serialize, Deserialize)]
 pub struct Space(pub PathBuf);
 
-/// Returns the size of the block device that contains a path.
+/// Requests the size of the block device that contains a path.
 #[derive(Serialize, Deserialize)]
 pub struct DeviceBytes(pub PathBuf);
 
@@ -115,13 +116,13 @@ pub struct EvictTree(pub PathBuf);
 pub enum FileStep {
     /// Creates a folder and its parents.
     Folder(PathBuf),
-    /// Writes a new file. If the file is private, only its owner can read it.
+    /// Writes a new file.
     Write {
         /// Path of the file.
         path: PathBuf,
         /// Content of the file.
         bytes: Bytes,
-        /// True if only its owner can read it.
+        /// True if only the owner of the file can read the file.
         is_private: bool,
     },
     /// Appends bytes to a file.
@@ -131,16 +132,16 @@ pub enum FileStep {
         /// Bytes that are appended.
         bytes: Bytes,
     },
-    /// Creates another folder, and creates hard links to files in it.
+    /// Creates a folder with hard links to files of another folder.
     Link {
-        /// Folder that contains the files.
+        /// Folder that contains the files to link.
         from: PathBuf,
         /// Folder in which the links are created.
         to: PathBuf,
-        /// File names, the same in both folders.
+        /// Names of the files, which are the same in both folders.
         names: Vec<String>,
     },
-    /// Creates another tree with hard links to all files of a tree.
+    /// Creates a tree with hard links to all files of another tree.
     LinkTree {
         /// Root of the tree with the files.
         from: PathBuf,
@@ -154,7 +155,7 @@ pub enum FileStep {
         /// Path after the renaming.
         to: PathBuf,
     },
-    /// Removes the contents of a folder, if it exists.
+    /// Removes the contents of a folder, if the folder exists.
     Clear {
         /// Path of the folder.
         folder: PathBuf,
@@ -208,19 +209,19 @@ pub struct FileId {
     pub changed_ns: i64,
 }
 
-/// Where a piece begins.
+/// Beginning of a piece of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum From {
-    /// This offset from the beginning.
+    /// At this offset from the beginning of the file, in bytes.
     Byte(u64),
-    /// This number of bytes before the end, or the beginning if the file is shorter.
+    /// This number of bytes before the end of the file, or at the beginning if the file is shorter.
     End(u64),
 }
 
 /// A piece of a file, up to 512 KiB.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
-    /// Bytes of the piece. Empty at the end of the file.
+    /// Bytes of the piece. The piece is empty at the end of the file.
     pub bytes: Bytes,
     /// Offset of the piece within the file.
     pub at: u64,
@@ -274,7 +275,7 @@ impl FileStep {
         }
     }
 
-    /// Returns the approximate size of a step in a message, in bytes before base64.
+    /// Returns the approximate size of a step in a message before the encoding as base64, in bytes.
     fn bytes(&self) -> usize {
         const PATHS: usize = 1 << 10;
         PATHS
@@ -324,7 +325,7 @@ impl Agent {
     }
 
     /// Lists the entries of a folder, ordered by name. Returns `None` if the folder does not exist.
-    /// If the name of a short file ends with `text_of`, its entry contains its text.
+    /// If the name of a short file ends with `text_of`, the entry of the file contains its text.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -416,8 +417,8 @@ impl Agent {
         self.call(&DeviceBytes(path.to_owned()))
     }
 
-    /// Syncs all files below `folder`, and then drops them from the page cache, except the mapped
-    /// ones.
+    /// Syncs all files below `folder`, and then drops them from the page cache, except files that a
+    /// process has mapped.
     ///
     /// # Errors
     /// The files cannot be read.
@@ -433,7 +434,7 @@ pub struct Reader<'a> {
     path: &'a Path,
     at: u64,
     piece: Vec<u8>,
-    /// Number of bytes of the piece that have already been returned.
+    /// Number of bytes of the piece that the reader has already returned.
     used: usize,
 }
 
@@ -459,7 +460,7 @@ impl std::io::Read for Reader<'_> {
 mod tests {
     use super::*;
 
-    /// `agent/src/files/tests.rs` tests the agent's side of these calls.
+    /// The tests in `agent/src/files/tests.rs` check how the agent answers these calls.
     #[test]
     fn more_names_than_fit_a_message_are_divided() {
         let step = FileStep::Link {

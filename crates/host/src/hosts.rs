@@ -1,12 +1,12 @@
 //! Isolated hosts, each with an agent. Each simulated host has a network on a switch, control
-//! groups and a volume. A remote machine has as many of these as it permits.
+//! groups and a volume. A remote machine has the same objects, as far as it permits them.
 //!
 //! Invariants: all objects belong to the agents' namespaces and mounts, and always disappear with
 //! them. Only directories can remain: those of control groups, and those in the cluster's folder.
-//! [`HostsState::before`] lists them before the first one is created, and [`Hosts::clear`] removes
-//! them. In the machine's own namespaces there is one link end per cluster and no mount. On remote
-//! machines, nothing is outside the named folder except control groups. The agents' guards and
-//! [`Hosts::clear_over_ssh`] remove these groups.
+//! [`HostsState::before`] lists these directories before the first of them is created, and
+//! [`Hosts::clear`] removes them. A cluster adds one link end to the machine's own namespaces, but
+//! no mount. On remote machines, only control groups are outside the named folder. The agents'
+//! guards and [`Hosts::clear_over_ssh`] remove these groups.
 
 use crate::agent::Agent;
 use crate::calls::MakeHost;
@@ -37,13 +37,13 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Creates the hosts of `spec`, through the agent of their switch, which has created `folder`.
-    /// The volume of host 1, or its plain folder, is at `folder/host1`. The result of
+    /// Creates the hosts of `spec`. The agent of their switch has already created `folder`. The
+    /// volume of host 1, or its plain folder, is at `folder/host1`. The result of
     /// [`HostsState::before`] must be on disk before this call.
     ///
     /// # Errors
-    /// Everything that this machine does not permit, each with the way to enable it. In that case
-    /// nothing is left.
+    /// All requirements that this machine does not permit, each with the way to enable it. In that
+    /// case no object remains.
     pub fn make(
         id: &str,
         spec: &HostsSpec,
@@ -108,7 +108,7 @@ impl Hosts {
     }
 
     /// Prepares the machines of `spec` for nodes, in parallel. `ssh` starts an agent on each
-    /// machine. If one of them fails, nothing remains on any machine.
+    /// machine. If the preparation of one machine fails, no object remains on any machine.
     ///
     /// # Errors
     /// All unreachable machines, each with the reason, or all machines that do not permit the
@@ -192,7 +192,8 @@ impl Hosts {
         Ok(address)
     }
 
-    /// Returns the address of a node as [`Hosts::address`], without adding it to the link.
+    /// Returns the address of a node like [`Hosts::address`], but does not add it to the link of
+    /// the host.
     ///
     /// # Errors
     /// The network has no free address.
@@ -216,7 +217,7 @@ impl Hosts {
     }
 
     /// Kills the processes on the hosts, and removes the hosts with the cluster's folder, even if
-    /// they are kept. A second call does nothing.
+    /// the hosts are kept. A second call does nothing.
     ///
     /// # Errors
     /// The first failure. All other hosts are removed nevertheless.
@@ -233,8 +234,8 @@ impl Hosts {
         ended.and(self.switch().map_or(Ok(()), |switch| switch.end()))
     }
 
-    /// Returns the reason why the hosts have lost their network. Returns `None` while the network
-    /// exists.
+    /// Returns the reason why the network of the hosts no longer exists. Returns `None` while the
+    /// network exists.
     pub fn lost(&self) -> Option<String> {
         let why = self.switch()?.lost()?;
         Some(format!(
@@ -257,7 +258,7 @@ impl Hosts {
     /// Dropping the returned value does not end the hosts.
     ///
     /// # Errors
-    /// The agents of the hosts have ended (after a reboot, or killed), or are of another build.
+    /// The agents of the hosts have ended, for example by a reboot, or are of another build.
     pub fn reach(state: &HostsState, folder: &Path) -> Result<Hosts> {
         if state.are_machines() {
             return Hosts::reach_over_ssh(state);
@@ -290,12 +291,12 @@ impl Hosts {
         })
     }
 
-    /// Ends the remains of the cluster of `state` on its machines, whose agents may run or have
-    /// ended. The processes of its nodes have the argument `mark`. Returns the number of killed
-    /// processes.
+    /// Ends the remains of the cluster of `state` on its machines, whether the agents still run or
+    /// have ended. The processes of the cluster's nodes have the argument `mark`. Returns the
+    /// number of killed processes.
     ///
     /// # Errors
-    /// All machines that are not reachable, or on which a process or file cannot be removed.
+    /// All machines that are unreachable, or on which a process or file cannot be removed.
     pub fn clear_over_ssh(state: &HostsState, mark: &str) -> Result<usize> {
         let wanted = state.machines.iter().map(crate::destination::destination);
         let agents = Agent::to_all(&wanted.collect::<Result<Vec<_>>>()?)?;
@@ -332,8 +333,8 @@ impl Hosts {
     }
 }
 
-/// Returns the address at which other machines reach a machine. This is the stated address, or else
-/// the address of the machine's sshd.
+/// Returns the address at which other machines reach a machine. This is the address in the
+/// specification of the machine, or otherwise the address of its sshd.
 fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
     machine.address_or(agent.address()).with_context(|| {
         format!(
@@ -344,7 +345,7 @@ fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
     })
 }
 
-/// Checks the specification without changing anything.
+/// Checks the specification, and does not change the machine.
 fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
     anyhow::ensure!(
         (1..=links::HOSTS_COUNT_MAX).contains(&spec.count),

@@ -15,8 +15,8 @@ use target_spec::{HostSpec, JavaWanted};
 /// Time limit for removing cassay's jars and programs from a folder.
 const CLEAN_LIMIT: Duration = Duration::from_secs(120);
 
-/// Number of exchanges that measure the clock's offset. On most networks, the shortest of 16
-/// exchanges is close to the true offset.
+/// Number of exchanges that measure the clock's offset. On most networks, the fastest of 16
+/// exchanges measures the offset accurately.
 const EXCHANGES_COUNT: usize = 16;
 
 calls! {
@@ -38,21 +38,21 @@ pub struct Inspect {
 /// Properties of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MachineProperties {
-    /// Kernel and architecture of the machine: `Linux 6.1.0 x86_64`.
+    /// Kernel and architecture of the machine, such as `Linux 6.1.0 x86_64`.
     pub system: String,
     /// True if the agent runs as root.
     pub is_root: bool,
-    /// Number of usable CPUs.
+    /// Number of CPUs that the agent may use.
     pub cpus: usize,
     /// Memory that is available without swapping, in bytes.
     pub memory_available_bytes: u64,
-    /// Space usage of the file system that contains the folder.
+    /// Space usage of the file system that contains the folder of the query.
     pub disk: VolumeUse,
-    /// True if the file system that contains the folder is in memory.
+    /// True if the file system that contains the folder of the query is in memory.
     pub is_in_memory: bool,
-    /// A Java that can run nodes, or the reason why there is none.
+    /// A Java that can run nodes, or the reason why the machine has no such Java.
     pub java: Result<FoundJava, String>,
-    /// Reason why the limits cannot be applied. `None` if they can be applied.
+    /// Reason why the machine cannot apply the limits. `None` if it can apply them.
     pub lacking: Option<String>,
     /// Clusters that exist on the machine.
     pub clusters: Vec<LeftCluster>,
@@ -63,26 +63,26 @@ pub struct MachineProperties {
 pub struct LeftCluster {
     /// Id of the cluster.
     pub id: String,
-    /// Name of the cluster's host on this machine: `host1`.
+    /// Name of the cluster's host on this machine, such as `host1`.
     pub host: String,
     /// True if an agent of the cluster runs. In that case a command uses the cluster, or the
     /// cluster is kept.
     pub is_held: bool,
 }
 
-/// Removes those of cassay's files in a folder that belong to no cluster: jars, programs, and
-/// leftovers of killed commands. Returns the names of the removed files.
+/// Removes those of cassay's files in a folder that do not belong to a cluster. These are jars,
+/// programs, and leftovers of killed commands. The answer is the names of the removed files.
 #[derive(Serialize, Deserialize)]
 pub struct CleanFolder(pub PathBuf);
 
 /// Offsets of the two clocks of another machine from the clocks of this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockSeen {
-    /// Offset of the machine's monotonic clock, which is needed to align readings. `None` if the
-    /// offset could not be measured.
+    /// Offset of the machine's monotonic clock, which is needed to align readings of several
+    /// machines. `None` if the offset could not be measured.
     pub monotonic: Option<Offset>,
-    /// Offset of the machine's wall clock in ns, positive if ahead. The machine's nodes take the
-    /// timestamps of writes from this clock.
+    /// Offset of the machine's wall clock in ns, which is positive if that clock is ahead. The
+    /// machine's nodes take the timestamps of writes from this clock.
     pub wall_ahead_ns: i64,
     /// Bound on the error of the wall clock's offset, in ns.
     pub wall_bound_ns: u64,
@@ -116,8 +116,8 @@ impl Agent {
         Ok((seen, clock))
     }
 
-    /// Removes those of cassay's files in a folder that belong to no cluster. Returns the names of
-    /// the removed files.
+    /// Removes those of cassay's files in a folder that do not belong to a cluster. Returns the
+    /// names of the removed files.
     ///
     /// # Errors
     /// A file cannot be removed.

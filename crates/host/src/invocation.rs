@@ -1,5 +1,5 @@
 //! Runs a user's programs that inject, observe or heal faults on hosts without agents. Each program
-//! runs on this machine until it ends or its time limit expires.
+//! runs on this machine until it ends, or until its time limit expires.
 
 use crate::agent;
 use crate::process::{self, Patience};
@@ -12,14 +12,14 @@ use target_spec::Invocation;
 /// Time limit of a program that injects or heals. It may first have to reach another machine.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Number of bytes to keep from the end of a program's output. They are enough for a message and
-/// its context.
+/// Number of bytes to keep from the end of a program's output. This number is enough for an error
+/// message and its context.
 const SAID_BYTES_MAX: usize = 300;
 
 /// Result of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramResult {
-    /// Exit code of the program. `None` if the program was killed, by the time limit or otherwise.
+    /// Exit code of the program. `None` if the program was killed, for example at the time limit.
     pub code: Option<i32>,
     /// End of the program's output, on one line.
     pub said: String,
@@ -37,10 +37,10 @@ pub fn run(what: &Invocation, limit: Duration) -> Result<ProgramResult> {
         Path::new(program).to_owned()
     };
     let mut command = process::command(&program);
-    // The program must not have the mark of an agent. Otherwise the removal of the agent's
-    // leftovers would kill it.
+    // The program must not inherit the mark of an agent. Otherwise cassay would kill the program
+    // when it removes the leftovers of the agent.
     command.args(arguments).current_dir(&what.folder).env_remove(agent::MARK);
-    // Ctrl-C must not end a healing program.
+    // Ctrl-C must not end a program that heals a fault.
     let patience = Patience {
         limit,
         heeds_interrupt: false,

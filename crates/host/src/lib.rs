@@ -2,9 +2,9 @@
 //! simulated and remote hosts.
 //!
 //! [`Hosts::make`] creates simulated hosts. An [`Agent`] performs the calls of [`calls`],
-//! [`files`], [`faults`], [`queries`], [`machine`], [`others`] and [`watch`] on its host. This
-//! crate contains neither the implementation of the agent, nor knowledge about the programs on the
-//! host. But some limits are chosen for a JVM or a commit log.
+//! [`files`], [`faults`], [`queries`], [`machine`], [`attached_nodes`] and [`watch`] on its host.
+//! This crate contains neither the implementation of the agent, nor knowledge about the programs on
+//! the host. But some limits are chosen for a JVM or a commit log.
 
 pub mod agent;
 pub mod attached_nodes;

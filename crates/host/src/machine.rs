@@ -1,4 +1,5 @@
-//! Hardware of a host as its processes see it, settings of the host, and placement of processes.
+//! Queries about the hardware of a host, its settings, and the placement of processes. The hardware
+//! is what the processes of the host see.
 
 use crate::Agent;
 use crate::EffectiveAffinity;
@@ -30,7 +31,7 @@ impl Call for ReadSettings {
     type Answer = HostSettings;
 }
 
-/// Reads the CPUs on which a process runs, and the NUMA nodes of its memory.
+/// Reads the CPUs on which a process may run, and the NUMA nodes of its memory.
 #[derive(Serialize, Deserialize)]
 pub struct FindProcess(pub Identity);
 
@@ -40,7 +41,7 @@ impl Call for FindProcess {
 }
 
 impl Agent {
-    /// Returns the machine of the agent's host: packages, NUMA nodes, caches, cores, and the CPUs
+    /// Returns the hardware of the agent's host: packages, NUMA nodes, caches, cores, and the CPUs
     /// that the host may use.
     ///
     /// # Errors

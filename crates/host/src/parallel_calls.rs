@@ -2,8 +2,8 @@
 
 use anyhow::{Result, ensure};
 
-/// Makes all calls in parallel, each on a separate thread. Returns the answers in the order of the
-/// calls.
+/// Calls a function for all items in parallel, each on a separate thread. Returns the answers in
+/// the order of the items.
 ///
 /// # Errors
 /// All failed calls, one per line.

@@ -1,4 +1,5 @@
-//! Persistent state of hosts. With it, another command can end the hosts or connect to them.
+//! Persistent state of hosts. Another command uses this state to end the hosts or to connect to
+//! them.
 
 use crate::undo::Undo;
 use anyhow::{Context, Result, ensure};
@@ -15,7 +16,7 @@ pub struct HostsState {
     pub id: String,
     /// Network of the hosts. Absent until it is created.
     pub network: Option<Ipv4Addr>,
-    /// Machines on which the hosts are, in order. Empty for simulated hosts.
+    /// Machines that are the hosts, in order. The list is empty for simulated hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<RemoteHost>,
     /// Hosts of the cluster, in order.
@@ -35,13 +36,14 @@ pub struct HostState {
     pub volume_bytes: Option<u64>,
     /// Loop device of the host's volume. Absent until the volume is created.
     pub device: Option<String>,
-    /// Directories of the host's control groups. After a killed command, only these remain.
+    /// Directories of the host's control groups. If the command is killed, only these directories
+    /// remain.
     pub places: Vec<CgroupDir>,
 }
 
 impl HostsState {
-    /// Lists the objects that would outlive a killed command, before any of them is created. The
-    /// caller must first write the list to disk.
+    /// Lists the objects that would outlive a killed command. The caller must write the list to
+    /// disk before it creates any of these objects.
     ///
     /// # Errors
     /// The control groups of this machine cannot be read.
@@ -63,8 +65,8 @@ impl HostsState {
         })
     }
 
-    /// Creates the state like [`HostsState::before`], for remote machines. Their guards have the
-    /// lists of their control groups and volumes.
+    /// Creates the state like [`HostsState::before`], but for remote machines. The state does not
+    /// list control groups and volumes, because the guards on the machines have these lists.
     ///
     /// # Errors
     /// A machine has no folder for the state.
@@ -90,8 +92,8 @@ impl HostsState {
         })
     }
 
-    /// Returns the ssh names of the machines, each with its machine type if known. The list is
-    /// empty for simulated hosts.
+    /// Returns the ssh names of the machines, each with the type of the machine if it is known. The
+    /// list is empty for simulated hosts.
     pub fn machine_names(&self) -> Vec<String> {
         self.machines.iter().map(RemoteHost::ssh_name).collect()
     }
@@ -101,8 +103,9 @@ impl HostsState {
         !self.machines.is_empty()
     }
 
-    /// Returns the objects of the hosts that remain if the agents of this machine are killed. The
-    /// list is empty for remote machines, which leave nothing on this machine.
+    /// Returns the undo list for the objects of the hosts that remain if the agents on this machine
+    /// are killed. The list is empty for remote machines, because they have no objects on this
+    /// machine.
     pub(crate) fn undo(&self) -> Vec<Undo> {
         if self.are_machines() {
             return Vec::new();
@@ -118,8 +121,8 @@ impl HostsState {
     }
 
     /// Checks that the state matches the result of [`HostsState::before`] for the cluster `id` in
-    /// `folder`. This is important because root removes the directories in the state, and kills the
-    /// processes in its control groups.
+    /// `folder`. The check is important, because cassay may run as root, removes the directories in
+    /// the state, and kills the processes in its control groups.
     ///
     /// # Errors
     /// The state contains other values.
@@ -142,8 +145,8 @@ impl HostsState {
                 "host {number} of the state has the unexpected name {:?}",
                 host.name
             );
-            // The path to the folder of all clusters may have changed since then, so only the end
-            // of the path is compared.
+            // The path to the folder of all clusters may have changed since the state was written.
+            // So only the end of the path is compared.
             let own = [folder.file_name(), Some(name.as_ref())];
             let mut ends = host.folder.components().rev();
             let [last, before] =
@@ -171,7 +174,7 @@ pub fn group_name(id: &str, host: &str) -> String {
     format!("cassay-{id}-{}", host.replacen("host", "h", 1))
 }
 
-/// Returns true if a path has no `..` or other special components.
+/// Returns true if a path consists only of normal components, so that it does not contain `..`.
 fn is_plain(path: &Path) -> bool {
     let mut parts = path.components();
     parts.all(|part| matches!(part, Component::Normal(_) | Component::RootDir))

@@ -1,5 +1,5 @@
-//! Queries of a host's state, to verify faults independently. To answer a query, the agent asks the
-//! kernel, or tries the action.
+//! Queries of a host's state, to verify faults independently. To answer a query, the agent reads
+//! the state from the kernel, or tries an action.
 
 use crate::agent::Agent;
 use crate::faults::Broken;
@@ -26,30 +26,30 @@ pub enum Query {
     Process(Identity),
     /// Open files of a process. Answered by [`QueryAnswer::Descriptors`].
     Descriptors(Identity),
-    /// CPU time that the host gets under full load. An additional thread works on the host for this
-    /// time, in ms. Answered by [`QueryAnswer::Cpu`].
+    /// CPU time that the host gets under full load. An additional thread keeps the host busy for
+    /// this time, in ms. Answered by [`QueryAnswer::Cpu`].
     Cpu(u64),
     /// Attempt of a TCP connection from the host. Answered by [`QueryAnswer::Reach`].
     Reach {
-        /// Address to connect to.
+        /// Address to which the host connects.
         address: SocketAddr,
         /// Time limit of the attempt.
         limit: Duration,
     },
-    /// Number of successful connections out of several attempts, see [`Reach::count`]. Answered by
+    /// Number of successful connections in several attempts. See [`Reach::count`]. Answered by
     /// [`QueryAnswer::Open`].
     Tries {
-        /// Address to connect to.
+        /// Address to which the host connects.
         address: SocketAddr,
         /// Number of connection attempts.
         tries: u32,
         /// Time limit of each attempt.
         limit: Duration,
     },
-    /// Time that it takes to send data from the host to another host that listens with
+    /// Duration of sending data from the host to another host, which must listen with
     /// [`Agent::receive`]. Answered by [`QueryAnswer::Transfer`].
     Transfer {
-        /// Address to connect to.
+        /// Address to which the host connects.
         address: SocketAddr,
         /// Number of bytes to send.
         bytes: u64,
@@ -60,24 +60,25 @@ pub enum Query {
     Port(Link),
     /// State of the link of the host. Answered by [`QueryAnswer::Link`].
     Link,
-    /// Number of packets that one fault has dropped, on the switch or on a host with its machine's
-    /// own network, as the packet filter counts them. Answered by [`QueryAnswer::Dropped`].
+    /// Number of packets that one fault has dropped, as counted by the packet filter. The fault is
+    /// on the switch, or on a host that uses its machine's own network. Answered by
+    /// [`QueryAnswer::Dropped`].
     Dropped(Broken),
     /// Number of TCP connections of the host that ended by a reset. Answered by
     /// [`QueryAnswer::Resets`].
     Resets,
-    /// Disk test by a process of the host. It writes to an unnamed file and syncs it, and reads a
-    /// file, bypassing all caches. Answered by [`QueryAnswer::Disk`].
+    /// Disk test by a process of the host. The process writes to an unnamed file and syncs it. It
+    /// also reads a file, bypassing all caches. Answered by [`QueryAnswer::Disk`].
     TryDisk {
         /// A folder on the disk to test.
         folder: PathBuf,
-        /// Number and size of the requests.
+        /// Number and size of the disk requests.
         work: DiskWork,
-        /// Time limit, after which the result is [`Attempt::Silent`].
+        /// Time limit of the test. If it expires, the result is [`Attempt::Silent`].
         limit: Duration,
     },
-    /// Existence of a fault other than slowness on the host's volume. Such a fault excludes further
-    /// faults. Answered by [`QueryAnswer::VolumeTaken`].
+    /// Query for the existence of a fault other than slowness on the host's volume. Such a fault
+    /// excludes further faults. Answered by [`QueryAnswer::VolumeTaken`].
     VolumeTaken,
     /// Free space on the disk of a folder. Answered by [`QueryAnswer::Space`].
     Space {
@@ -89,18 +90,19 @@ pub enum Query {
         /// Path of the folder.
         folder: PathBuf,
     },
-    /// Bytes of a file, from the page cache and from disk. Answered by [`QueryAnswer::Bytes`].
+    /// Bytes of a file, both as a reader gets them and as they are on disk. Answered by
+    /// [`QueryAnswer::Bytes`].
     Bytes {
         /// Path of the file.
         path: PathBuf,
-        /// Offset of the first byte.
+        /// Offset of the first byte within the file.
         at: u64,
-        /// Number of bytes, at most 256 KiB.
+        /// Number of bytes to read, at most 256 KiB.
         bytes: u64,
     },
     /// Result of a program. Answered by [`QueryAnswer::Command`].
     Command {
-        /// Program with arguments and working directory.
+        /// Program to run, with its arguments and working directory.
         what: Invocation,
         /// Time after which the program is killed.
         limit: Duration,
@@ -110,13 +112,13 @@ pub enum Query {
 /// Result of an attempt to use a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Attempt {
-    /// The attempt succeeded, and took this time.
+    /// The attempt succeeded after this time.
     Took(Duration),
     /// The machine refused the attempt with this error number.
     Refused(i32),
     /// The attempt had no result in time.
     Silent,
-    /// There was no file or folder for the attempt.
+    /// The file or folder for the attempt does not exist.
     None,
 }
 
@@ -136,11 +138,11 @@ pub enum QueryAnswer {
     Cpu(f64),
     /// Result of the connection attempt.
     Reach(Reach),
-    /// True if the volume has a fault that excludes others.
+    /// True if the volume has a fault that excludes further faults.
     VolumeTaken(bool),
-    /// Number of connections that succeeded, including the answer of the host.
+    /// Number of connections that succeeded, for which packets in both directions arrived.
     Open(u32),
-    /// Time until all data had arrived. `None` if it took longer than the limit.
+    /// Time until all data had arrived. `None` if this time exceeds the limit.
     Transfer(Option<Duration>),
     /// State of a link, from the kernel.
     Link {
@@ -153,14 +155,15 @@ pub enum QueryAnswer {
         /// Number of packets sent since the link was created.
         sent_packets: u64,
     },
-    /// Number of packets that each loss of the fault has dropped, in order. Empty if this fault
-    /// drops none.
+    /// Number of packets that each loss of the fault has dropped, in the order of the losses. The
+    /// list is empty if the fault has no losses.
     Dropped(Vec<u64>),
-    /// Number of resets since the host was created.
+    /// Numbers of TCP resets since the host was created.
     Resets {
         /// Number of connections that ended by a reset from either side.
         connections: u64,
-        /// Number of resets that the host sent, including those without a connection.
+        /// Number of resets that the host sent, including resets that did not belong to a
+        /// connection.
         sent: u64,
     },
     /// Result of a disk test.
@@ -168,18 +171,18 @@ pub enum QueryAnswer {
         /// Result of opening a new file, writing a block and syncing it.
         write: Attempt,
         /// Result of opening an existing file and reading its first block, bypassing all caches. If
-        /// there is no other file, this is the file from the write test.
+        /// the folder has no other file, this is the file from the write test.
         read: Attempt,
     },
-    /// Space usage of the file system, frozen or not.
+    /// Space usage of the file system, even if it is frozen.
     Space(VolumeUse),
-    /// Mounted file system. `None` if nothing is mounted.
+    /// Mounted file system. `None` if the folder is not a mount point.
     Mount(Option<MountedFileSystem>),
-    /// Bytes of a file, or the error number of the failed read.
+    /// Bytes of a file. Each of the two reads may have failed with an error number.
     Bytes {
-        /// Bytes as a reader gets them. They come from the page cache if they are cached.
+        /// Bytes as a reader gets them, from the page cache if they are cached.
         cached: Result<Bytes, i32>,
-        /// The same bytes as they are on disk.
+        /// Bytes as they are on disk.
         on_disk: Result<Bytes, i32>,
     },
     /// Result of the program.
@@ -189,7 +192,7 @@ pub enum QueryAnswer {
 /// Makes a query.
 #[derive(Serialize, Deserialize)]
 pub struct RunQuery {
-    /// Query that the agent answers.
+    /// Query that the agent is to answer.
     pub what: Query,
 }
 
@@ -198,7 +201,7 @@ impl Call for RunQuery {
     type Answer = QueryAnswer;
 }
 
-/// Receives the data of one connection. At the end, confirms the number of received bytes.
+/// Receives the data of one connection. At the end, the host confirms the number of received bytes.
 #[derive(Serialize, Deserialize)]
 pub struct Receive {
     /// Time limit for receiving the data, in ms.
@@ -211,7 +214,7 @@ impl Call for Receive {
 }
 
 impl Agent {
-    /// Queries the agent's host. A query that may take long contains its own time limit.
+    /// Queries the agent's host. A query that may take long contains a time limit.
     ///
     /// # Errors
     /// The agent has ended, or the kernel does not answer.

@@ -1,5 +1,5 @@
-//! Calls for remote machines as hosts of nodes: preparation, checks before nodes start, and removal
-//! of the leftovers of an earlier command.
+//! Calls for remote machines that host nodes. They prepare a machine, check it before nodes start,
+//! and remove the leftovers of an earlier command.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::{HostSpec, JavaWanted};
 
-/// Time limit for removing the leftovers of an earlier command. It covers killing agents and nodes,
-/// unmounting a volume, and removing a tree.
+/// Time limit for removing the leftovers of an earlier command. The limit covers killing agents and
+/// nodes, unmounting a volume, and removing a tree.
 const CLEAR_LIMIT: Duration = Duration::from_secs(300);
 
 calls! {
@@ -31,21 +31,21 @@ pub struct Settle {
     pub group: String,
     /// Mount point of the host's volume, or the host's folder if it has no volume.
     pub folder: PathBuf,
-    /// Limits of the host. If the machine does not permit some of them, the agent refuses the call,
-    /// and reports all of these together.
+    /// Limits of the host. If the machine does not permit some of these limits, the agent refuses
+    /// the call, and reports all unsupported limits together.
     pub limits: HostSpec,
 }
 
 /// Result of [`Settle`].
 #[derive(Serialize, Deserialize)]
 pub struct SettleResult {
-    /// Control groups of the host. Empty if they are not permitted.
+    /// Control groups of the host. The list is empty if the machine does not permit control groups.
     pub places: Vec<CgroupDir>,
     /// Device name of the host's volume. `None` if the host has no volume.
     pub device: Option<String>,
     /// True if writes to the host's volume bypass the page cache of the machine.
     pub is_direct: bool,
-    /// True if the host's folder is in memory.
+    /// True if the host's folder is on a file system in memory.
     pub is_in_memory: bool,
 }
 
@@ -58,24 +58,24 @@ pub struct FindJava(pub JavaWanted);
 pub struct FoundJava {
     /// Path of the program `bin/java`.
     pub program: PathBuf,
-    /// Version that the Java reports: `17.0.15`.
+    /// Version that the Java reports, such as `17.0.15`.
     pub version: String,
     /// Complete version text that the Java reports.
     pub build: String,
-    /// Sentence about an unsuitable Java that comes earlier in the search order.
+    /// Sentence about an unsuitable Java that cassay found before this one, if any.
     pub passed_over: Option<String>,
 }
 
-/// Returns the first of these addresses that is in use, and the process that uses it.
+/// Requests the first of these addresses that is in use, and the process that uses this address.
 #[derive(Serialize, Deserialize)]
 pub struct TakenPort(pub Vec<SocketAddrV4>);
 
-/// Returns the memory that is available without swapping, in bytes.
+/// Requests the amount of memory that is available without swapping, in bytes.
 #[derive(Serialize, Deserialize)]
 pub struct AvailableMemory;
 
-/// Ends the remains of a cluster: agents with their guards, nodes, volumes, control groups, and the
-/// folder. Returns the number of killed nodes.
+/// Removes the remains of a cluster: agents with their guards, nodes, volumes, control groups, and
+/// the folder. The answer is the number of killed nodes.
 #[derive(Serialize, Deserialize)]
 pub struct ClearCluster {
     /// Id of the cluster.
@@ -90,7 +90,7 @@ pub struct ClearCluster {
     pub mark: String,
 }
 
-/// Returns the running JVMs that have all these arguments. At least one argument is required.
+/// Requests the running JVMs that have all these arguments. At least one argument is required.
 #[derive(Serialize, Deserialize)]
 pub struct FindMarked(pub Vec<String>);
 
@@ -98,14 +98,14 @@ impl Agent {
     /// Returns a Java on the agent's machine that can run nodes.
     ///
     /// # Errors
-    /// The host has no suitable Java. The message lists unsuitable ones, and explains how to
-    /// install a suitable one.
+    /// The host has no suitable Java. The message lists the unsuitable installations, and explains
+    /// how to install a suitable Java.
     pub fn find_java(&self, wanted: &JavaWanted) -> Result<FoundJava> {
         self.call(&FindJava(wanted.clone()))
     }
 
-    /// Returns the first of these addresses that is in use, and the process that uses it. Returns
-    /// `None` if all addresses are free.
+    /// Returns the first of these addresses that is in use, and the process that uses this address.
+    /// Returns `None` if all addresses are free.
     ///
     /// # Errors
     /// The agent has ended.
@@ -113,7 +113,7 @@ impl Agent {
         self.call(&TakenPort(addresses))
     }
 
-    /// Returns the memory that is available without swapping, in bytes.
+    /// Returns the amount of memory that is available without swapping, in bytes.
     ///
     /// # Errors
     /// The agent has ended.
@@ -121,7 +121,7 @@ impl Agent {
         self.call(&AvailableMemory)
     }
 
-    /// Returns the running JVMs that were started with all of `marks`.
+    /// Returns the running JVMs whose arguments include all of `marks`.
     ///
     /// # Errors
     /// The agent has ended.

@@ -1,7 +1,7 @@
 //! Finds, stops and starts the process of a server that cassay did not start.
 //!
 //! Invariants: a process is identified by its socket or by its supervisor (systemd, Docker), never
-//! by its name. cassay starts a server only after a check that it does not run.
+//! by its name. cassay starts a server only after it has checked that the server does not run.
 
 use crate::invocation::{self, ProgramResult};
 use crate::process::Identity;
@@ -13,18 +13,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{Invocation, ProcessControl};
 
-/// Time limit of a program that only reports a state.
+/// Time limit of a program that only reports the state of a server.
 const TELL_LIMIT: Duration = Duration::from_secs(10);
 
-/// Time limit of a program that stops a server. The server drains, and systemd waits 90 s by
-/// default.
+/// Time limit of a program that stops a server. It is long, because the server drains, and systemd
+/// waits 90 s by default.
 const STOP_LIMIT: Duration = Duration::from_secs(120);
 
 /// Time for which a process may still exist after the stop program has ended.
 const GONE_LIMIT: Duration = Duration::from_secs(20);
 
-/// Time to wait for the process of a started server. If cassay finds the process only by its
-/// socket, the process may appear later.
+/// Time to wait for the process of a started server. Without systemd or Docker, cassay finds the
+/// process only once it accepts connections, which may be later than this limit.
 const FOUND_LIMIT: Duration = Duration::from_secs(20);
 
 const POLL: Duration = Duration::from_millis(250);
@@ -37,15 +37,15 @@ impl Service {
     /// fails.
     pub fn process(&self) -> Result<Option<Identity>> {
         let pid = match &self.control {
-            // The socket may belong to Docker's own proxy, so Docker is asked for the process.
+            // The socket may belong to Docker's own proxy, so cassay gets the process from Docker.
             Some(ProcessControl::Docker(name)) => {
                 let words = ["docker", "inspect", "--format", "{{.State.Pid}}", name];
                 told_pid(&words)?
             }
             Some(ProcessControl::Systemd(unit)) => match listener::pid(self.serves) {
                 Ok(Some(pid)) => Some(pid),
-                // The server does not serve yet or no longer serves, or this user may not see the
-                // owner.
+                // The server does not accept connections, or this user may not see the owner of the
+                // socket.
                 _ => {
                     let words = ["systemctl", "show", "--property=MainPID", "--value", unit];
                     told_pid(&words)?
@@ -72,13 +72,13 @@ impl Service {
     /// # Errors
     /// The process still exists.
     pub fn kill(&self, process: Identity) -> Result<()> {
-        // If a server cannot be started again, it must not be killed.
+        // This check comes first, because cassay must not kill a server that it cannot start again.
         self.programs()?;
         process.signal(rustix::process::Signal::KILL);
         wait_until_gone(process)
     }
 
-    /// Starts the server unless it runs. Returns its process if it appears soon.
+    /// Starts the server unless it runs. Returns the server's process, if the process appears soon.
     ///
     /// # Errors
     /// The start program fails.
@@ -97,12 +97,13 @@ impl Service {
         }
     }
 
-    /// Starts the server like `start`, but does not wait for its process.
+    /// Starts the server like [`Service::start`], but does not wait for its process.
     ///
     /// # Errors
     /// The start program fails.
     pub(crate) fn start_again(&self) -> Result<()> {
-        // If the state of the server is unknown, starting it does no harm.
+        // If the state of the server is unknown, cassay starts it, which does no harm to a running
+        // server.
         if matches!(self.process(), Ok(Some(_))) {
             return Ok(());
         }

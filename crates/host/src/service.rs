@@ -14,7 +14,7 @@ pub struct Service {
     pub control: Option<ProcessControl>,
 }
 
-/// How a server is broken.
+/// Kinds of faults of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServiceBreak {
     /// Stops the process of the server (SIGSTOP). Healing continues the process.
@@ -28,10 +28,10 @@ pub enum ServiceBreak {
 /// A fault of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceFault {
-    /// Server that the fault affects.
+    /// Server that has the fault.
     pub service: Service,
     /// Process of the server.
     pub process: Identity,
-    /// How the server is broken.
+    /// Kind of the fault.
     pub how: ServiceBreak,
 }

@@ -20,8 +20,8 @@ use target_spec::HostSpec;
 pub struct Host {
     name: String,
     address: Ipv4Addr,
-    /// Position among the hosts, counted from 1. This is also the position of a simulated host on
-    /// the switch.
+    /// Number of the host, counted from 1. This is also the number of a simulated host on the
+    /// switch.
     number: usize,
     folder: PathBuf,
     agent: Arc<Agent>,
@@ -33,7 +33,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// Returns a simulated host as described by `state`, which its agent has created.
+    /// Returns the simulated host that `state` describes. The agent of the host has already created
+    /// it.
     pub(super) fn on_switch(
         state: &HostState,
         number: usize,
@@ -44,7 +45,8 @@ impl Host {
         Host::new(state, (number, address), agent, switch)
     }
 
-    /// Returns a machine as described by `state`, which its agent has prepared.
+    /// Returns the machine that `state` describes as a host. The agent of the machine has already
+    /// prepared it.
     pub(super) fn on_machine(state: &HostState, number: usize, agent: Agent) -> Result<Host> {
         let address = state.address.context("the address of a machine is unknown")?;
         Ok(Host::new(state, (number, address), agent, None))
@@ -79,8 +81,8 @@ impl Host {
         &self.name
     }
 
-    /// Returns the position of the host among the hosts, counted from 1. This is also the position
-    /// of a simulated host on the switch.
+    /// Returns the number of the host, counted from 1. This is also the number of a simulated host
+    /// on the switch.
     pub fn number(&self) -> usize {
         self.number
     }
@@ -90,13 +92,13 @@ impl Host {
         self.switch.is_none()
     }
 
-    /// Returns true if the host has control groups. All simulated hosts have them, and machines
-    /// that permit them.
+    /// Returns true if the host has control groups. All simulated hosts have control groups. A
+    /// machine has them if it permits them.
     pub fn has_groups(&self) -> bool {
         !self.places.is_empty()
     }
 
-    /// Returns the address that answers on this machine and on all hosts of the cluster.
+    /// Returns the address at which this machine and all hosts of the cluster can reach the host.
     pub fn address(&self) -> Ipv4Addr {
         self.address
     }
@@ -107,7 +109,7 @@ impl Host {
         &self.folder
     }
 
-    /// Adds an address to the host's link, unless the link has it.
+    /// Adds an address to the host's link, unless the link already has the address.
     pub(super) fn add_address(&self, address: Ipv4Addr) -> Result<()> {
         self.agent.call(&Address(address))
     }
@@ -115,7 +117,7 @@ impl Host {
     /// Changes the limits of this host while it runs. The volume does not change.
     ///
     /// # Errors
-    /// This machine cannot set the limits, or another volume size is requested. In the first case,
+    /// `spec` has another volume size, or this machine cannot set the limits. In the latter case,
     /// some limits may have changed.
     pub fn set_limits(&self, spec: &HostSpec) -> Result<()> {
         anyhow::ensure!(
@@ -124,7 +126,8 @@ impl Host {
             self.name
         );
         let Some(switch) = &self.switch else {
-            // A machine checks the limits itself, in its own kernel.
+            // The agent of a machine checks the limits itself, because they depend on that
+            // machine's kernel.
             return self.agent.call(&Limit(spec.clone()));
         };
         // The volume already exists, so this process need not have permission to create one.
@@ -140,8 +143,8 @@ impl Host {
     }
 
     /// Returns the limits that the kernel applies to this host: `cpus` (a list), `cpu_quota`
-    /// (cores), `memory` (bytes), those of [`crate::DiskSpec::each`], `link_rate` (bit/s) and
-    /// `link_delay` (ns, one way). Unlimited resources are absent, except `cpus`.
+    /// (cores), `memory` (bytes), the limits of [`crate::DiskSpec::each`], `link_rate` (bit/s) and
+    /// `link_delay` (ns, one way). An unlimited resource is absent, except `cpus`.
     ///
     /// # Errors
     /// The limits cannot be read.
@@ -169,7 +172,8 @@ impl Host {
     }
 
     /// Syncs the host's volume, then drops the page cache that is charged to this host, while the
-    /// host's processes run. A file is charged to the host or program that has read it first.
+    /// host's processes run. The kernel charges a file to the host or program that has read it
+    /// first.
     ///
     /// # Errors
     /// The kernel cannot drop the page cache.
@@ -177,8 +181,8 @@ impl Host {
         self.agent.call(&DropPageCache)
     }
 
-    /// Returns the space usage of the host's volume. If the host has no volume, returns that of the
-    /// file system of its folder.
+    /// Returns the space usage of the host's volume. If the host has no volume, returns the usage
+    /// of the file system of its folder.
     ///
     /// # Errors
     /// The folder does not exist.

@@ -20,18 +20,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Private ranges 10.N.0.0/16 for networks. Few networks use these ranges. This matters because the
-/// check for a free range does not see networks that the machine joins later.
+/// Private ranges 10.N.0.0/16 for networks. The ranges are rarely used elsewhere. This matters
+/// because the check for a free range cannot take networks into account that the machine joins
+/// later.
 const RANGES: [u8; 3] = [94, 187, 213];
 
-/// Last octet of the machine's own address in the network. The addresses of hosts count from 1.
+/// Last octet of the machine's own address in the network. The last octets of hosts count from 1.
 const MACHINE: u8 = 254;
 
-/// Name of the socket that a process keeps open while it looks for a free network. It is an
-/// abstract socket in the machine's network namespace, so it disappears with the process.
+/// Name of the socket that a process keeps open while it looks for a free network. Because this is
+/// an abstract socket in the machine's network namespace, it disappears with the process.
 const RESERVATION: &[u8] = b"cassay-network";
 
-/// Time limit for other processes that look for a free network. Each takes some milliseconds.
+/// Time limit of the wait for other processes that look for a free network. Each of them takes some
+/// milliseconds.
 const RESERVATION_LIMIT: Duration = Duration::from_secs(10);
 
 const POLL: Duration = Duration::from_millis(2);
@@ -77,7 +79,7 @@ impl Switch {
         host.call(&Address(self.address(number)))
     }
 
-    /// Returns the address of host `number`, counted from 1.
+    /// Returns the address of host `number`. Hosts are numbered from 1.
     pub fn address(&self, number: usize) -> Ipv4Addr {
         address(self.network, number as u8)
     }
@@ -88,7 +90,7 @@ fn address(network: Ipv4Addr, last: u8) -> Ipv4Addr {
     Ipv4Addr::new(a, b, c, last)
 }
 
-/// Creates the link between the machine and the switch. Returns the network of the switch.
+/// Creates the link between the machine and the switch in a free network. Returns this network.
 fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
     let reservation = reserve()?;
     let routes = machine.routes()?;
@@ -96,8 +98,8 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
         let name = name(network);
         match machine.veth(&name, UPLINK, namespace) {
             Ok(()) => {}
-            // A switch with this network is ending. Its route has already been removed, and its
-            // link will follow soon.
+            // Another switch with this network is ending. The kernel has already removed the route
+            // of that switch, and will soon remove its link.
             Err(Errno::EXIST) => continue,
             Err(error) => {
                 return Err(error).with_context(|| format!("create the link {name}"));
@@ -122,7 +124,7 @@ pub(super) fn name(network: Ipv4Addr) -> String {
     format!("cassay{range}-{part}")
 }
 
-/// Returns the networks to which there is no route, in the order in which they are tried.
+/// Returns the networks to which the machine has no route, in the order in which they are tried.
 fn free_networks(routes: &[Subnet]) -> impl Iterator<Item = Ipv4Addr> + '_ {
     let all = RANGES
         .into_iter()
@@ -171,8 +173,9 @@ mod tests {
     fn a_network_that_a_route_leads_to_is_not_taken() {
         let first = |routes: &[Subnet]| free_networks(routes).next().map(|found| found.to_string());
         assert_eq!(first(&[]).as_deref(), Some("10.94.0.0"));
-        // The first cases have a route to an address in the network, to the network itself, and to
-        // a larger network. The last case has a route to the network next to it.
+        // In the first cases, the machine has a route to an address in the first network, to the
+        // network itself, and to a larger network. In the last case, it has a route to the
+        // neighbouring network.
         assert_eq!(
             first(&[subnet("10.94.0.7", 32)]).as_deref(),
             Some("10.94.1.0")
@@ -192,7 +195,7 @@ mod tests {
 
     #[test]
     fn names_of_links_fit_the_kernel() {
-        // IFNAMSIZ counts the final zero byte.
+        // The limit IFNAMSIZ includes the final zero byte.
         let longest = name(Ipv4Addr::new(10, 213, 255, 0));
         assert_eq!(longest, "cassay213-255");
         assert!(longest.len() < 16 && links::port(HOSTS_COUNT_MAX).len() < 16);

@@ -1,5 +1,5 @@
-//! Changes on a host that must be undone: by the agent that made them, by its guard, or by a later
-//! command.
+//! Changes on a host that must be undone. The agent that made a change, its guard, or a later
+//! command undoes it.
 
 use crate::invocation;
 use crate::process::Identity;
@@ -17,33 +17,34 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::Invocation;
 
-/// Time for which other processes may continue to write to a folder while it is removed. These
-/// processes are about to end.
+/// Time for which other processes may continue to write to a folder while it is removed. cassay
+/// waits, because these processes are about to end.
 const TREE_LIMIT: Duration = Duration::from_secs(60);
 
 const POLL: Duration = Duration::from_millis(50);
 
-/// A change, described by the way to undo it. If the object is missing, that is not an error.
+/// A change, described by the way to undo it. A missing object is not an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Undo {
     /// Removes a folder with all its contents.
     Tree(PathBuf),
-    /// Removes a data volume, or the plain folder at its path if that folder is empty.
+    /// Removes a data volume. If an empty plain folder has the path of the volume, removes this
+    /// folder.
     Volume(PathBuf),
     /// Removes control groups, and kills the processes in them.
     Groups(Vec<CgroupDir>),
     /// Continues a stopped process.
     Continue(Identity),
-    /// Thaws the frozen data volume of a folder. Until then, processes that write to the volume
-    /// wait, and cannot be killed.
+    /// Thaws the frozen data volume of a folder. Processes that write to a frozen volume wait, and
+    /// cannot be killed.
     Thaw(PathBuf),
     /// Removes a table that drops packets from the machine's packet filter.
     Table(String),
     /// Runs a program that undoes the change of another program.
     Command(Invocation),
-    /// Makes a server of another user serve again after it was stopped.
+    /// Starts a server again that cassay did not start, after a fault has stopped it.
     Serve(Service),
-    /// Removes a file with the undo list.
+    /// Removes the file that contains the undo list.
     Note(PathBuf),
 }
 
@@ -66,7 +67,7 @@ impl Undo {
     }
 }
 
-/// Describes the change as one that has been undone.
+/// Formats the change as a sentence that states that it was undone.
 impl fmt::Display for Undo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -83,7 +84,8 @@ impl fmt::Display for Undo {
     }
 }
 
-/// Undoes all changes, the last one first. If an action fails, the undo file is kept.
+/// Undoes all changes, beginning with the last change. If undoing a change fails, the undo file is
+/// kept.
 ///
 /// # Errors
 /// The first failure. All other changes are undone nevertheless.

@@ -1,11 +1,12 @@
 //! Undo list of an agent in a file on its host. A later command uses the list if agent and guard
-//! were both killed, or the machine lost power.
+//! were both killed, or if the machine lost power.
 //!
 //! Each agent has a file, which it keeps locked while it lives. Each line contains a complete list,
-//! and the last complete line counts. A list is on disk before the change that it describes is
-//! made. Invariants: no process undoes a list unless it has the lock. So no change is undone twice,
-//! and no object is removed that belongs to another machine with the same folder. cassay does not
-//! read files that another user could have written, because the files contain programs to run.
+//! and the last complete line counts. An agent writes a list to disk before it makes the change
+//! that the list describes. Invariants: no process undoes a list unless it has the lock of the
+//! file. So no change is undone twice, and no object is removed that belongs to another machine
+//! with the same folder. cassay does not read files that another user could have written, because
+//! the files contain programs to run.
 
 use crate::process::{Identity, ProcessSpace};
 use crate::undo::{Undo, remove_note, undo};
@@ -29,15 +30,15 @@ const GUARD_LIMIT: Duration = Duration::from_secs(120);
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// Maximum size of an undo file, in bytes. No list reaches this size, so cassay cannot have written
-/// a larger file.
+/// Maximum size of an undo file, in bytes. No list reaches this size, so a larger file does not
+/// come from cassay.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
 /// One line of an undo file: the complete undo list of an agent.
 #[derive(Serialize, Deserialize)]
 struct Line {
     agent: Identity,
-    /// Machine of the agent. It is recorded because several machines may share the folder.
+    /// Machine of the agent. The line contains it because several machines may share the folder.
     #[serde(default)]
     machine: Option<ProcessSpace>,
     left: Vec<Undo>,
@@ -52,8 +53,8 @@ pub struct UndoFile {
 }
 
 impl UndoFile {
-    /// Chooses the folder of the file: a folder below `named`, or else one in the user's home
-    /// directory. Does not create a file yet.
+    /// Chooses the folder of the file, which is below `named`, or by default in the user's home
+    /// directory. Does not create the file.
     ///
     /// # Errors
     /// The user has no home directory.
@@ -78,7 +79,7 @@ impl UndoFile {
         file.context("find the file that cassay has just created")
     }
 
-    /// Writes the list to the file, if there is a file.
+    /// Writes the list to the file, if the file exists.
     ///
     /// # Errors
     /// The list could not be written to disk.
@@ -98,11 +99,11 @@ impl UndoFile {
     }
 }
 
-/// Undoes the list of an agent that has ended, unless another process has already done so by means
-/// of the agent's file.
+/// Undoes the list of an agent that has ended, unless another process has already undone it by
+/// reading the agent's file.
 ///
 /// # Errors
-/// As [`undo`].
+/// Those of [`undo`].
 pub fn undo_of_another(all: &[Undo]) -> Result<()> {
     let noted = all.iter().find_map(|one| match one {
         Undo::Note(path) => Some(path),
@@ -116,12 +117,12 @@ pub fn undo_of_another(all: &[Undo]) -> Result<()> {
         let own: Vec<Undo> = all.iter().filter(own).cloned().collect();
         return undo(&own);
     }
-    // If the lock cannot be taken, undoing the changes without it is better than leaving them.
+    // The lock cannot be taken. Undoing the changes without the lock is better than leaving them.
     undo(all)
 }
 
 /// Undoes the changes of agents that have ended together with their guards. Returns one sentence
-/// for each action.
+/// for each change that was undone.
 ///
 /// # Errors
 /// A change cannot be undone, or another user has written the file.
@@ -142,8 +143,8 @@ pub fn mend(named: Option<&Path>) -> Result<Vec<String>> {
     Ok(said)
 }
 
-/// Undoes the list in a file, unless the agent that wrote it is alive, or may be alive on another
-/// machine.
+/// Undoes the list in a file, unless the agent that wrote the file is alive, or may be alive on
+/// another machine.
 fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     let ours = ProcessSpace::ours();
     let is_elsewhere = |line: &Line| line.machine.as_ref().is_some_and(|there| *there != ours);
@@ -153,7 +154,8 @@ fn mend_one(path: &Path) -> Result<Vec<Undo>> {
     let Some(_held) = locked(path, GUARD_LIMIT)? else {
         return Ok(Vec::new());
     };
-    // This process reads the list again under the lock, because another process may have undone it.
+    // The list is read again under the lock, because another process may have undone it in the
+    // meantime.
     let left = last_line(path)?.map(|line| line.left).unwrap_or_default();
     undo(&left)?;
     remove_note(path)?;
@@ -200,8 +202,8 @@ fn last_line(path: &Path) -> Result<Option<Line>> {
     );
     let mut text = String::new();
     file.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
-    // A power loss may cut off the last line. That does no harm, because the change that the line
-    // describes was not made yet.
+    // A power loss may cut off the last line. An incomplete line can be ignored, because the agent
+    // had not yet made the change that the line describes.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     Ok(whole.lines().rev().find_map(|line| serde_json::from_str(line).ok()))
 }
@@ -254,8 +256,8 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use target_spec::Invocation;
 
-    /// Returns an undo step whose effect a test can see: each time it is undone, a line is added to
-    /// a file.
+    /// Returns a change and the path of a file. Each time the change is undone, a line is added to
+    /// the file.
     fn shows(folder: &Path) -> (Undo, PathBuf) {
         let file = folder.join("shown");
         let words = ["sh", "-c", "echo x >> \"$0\"", &file.display().to_string()];
@@ -282,7 +284,7 @@ mod tests {
             mend(Some(root.path())).unwrap().is_empty(),
             "its agent, which is us, lives"
         );
-        // The file is that of another agent, which has ended. The last line of the file is
+        // The undo file belongs to another agent, which has ended. The last line of the file is
         // incomplete.
         let gone = Line {
             agent: Identity {
@@ -317,7 +319,7 @@ mod tests {
         );
         assert_eq!(times(&shown), 1);
         assert!(!path.exists() && mend(Some(root.path())).unwrap().is_empty());
-        // The guard of that agent tries to undo the list later.
+        // The guard of that agent tries to undo the list after this process has done so.
         undo_of_another(&list).unwrap();
         assert_eq!(times(&shown), 1);
         undo_of_another(&list[1..]).unwrap();

@@ -1,6 +1,6 @@
 //! Shifts the wall clock of one process. The kernel has one wall clock for all processes, and its
-//! time namespaces do not change it. So a preloaded library shifts the time that it returns to the
-//! process.
+//! time namespaces do not change it. So cassay preloads a library into the process, which shifts
+//! the time that the process reads.
 
 use crate::faults::Restartable;
 use crate::files::{Bytes, FileStep};
@@ -10,8 +10,9 @@ use std::path::Path;
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clock.so"));
 
 impl Restartable {
-    /// Returns the start with a wall clock that is off by `by_ms` (negative: behind), and the step
-    /// that writes the library to `library`. The monotonic clock does not change.
+    /// Returns the start command with a wall clock that is shifted by `by_ms`, where a negative
+    /// value is a clock that is behind. Also returns the step that writes the library to the path
+    /// `library`. The monotonic clock does not change.
     ///
     /// # Errors
     /// The path is not Unicode.
@@ -34,8 +35,7 @@ impl Restartable {
 mod tests {
     use super::*;
 
-    /// If the library depended on another one, or had a name, the name would be visible in its
-    /// bytes.
+    /// If the library depended on another library, the name of that library would be in its bytes.
     #[test]
     fn the_library_names_no_library_so_it_fits_every_c_library() {
         assert!(LIBRARY.starts_with(b"\x7fELF"));

@@ -2,8 +2,8 @@
 //! controller and agent share.
 //!
 //! Invariants: the sampling threads never wait until the controller fetches readings. The agent
-//! limits the number of waiting readings. A message contains only as many readings as fit into a
-//! frame.
+//! limits the number of readings that wait to be fetched. The number of readings in a message is
+//! limited so that the message fits into a frame.
 
 mod remote_watch;
 
@@ -28,14 +28,14 @@ pub const READINGS_COUNT_MAX: usize = 4096;
 pub struct Watch(Vec<ProbeSource>);
 
 impl Watch {
-    /// Adds a probe of the machine itself. It omits the devices of `hosts`.
+    /// Adds a probe of the machine itself. The probe omits the devices of `hosts`.
     pub fn machine(&mut self, period: Duration, hosts: &[Host]) {
         let ours = hosts.iter().filter(|host| !host.is_machine());
         let without = ours.filter_map(Host::device).map(str::to_owned).collect();
         self.add("machine", period, SourceKind::Machine { without });
     }
 
-    /// Adds a probe of another machine. Its readings have the place `place`.
+    /// Adds a probe of another machine. The readings have the place `place`.
     pub fn other_machine(&mut self, period: Duration, place: &str) {
         let without = Vec::new();
         self.add(place, period, SourceKind::Machine { without });
@@ -51,7 +51,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Adds a probe of a process. Its readings have the place `place`.
+    /// Adds a probe of a process. The readings have the place `place`.
     pub fn process(&mut self, period: Duration, place: &str, pid: u32) {
         self.add(place, period, SourceKind::Process(pid));
     }
@@ -83,7 +83,7 @@ impl Watch {
     /// cost.
     ///
     /// # Errors
-    /// As [`Watch::ours`], or an interval is too short, or the agent has ended.
+    /// Those of [`Watch::ours`], or an interval is too short, or the agent has ended.
     pub fn by(self, agent: &Arc<Agent>) -> Result<Sampler> {
         let mut sampler = Sampler::new(&format!("probe-{}", agent.name()));
         if !self.0.is_empty() {
@@ -93,7 +93,7 @@ impl Watch {
     }
 }
 
-/// Starts probes. Returns the number of the watch.
+/// Starts probes. The answer is the number of the watch.
 #[derive(Serialize, Deserialize)]
 pub struct BeginWatch(pub Watch);
 
@@ -102,8 +102,8 @@ pub struct BeginWatch(pub Watch);
 pub struct TakeReadings {
     /// Number of the watch that [`BeginWatch`] returned.
     pub watch: u64,
-    /// True to stop sampling. The agent then removes the watch, and the answer contains its last
-    /// readings.
+    /// If true, the agent stops sampling and removes the watch. The answer contains the last
+    /// readings of the watch.
     pub end: bool,
 }
 
@@ -112,30 +112,30 @@ calls! {
     TakeReadings = "hand-over-readings" -> ReadingsBatch;
 }
 
-/// Readings that a watch returns.
+/// Readings of a watch, in an answer of the agent.
 #[derive(Default, Serialize, Deserialize)]
 pub struct ReadingsBatch {
     /// Readings, encoded as a batch.
     pub batch: Batch,
-    /// True if more readings are queued.
+    /// True if the agent has more readings of the watch.
     pub rest: bool,
-    /// Number and cost of the samples. Present with the last readings of a watch.
+    /// Number and cost of the samples. They are present only with the last readings of a watch.
     pub costs: Option<Vec<ProbeCost>>,
 }
 
 /// Encoded readings. A batch contains each new series once, and refers to series by number.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Batch {
-    /// Series that occur for the first time: probe, name, place, unit. Series are numbered in this
-    /// order, over all batches.
+    /// Series that occur for the first time, each as probe, name, place and unit. Series are
+    /// numbered in the order in which they occur, across all batches.
     series: Vec<[String; 4]>,
-    /// A line for each time: the time, then the series number and the value of each reading. The
-    /// lines form one text, because JSON encodes a text in one piece, and the text form restores
-    /// values exactly.
+    /// Text with a line for each time of a reading. A line contains the time, then the series
+    /// number and the value of each reading at this time. The lines form one text, because JSON
+    /// encodes a text in one piece, and because values can be restored exactly from text.
     lines: String,
 }
 
-/// Identity of a series: probe, name, place, unit.
+/// Identity of a series, as probe, name, place and unit.
 type SeriesIdentity<'a> = (Cow<'static, str>, Arc<str>, Arc<str>, Cow<'static, str>);
 
 /// Encoder of consecutive batches of readings.
@@ -165,7 +165,7 @@ impl Encoder {
                 batch.series.push(words.map(str::to_owned));
                 next
             });
-            // The exponent form keeps the text of every number short.
+            // The exponent form keeps the text of large and small numbers short.
             let _ = write!(batch.lines, " {number} {value:e}");
         }
         batch
@@ -260,8 +260,7 @@ mod tests {
         #[test]
         fn no_batch_panics(lines in "[0-9 e.\n-]{0,60}", words in prop::bool::ANY) {
             let series = if words { vec![["a", "b", "c", "d"].map(String::from)] } else { vec![] };
-            // The result does not matter, because the test checks only that the decoder does not
-            // panic.
+            // The result is ignored, because the test checks only that the decoder does not panic.
             let _ = Decoder::default().decode(Batch { series, lines }, AHEAD, &mut Out::new());
         }
     }

@@ -1,5 +1,5 @@
-//! The result of an import: steps to run in sequence, and connection settings. Imports do no I/O,
-//! because the caller reads files for them.
+//! The result of an import, which consists of steps to run in sequence, and connection settings.
+//! Imports do no I/O, because the caller reads files for them.
 
 use core::time::Duration;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use workload::{Program, Stage};
 
-/// A tool whose files and command lines are supported.
+/// A tool whose files and command lines cassay can import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
     /// The tool cassandra-stress.
@@ -35,7 +35,7 @@ impl Tool {
         }
     }
 
-    /// Returns the options whose value is a password. The value is a separate word.
+    /// Returns the options whose value is a password. Such a value is a separate word.
     pub fn secret_options(self) -> &'static [&'static str] {
         match self {
             Tool::Stress | Tool::Nb | Tool::Ycsb => &[],
@@ -45,9 +45,9 @@ impl Tool {
 }
 
 impl Tool {
-    /// Returns the words with `***` instead of the password. Masks the value of a password option,
-    /// and otherwise the password only after a key for passwords. The password may be `cassandra`,
-    /// which occurs in many other words.
+    /// Returns the words with `***` in place of the password. Masks the value of each password
+    /// option. Elsewhere, masks the password only after a key for passwords, because a password
+    /// such as `cassandra` also occurs in many other words.
     pub fn without_password(self, words: &[String], password: &str) -> Vec<String> {
         if password.is_empty() {
             return words.to_vec();
@@ -67,8 +67,8 @@ impl Tool {
     }
 }
 
-/// Masks the password in a word, if the word is the value of a key for passwords. `before` contains
-/// the words before it.
+/// Returns a word with the password masked, if the word contains the password as the value of a key
+/// for passwords. `before` contains the preceding words.
 fn hide_in(word: &str, password: &str, before: &str) -> String {
     let (mut out, mut copied) = (String::new(), 0);
     for (at, _) in word.match_indices(password) {
@@ -84,7 +84,8 @@ fn hide_in(word: &str, password: &str, before: &str) -> String {
     out + &word[copied..]
 }
 
-/// Reads a file that an import names. The error explains why the file cannot be read.
+/// Function that reads a file that an import names. The error explains why the function cannot read
+/// the file.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Result of an import.
@@ -93,14 +94,14 @@ pub struct Import {
     /// The steps, in order. The list contains at least one step.
     pub steps: Vec<ImportStep>,
     /// Notes on words without effect, and on differences from the tool. The plan and the report
-    /// show them. Each note is a sentence.
+    /// show the notes. Each note is a sentence.
     pub notes: Vec<String>,
     /// Connection settings that the import states.
     pub connection: Connection,
 }
 
-/// A step that corresponds to one command of another tool: schema, warm-up, then measured
-/// operations.
+/// A step that corresponds to one command of another tool. It consists of a schema, a warm-up and
+/// measured operations.
 #[derive(Clone, Debug)]
 pub struct ImportStep {
     /// Name of the step: `write`, `rampup`, `load`, …
@@ -115,15 +116,15 @@ pub struct ImportStep {
     pub first_operation: u64,
     /// Condition that ends the step.
     pub limit: StepLimit,
-    /// Load that the step offers.
+    /// Load that the step applies.
     pub offer: Offer,
-    /// Number of operations before the measured operations. The numbers of these operations also
-    /// start at `first_operation`.
+    /// Number of operations before the measured operations. Like the measured operations, they are
+    /// numbered from `first_operation`.
     pub warmup_operations: u64,
     /// Statements that truncate the tables between warm-up and measurement.
     pub truncate: Vec<String>,
-    /// True if the tables are truncated before each run of the step, such as each number of
-    /// threads. False if they are truncated only before the first run.
+    /// True if the tables are truncated before each run of the step, for example before each number
+    /// of threads. False if they are truncated only before the first run.
     pub truncates_always: bool,
 }
 
@@ -137,9 +138,9 @@ pub enum StepLimit {
     /// The step ends after a number of operations or a duration, whichever comes first.
     Either(u64, Duration),
     /// The step ends when the standard error of the mean rate of the intervals is below `target`
-    /// times that mean. The run has at least `min` and at most `max` intervals.
+    /// times that mean. The run lasts for at least `min` and at most `max` intervals.
     Uncertainty {
-        /// Target for the standard error, as a share of the mean, for example 0.02.
+        /// Upper limit of the standard error, as a share of the mean, for example 0.02.
         target: f64,
         /// Minimum number of intervals.
         min: u32,
@@ -149,7 +150,8 @@ pub enum StepLimit {
 }
 
 impl StepLimit {
-    /// Returns the maximum number of operations, if the limit states one.
+    /// Returns the maximum number of operations. Returns `None` if the limit does not state a
+    /// number.
     pub fn operations(self) -> Option<u64> {
         match self {
             StepLimit::Operations(count) | StepLimit::Either(count, _) => Some(count),
@@ -158,13 +160,13 @@ impl StepLimit {
     }
 }
 
-/// Load that a step offers.
+/// Load that a step applies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Offer {
     /// A constant number of operations in flight.
     Threads(u32),
-    /// An increasing number of operations in flight, from `from` up to `to`, until the rate no
-    /// longer grows.
+    /// An increasing number of operations in flight, from `from` up to `to`. If `until_flat` is
+    /// true, the increase stops when the rate no longer grows.
     Ladder {
         /// Initial number of operations in flight.
         from: u32,
@@ -179,13 +181,13 @@ pub enum Offer {
         per_second: f64,
         /// Maximum number of operations in flight.
         threads: u32,
-        /// True if latency is measured from the send. Latency then excludes the time that an
-        /// operation waits because the client has fallen behind.
+        /// True if latency is measured from the send. The latency then excludes the time for which
+        /// an operation waits because the client has fallen behind.
         hides_wait: bool,
     },
 }
 
-/// Connection settings. A setting that the import does not state is absent.
+/// Connection settings. If the import does not state a setting, its field is empty.
 #[derive(Clone, Debug, Default)]
 pub struct Connection {
     /// Host names or addresses, each with an optional `:port`.
@@ -198,18 +200,18 @@ pub struct Connection {
     pub password: Option<Secret>,
     /// File whose first line is the password. The import does not read this file.
     pub password_file: Option<String>,
-    /// True if TLS is requested.
+    /// True if the import requests TLS.
     pub tls: Option<bool>,
     /// Compression of CQL frames.
     pub compression: Option<cql::Compression>,
-    /// Total number of connections of the tool to each node.
+    /// Number of connections that the tool opens to each node in total.
     pub connections_per_node: Option<u32>,
-    /// Data centre of the nodes that the client contacts. The client contacts no nodes of other
-    /// data centres.
+    /// Data centre of the nodes that the client contacts. The client does not contact nodes of
+    /// other data centres.
     pub datacenter: Option<String>,
 }
 
-/// A text that is never shown.
+/// A text that must never appear in output, such as a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -219,7 +221,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// Returns the text itself, to send it.
+    /// Returns the text itself, so that the client can send it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

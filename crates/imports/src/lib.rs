@@ -1,9 +1,9 @@
 //! The only crate that knows the command lines and files of other tools: cassandra-stress,
-//! NoSQLBench, YCSB, cassandra-easy-stress.
+//! NoSQLBench, YCSB and cassandra-easy-stress.
 //!
 //! An import is a pure function of its words and of the files that they name, which the caller
-//! reads. Each difference from the tool becomes a note, or a refusal at its place. No word is
-//! silently interpreted differently.
+//! reads. Each difference from the tool leads to a note, or to an error at the position of the
+//! word. The crate never silently changes the meaning of a word.
 //!
 //! Reading order: [`import`] converts words to [`ImportStep`]s, each with a [`workload::Program`].
 //! Each tool has a module.
@@ -23,7 +23,7 @@ pub use ycsb::property as ycsb_property;
 /// function of `seed`.
 ///
 /// # Errors
-/// Every mistake in the words and in the files that they name, with its place.
+/// Every mistake in the words and in the files that they name, with its position.
 pub fn import(
     tool: Tool,
     words: &[String],

@@ -1,5 +1,5 @@
-//! Imports cassandra-stress: its command line, its user profiles, and the rows that the tool would
-//! write.
+//! Imports cassandra-stress. The import covers its command line, its user profiles, and the rows
+//! that the tool would write.
 
 mod access;
 mod argument_split;
@@ -23,8 +23,8 @@ mod effects;
 #[cfg(test)]
 mod tests;
 
-/// Answers a command line that runs no load, but prints help, the shape of a distribution, or the
-/// version. `None` for a command line that runs a load or has mistakes.
+/// Answers a command line that does not run a load, but prints help, the shape of a distribution,
+/// or the version. Returns `None` if the command line runs a load or has mistakes.
 pub fn answer(words: &[String]) -> Option<String> {
     match Command::parse(words).ok()?.task {
         Task::Run(_) => None,
@@ -37,7 +37,7 @@ pub fn answer(words: &[String]) -> Option<String> {
     }
 }
 
-/// States which tool's command line is supported.
+/// Statement about the version of the tool whose command line cassay supports.
 const VERSION: &str = "the command line of cassandra-stress 3.11.4 and later, run by cassay\n";
 
 pub use argument_values::WrittenDistribution;

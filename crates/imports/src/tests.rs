@@ -25,8 +25,8 @@ fn tokens(step: &ImportStep, numbers: impl Iterator<Item = u64>) -> Vec<Option<i
     numbers.map(|n| token(&mut generator, n)).collect()
 }
 
-/// Command lines of one client, each with the command lines of three clients with 2, 1 and 1
-/// workers that share its work.
+/// Command lines of one client. Each has the command lines of three clients that share the same
+/// work with 2, 1 and 1 workers.
 const RANGES: [(Tool, &str, [&str; 3]); 5] = [
     (
         Tool::Stress,

@@ -1,5 +1,6 @@
-//! Notes on the TLS files that another tool's command line names. An import reads no secrets, so a
-//! note tells the user which keys of a target name such files, and how to convert Java keystores.
+//! Notes on the TLS files that another tool's command line names. An import does not read secrets,
+//! so a note tells the user which keys of a target name such files, and how to convert Java
+//! keystores.
 
 use yaml::shell_word;
 
@@ -8,7 +9,7 @@ const CA: &str = "--set target.attach.tls.ca=";
 const CERT: &str = "--set target.attach.tls.cert=";
 const KEY: &str = "--set target.attach.tls.key=";
 
-/// Returns a note on a Java keystore with certificates of authorities.
+/// Returns a note on a Java keystore that contains certificates of authorities.
 pub(crate) fn java_truststore(path: &str) -> String {
     let file = shell_word(path);
     format!(
@@ -17,7 +18,7 @@ pub(crate) fn java_truststore(path: &str) -> String {
     )
 }
 
-/// Returns a note on a Java keystore with the client's private key and certificate.
+/// Returns a note on a Java keystore that contains the client's private key and certificate.
 pub(crate) fn java_keystore(path: &str) -> String {
     let file = shell_word(path);
     format!(
@@ -28,8 +29,8 @@ pub(crate) fn java_keystore(path: &str) -> String {
     )
 }
 
-/// Returns a note on a setting of NoSQLBench, which takes Java keystores or PEM files. `None` if
-/// the setting is not about TLS files.
+/// Returns a note on a setting of NoSQLBench, which accepts Java keystores or PEM files. Returns
+/// `None` if the setting is not about TLS files.
 pub(crate) fn note_for_nb(key: &str, value: &str) -> Option<String> {
     let pem = |set: &str| format!("has no effect; `{set}{}` uses this file", shell_word(value));
     let why = match key {
@@ -48,7 +49,8 @@ pub(crate) fn note_for_nb(key: &str, value: &str) -> Option<String> {
     Some(format!("{key}={value}{join} {why}"))
 }
 
-/// Keys of the passwords of keystores. cassay opens no keystore, so these passwords have no effect.
+/// Keys of the passwords of keystores. cassay does not open keystores, so these passwords have no
+/// effect.
 const STORE_PASSWORDS: [&str; 5] = [
     "truststore-password=",
     "keystore-password=",
@@ -57,8 +59,8 @@ const STORE_PASSWORDS: [&str; 5] = [
     "keyPassword=",
 ];
 
-/// Masks the passwords of keystores in a word of a command line. Each password is replaced by
-/// `***`, up to a blank. The word may be a whole command line in quotes.
+/// Masks the passwords of keystores in a word of a command line. Replaces each password, up to the
+/// next blank, with `***`. The word may be a whole command line in quotes.
 pub fn without_store_passwords(word: &str) -> String {
     let mut out = word.to_owned();
     for key in STORE_PASSWORDS {
@@ -103,7 +105,8 @@ mod tests {
         assert_eq!(note_for_nb("tlsversion", "TLSv1.2"), None);
     }
 
-    /// These passwords used to appear in the question of the study, and so in all results.
+    /// In an earlier version, these passwords appeared in the question of the study, and therefore
+    /// in all results.
     #[test]
     fn passwords_of_keystores_are_hidden_in_words_and_lines() {
         for (word, hidden) in [

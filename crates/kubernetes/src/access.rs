@@ -1,6 +1,6 @@
-//! The permissions that cassay requires in a namespace, and their check. One list serves two
-//! purposes: the query to the cluster before a run creates objects, and the role that the cluster's
-//! administrator applies.
+//! The permissions that cassay requires in a namespace. The same list is used for two purposes:
+//! cassay asks the cluster for missing permissions before a run creates objects, and an
+//! administrator of the cluster can apply the permissions as a role.
 
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result};
@@ -11,15 +11,15 @@ use std::fmt;
 /// Purpose of the access to a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
-    /// Clients generate load from pods.
+    /// Clients that generate load in pods.
     Clients,
-    /// Managed nodes run in pods.
+    /// Managed nodes that run in pods.
     Nodes,
-    /// A run that takes place within the cluster.
+    /// A whole run that takes place in a pod of the cluster.
     Inside,
     /// Agents that are started in pods of an attached cluster.
     Agents,
-    /// Attaching to a cluster behind a service.
+    /// Attaching to a Cassandra cluster behind a service.
     Service,
     /// Attaching to a data center of cass-operator.
     CassOperator,
@@ -37,7 +37,7 @@ pub enum Purpose {
     Tasks,
 }
 
-/// Verbs on a kind of objects.
+/// Verbs that cassay requires on a kind of objects.
 struct Rule {
     /// API group. It is empty for the core group.
     group: &'static str,
@@ -49,8 +49,7 @@ struct Rule {
 }
 
 impl Rule {
-    /// Creates a rule for objects in a namespace. The name is `group/resource`, or only the
-    /// resource if it belongs to the core group.
+    /// Creates a rule for a kind of objects in a namespace.
     const fn on(
         group: &'static str,
         resource: &'static str,
@@ -65,7 +64,7 @@ impl Rule {
     }
 }
 
-/// The Job that owns all objects which cassay creates. It expires by itself.
+/// Rule for the Job that owns all objects that cassay creates, and that expires by itself.
 const JOBS: Rule = Rule::on("batch", "jobs", &["create", "get", "patch", "delete"]);
 
 const SETS: Rule = Rule::on("apps", "statefulsets", &["create"]);
@@ -78,11 +77,11 @@ const LOGS: Rule = Rule::on("", "pods/log", &["get"]);
 
 const POD: Rule = Rule::on("", "pods", &["get"]);
 
-/// A GET request opens a websocket. From Kubernetes 1.35 on, it also requires the permission
-/// `create`.
+/// Rule for running commands in pods. A GET request opens a websocket, which from Kubernetes 1.35
+/// on also requires the permission `create`.
 const EXEC: Rule = Rule::on("", "pods/exec", &["get", "create"]);
 
-/// Needed to find the endpoints of a service.
+/// Rule that is needed to find the endpoints of a service.
 const SERVICE: Rule = Rule::on("discovery.k8s.io", "endpointslices", &["list"]);
 
 const SERVICES: Rule = Rule::on("", "services", &["list"]);
@@ -129,7 +128,7 @@ impl Purpose {
         ("tasks", Purpose::Tasks),
     ];
 
-    /// Returns its word.
+    /// Returns the word for this purpose.
     pub fn name(self) -> &'static str {
         let found = Purpose::ALL.into_iter().find(|(_, one)| *one == self);
         found.map_or("clients", |(word, _)| word)
@@ -153,16 +152,16 @@ impl Purpose {
     }
 }
 
-/// Verbs on a kind of objects that the user is not permitted to use.
+/// Verbs on a kind of objects that the user lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingVerbs {
-    /// Verbs: `create`, ….
+    /// Verbs that the user lacks, such as `create`.
     pub verbs: Vec<String>,
-    /// Resource: `jobs.batch`, `pods/exec`.
+    /// Kind of the objects, such as `jobs.batch` or `pods/exec`.
     pub resource: String,
-    /// The namespace. `None` means the whole cluster.
+    /// Namespace of the objects. `None` means the whole cluster.
     pub namespace: Option<String>,
-    /// Reason, as stated by the cluster. It is empty if the cluster does not state one.
+    /// Reason that the cluster states. The text is empty if the cluster does not state a reason.
     pub why: String,
 }
 
@@ -188,8 +187,8 @@ impl fmt::Display for MissingVerbs {
     }
 }
 
-/// Returns the permissions that the user of a context lacks. All are queried from the cluster at
-/// the same time.
+/// Returns the permissions that the user of a context lacks. The function queries the cluster for
+/// all permissions at the same time.
 ///
 /// # Errors
 /// The cluster cannot be reached, or does not answer.
@@ -271,12 +270,12 @@ impl Rule {
 pub enum Subject {
     /// A user, identified by name.
     User(String),
-    /// A service account of the namespace. It is created together with its role.
+    /// A service account of the namespace. The account is created together with its role.
     Account(String),
 }
 
 /// Returns the roles and their bindings as a file for `kubectl apply -f -`. The role may read only
-/// those secrets that are named. Permissions for cluster-scoped objects are in a cluster role.
+/// the named secrets. Permissions for cluster-scoped objects are in a cluster role.
 pub fn manifests(
     purposes: &[Purpose],
     secrets: &[String],
@@ -315,7 +314,7 @@ pub fn manifests(
     parts.join("---\n")
 }
 
-/// Returns a role and its binding. Returns no objects if there are no rules.
+/// Returns a role and its binding. Returns an empty list if `rules` is empty.
 fn role(
     kind: &str,
     metadata: &str,

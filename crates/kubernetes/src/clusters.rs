@@ -2,8 +2,8 @@
 //! centers, and the login. All access is read-only.
 //!
 //! The module does not derive names that it can read. For example, the services are those that a
-//! CassandraDatacenter owns. If the name of the superuser's secret is not stated, the module
-//! derives it by the rule of cass-operator.
+//! CassandraDatacenter owns. An exception is the name of the superuser's secret. If it is not
+//! stated, the module derives it by the rule of cass-operator.
 
 use crate::kubectl::Kubectl;
 use anyhow::{Context, Result, bail, ensure};
@@ -14,14 +14,15 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use target_spec::{KubernetesOwner, Secret};
 
-/// Kind and API group of cass-operator's objects. The next one is that of k8ssandra-operator.
+/// Kind and API group of cass-operator's objects. The next constant is the kind and group of
+/// k8ssandra-operator's objects.
 const DATACENTERS: &str = "cassandradatacenters.cassandra.datastax.com";
 const K8SSANDRA: &str = "k8ssandraclusters.k8ssandra.io";
 
 /// Label by which k8ssandra-operator marks the objects of a cluster.
 const OF_K8SSANDRA: &str = "k8ssandra.io/cluster-name";
 
-/// Names of metrics ports in services. The first one is that of the newer agent in cass-operator's
+/// Names of metrics ports in services. The first name is that of the newer agent in cass-operator's
 /// images. The next constant has the names of the port of the management API.
 const METRICS: [&str; 2] = ["metrics", "prometheus"];
 const MANAGEMENT: [&str; 2] = ["mgmt-api-http", "mgmt-api"];
@@ -32,25 +33,26 @@ const CQL_PORT: u16 = 9042;
 /// A cluster, as described in Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundCluster {
-    /// Ready nodes of the cluster. They are ordered by their pods, because their addresses change.
+    /// Ready nodes of the cluster. The nodes are ordered by their pods, because their addresses
+    /// change.
     pub nodes: Vec<FoundNode>,
     /// Data centers of the cluster, by their names in Cassandra.
     pub datacenters: Vec<String>,
     /// Data centers of the cluster, by the names of their objects.
     pub operated: Vec<String>,
-    /// User and password. `None` if no secret contains them.
+    /// User name and password. `None` if no secret contains them.
     pub credentials: Option<(String, Secret)>,
 }
 
 /// A node that is ready.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundNode {
-    /// Address of CQL.
+    /// Address at which the node accepts CQL connections.
     pub point: SocketAddr,
     /// Pod of the node. `None` for an endpoint that is not a pod.
     pub pod: Option<FoundPod>,
-    /// Ports that may offer metrics in Prometheus's text format. There may be several, because
-    /// operators name the ports of all possible agents.
+    /// Ports that may offer metrics in Prometheus's text format. A node may have several such
+    /// ports, because operators name the ports of all possible agents.
     pub metrics_ports: Vec<u16>,
     /// Port of cass-operator's management API. `None` if the node's service does not name such a
     /// port.
@@ -71,9 +73,9 @@ pub struct FoundPod {
 /// A data center, as its CassandraDatacenter describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Datacenter {
-    /// Name of the object.
+    /// Name of the CassandraDatacenter object.
     object: String,
-    /// Name in Cassandra.
+    /// Name of the data center in Cassandra.
     name: String,
     /// Name of the superuser's secret.
     secret: String,
@@ -94,7 +96,8 @@ pub fn find(
         KubernetesOwner::Service(_) => Vec::new(),
         KubernetesOwner::CassOperator(name) => vec![datacenter(&kubectl.get(DATACENTERS, name)?)?],
         KubernetesOwner::K8ssandra(name) => {
-            // First check that the cluster exists, before looking for objects with its label.
+            // This call checks that the cluster exists. Otherwise, the search for objects with its
+            // label would only find nothing.
             kubectl.get(K8SSANDRA, name)?;
             let all = kubectl.list(DATACENTERS, &format!("{OF_K8SSANDRA}={name}"))?;
             ensure!(
@@ -142,8 +145,8 @@ pub fn find(
     })
 }
 
-/// Returns the sort key of a node. It is the StatefulSet of its pod and the number of the pod, or
-/// the address of the node.
+/// Returns the sort key of a node. The key is the StatefulSet of the node's pod and the number of
+/// the pod, or otherwise the address of the node.
 fn place_of(node: &FoundNode) -> (Option<(String, String, u64)>, SocketAddr) {
     let pod = node.pod.as_ref().map(|pod| {
         let (set, number) = pod.name.rsplit_once('-').unwrap_or((&pod.name, ""));
@@ -180,7 +183,8 @@ fn cleaned(cluster: &str) -> String {
         return cluster.to_owned();
     }
     let lower = cluster.to_lowercase().replace('_', "-");
-    // Each run of valid characters is used from its first letter to its last letter or digit.
+    // A label must begin with a letter, and end with a letter or digit. So this shortens each run
+    // of valid characters at both ends.
     let runs = lower.split(|c: char| !is_inner(c));
     let valid = runs.filter_map(|run| {
         let from = run.find(|c: char| c.is_ascii_lowercase())?;
@@ -189,8 +193,8 @@ fn cleaned(cluster: &str) -> String {
     valid.collect()
 }
 
-/// Returns the service for the ready nodes of a data center. `all` are the services of the
-/// namespace.
+/// Returns the name of the service for the ready nodes of a data center. `all` are the services of
+/// the namespace.
 fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
     const OTHERS: [&str; 4] = [
         "-seed-service",

@@ -3,7 +3,7 @@
 //!
 //! Invariant: if this program is killed at any time, the Job disappears by itself within 70 s.
 //! Until all clients are connected, the program keeps extending the Job's deadline. After that,
-//! each pod ends when its client ends, and a client ends when it no longer hears from its
+//! each pod ends when its client ends, and a client ends when it gets no more messages from its
 //! controller. The cluster deletes a finished Job with its pods.
 
 use crate::kubectl::{Kubectl, Selector};
@@ -25,8 +25,8 @@ pub const CONTAINER: &str = "client";
 /// Folder of the program in the container. The folder is in memory or on the pod's disk.
 pub const FOLDER: &str = "/cassay";
 
-/// Labels with the name of the application and with the name of the set. All objects that cassay
-/// creates have both.
+/// Label with the name of the application. The next constant is the label with the name of the set.
+/// All objects that cassay creates have these two labels.
 const NAME_LABEL: &str = "app.kubernetes.io/name";
 pub(crate) const SET_LABEL: &str = "cassay/set";
 
@@ -36,8 +36,8 @@ pub(crate) const STAY: &str = "trap 'exit 0' TERM INT; while :; do sleep 1; done
 /// Script of the container of a client.
 const WAIT: &str = include_str!("wait.sh");
 
-/// Time for which a container waits for its agent, in seconds. The agent is started as soon as the
-/// container runs.
+/// Time for which a container waits for its agent, in seconds. The limit is short, because cassay
+/// starts the agent as soon as the container runs.
 const WAIT_S: u64 = 40;
 
 /// Lifetime of a Job whose clients are not all connected, counted from the last extension, in
@@ -58,7 +58,7 @@ pub(crate) const GRACE_S: u64 = 5;
 /// Description of the pods for clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientPods {
-    /// Number of pods. Each runs one client.
+    /// Number of pods. Each pod runs one client.
     pub clients: usize,
     /// CPUs of each pod in thousandths. The request and the limit are equal.
     pub millicpus: u32,
@@ -91,12 +91,12 @@ pub struct ClientJob {
     pods: Pods,
     deadline: Deadline,
     taken: BTreeSet<usize>,
-    /// The reason why some pods do not run yet that was reported last.
+    /// Last reported reason why some pods do not run yet.
     told: String,
     put_off: Option<PutOff>,
 }
 
-/// Keeps extending the deadline of a Job until it is dropped.
+/// A thread that keeps extending the deadline of a Job until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct PutOff {
     stop: Option<Sender<()>>,
@@ -106,7 +106,7 @@ pub(crate) struct PutOff {
 impl Drop for PutOff {
     fn drop(&mut self) {
         drop(self.stop.take());
-        // The thread has no result that could be used.
+        // The result is ignored, because the thread returns no value.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -124,7 +124,7 @@ impl ClientJob {
         let begun = watch_set(&kubectl, &name)
             .and_then(|pods| Ok((pods, put_off(kubectl.clone(), name.clone())?)));
         let (pods, put_off) = begun.inspect_err(|_| {
-            // If the deletion fails, the Job expires by itself.
+            // The result is ignored. If the deletion fails, the Job expires by itself.
             let _ = kubectl.delete("job", &name);
         })?;
         Ok(ClientJob {
@@ -143,7 +143,7 @@ impl ClientJob {
     /// Waits until one more pod of the Job runs.
     ///
     /// # Errors
-    /// A pod will never run. The pods take too long. Both errors contain the reason. The user
+    /// A pod will never run, or the pods take too long. These errors contain the reason. The user
     /// pressed Ctrl-C.
     pub fn next_ready(&mut self, say: &mut dyn FnMut(&str)) -> Result<ReadyPod> {
         let taken = &self.taken;
@@ -194,12 +194,12 @@ impl ClientJob {
 impl Drop for ClientJob {
     fn drop(&mut self) {
         drop(self.put_off.take());
-        // If the cluster cannot be reached, the Job expires by itself.
+        // The result is ignored. If the cluster cannot be reached, the Job expires by itself.
         let _ = self.kubectl.delete("job", &self.name);
     }
 }
 
-/// Returns the error that some pods still do not run, with the reasons.
+/// Returns the error for pods that do not run in time, with the reasons.
 fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     let running = pods.values().filter(|pod| pod.is_running).count();
     let waits = pods::waits(pods);
@@ -219,7 +219,7 @@ fn too_late(pods: &PodsSeen, count: usize, kubectl: &Kubectl) -> anyhow::Error {
     )
 }
 
-/// Starts a thread that extends the deadline of a Job until its sender is dropped.
+/// Starts a thread that keeps extending the deadline of a Job until the returned value is dropped.
 pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
     let (stop, stopped) = channel();
     let begin_ns = clock::now_ns();
@@ -228,7 +228,7 @@ pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
         while stopped.recv_timeout(PUT_OFF_EVERY) == Err(RecvTimeoutError::Timeout) {
             let gone_s = (clock::now_ns() - begin_ns) / clock::SECOND_NS;
             let later = json!({"spec": {"activeDeadlineSeconds": gone_s + DEADLINE_S}});
-            // If one attempt fails, the next one may succeed.
+            // The result is ignored. If one attempt fails, the next attempt may succeed.
             let _ = kubectl.patch("job", &name, &later);
         }
     })?;
@@ -238,7 +238,7 @@ pub(crate) fn put_off(kubectl: Kubectl, name: String) -> Result<PutOff> {
     })
 }
 
-/// Returns a number of CPUs in Kubernetes' format, such as `2` or `500m`.
+/// Formats a number of CPUs as Kubernetes does, such as `2` or `500m`.
 pub(crate) fn cpus(milli: u32) -> String {
     if milli.is_multiple_of(1000) {
         (milli / 1000).to_string()
@@ -253,7 +253,7 @@ pub(crate) fn new_name(of: &str) -> String {
     format!("cassay-{of}-{number:016x}")
 }
 
-/// Begins to watch the pods of the set with this name.
+/// Begins to watch all pods that have the label of the set with this name.
 pub(crate) fn watch_set(kubectl: &Kubectl, name: &str) -> Result<Pods> {
     Pods::watch(
         kubectl.clone(),
@@ -289,7 +289,7 @@ pub(crate) fn apart(name: &str) -> Value {
     }})
 }
 
-/// Restricts a pod to Kubernetes nodes of a machine type, if one is stated.
+/// Restricts a pod to Kubernetes nodes of a machine type, if a type is stated.
 pub(crate) fn on_machines(pod: &mut Value, machine_type: Option<&str>) {
     if let Some(machine_type) = machine_type {
         pod["nodeSelector"] = json!({"node.kubernetes.io/instance-type": machine_type});
@@ -305,8 +305,8 @@ pub(crate) fn security() -> Value {
     })
 }
 
-/// Returns a Job with this name that only owns objects. It does not create pods, and lasts for
-/// `deadline_s` after its creation or last extension.
+/// Returns a Job with this name that only owns objects. The Job does not create pods, and exists
+/// for `deadline_s` after its creation or last extension.
 pub(crate) fn owner(name: &str, deadline_s: u64) -> Value {
     let labels = json!({NAME_LABEL: "cassay", "app.kubernetes.io/component": "owner"});
     json!({
@@ -319,14 +319,14 @@ pub(crate) fn owner(name: &str, deadline_s: u64) -> Value {
             "ttlSecondsAfterFinished": TTL_S,
             "template": {"spec": {
                 "restartPolicy": "Never",
-                // Kubernetes never pulls this image.
+                // Kubernetes never pulls this image, because the Job has no pods.
                 "containers": [{"name": "none", "image": "none"}],
             }},
         },
     })
 }
 
-/// Returns the Job with this name.
+/// Returns the Job with this name, which runs the pods of clients.
 pub(crate) fn manifest(name: &str, wanted: &ClientPods) -> Value {
     let labels = labels(name, "client");
     let amounts = json!({

@@ -1,6 +1,6 @@
-//! One namespace of a cluster, accessed by the user's own `kubectl`, with its configuration,
-//! contexts and credential plugins. Invariants: each wait for an answer has a time limit. Objects
-//! are sent through a pipe, so that they do not appear in a list of processes.
+//! Access to one namespace of a cluster by the user's own `kubectl`, with its configuration,
+//! contexts and credential plugins. Invariants: each wait for an answer has a time limit. cassay
+//! sends objects through a pipe, so that their content does not appear in a list of processes.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use remote::is_context_name;
@@ -14,11 +14,11 @@ use target_spec::is_kubernetes_name;
 /// Time limit of a command. It is long because a credential plugin may first log in.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// File in a pod with the name of the pod's namespace.
+/// File within a pod that contains the name of the pod's namespace.
 const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/// The program `kubectl`, with the context and the namespace of its commands. `None` means the
-/// current context, or the namespace of the context.
+/// The program `kubectl`, with the context and the namespace of its commands. A context of `None`
+/// means the current context. A namespace of `None` means the namespace of the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kubectl {
     program: PathBuf,
@@ -45,8 +45,8 @@ impl Selector {
 }
 
 impl Kubectl {
-    /// Uses the context with this name, or the current context. Uses this namespace, or that of the
-    /// context.
+    /// Creates a value for a context and a namespace. The default is the current context, and the
+    /// namespace of the context.
     ///
     /// # Errors
     /// The context or the namespace is not a valid name.
@@ -66,7 +66,7 @@ impl Kubectl {
         })
     }
 
-    /// Returns the same value with this program instead of the `kubectl` that is found by its name.
+    /// Returns the same value, which uses this program instead of the `kubectl` in the search path.
     #[must_use]
     pub fn by_program(self, program: &Path) -> Kubectl {
         Kubectl {
@@ -75,12 +75,12 @@ impl Kubectl {
         }
     }
 
-    /// Returns the path of the program that is used.
+    /// Returns the path of the program that this value uses.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Returns the same value for another namespace.
+    /// Returns a value for another namespace of the same context.
     ///
     /// # Errors
     /// The namespace is not a valid name.
@@ -99,8 +99,8 @@ impl Kubectl {
         self.namespace.as_deref()
     }
 
-    /// Returns the specified namespace, or that of the context. Within a cluster, the default is
-    /// the namespace of the pod.
+    /// Returns the specified namespace, or the namespace of the context. Within a cluster, the
+    /// default is the namespace of the pod.
     ///
     /// # Errors
     /// The context does not exist.
@@ -154,7 +154,7 @@ impl Kubectl {
         }
     }
 
-    /// Changes fields of an object.
+    /// Changes some fields of an object.
     ///
     /// # Errors
     /// The API server refuses the change. The message contains the server's text.
@@ -184,7 +184,7 @@ impl Kubectl {
         self.read_from(&[&["get", kind, &selector][..], &how].concat())
     }
 
-    /// Starts a `kubectl` that prints the earlier output of the only container of a pod, and then
+    /// Starts a `kubectl` that prints the output of the only container of a pod up to now, and then
     /// follows the output.
     ///
     /// # Errors
@@ -216,7 +216,7 @@ impl Kubectl {
         context.chain(self.namespace.iter().flat_map(|name| ["--namespace", name]))
     }
 
-    /// Returns the words of a `kubectl` command that another program will run.
+    /// Returns the command line of a `kubectl` command that another program will run.
     pub(crate) fn program_words(&self, arguments: &[&str]) -> Vec<String> {
         let program = self.program.to_string_lossy().into_owned();
         let rest = self.place().chain(arguments.iter().copied()).map(str::to_owned);
@@ -228,7 +228,7 @@ impl Kubectl {
         let mut command = self.command();
         command.args(arguments);
         let text = object.map(Value::to_string).unwrap_or_default();
-        // The command also runs after Ctrl-C, since objects that were created must be removed.
+        // Ctrl-C does not end the command, because objects that were created must be removed.
         let patience = Patience {
             limit: LIMIT,
             heeds_interrupt: false,
@@ -250,7 +250,7 @@ impl Kubectl {
     }
 }
 
-/// Explains an error of `kubectl`, and adds a remedy.
+/// Returns an explanation of an error of `kubectl`, with a remedy.
 fn explained(why: &str, arguments: &[&str]) -> String {
     let why = why.strip_prefix("error: ").unwrap_or(why);
     let why = why.strip_prefix("Error from server ").unwrap_or(why);

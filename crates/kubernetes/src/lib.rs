@@ -1,11 +1,11 @@
 //! The only crate that knows how to ask and change Kubernetes by the user's own kubectl.
 //!
 //! [`Kubectl`] is a namespace of a cluster, accessed with the user's configuration. [`ClientJob`]
-//! owns the pods of clients, and [`PodSet`] owns those of nodes. [`find`] locates attached
-//! clusters, [`NodePod`] injects faults into the pod of one of their nodes, and [`Operator`]
-//! restarts them through their operators. [`access`] lists the required permissions. Invariants:
-//! one object owns all others that cassay creates, and it expires by itself when it is abandoned.
-//! cassay never polls pods one by one, since one watch reports all of them.
+//! owns the pods of clients, and [`PodSet`] owns the pods of managed nodes. [`find`] locates
+//! attached clusters, [`NodePod`] injects faults into the pod of a node, and [`Operator`] restarts
+//! a cluster through its operator. [`access`] lists the required permissions. Invariants: one
+//! object owns all other objects that cassay creates, and expires by itself when it is abandoned.
+//! cassay never polls pods one by one, because one watch reports all of them.
 
 pub mod access;
 mod clusters;

@@ -1,8 +1,9 @@
-//! Faults of a node's pod. cassay deletes or evicts the pod, or isolates it by a network policy.
-//! The module also reads the cluster's reports on the pod.
+//! Faults of a node's pod. The module deletes or evicts the pod, or isolates it by a network
+//! policy. It also reads the cluster's reports on the pod.
 //!
-//! Invariants: cassay removes a pod only if a controller recreates it and its data survives. A
-//! policy that isolates a pod disappears within a minute after the end of its creator.
+//! Invariants: cassay removes a pod only if a controller recreates the pod, and if the data of the
+//! pod survives. A policy that isolates a pod disappears within a minute after the end of its
+//! creator.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::{Kubectl, Selector};
@@ -22,13 +23,14 @@ const TOLD_WITHIN: Duration = Duration::from_secs(10);
 /// label.
 const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 
-/// Types of volumes that outlive their pod. Volumes of other types are deleted with the pod.
+/// Types of volumes that outlive the pod that uses them. Volumes of other types are deleted with
+/// the pod.
 const LASTING: [&str; 2] = ["persistentVolumeClaim", "hostPath"];
 
 /// Ways to delete a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// Deletes the pod with its grace period.
+    /// Deletes the pod after its grace period.
     InOrder,
     /// Deletes the pod without a grace period.
     AtOnce,
@@ -40,7 +42,7 @@ pub enum Deletion {
 pub struct NodePod {
     kubectl: Kubectl,
     name: String,
-    /// Reports on the pod. The watch begins with the first query.
+    /// Reports on the pod. The watch begins with the first query. It is `None` before.
     told: Mutex<Option<Pods>>,
 }
 
@@ -51,7 +53,7 @@ impl fmt::Debug for NodePod {
 }
 
 impl NodePod {
-    /// Opens a pod, which must exist.
+    /// Creates a value for a pod, which must exist.
     ///
     /// # Errors
     /// The location does not contain valid names.
@@ -64,7 +66,7 @@ impl NodePod {
         })
     }
 
-    /// Returns its name.
+    /// Returns the name of the pod.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -117,8 +119,8 @@ impl NodePod {
     /// Deletes the pod without waiting for its end.
     ///
     /// # Errors
-    /// No controller would recreate the pod, or its data would be lost, or the cluster refuses the
-    /// deletion.
+    /// The pod has no controller that would recreate it, its data would be lost, or the cluster
+    /// refuses the deletion.
     pub fn delete(&self, how: Deletion) -> Result<()> {
         let pod = self.kubectl.get("pod", &self.name)?;
         may_go(&pod)?;
@@ -143,8 +145,8 @@ impl NodePod {
         .map(drop)
     }
 
-    /// Returns two commands. The first keeps pods off the pod's Kubernetes node, and the second
-    /// permits them again.
+    /// Returns two commands. The first command keeps new pods off the pod's Kubernetes node. The
+    /// second command permits new pods on this node again.
     ///
     /// # Errors
     /// The cluster does not report the pod's Kubernetes node.
@@ -163,7 +165,7 @@ impl NodePod {
     /// plugin permits this, as most plugins do.
     ///
     /// # Errors
-    /// The pod does not belong to a StatefulSet, so that no label selects only this pod. The
+    /// The pod does not belong to a StatefulSet, so it has no label that selects only this pod. The
     /// cluster refuses the policy.
     pub fn isolate(&self) -> Result<Isolation> {
         let pod = self.kubectl.get("pod", &self.name)?;
@@ -212,7 +214,7 @@ pub struct Isolation {
 }
 
 impl Isolation {
-    /// Removes the policy.
+    /// Removes the policy that isolates the pod.
     ///
     /// # Errors
     /// The cluster refuses the removal. In this case the policy disappears by itself within a
@@ -232,12 +234,12 @@ impl Isolation {
 
 impl Drop for Isolation {
     fn drop(&mut self) {
-        // If the cluster cannot be reached, the policy disappears by itself.
+        // The result is ignored. If the cluster cannot be reached, the policy disappears by itself.
         let _ = self.remove();
     }
 }
 
-/// Checks that a controller will recreate a pod, and that its data will still exist then.
+/// Checks that a controller will recreate a pod, and that the data of the pod will survive.
 fn may_go(pod: &Value) -> Result<()> {
     let name = pod["metadata"]["name"].as_str().unwrap_or_default();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();

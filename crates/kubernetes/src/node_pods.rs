@@ -1,9 +1,10 @@
-//! The pods of managed nodes. They are a StatefulSet whose containers wait, with a volume for each
-//! pod, and a Job that owns the StatefulSet.
+//! The pods of managed nodes. The module creates a StatefulSet whose containers wait, with a volume
+//! for each pod, and a Job that owns the StatefulSet.
 //!
-//! An agent starts Cassandra in the pods as on any machine. Invariant: if this program is killed at
-//! any time, all of these objects disappear by themselves. The program keeps extending the Job's
-//! deadline. At the deadline, the cluster deletes all objects that the Job owns, including volumes.
+//! Agents start Cassandra in the pods in the same way as on any machine. Invariant: if this program
+//! is killed at any time, all of these objects disappear by themselves. The program keeps extending
+//! the Job's deadline. At the deadline, the cluster deletes all objects that the Job owns,
+//! including volumes.
 
 use crate::job::{self, PutOff};
 use crate::kubectl::Kubectl;
@@ -39,8 +40,8 @@ impl PodSet {
     /// Creates `count` pods, and waits until they run.
     ///
     /// # Errors
-    /// The cluster cannot be reached, or refuses an object. A pod does not run, with the reason.
-    /// The user pressed Ctrl-C.
+    /// The cluster cannot be reached, or refuses an object. A pod does not run; the error contains
+    /// the reason. The user pressed Ctrl-C.
     pub fn make(wanted: &NodePods, count: usize, say: &mut dyn FnMut(&str)) -> Result<PodSet> {
         let kubectl = Kubectl::new(wanted.context.as_deref(), wanted.namespace.as_deref())?;
         let name = job::new_name("nodes");
@@ -70,7 +71,7 @@ impl PodSet {
         Ok(set)
     }
 
-    /// Returns each pod as a machine for nodes, in the order of the pods' numbers.
+    /// Returns the pods as machines that host nodes, in the order of the pods' numbers.
     ///
     /// # Errors
     /// A pod no longer exists.
@@ -124,7 +125,7 @@ impl PodSet {
     }
 }
 
-/// Returns the error that some pods still do not run, with the reasons.
+/// Returns the error for pods that do not run in time, with the reasons.
 fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
     let of = |name: &String| match pods.get(name) {
         Some(pod) if pod.is_running => format!("{name} runs"),
@@ -149,13 +150,14 @@ fn late(pods: &PodsSeen, names: &[String]) -> anyhow::Error {
 impl Drop for PodSet {
     fn drop(&mut self) {
         drop(self.put_off.take());
-        // If the cluster cannot be reached, the pods disappear by themselves.
+        // The result is ignored. If the cluster cannot be reached, the pods disappear by
+        // themselves.
         let _ = self.kubectl.delete("job", &self.name);
     }
 }
 
-/// Removes the pods of managed nodes that a killed command has left behind. For this purpose it
-/// deletes their owner, if that still exists.
+/// Removes the pods of managed nodes that a killed command has left behind. For this purpose,
+/// deletes the owner of the pods, if it still exists.
 ///
 /// # Errors
 /// The cluster cannot be reached or refuses the deletion.
@@ -165,7 +167,8 @@ pub fn remove_pods(pod: &PodPlace) -> Result<()> {
     kubectl.delete("job", owner)
 }
 
-/// Returns the StatefulSet with this name. It disappears together with its owner.
+/// Returns the StatefulSet with this name for the pods of nodes. The StatefulSet disappears
+/// together with its owner.
 fn manifest(name: &str, wanted: &NodePods, count: usize, owner: &Value) -> Value {
     let labels = job::labels(name, "node");
     let amounts = json!({

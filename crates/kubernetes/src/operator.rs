@@ -1,5 +1,5 @@
-//! Restarts all nodes of a cluster in the way that Kubernetes provides. For an operator this is a
-//! task, and for a plain StatefulSet it is a rollout.
+//! Restarts all nodes of a cluster in the way that Kubernetes provides. With an operator, the
+//! module creates a task of the operator. For a plain StatefulSet, it starts a rollout.
 
 use crate::job;
 use crate::kubectl::Kubectl;
@@ -15,17 +15,17 @@ const TASK_KEPT_S: u64 = 600;
 /// Annotation with which `kubectl rollout restart` changes a template.
 const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
-/// Controller of the pods of a cluster.
+/// The operator or the StatefulSets that control the pods of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
     kubectl: Kubectl,
-    /// Names of the CassandraDatacenters. The list is empty if no operator is known.
+    /// Names of the CassandraDatacenters. The list is empty if the cluster has no known operator.
     datacenters: Vec<String>,
 }
 
 impl Operator {
-    /// Returns the operator of the CassandraDatacenters with these names. If there are no names,
-    /// the pods' StatefulSets are used instead.
+    /// Returns the operator of the CassandraDatacenters with these names. If the list of names is
+    /// empty, a restart uses the StatefulSets of the pods instead.
     pub fn find(kubectl: &Kubectl, datacenters: &[String]) -> Operator {
         Operator {
             kubectl: kubectl.clone(),
@@ -33,11 +33,11 @@ impl Operator {
         }
     }
 
-    /// Begins a restart of all nodes, whose pods are given, without waiting for its end. Returns a
-    /// description of the restart.
+    /// Begins a restart of all nodes, without waiting for the end of the restart. `pods` are the
+    /// pods of the nodes. Returns a description of the restart.
     ///
     /// # Errors
-    /// The cluster refuses the restart, or no controller of the pods is known.
+    /// The cluster refuses the restart, or the pods have no known controller.
     pub fn restart(&self, pods: &[&NodePod]) -> Result<String> {
         if self.datacenters.is_empty() {
             return self.roll_out(pods);
@@ -56,8 +56,8 @@ impl Operator {
     }
 
     /// Sets a new time in the templates of the pods' StatefulSets, so that each StatefulSet
-    /// recreates its pods, beginning with the last. Each pod is recreated when the previous one is
-    /// ready.
+    /// recreates its pods. It begins with the last pod, and recreates each further pod when the
+    /// previous pod is ready.
     fn roll_out(&self, pods: &[&NodePod]) -> Result<String> {
         let mut sets = BTreeSet::new();
         for pod in pods {

@@ -1,8 +1,9 @@
-//! Pods as reported by a watch: the Kubernetes node of each pod, its state, and the reason for its
-//! end.
+//! Pods, as a watch reports them: the Kubernetes node of each pod, its state, and the reason for
+//! its end.
 //!
 //! One `kubectl` process reports all pods, regardless of their number. Invariant: the module keeps
-//! its information about a pod that no longer exists, because the information is needed then.
+//! its information about a pod that does not exist any more, because callers need this information
+//! to explain the end of the pod.
 
 use crate::kubectl::{self, Kubectl, Selector};
 use anyhow::{Result, anyhow, bail};
@@ -17,14 +18,15 @@ use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Pause before a watch is restarted. API servers end each watch after some minutes.
+/// Pause before a watch is restarted. This is necessary because API servers end each watch after
+/// some minutes.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Duration of one wait between two checks for an interrupt.
+/// Duration of one wait. The module checks for an interrupt by the user after each wait.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Minimum interval between two reports of the reason why pods do not run yet. A report is made
-/// only if the reason has changed.
+/// Minimum interval between two reports of the reason why pods do not run yet. A report is also
+/// omitted if the reason has not changed.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// Time limit for the report of a pod's end after contact with the pod was lost.
@@ -38,23 +40,23 @@ const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 pub struct PodSeen {
     /// Name of the pod.
     pub name: String,
-    /// Unique id of the pod. It distinguishes the pod from earlier and later pods with the same
-    /// name.
+    /// Unique id of the pod. The uid distinguishes the pod from earlier and later pods with the
+    /// same name.
     pub uid: String,
-    /// Kubernetes node on which the pod runs. It is empty before the pod is scheduled.
+    /// Kubernetes node on which the pod runs. The name is empty until the pod is scheduled.
     pub node: String,
-    /// Address of the pod in the pod network.
+    /// Address of the pod in the pod network, if known.
     pub address: Option<IpAddr>,
-    /// Number of the pod in an Indexed Job.
+    /// Number of the pod in an Indexed Job. `None` for other pods.
     pub index: Option<usize>,
     /// True if the first container of the pod runs.
     pub is_running: bool,
     /// True if the pod is ready according to its probes.
     pub is_ready: bool,
-    /// Reason why the pod does not run and will never run. For example, its image cannot be pulled,
-    /// or it has ended.
+    /// Reason why the pod will never run. For example, its image cannot be pulled, or the pod has
+    /// ended.
     pub stuck: Option<String>,
-    /// Reason why the pod does not run yet, such as a lack of space on the nodes.
+    /// Reason why the pod does not run yet, such as a lack of resources on the Kubernetes nodes.
     pub waits_for: Option<String>,
     /// Reason for the pod's end, if it has ended or is ending.
     pub fate: Option<String>,
@@ -63,7 +65,7 @@ pub struct PodSeen {
 /// Pods by their names.
 pub type PodsSeen = BTreeMap<String, PodSeen>;
 
-/// Reasons for which a container waits and will never run.
+/// Reasons in the status of a waiting container with which it will never run.
 const STUCK: [&str; 8] = [
     "ErrImagePull",
     "ImagePullBackOff",
@@ -132,13 +134,14 @@ impl PodSeen {
     }
 }
 
-/// Returns the reason and the message in a part of a status.
+/// Returns a text with the reason and the message in a status or condition.
 fn describe(of: &Value) -> String {
     let texts = [&of["reason"], &of["message"]].into_iter().filter_map(Value::as_str);
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
-/// Returns the reason for a pod's end. It is that of the pod, or that of its container.
+/// Returns the reason for a pod's end. This is the reason of the pod, or otherwise that of its
+/// container.
 fn ended(status: &Value) -> String {
     let own = describe(status);
     if !own.is_empty() {
@@ -181,8 +184,8 @@ impl Shared {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `found` returns a result from all pods, or an error that the result is
-    /// impossible.
+    /// Waits until `found` returns a result for the states of all pods, or an error if the result
+    /// is impossible.
     ///
     /// # Errors
     /// Those of `found`. After `deadline`, the error that `late` returns for the last state. The
@@ -211,7 +214,8 @@ impl Shared {
     }
 }
 
-/// Error with the reasons why pods do not run yet. It ends one period of a longer wait.
+/// The error that ends one period of a longer wait. It contains the reasons why pods do not run
+/// yet.
 #[derive(Debug)]
 struct Waiting(String);
 
@@ -250,7 +254,7 @@ impl Pods {
         Ok(Pods { shared })
     }
 
-    /// Returns the last state of each pod, by name.
+    /// Returns the last known state of each pod, by name.
     pub fn all(&self) -> Vec<PodSeen> {
         self.shared.lock().pods.values().cloned().collect()
     }
@@ -258,7 +262,7 @@ impl Pods {
     /// Waits like [`Shared::until`].
     ///
     /// # Errors
-    /// Those of that function.
+    /// Those of [`Shared::until`].
     pub fn until<T>(
         &self,
         deadline: Deadline,
@@ -268,11 +272,11 @@ impl Pods {
         self.shared.until(deadline, found, late)
     }
 
-    /// Waits like [`Pods::until`]. Also reports the reason for the wait whenever it differs from
-    /// `told`, which is the last reported reason.
+    /// Waits like [`Pods::until`]. Also reports the reason for the wait whenever this reason
+    /// differs from `told`, which is the last reported reason.
     ///
     /// # Errors
-    /// Those of that function.
+    /// Those of [`Pods::until`].
     pub fn until_told<T>(
         &self,
         deadline: Deadline,
@@ -297,8 +301,8 @@ impl Pods {
         }
     }
 
-    /// Returns a source of the reason for a pod's end, for a caller that has just lost contact with
-    /// the pod.
+    /// Returns a function that finds out the reason for a pod's end. A caller that has lost contact
+    /// with the pod uses it.
     pub fn fate_of(&self, name: &str) -> Fate {
         let (shared, name) = (Arc::downgrade(&self.shared), name.to_owned());
         Fate::new(move || {
@@ -333,7 +337,7 @@ fn follow(mut watch: Child, kubectl: &Kubectl, selector: &Selector, shared: &Sha
         drop(known);
         let told = told.map(|told| Deserializer::from_reader(BufReader::new(told)));
         for event in told.into_iter().flat_map(|told| told.into_iter::<Value>()) {
-            // A line that is not an event means that the watch was interrupted.
+            // If a line is not an event, the watch was interrupted, so it must be restarted.
             let Ok(event) = event else { break };
             take(&event, shared);
         }

@@ -1,6 +1,6 @@
-//! A run within the cluster. It is a Job whose pod gets the study from a ConfigMap. The Job
-//! continues if the command that began it ends. When the Job has ended, the command fetches its
-//! results and deletes it.
+//! A run within the cluster. The run is a Job whose pod gets the study from a ConfigMap. If the
+//! command that began the Job ends, the Job continues. When the run has ended, the command fetches
+//! the results and deletes the Job.
 
 use crate::job;
 use crate::kubectl::{self, Kubectl};
@@ -18,13 +18,13 @@ const SCRIPT: &str = include_str!("inside.sh");
 /// Name of the container.
 const CONTAINER: &str = "run";
 
-/// Folder for the program.
+/// Folder of the container that contains the program.
 const FOLDER: &str = "/cassay";
 
-/// Prefix of the output line that reports the end of the run and its status.
+/// Prefix of the output line that reports the end and the exit status of the run.
 const ENDED: &str = "cassay-inside: ";
 
-/// Time limit for the pod to run.
+/// Time limit for the pod to begin to run.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 
 /// Pause before the output is requested again after an interruption.
@@ -38,22 +38,22 @@ const FILES_BYTES_MAX: usize = 1 << 20;
 pub struct InsideRun {
     /// Files of the study, by name. The study itself is `study.yaml`.
     pub files: BTreeMap<String, String>,
-    /// Further arguments of `cassay run`.
+    /// Additional arguments of `cassay run`.
     pub arguments: Vec<String>,
     /// Image of the container. It must contain `sh`, `head`, `chmod` and `tar`.
     pub image: String,
-    /// CPUs in thousandths. The request and the limit are equal.
+    /// CPUs of the pod in thousandths. The request and the limit are equal.
     pub millicpus: u32,
-    /// Memory in bytes. The request and the limit are equal.
+    /// Memory of the pod in bytes. The request and the limit are equal.
     pub memory_bytes: u64,
-    /// Service account, if the run accesses the API server.
+    /// Service account of the pod. `None` if the run does not access the API server.
     pub account: Option<String>,
-    /// Volume claim for the results. `None` means that the results are only in the pod until they
-    /// are fetched.
+    /// Volume claim for the results. With `None`, the results are only in the pod until they are
+    /// fetched.
     pub claim: Option<String>,
 }
 
-/// A run that has begun.
+/// A run within the cluster that has begun.
 #[derive(Debug)]
 pub struct BegunRun {
     kubectl: Kubectl,
@@ -73,8 +73,8 @@ impl InsideRun {
     /// Creates the objects, and waits until the pod runs. The pod then waits for the program.
     ///
     /// # Errors
-    /// The cluster cannot be reached, or refuses an object. The pod does not run, with the reason.
-    /// The user pressed Ctrl-C.
+    /// The cluster cannot be reached, or refuses an object. The pod does not run; the error
+    /// contains the reason. The user pressed Ctrl-C.
     pub fn begin(&self, kubectl: &Kubectl, say: &mut dyn FnMut(&str)) -> Result<BegunRun> {
         let bytes: usize = self.files.values().map(String::len).sum();
         ensure!(
@@ -226,12 +226,13 @@ impl BegunRun {
         &self.name
     }
 
-    /// Returns the destination to which the program must be sent. The pod waits for the program.
+    /// Returns the destination of the pod, to which the caller must send the program. The pod waits
+    /// for the program.
     pub fn destination(&self) -> &Destination {
         &self.destination
     }
 
-    /// Signals the pod to continue, because the program has arrived.
+    /// Signals the pod that the program has arrived, so that the pod continues.
     ///
     /// # Errors
     /// The pod no longer exists.
@@ -239,7 +240,8 @@ impl BegunRun {
         self.exec(&["touch", "/cassay/go"]).map(drop)
     }
 
-    /// Passes on the output of the run, line by line, until the run has ended. Returns its status.
+    /// Passes the output of the run to `line`, line by line, until the run has ended. Returns the
+    /// exit status of the run.
     ///
     /// # Errors
     /// The pod no longer exists, or the user pressed Ctrl-C. The run continues after Ctrl-C.
@@ -266,8 +268,8 @@ impl BegunRun {
                 "interrupted: {} continues",
                 self.name
             );
-            // If the connection was interrupted, the output continues at the same line. If the pod
-            // no longer exists, this call fails.
+            // The connection may only have been interrupted, in which case the output continues at
+            // the same line. If the pod does not exist any more, this call fails.
             self.exec(&["true"])?;
             clock::sleep(AGAIN_AFTER);
         }
@@ -287,8 +289,8 @@ impl BegunRun {
             kubectl::end(&mut child);
             return Err(error);
         }
-        // The bytes after the end of the archive must also be read. Otherwise the status would
-        // never be success.
+        // The bytes after the end of the archive must also be read, because otherwise `kubectl`
+        // would not exit with success.
         let rest = std::io::copy(&mut stdout, &mut std::io::sink());
         let status = child.wait().context("wait for kubectl")?;
         rest.context("read the output of kubectl")?;

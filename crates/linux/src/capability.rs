@@ -19,31 +19,30 @@ use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 use target_spec::{Capability, CapabilityStatus, HostSpec};
 
-/// Returns the status of a capability. It is the way in which the machine provides the capability,
-/// or the reason why it does not, with the remedy.
+/// Returns the status of a capability. The status describes how the machine provides the
+/// capability, or why the machine lacks it, with the remedy.
 fn status(capability: Capability, found: Result<String>) -> CapabilityStatus {
     CapabilityStatus::from_answer(capability, found.map_err(|error| format!("{error:#}")))
 }
 
 /// Returns the status of each [`Capability`] that hosts need, whether it is present or not. Only
-/// the first call tries them, because the trials create namespaces. The trials leave nothing
-/// behind.
+/// the first call runs the trials, because they create namespaces. The trials leave nothing behind.
 pub fn capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(ask)
 }
 
 /// Returns the status of each [`Capability`] that volume faults need, whether it is present or not.
-/// Only the first call tries them. They are separate from the others because the trials take about
-/// 40 ms, mostly to create a file system.
+/// Only the first call runs the trials. They are separate from those of [`capabilities`] because
+/// they take about 40 ms, mostly to create a file system.
 pub fn volume_capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(disk::capabilities)
 }
 
-/// Returns the capabilities of a machine that drops packets and connections of its own nodes
-/// itself, because it has no switch for this purpose. The other capabilities are those of
-/// [`capabilities`]. Only the first call tries them.
+/// Returns the capabilities of this machine when it is itself the host. Such a machine has no
+/// switch, so it drops packets and connections of its own nodes itself. The other capabilities are
+/// those of [`capabilities`]. Only the first call runs the trials.
 pub fn machine_capabilities() -> &'static [CapabilityStatus] {
     static KNOWN: OnceLock<Vec<CapabilityStatus>> = OnceLock::new();
     KNOWN.get_or_init(|| {
@@ -91,8 +90,8 @@ fn ask() -> Vec<CapabilityStatus> {
     ]
 }
 
-/// Checks that this machine meets the requirements of `spec` on a simulated host. All unmet
-/// requirements are reported together.
+/// Checks that this machine meets the requirements of `spec` on a simulated host. The error lists
+/// all unmet requirements together.
 ///
 /// # Errors
 /// The missing capabilities, each with its reason.
@@ -108,7 +107,8 @@ pub fn require(spec: &HostSpec) -> Result<()> {
     Ok(())
 }
 
-/// Does the same check for the machine itself as a host, which does not need a separate network.
+/// Checks the requirements of `spec` for the machine itself as the host, which does not need a
+/// separate network.
 ///
 /// # Errors
 /// The missing capabilities, each with its reason.
@@ -127,7 +127,8 @@ pub fn require_of_machine(spec: &HostSpec) -> Result<()> {
     Ok(())
 }
 
-/// Returns the capabilities, each with its name and a flag that is true if `spec` requires it.
+/// Returns each capability with its name, and a flag that is true if `spec` requires the
+/// capability.
 fn wanted(spec: &HostSpec) -> Vec<(Capability, &'static str, bool)> {
     vec![
         (Capability::CpuSet, "cpus", spec.cpus.is_some()),
@@ -192,8 +193,8 @@ fn queue(kind: &str, option: &str) -> Result<String> {
     let mut socket = namespace.socket()?;
     let lo = socket.index("lo")?;
     match socket.ask(Message::bare_queue(lo, kind)) {
-        // The kernel has the discipline even if it returns EINVAL, because some kinds require
-        // options.
+        // The kernel has the discipline even if the request fails with EINVAL, because some
+        // disciplines require options.
         Ok(()) | Err(Errno::INVAL) => Ok(format!("queueing discipline {kind}")),
         Err(Errno::NOENT) => anyhow::bail!(
             "this kernel has no queueing discipline {kind} (option {option}, a module sch_{kind} \
@@ -251,8 +252,8 @@ fn reset() -> Result<String> {
     Ok("sock_diag".to_owned())
 }
 
-/// Does the same as [`reset`]. Then checks the permission to reset connections in the process's own
-/// namespace, with a nonexistent connection.
+/// Runs the trial of [`reset`]. Then checks the permission to reset connections in the process's
+/// own namespace, with a nonexistent connection.
 fn reset_here() -> Result<String> {
     let how = reset()?;
     let own = Sockets::open()?.try_reset();
@@ -268,8 +269,8 @@ fn volume() -> Result<String> {
     Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
 }
 
-/// Returns the directories for control groups if they are writable. The function does not create
-/// directories for this check, because they would remain after a killed command.
+/// Returns the directories for control groups if this process may write to them. The function does
+/// not create directories for this check, because they would remain after a killed command.
 fn groups(hierarchies: &[Hierarchy]) -> Result<Vec<CgroupDir>> {
     let needs = "limits of hosts require root, or write access to /sys/fs/cgroup";
     let places = cgroup::places(hierarchies, "cassay");
@@ -315,14 +316,16 @@ mod tests {
         capabilities();
         let made = net::MADE.get();
         for _ in 0..3 {
-            // A machine that cannot create hosts fails this check. The result is known by now.
+            // On a machine that cannot create hosts, this check fails. The test ignores the result,
+            // because only the number of namespaces matters.
             let _ = require(&HostSpec::default());
             capabilities();
         }
         assert_eq!(net::MADE.get(), made);
     }
 
-    /// The capabilities of a machine replace other capabilities of the same name.
+    /// A capability from `machine_capabilities` replaces the capability of the same name from the
+    /// other functions.
     #[test]
     fn capabilities_are_told_each_once() {
         let told: Vec<&CapabilityStatus> =

@@ -1,8 +1,9 @@
-//! The control groups of one host: its CPUs, its share of them, its memory and its disk.
+//! The control groups of one host. They limit the CPUs that the host may use, its share of their
+//! time, its memory and its disk.
 //!
 //! Both versions of control groups are supported, also side by side. Version 1 has a hierarchy per
-//! controller. Version 2 has one hierarchy for all controllers. Even without any controller, it can
-//! kill a whole group at once. Invariants: [`places`] names a group's directory before it is
+//! controller. Version 2 has one hierarchy for all controllers. Even without a controller, version
+//! 2 can kill a whole group at once. Invariants: [`places`] names a group's directory before it is
 //! created, because only directories of a host outlive this process. A directory is removed only
 //! after the last process in it has ended. This program has started every process in the directory.
 
@@ -41,7 +42,7 @@ const QUOTA_US_MIN: u64 = 1000;
 /// free their memory.
 const END_LIMIT: Duration = Duration::from_secs(20);
 
-/// Interval between two checks whether a group has ended.
+/// Interval between two checks of whether a group has ended.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Directory of a control group in one hierarchy.
@@ -59,7 +60,7 @@ pub struct CgroupDir {
 #[derive(Debug)]
 pub struct Group {
     places: Vec<CgroupDir>,
-    /// Locked while a process enters its group, and while limits are changed that a group copies
+    /// Locked while a process enters its group. Also locked while limits change that a group copies
     /// from the host.
     confined: Mutex<Confinements>,
 }
@@ -106,7 +107,7 @@ impl Group {
         self.places.iter().try_for_each(|place| is_group(&place.dir))
     }
 
-    /// Returns the directory of a controller, if this machine has it.
+    /// Returns the directory of a controller, if this machine has the controller.
     pub fn place(&self, controller: &str) -> Option<&CgroupDir> {
         self.places.iter().find(|place| place.has(controller))
     }
@@ -189,7 +190,7 @@ impl Group {
             return self.mirror("memory");
         }
         let value = bytes.map_or("-1".to_string(), |bytes| bytes.to_string());
-        // At no time may the limit of memory and swap be below the limit of memory.
+        // The kernel requires that the limit of memory and swap is never below the limit of memory.
         let with_swap = place.dir.join("memory.memsw.limit_in_bytes");
         if with_swap.exists() {
             write(&with_swap, "-1")?;
@@ -211,8 +212,8 @@ impl Group {
         Ok(place)
     }
 
-    /// Reads the limits back from the kernel. They are `cpus` as a list, `cpu_quota` in cores,
-    /// `cpu_weight` in busy threads and `memory` in bytes. Adds the limits of
+    /// Reads the limits back from the kernel. The limits are `cpus` as a list, `cpu_quota` in
+    /// cores, `cpu_weight` in busy threads and `memory` in bytes. Adds the limits of
     /// [`crate::DiskSpec::each`] for the block device `device`. A value without a limit is absent,
     /// except for `cpus` and the weight.
     ///
@@ -255,7 +256,7 @@ impl Group {
     /// Returns the CPU time that the group's processes have used since the group was created.
     ///
     /// # Errors
-    /// No group counts CPU time, or it cannot be read.
+    /// No group of the host counts CPU time, or the CPU time cannot be read.
     pub fn used(&self) -> Result<Duration> {
         if let Some(place) = self.place("cpuacct") {
             let text = read(&place.dir.join("cpuacct.usage"))?;
@@ -288,14 +289,15 @@ impl Group {
         match std::fs::OpenOptions::new().write(true).open(&path).and_then(|mut file| {
             std::io::Write::write_all(&mut file, cached.to_string().as_bytes())
         }) {
-            // The kernel reclaimed less than requested, because mapped pages that are in use
-            // remain.
+            // The kernel reclaimed less than requested, because mapped pages that are in use remain
+            // in memory.
             Err(error) if is(&error, Errno::AGAIN) => Ok(()),
             done => done.with_context(|| format!("reclaim memory with {}", path.display())),
         }
     }
 
-    /// Kills the processes of the group and removes it. Does nothing if the group does not exist.
+    /// Kills the processes of the group and removes the group. Does nothing if the group does not
+    /// exist.
     ///
     /// # Errors
     /// A process does not end, or a directory cannot be removed.
@@ -342,8 +344,9 @@ impl CgroupDir {
     }
 }
 
-/// In version 2, enables the controllers for `place` and its siblings. They remain enabled, because
-/// other groups may have begun to use them. The controllers have no effect by themselves.
+/// In version 2, enables the controllers for `place` and its siblings. The controllers remain
+/// enabled, because other groups may have begun to use them. An enabled controller has no effect by
+/// itself.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("find the parent of the control group")?;
     switch_on(top, &place.controllers).context(
@@ -372,7 +375,7 @@ fn memory_limit_file(place: &CgroupDir) -> &'static str {
     }
 }
 
-/// Implements [`Group::check`].
+/// Checks that `dir` is a control group, for [`Group::check`].
 fn is_group(dir: &Path) -> Result<()> {
     /// File system types of control groups in `statfs`, for version 1 and version 2. They are
     /// defined in `linux/magic.h`.
@@ -399,7 +402,7 @@ fn kill(dir: &Path) {
     }
     for pid in all_pids(dir) {
         if let Some(pid) = Pid::from_raw(pid) {
-            // This fails if the process has already ended.
+            // Sending the signal fails if the process has already ended, so the result is ignored.
             let _ = kill_process(pid, Signal::KILL);
         }
     }

@@ -2,8 +2,8 @@
 //! effective confinement.
 //!
 //! On a simulated host, the confinement is a group below the host's group (`cpuset` of either
-//! version), which no thread can leave. On a host without groups, the process sets its affinity and
-//! its memory policy when it starts, and all its threads inherit them.
+//! version). No thread can leave this group. On a host without groups, the process sets its
+//! affinity and its memory policy when it starts, and all its threads inherit them.
 
 mod effective_affinity;
 
@@ -19,7 +19,7 @@ use topology::CpuSet;
 /// CPUs and memory to which a process is confined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// Name of the group below that of the host. It is the name of the node.
+    /// Name of the group below the host's group. It is the name of the Cassandra node.
     pub name: String,
     /// CPUs, by the numbers of the machine. `None` means all CPUs of the host.
     pub cpus: Option<CpuSet>,
@@ -33,9 +33,9 @@ pub struct Confinement {
 pub enum Memory {
     /// The kernel's default. Each page comes from the NUMA node of the CPU that touches it first.
     Anywhere,
-    /// Only from these NUMA nodes.
+    /// Memory only from these NUMA nodes.
     Bound(CpuSet),
-    /// From these NUMA nodes in turn, page by page.
+    /// Memory from these NUMA nodes in turn, page by page.
     Interleaved(CpuSet),
 }
 
@@ -49,8 +49,8 @@ impl Memory {
     }
 }
 
-/// Confines the process that `command` starts, from its first instruction on. `None` lifts the
-/// confinement, even if an earlier process with that name was confined. The caller keeps the
+/// Confines the process that `command` starts, from its first instruction on. With `None`, the
+/// process is not confined, even if an earlier process with the same name was. The caller keeps the
 /// returned value until the process has started.
 ///
 /// # Errors
@@ -74,8 +74,8 @@ pub fn admit<'a>(
     Ok(pending)
 }
 
-/// Prepares `command` so that its process confines itself, in every respect in which a group does
-/// not confine it. All its threads inherit these settings.
+/// Prepares `command` so that its process sets the parts of the confinement that a group does not
+/// set. All threads of the process inherit these settings.
 fn confine_itself(command: &mut Command, to: &Confinement, is_grouped: bool) {
     let affinity = to.cpus.as_ref().filter(|_| !is_grouped).map(Mask::from_set);
     let policy = match &to.memory {
@@ -98,8 +98,7 @@ fn confine_itself(command: &mut Command, to: &Confinement, is_grouped: bool) {
     unsafe { command.pre_exec(set) };
 }
 
-/// A set in the format of system calls. The bits are in words, and the lowest bits are in the first
-/// word.
+/// A set of numbers as a bit mask for system calls. The first word contains the lowest bits.
 struct Mask(Vec<libc::c_ulong>);
 
 impl Mask {
@@ -138,10 +137,10 @@ impl Mask {
     }
 }
 
-/// Resets the memory policy with which the calling thread was started. A user who starts this
-/// program by `numactl` does not intend to bind the nodes that it starts. If the kernel has no
-/// policies (ENOSYS), or a container forbids setting one (EPERM), no policy can be in force, and
-/// the reset succeeds.
+/// Resets the memory policy with which the calling thread was started. A user who starts cassay by
+/// `numactl` does not intend to bind the nodes that cassay starts. If the kernel has no policies
+/// (ENOSYS), or a container forbids setting one (EPERM), no policy can be in force, and the reset
+/// succeeds.
 fn govern_by_default() -> std::io::Result<()> {
     let (mode, nodes) = (libc::MPOL_DEFAULT, std::ptr::null::<libc::c_ulong>());
     // SAFETY: with a null pointer and a length of 0, the kernel does not read memory.
@@ -153,7 +152,7 @@ fn govern_by_default() -> std::io::Result<()> {
     }
 }
 
-/// Refuses a name that would lead to another directory.
+/// Refuses a name that, as part of a path, would lead to another directory.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_name = !name.is_empty() && name.chars().all(is_plain);

@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use target_spec::DiskSpec;
 
-/// Duration of the trial of a limited disk, in seconds. The kernel grants a credit of at most 0.2
-/// s, and the trial is more than twice as long.
+/// Duration of the trial of a limited disk, in seconds. The kernel grants an idle group a credit of
+/// at most 0.2 s, so the trial is more than twice as long.
 const TELLING_S: f64 = 0.5;
 
 /// Maximum number of requests of a trial. A disk that performs all of them in time is not limited.
 const REQUESTS_MAX: u64 = 2000;
 
-/// Number of requests of a trial of bytes per second. It is used if the requests are then large
-/// enough.
+/// Number of requests in the trial of a limit in bytes per second. A trial has fewer requests if
+/// they would otherwise be too small.
 const REQUESTS_OF_RATE: u64 = 32;
 
 /// Size of the largest request, in blocks. It corresponds to 1 MiB.
@@ -39,9 +39,9 @@ impl Default for DiskWork {
 }
 
 impl DiskWork {
-    /// Returns work that shows whether a disk has the limits of `spec`, and the minimum time of
-    /// this work under the limits. It tests the write limits if there are any. The kernel lets an
-    /// idle group do some work at once, so a single request would show nothing.
+    /// Returns work that shows whether a disk has the limits of `spec`. Also returns the minimum
+    /// time of this work under the limits. If the disk has write limits, the work tests them. The
+    /// kernel lets an idle group do some work at once, so a single request would show nothing.
     pub fn showing(spec: &DiskSpec) -> (DiskWork, Duration) {
         let limits = if spec.limits_writes() {
             (spec.write_iops, spec.write_bytes_per_s)

@@ -2,8 +2,8 @@
 //! settings, counters.
 //!
 //! With these interfaces, parts of a machine become simulated hosts. This crate does not depend on
-//! the code that applies and undoes them. [`capability`] reports the capabilities of this machine,
-//! [`settings`] reads its settings once, and [`probe`] reads its counters repeatedly.
+//! the code that creates and removes simulated hosts. [`capability`] reports the capabilities of
+//! this machine, [`settings`] reads its settings once, and [`probe`] reads its counters repeatedly.
 
 pub mod capability;
 pub mod cgroup;

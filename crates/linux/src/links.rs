@@ -6,7 +6,8 @@ use std::path::Path;
 /// belongs to the machine.
 pub const HOSTS_COUNT_MAX: usize = 253;
 
-// Each node has a separate address, even if it is alone on its host.
+// The network needs an address for each node, because in the worst case each node has a separate
+// host.
 const _: () = assert!(target_spec::NODES_COUNT_MAX <= HOSTS_COUNT_MAX);
 
 /// Name of the bridge, which is in a separate namespace.
@@ -32,10 +33,10 @@ pub struct MachineLink {
     pub bits_per_s: u64,
 }
 
-/// Returns the machine's fastest link whose driver reports its speed. It is a network card, or
-/// several bonded cards. Other virtual links do not leave the machine, regardless of the rate that
-/// they report. `None` without such a link, or if drivers do not report the speed, as in virtual
-/// machines.
+/// Returns the machine's fastest link whose driver reports its speed. The link is a network card,
+/// or several bonded cards. Other virtual links do not leave the machine, regardless of the speed
+/// that they report. Returns `None` if the machine has no such link, or if drivers do not report
+/// the speed, as in virtual machines.
 pub fn fastest() -> Option<MachineLink> {
     let entries = std::fs::read_dir(NET).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

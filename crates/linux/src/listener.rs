@@ -16,8 +16,8 @@ struct Listening {
 }
 
 /// Returns the id of the process that accepts connections at `address`. The function searches the
-/// network namespace and the visible processes of the calling process. `None` if no process accepts
-/// connections.
+/// network namespace and the visible processes of the calling process. Returns `None` if no process
+/// accepts connections.
 ///
 /// # Errors
 /// A process accepts connections, but its files may not be read, or the kernel's tables cannot be
@@ -57,7 +57,8 @@ fn socket_at(address: SocketAddr) -> Result<Option<u64>> {
     Ok(socket_for(&all, address))
 }
 
-/// Returns the socket that gets connections to an address. An exact match precedes a wildcard.
+/// Returns the socket that gets connections to an address. A socket of this address takes
+/// precedence over a socket of all addresses.
 fn socket_for(all: &[Listening], address: SocketAddr) -> Option<u64> {
     let on_port = || all.iter().filter(|one| one.address.port() == address.port());
     let exact = on_port().find(|one| one.address.ip() == address.ip());
@@ -65,7 +66,8 @@ fn socket_for(all: &[Listening], address: SocketAddr) -> Option<u64> {
     exact.or_else(any).map(|one| one.inode)
 }
 
-/// Parses a line of `/proc/net/tcp` or `tcp6`. `None` if its socket does not accept connections.
+/// Parses a line of `/proc/net/tcp` or `tcp6`. Returns `None` if its socket does not accept
+/// connections.
 fn listening(line: &str) -> Option<Listening> {
     let mut words = line.split_ascii_whitespace();
     let (local, state) = (words.nth(1)?, words.nth(1)?);
@@ -108,8 +110,8 @@ fn holder(inode: u64) -> Result<u32> {
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     for pid in pids {
         let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
-            // A process that has ended in the meantime does not count. Its directory no longer
-            // exists.
+            // A process that has ended in the meantime does not count as hidden. Its directory no
+            // longer exists.
             hidden += u32::from(Path::new(&format!("/proc/{pid}")).exists());
             continue;
         };

@@ -11,14 +11,14 @@ pub struct MountedFileSystem {
     pub source: String,
     /// Type of the file system, such as `ext4`.
     pub kind: String,
-    /// True if the file system is read-only, either because it was mounted read-only or because it
-    /// became read-only after an error.
+    /// True if the file system was mounted read-only, or became read-only after an error.
     pub is_read_only: bool,
     /// True if the file system was shut down, so that reads and writes are no longer possible.
     pub is_shut_down: bool,
 }
 
-/// Returns the mount at `folder` in this process's view. `None` if no file system is mounted there.
+/// Returns the mount at `folder` in this process's view. Returns `None` if no file system is
+/// mounted there.
 pub fn mount_at(folder: &Path) -> Result<Option<MountedFileSystem>> {
     let path = "/proc/self/mountinfo";
     let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
@@ -27,7 +27,7 @@ pub fn mount_at(folder: &Path) -> Result<Option<MountedFileSystem>> {
     Ok(found)
 }
 
-/// Parses a line of `/proc/PID/mountinfo`. `None` if it is not about `folder`.
+/// Parses a line of `/proc/PID/mountinfo`. Returns `None` if the line describes another folder.
 fn parse_line(line: &str, folder: &Path) -> Option<MountedFileSystem> {
     let (mount, system) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(4);
@@ -40,7 +40,8 @@ fn parse_line(line: &str, folder: &Path) -> Option<MountedFileSystem> {
     (Path::new(&place) == folder).then(|| MountedFileSystem {
         source: unescaped(source),
         kind: kind.to_owned(),
-        // Linux 6.14 uses a separate word for a file system that became read-only after an error.
+        // Since Linux 6.14, a separate word marks a file system that became read-only after an
+        // error.
         is_read_only: has(own, &["ro"]) || has(all, &["ro", "emergency_ro"]),
         is_shut_down: has(all, &["shutdown"]),
     })

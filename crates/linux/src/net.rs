@@ -70,7 +70,7 @@ impl Namespace {
         self.inside(Netlink::open)?
     }
 
-    /// Calls `run` in this namespace, in a thread that ends afterwards. Sockets that it opens
+    /// Calls `run` in this namespace, in a thread that ends afterwards. Sockets that `run` opens
     /// remain open.
     ///
     /// # Errors
@@ -104,7 +104,8 @@ fn in_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T> {
     })
 }
 
-/// Checks that a process may have separate mounts. A temporary thread tries it.
+/// Checks that a process may have separate mounts. The check creates separate mounts in a temporary
+/// thread.
 ///
 /// # Errors
 /// The kernel does not permit it.
@@ -115,8 +116,9 @@ pub(crate) fn own_mounts() -> Result<()> {
     tried.context("create a mount namespace")
 }
 
-/// From now on, announces a link's addresses whenever the link gets a carrier. In the meantime
-/// another host may have had these addresses, and neighbours use the last announcement.
+/// From now on, announces a link's addresses whenever the link gets a carrier. This is necessary
+/// because another host may have had these addresses while the link was down, and neighbours use
+/// the last announcement.
 ///
 /// # Errors
 /// The link does not exist, or the kernel refuses.
@@ -132,8 +134,8 @@ pub fn announce_when_plugged(name: &'static str) -> Result<()> {
                     now = Some(link);
                 }
             })?;
-            // The counter of carrier changes is compared, because the link may have been down and
-            // up again before the message arrives.
+            // The number of carrier changes is compared instead of the state, because the link may
+            // have been down and up again before the message arrives.
             if let Some(link) = now
                 && link.has_carrier
                 && link.carriers != known.carriers
@@ -325,8 +327,8 @@ impl Netlink {
     pub fn limit(&mut self, name: &str, link: &LinkSpec) -> Result<()> {
         let index = self.index(name)?;
         match self.ask(Message::no_queue(index)) {
-            // The link did not have a queue of this program. The error is ENOENT, or EINVAL if it
-            // has the kernel's own queue.
+            // The kernel returns ENOENT if the link has no queue, and EINVAL if it has only the
+            // kernel's default queue. In both cases no queue of cassay remains.
             Ok(()) | Err(Errno::NOENT | Errno::INVAL) => {}
             Err(error) => {
                 return Err(error).with_context(|| format!("remove the limits of the link {name}"));
@@ -375,14 +377,14 @@ impl Netlink {
         listening.context("listen for changes of links")
     }
 
-    /// Waits until links have changed, and passes them to `take`.
+    /// Waits until links have changed, and passes the new state of each changed link to `take`.
     ///
     /// # Errors
     /// The kernel refuses.
     pub fn changes(&mut self, mut take: impl FnMut(LinkState)) -> Result<()> {
         let mut buffer = vec![0; ANSWER_BYTES];
         let length = match self.receive(&mut buffer) {
-            // The kernel has dropped messages about changes, because there were too many.
+            // The kernel has dropped messages because too many links changed. This is not an error.
             Err(Errno::NOBUFS) => return Ok(()),
             received => received.context("receive changes of links")?,
         };

@@ -4,7 +4,7 @@
 use std::net::{SocketAddrV4, TcpListener};
 
 /// Returns the first of these addresses on which a program cannot listen now, with the process that
-/// uses it. `None` if all are free.
+/// uses it. Returns `None` if all addresses are free.
 pub fn taken(addresses: &[SocketAddrV4]) -> Option<String> {
     let taken = addresses.iter().find(|address| TcpListener::bind(address).is_err());
     taken.map(|address| describe(*address))

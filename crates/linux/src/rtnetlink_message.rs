@@ -13,7 +13,7 @@ pub use link::LinkState;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-/// Size of `struct nlmsghdr`, which has the length, kind, flags, sequence number and port.
+/// Size in bytes of `struct nlmsghdr`, which has the length, kind, flags, sequence number and port.
 pub(super) const HEADER_BYTES: usize = 16;
 
 pub(super) const NLMSG_ERROR: u16 = 2;
@@ -69,7 +69,7 @@ const ETHERNET: u8 = 1;
 /// be dropped.
 const DELAYED_PACKETS_MAX: u32 = 100_000;
 
-/// Size of the smallest bucket of a rate limit, in bytes. It is one segment of the largest size
+/// Size of the smallest bucket of a rate limit, in bytes. This is the size of the largest segment
 /// that TCP passes on.
 const BURST_BYTES_MIN: u64 = 64 << 10;
 
@@ -111,8 +111,8 @@ impl Message {
     }
 
     /// Creates a pair of links, with `peer` in the namespace of the open descriptor `namespace`.
-    /// Both are down. The message that creates a veth cannot also bring it up, because its peer
-    /// does not exist yet.
+    /// Both links are down. The message that creates a veth cannot also bring it up, because the
+    /// peer does not exist yet.
     pub fn veth(name: &str, peer: &str, namespace: i32) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK | CREATE | EXCLUSIVE);
         message.link_header(0, None);
@@ -130,7 +130,7 @@ impl Message {
         message
     }
 
-    /// Sets no property of a link. It checks the permission to change the link.
+    /// Changes a link without setting a property, to check the permission to change the link.
     pub fn touch(index: i32) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK);
         message.link_header(index, None);
@@ -147,7 +147,7 @@ impl Message {
         message
     }
 
-    /// Requests a link by its name. The answer is the link, without an acknowledgement.
+    /// Requests a link by its name. The kernel answers with the link, without an acknowledgement.
     pub fn find(name: &str) -> Message {
         let mut message = Message::new(RTM_GETLINK, 0);
         message.link_header(0, None);
@@ -209,7 +209,8 @@ impl Message {
         message.text(TCA_KIND, "tbf");
         message.nest(TCA_OPTIONS, |options| {
             // The struct tc_tbf_qopt has the rate, the peak rate (none), limit, buffer, and mtu in
-            // ticks. The following bytes are the buffer. The mtu belongs to the peak rate.
+            // ticks. The buffer is also set in bytes below. The mtu is 0, because it applies only
+            // to a peak rate.
             let mut parameters = rate_specification(rate).to_vec();
             parameters.extend([0; 12]);
             parameters.extend(saturated(queue).to_ne_bytes());
@@ -240,7 +241,7 @@ impl Message {
         message
     }
 
-    /// Appends `struct ifinfomsg`, which changes at most the flag "up".
+    /// Appends `struct ifinfomsg`. With `up`, the message also sets or clears the flag "up".
     fn link_header(&mut self, index: i32, up: Option<bool>) {
         let flags = if up == Some(true) { IFF_UP } else { 0 };
         let changed = if up.is_some() { IFF_UP } else { 0 };
@@ -306,14 +307,14 @@ fn rate_specification(bytes_per_s: u64) -> [u8; 12] {
     bytes
 }
 
-/// One message of an answer, as its kind and the bytes after its header.
+/// One message of an answer. It consists of a kind and the bytes after the header.
 pub(super) struct Answer<'a> {
     pub kind: u16,
     pub sequence: u32,
     pub body: &'a [u8],
 }
 
-/// Returns the messages in the bytes of one receive. A truncated message is omitted.
+/// Returns the messages in the bytes of one receive. The function omits a truncated message.
 pub(super) fn answers(bytes: &[u8]) -> Vec<Answer<'_>> {
     let mut answers = Vec::new();
     let mut rest = bytes;
@@ -332,14 +333,15 @@ pub(super) fn answers(bytes: &[u8]) -> Vec<Answer<'_>> {
 }
 
 impl Answer<'_> {
-    /// Returns the error number of an acknowledgement, which is 0 on success. `None` for other
-    /// messages.
+    /// Returns the error number of an acknowledgement, which is 0 on success. Returns `None` for
+    /// other messages.
     pub fn error(&self) -> Option<i32> {
         let number = u32_at(self.body, 0)? as i32;
         (self.kind == NLMSG_ERROR).then_some(number.saturating_neg())
     }
 
-    /// Returns the network of this route. `None` for the default route, which leads everywhere.
+    /// Returns the network of this route. Returns `None` for the default route, which leads to all
+    /// networks.
     pub fn route(&self) -> Option<Subnet> {
         if self.kind != RTM_NEWROUTE || *self.body.first()? != AF_INET {
             return None;
@@ -375,7 +377,7 @@ impl Answer<'_> {
     }
 }
 
-/// Limit that a queue applies, in the kernel's terms.
+/// Limit that a queue applies, in the units of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queue {
     BitsPerS(u64),

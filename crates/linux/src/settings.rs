@@ -1,8 +1,8 @@
-//! Settings of a host that affect a database on it. They concern its kernel, its devices and the
-//! requested processes, and are read once.
+//! Settings of a host that affect a database on it. The settings are those of the host's kernel,
+//! its devices and the requested processes. The module reads them once.
 //!
-//! The module reports only facts. It does not know recommended values or the purpose of the
-//! processes. Invariants: it changes nothing and does not run programs. It reports only requested
+//! The module reports only facts. It contains no recommended values, and treats all processes
+//! alike. Invariants: it changes nothing and does not run programs. It reports only requested
 //! arguments of a process, and only numbers, because any other value may be a secret. It returns a
 //! result for any content of the files. All files are below a root, which is `/` except in tests.
 
@@ -33,13 +33,13 @@ pub struct HostSettings {
     pub values: BTreeMap<String, FactResult<String>>,
     /// The CPUs of the host in the kernel's list format, such as `0-3,8`.
     pub cpus: FactResult<String>,
-    /// The NUMA nodes with memory, in the same format as `cpus`.
+    /// The NUMA nodes with memory, in the kernel's list format, such as `0-1`.
     pub memory_nodes: FactResult<String>,
     /// Number of CPUs for each frequency governor. The map is empty if no CPU has a governor.
     pub governors: BTreeMap<String, usize>,
-    /// Total memory, bytes.
+    /// Total memory in bytes.
     pub memory_bytes: FactResult<u64>,
-    /// Total swap, bytes.
+    /// Total swap space in bytes.
     pub swap_bytes: FactResult<u64>,
     /// State of the clock synchronization.
     pub clock: FactResult<ClockState>,
@@ -50,11 +50,11 @@ pub struct HostSettings {
     /// Interrupts of the queues of network and disk devices.
     pub interrupts: FactResult<Vec<Interrupt>>,
     /// The process that reads the settings. Processes that it starts have the same limits. `None`
-    /// if it is not visible.
+    /// if `/proc` does not show the process.
     pub own: Option<ProcessSettings>,
-    /// The requested processes that exist, in the order of their names.
+    /// The requested processes that exist, sorted by name.
     pub processes: Vec<ProcessSettings>,
-    /// The mounts on which the requested folders are, without duplicates.
+    /// The mounts that contain the requested folders, without duplicates.
     pub mounts: Vec<Mount>,
     /// Other facts that could not be read, as one sentence each.
     pub unseen: Vec<String>,

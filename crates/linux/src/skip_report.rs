@@ -1,11 +1,11 @@
-//! Reports tests that this machine does not permit. The report bypasses the test harness, which
-//! does not show the output of a test that passes. `cargo xtask ci` reads the report to list the
-//! tests that were omitted.
+//! Reports tests that cannot run on this machine. The report bypasses the test harness, which does
+//! not show the output of a test that passes. `cargo xtask ci` reads the report and lists the tests
+//! that were omitted.
 
 use std::io::Write;
 
-/// Environment variable with the path of the file that the gate reads. `xtask/src/ci/skips.rs`
-/// contains the same name.
+/// Environment variable with the path of the file that the gate reads. The same name must be in
+/// `xtask/src/ci/skips.rs`.
 const SKIPS: &str = "CASSAY_SKIPS";
 
 /// Reports that the running test is omitted because the kernel or the rights of this process do not

@@ -21,8 +21,8 @@ impl Sockets {
         socket.map(Sockets).context(needs)
     }
 
-    /// Resets all connections with these local ports. If a connection ends by itself at the same
-    /// time, this is not an error.
+    /// Resets all connections with these local ports. A connection that ends by itself at the same
+    /// time is not an error.
     ///
     /// # Errors
     /// The kernel cannot reset them.
@@ -51,7 +51,7 @@ impl Sockets {
                 false
             });
             match asked {
-                // ENOENT means that the kernel does not have IPv6.
+                // The kernel returns ENOENT if it does not have IPv6.
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(error) => return Err(error).context("list the connections"),
             }

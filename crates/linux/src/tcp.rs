@@ -1,5 +1,5 @@
-//! Reachability of addresses from this process, the throughput to them, and the kernel's counters
-//! of resets.
+//! Measures whether this process can reach an address, and the throughput to the address. Also
+//! reads the kernel's counters of resets.
 
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
@@ -17,7 +17,8 @@ use std::time::Duration;
 const TRIES_AT_ONCE: u32 = 16;
 
 /// Maximum number of attempts. Each attempt uses one of the 28,232 ports that Linux has for
-/// outgoing connections. If this side closes the connection, the port is in use for a minute more.
+/// outgoing connections. If this process closes the connection first, the port remains in use for
+/// another minute.
 const TRIES_MAX: u32 = 10_000;
 
 /// Number of bytes that are sent and received at a time.
@@ -28,7 +29,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 pub enum Reach {
     /// A program listens on the port. The value is the time that the connection took.
     Reached(Duration),
-    /// No program listens on the port. The path is open, because the other end refused the
+    /// No program listens on the port. The network path is open, because the other end refused the
     /// connection.
     Refused,
     /// No answer came within the time limit.
@@ -41,8 +42,8 @@ impl Reach {
     /// Tries to connect from the network of the calling process.
     ///
     /// # Errors
-    /// The kernel refuses for a reason other than the results, for example because no port or file
-    /// is left.
+    /// The kernel refuses for a reason that is not one of the results, for example because no port
+    /// or file descriptor is left.
     pub fn connect(address: SocketAddr, limit: Duration) -> Result<Reach> {
         let begun_ns = clock::now_ns();
         let error = match TcpStream::connect_timeout(&address, limit.max(SHORTEST)) {
@@ -69,11 +70,11 @@ impl Reach {
     }
 
     /// Tries to connect `tries` times, and returns the number of successful attempts. TCP retries
-    /// by itself after a second. With a `limit` below that, each attempt is one packet in each
-    /// direction.
+    /// by itself after a second. With a `limit` below one second, each attempt is one packet in
+    /// each direction.
     ///
     /// # Errors
-    /// Those of [`Reach::connect`], or there are too many attempts.
+    /// Those of [`Reach::connect`], or `tries` is too large.
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
         anyhow::ensure!(
             tries <= TRIES_MAX,
@@ -99,13 +100,13 @@ impl Reach {
         Ok(open.into_inner())
     }
 
-    /// Returns the maximum duration of this number of attempts.
+    /// Returns the maximum duration of this number of attempts, each with this time limit.
     pub fn limit(tries: u32, limit: Duration) -> Duration {
         limit.max(SHORTEST).saturating_mul(tries.div_ceil(TRIES_AT_ONCE))
     }
 }
 
-/// Shortest time limit, because the kernel treats zero as no limit.
+/// Shortest time limit. It is not zero, because the kernel treats zero as no limit.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Starts to receive the data of one connection for up to `limit`. At the end, the receiver sends
@@ -119,7 +120,7 @@ pub fn begin_to_receive(limit: Duration) -> Result<u16> {
     let port = listener.local_addr().context("listen")?.port();
     let deadline = Deadline::after(limit);
     let thread = std::thread::Builder::new().name(format!("receive {port}"));
-    // If receiving fails, the sender detects it.
+    // The result is ignored, because the sender detects that receiving failed.
     let spawned = thread.spawn(move || receive(&listener, deadline));
     spawned.context("start a thread that receives")?;
     Ok(port)
@@ -153,8 +154,8 @@ fn time_of(left: Duration) -> Timespec {
     })
 }
 
-/// Sends this number of bytes, and returns the time until all of them have arrived. `None` if it
-/// exceeds `limit`.
+/// Sends this number of bytes, and returns the time until all of them have arrived. Returns `None`
+/// if this time exceeds `limit`.
 pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Option<Duration>> {
     let (begun_ns, deadline) = (clock::now_ns(), Deadline::after(limit));
     match send(address, bytes, deadline) {

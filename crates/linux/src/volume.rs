@@ -1,9 +1,9 @@
 //! The data volume of a host. It is a sparse image on a loop device, with a file system.
 //!
 //! Invariants: once the volume is mounted, its image has no name. The loop device releases the
-//! image with its last user. The mount is only visible in the mount namespace of its host. So it
-//! disappears when no process is left in that namespace, however this program ends. The image is
-//! sparse, so cassay checks the free space for it first.
+//! image when its last user closes it. The mount is only visible in the mount namespace of its
+//! host. So the mount disappears when that namespace has no more processes, however this program
+//! ends. The image is sparse, so cassay checks the free space for it first.
 //!
 //! An agent that has a volume keeps it open, whether it is mounted or not, and another agent may
 //! then mount it. Only one agent mounts it at a time. This agent holds the lock of the device until
@@ -27,8 +27,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Size of the smallest volume, in bytes. On a smaller one, ext4 has no journal, and Cassandra has
-/// no space for a commit log.
+/// Size of the smallest volume, in bytes. On a smaller volume, ext4 has no journal, and Cassandra
+/// has no space for a commit log.
 pub const BYTES_MIN: u64 = 64 << 20;
 
 /// Time for which a volume may remain busy after its processes have ended.
@@ -36,19 +36,20 @@ const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Remaining size of a device that is removed, in bytes. It is one sector, because the kernel
-/// treats 0 as no limit.
+/// Remaining size of a device that is removed, in bytes. It is one sector instead of 0, because the
+/// kernel treats 0 as no limit.
 pub const SECTOR_BYTES: u64 = 512;
 
 /// Alignment of direct reads and writes, both in memory and on the device, in bytes.
 pub const BLOCK_BYTES: u64 = 4096;
 
-/// Total, used and available bytes of a file system.
+/// Sizes of a file system: total, used and available bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VolumeUse {
-    /// Capacity for files. It is less than the size of the device, which also contains metadata.
+    /// Capacity for files, in bytes. It is less than the size of the device, which also contains
+    /// metadata.
     pub total_bytes: u64,
-    /// Bytes that files use.
+    /// Number of bytes that files use.
     pub used_bytes: u64,
     /// Bytes that can still be written to files.
     pub available_bytes: u64,
@@ -64,7 +65,7 @@ pub fn usage(path: &Path) -> Result<VolumeUse> {
     Ok(use_of(&stat))
 }
 
-/// Converts the kernel's values to bytes.
+/// Returns the usage of a file system in bytes, from the kernel's values.
 pub fn use_of(stat: &StatVfs) -> VolumeUse {
     VolumeUse {
         total_bytes: stat.f_blocks * stat.f_frsize,
@@ -177,11 +178,11 @@ impl Volume {
         self.device.is_direct()
     }
 
-    /// Claims the volume for a fault. If there were two faults, healing one might wait for the
-    /// other, or undo it.
+    /// Claims the volume for a fault. A volume can have only one fault, because healing one of two
+    /// faults might wait for the other fault, or undo it.
     ///
     /// # Errors
-    /// Another fault has claimed it.
+    /// Another fault has claimed the volume.
     pub fn claim(&self) -> Result<Claim> {
         anyhow::ensure!(
             !self.is_claimed.swap(true, Ordering::AcqRel),
@@ -200,12 +201,12 @@ impl Volume {
     /// Mounts the volume, which replays its journal, unless it is already mounted here.
     ///
     /// # Errors
-    /// Another agent has it mounted, or the kernel refuses.
+    /// Another agent has mounted the volume, or the kernel refuses.
     pub fn mount(&self) -> Result<()> {
         self.mount_within(BUSY_LIMIT)
     }
 
-    /// Mounts the volume within `limit`, which allows another agent to unmount it first.
+    /// Mounts the volume within `limit`. During this time, another agent may still unmount it.
     ///
     /// # Errors
     /// Those of [`Volume::mount`].
@@ -279,8 +280,8 @@ impl Volume {
         Ok(self.found()?.is_some())
     }
 
-    /// Returns the root directory of the volume, for operations on the whole volume. It is never
-    /// that of the file system below the mount point.
+    /// Returns the root directory of the volume, for operations on the whole volume. The result is
+    /// never the directory of the file system below the mount point.
     ///
     /// # Errors
     /// The volume is not mounted here.
@@ -289,7 +290,7 @@ impl Volume {
         self.found()?.with_context(|| format!("the volume of {folder} is not mounted"))
     }
 
-    /// Returns the root directory at the mount point, if the volume is mounted there.
+    /// Returns the root directory of the volume, if the volume is mounted at its mount point.
     fn found(&self) -> Result<Option<OwnedFd>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(&self.folder, flags, Mode::empty())
@@ -300,8 +301,8 @@ impl Volume {
         Ok((number == self.number()?).then_some(root))
     }
 
-    /// Shuts the file system down, as in a power failure. Unwritten data is lost, and no data can
-    /// be read any more.
+    /// Shuts the file system down, as in a power failure. Unwritten data is lost, and all later
+    /// reads fail.
     ///
     /// # Errors
     /// The volume is not mounted, or the kernel refuses.
@@ -312,8 +313,8 @@ impl Volume {
         done.with_context(|| format!("shut the file system of {} down", self.folder.display()))
     }
 
-    /// Shuts the file system down and removes its device. The latter also affects readers of mapped
-    /// files.
+    /// Shuts the file system down and shrinks its device, as if the device were removed. Without
+    /// the device, readers of mapped files fail too.
     ///
     /// # Errors
     /// Those of [`Volume::shut_down`].
@@ -342,10 +343,10 @@ impl Volume {
         done.with_context(|| format!("shut the file system of {} down", self.folder.display()))
     }
 
-    /// Disables the discard of blocks of deleted files until the next mount. If a journal aborts,
-    /// the file system may discard blocks whose files exist again after a replay of the journal. Of
-    /// 40 volumes that were shut down during the replacement of files (Linux 6.18), 6 had zeros
-    /// instead of a synced file. Without discard, no volume lost data.
+    /// Disables the discard of blocks of deleted files until the next mount. After a journal has
+    /// aborted, the file system may discard blocks of deleted files that exist again after a replay
+    /// of the journal. Of 40 volumes that were shut down during the replacement of files (Linux
+    /// 6.18), 6 had zeros instead of a synced file. Without discard, no volume lost data.
     fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
         let kept = ext4_ioctls::reconfigure(root, "nodiscard");
         kept.with_context(|| format!("record the blocks of {}", self.folder.display()))
@@ -354,7 +355,7 @@ impl Volume {
     /// Unmounts the volume, restores its device and file system, and mounts it again.
     ///
     /// # Errors
-    /// A process uses it, or the damage cannot be repaired.
+    /// A process uses the volume, or the damage cannot be repaired.
     pub fn renew(&self) -> Result<()> {
         self.unmount()?;
         self.device.limit_size(None)?;
@@ -421,7 +422,7 @@ impl Blocks {
         file.sync_data()
     }
 
-    /// Returns the bytes.
+    /// Returns the bytes of the blocks.
     pub fn bytes(&self) -> &[u8] {
         &self.memory[self.first..self.first + self.bytes]
     }
@@ -432,8 +433,9 @@ impl Blocks {
     }
 }
 
-/// Thaws the volume at `folder`, even if it is mounted elsewhere or not at all, because the process
-/// that froze it was killed. A volume that is not frozen or does not exist is not an error.
+/// Thaws the volume at `folder`. This works even if the volume is mounted elsewhere, or is not
+/// mounted because the process that froze it was killed. A volume that is not frozen or does not
+/// exist is not an error.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -458,7 +460,8 @@ pub fn thaw(folder: &Path) -> Result<()> {
 pub fn end(folder: &Path) -> Result<()> {
     let deadline = Deadline::after(BUSY_LIMIT);
     loop {
-        // After the time limit, the remaining users may keep the volume until they end.
+        // After the time limit, the volume is detached, and processes that still use it may keep it
+        // until they end.
         let flags = if deadline.passed() {
             UnmountFlags::DETACH
         } else {
@@ -466,8 +469,7 @@ pub fn end(folder: &Path) -> Result<()> {
         };
         match unmount(folder, flags) {
             Err(Errno::BUSY) if !deadline.passed() => clock::sleep(POLL),
-            // Either the folder is not mounted, or another program has mounted it, or it no longer
-            // exists.
+            // No volume of cassay is mounted at the folder, or the folder does not exist.
             Ok(()) | Err(Errno::INVAL | Errno::NOENT | Errno::PERM) => break,
             Err(error) => {
                 return Err(error).with_context(|| format!("unmount {}", folder.display()));

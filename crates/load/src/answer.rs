@@ -7,9 +7,9 @@ use cql::request::StatementId;
 use cql::response::{self, ErrorCode, ErrorDetail, RawRows, Response, ResultKind};
 use measure::Outcome;
 
-/// Meaning of a response for its operation.
+/// Meaning of a response for the operation that waits for it.
 pub(crate) enum Answer<'a> {
-    /// Success, without data that must be read.
+    /// The operation succeeded, and its response has no data that the worker must read.
     Done,
     /// Success, with rows.
     Rows(RawRows<'a>),
@@ -19,7 +19,7 @@ pub(crate) enum Answer<'a> {
     Forgotten(&'a [u8]),
     /// The node has prepared the statement again, with this id.
     Prepared(StatementId<'a>),
-    /// The response is not a frame that CQL allows here.
+    /// The response is not a frame that CQL allows at this point of the connection.
     Nonsense(Nonsense),
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum Nonsense {
     ResultKind,
 }
 
-/// Reads one response, given the known properties of its operation.
+/// Properties of a request and its connection that are needed to read the response.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading {
     pub header: Header,
@@ -50,7 +50,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Reads the body of the response. If the body is compressed, it is decompressed into `plain`.
+    /// Reads the body of the response. Decompresses a compressed body into `plain`.
     #[inline]
     pub fn answer<'a>(self, body: &'a [u8], plain: &'a mut Vec<u8>) -> Answer<'a> {
         let usual = self.header.opcode == opcode::RESULT && self.header.flags == 0;
@@ -85,7 +85,7 @@ impl Reading {
         read.unwrap_or_else(|error| Answer::Nonsense(error.into()))
     }
 
-    /// Reads only the part of a RESULT that the operation requires, and allocates nothing for the
+    /// Reads only the part of a RESULT that the operation requires. Allocates no memory for the
     /// metadata.
     fn result(self, body: &[u8]) -> Answer<'_> {
         match (response::result_kind(body), self.preparing) {
@@ -152,7 +152,8 @@ pub(crate) fn outcome_of(code: ErrorCode) -> Outcome {
 mod tests {
     use super::*;
 
-    /// In studies, the errors of the null target have the same names as the outcomes in reports.
+    /// Studies name the errors of the null target. These names must equal the names of the outcomes
+    /// in reports.
     #[test]
     fn an_error_that_any_request_may_get_has_its_outcomes_name() {
         let mut found = 0;

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::{Program, Stage};
 
-/// Release quantum that keeps the p99 of the release lag below 100 µs even if a wake-up takes 40
-/// µs, as it does on a small virtual machine.
+/// Default release quantum. It keeps the p99 of the release lag below 100 µs even if a wake-up
+/// takes 40 µs, as on a small virtual machine.
 pub const RELEASE_QUANTUM: Duration = Duration::from_micros(50);
 
 /// Configuration of one engine run.
@@ -24,53 +24,57 @@ pub struct Config {
     pub program: Arc<Program>,
     /// Stage of the program: load, main or verification.
     pub stage: Stage,
-    /// Target nodes. There is at least one.
+    /// Target nodes, at least one.
     pub nodes: Vec<Endpoint>,
     /// Credentials, encryption and protocol of the connections.
     pub access: Access,
     /// Schedule of the operations' due times.
     pub schedule: Schedule,
-    /// Time in which the load rises linearly from zero. For an open schedule, the rate rises to its
-    /// final value. For a closed loop, the number of operations in flight rises to its final value.
+    /// Time in which the load rises linearly from zero. With an open schedule, the rate rises to
+    /// its final value. With a closed loop, the number of operations in flight rises to its final
+    /// value.
     pub rise: Duration,
     /// Number of the first operation.
     pub first_operation: u64,
     /// Limit after which the client issues no more operations.
     pub limit: Limit,
-    /// Window that defines the measured population.
+    /// Window of time that defines the measured population.
     pub window: Window,
     /// Maximum number of operations in flight over all workers of all clients, for open schedules.
-    /// Further operations that are due must wait. Their latency includes the wait, and they count
-    /// as limited.
+    /// Further operations that are due must wait. Their latency includes the wait, and the results
+    /// count them as limited.
     pub in_flight_max: u32,
-    /// Shortest time between two releases of one worker, for open schedules. Operations that become
-    /// due in this time are sent together. So the release lag is at most about this time, and each
-    /// release costs one wake-up instead of one per operation. The default is [`RELEASE_QUANTUM`].
+    /// Shortest time between two releases of one worker, for open schedules. The worker sends all
+    /// operations that become due in this time together. The release lag is therefore at most about
+    /// this time, and each release costs one wake-up instead of one per operation. The default is
+    /// [`RELEASE_QUANTUM`].
     pub release_quantum: Duration,
-    /// Time after the send at which an attempt counts as failed, unless the operation's kind has a
+    /// Time after the send at which an attempt counts as failed. A kind of operation may have a
     /// different timeout.
     pub timeout: Duration,
-    /// Minimum number of retries of every operation. A kind may have more.
+    /// Minimum number of retries of every operation. A kind of operation may have more retries.
     pub retries_min: u8,
-    /// Number of event loops. Each has separate connections.
+    /// Number of event loops (workers). Each worker has separate connections.
     pub workers: usize,
     /// Workers of other clients that share the load.
     pub others: OtherWorkers,
-    /// CPUs to which the workers are pinned, in turn. If the list is empty, workers are not pinned.
+    /// CPUs to which the workers are pinned, in turn. With an empty list, the workers are not
+    /// pinned.
     pub cpus: Vec<usize>,
     /// True if the workers request real-time priority from the system. This is useful if nodes run
-    /// on the same machine, since their threads would otherwise delay the reading of a response by
-    /// tens of milliseconds. The client's CPU use is small, and does not change.
+    /// on the same machine, since the threads of the nodes would otherwise delay the reading of a
+    /// response by tens of milliseconds. The client's CPU use is small, and the priority does not
+    /// change it.
     pub realtime: bool,
     /// Number of connections from each worker to each node.
     pub connections_per_node: usize,
-    /// Length of an interval. It is one second except in tests.
+    /// Length of an interval of the results. It is one second except in tests.
     pub interval: Duration,
-    /// Selection of the reads that are compared with the values that the seed prescribes.
+    /// Selection of the reads whose results are compared with the values that the seed prescribes.
     pub verify_reads: VerifyReads,
-    /// Records that the run keeps of its writes. [`Summary::ledger`] returns them.
+    /// Records that the run keeps of its writes. [`Summary::ledger`] returns the records.
     pub keeps: LedgerMode,
-    /// Writes of earlier runs. They are used to judge reads of this run that return no row or an
+    /// Writes of earlier runs. With these writes, the run judges reads that return no row or an
     /// outdated row.
     pub written: Option<Arc<EarlierWrites>>,
 }
@@ -95,9 +99,9 @@ impl Config {
 /// share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OtherWorkers {
-    /// Number of workers with lower numbers than this client's.
+    /// Number of workers with lower numbers than the workers of this client.
     pub before: usize,
-    /// Number of workers with higher numbers than this client's.
+    /// Number of workers with higher numbers than the workers of this client.
     pub after: usize,
 }
 
@@ -106,15 +110,17 @@ pub struct OtherWorkers {
 pub struct Endpoint {
     /// Address at which the client reaches the node for CQL.
     pub address: SocketAddr,
-    /// Address at which the other nodes reach the node. It differs from the first address only if
-    /// addresses are translated between client and node. The node's certificate contains this
-    /// address.
+    /// Address at which the other nodes reach the node. The node's certificate contains this
+    /// address. It differs from `address` only if addresses are translated between the client and
+    /// the node.
     pub called: SocketAddr,
-    /// Name by which a proxy for several nodes selects this node. TLS requests this server name.
+    /// Name by which a proxy for several nodes selects this node. TLS requests this name as the
+    /// server name.
     pub proxied_name: Option<String>,
     /// Name of the node in messages.
     pub name: String,
-    /// Tokens of the node. If no tokens of any node are known, operations go to the nodes in turn.
+    /// Tokens of the node. If the tokens of all nodes are unknown, operations go to the nodes in
+    /// turn.
     pub tokens: Vec<i64>,
 }
 
@@ -123,7 +129,7 @@ pub struct Endpoint {
 pub struct Access {
     /// User and password.
     pub credentials: Option<(String, String)>,
-    /// TLS, if the nodes require it.
+    /// TLS configuration, if the nodes require TLS.
     pub tls: Option<Tls>,
     /// Protocol version that all nodes speak.
     pub version: Version,
@@ -148,25 +154,26 @@ impl std::fmt::Debug for Access {
 pub struct Tls {
     /// Trusted certificates, and the client's own certificate if the client has one.
     pub config: Arc<rustls::ClientConfig>,
-    /// Server name to verify instead of the node's address.
+    /// Server name that TLS verifies instead of the node's address.
     pub server_name: Option<String>,
 }
 
 /// Limit after which the client issues no more operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// After this number of operations.
+    /// The client stops after this number of operations.
     Operations(u64),
-    /// After this time from the start line.
+    /// The client stops at this time after the start line.
     Duration(Duration),
-    /// After this number of operations or this time from the start line, whichever is first.
+    /// The client stops after this number of operations or at this time after the start line,
+    /// whichever comes first.
     Either(u64, Duration),
-    /// After [`Flow`] requests the stop.
+    /// The client stops when the caller requests it with [`Flow`].
     Unlimited,
 }
 
 impl Limit {
-    /// Returns the maximum number of operations. `None` if it is not limited.
+    /// Returns the maximum number of operations. Returns `None` if the number is not limited.
     pub fn operations(self) -> Option<u64> {
         match self {
             Limit::Operations(count) | Limit::Either(count, _) => Some(count),
@@ -174,7 +181,7 @@ impl Limit {
         }
     }
 
-    /// Returns the maximum duration. `None` if it is not limited.
+    /// Returns the maximum duration. Returns `None` if the duration is not limited.
     pub fn duration(self) -> Option<Duration> {
         match self {
             Limit::Duration(length) | Limit::Either(_, length) => Some(length),
@@ -183,9 +190,9 @@ impl Limit {
     }
 }
 
-/// Window that defines the measured population. This is all operations whose intended time is
-/// between the start of the window and the stop. The client follows these operations until they
-/// end, at most for [`Config::timeout`] or the timeout of their kind.
+/// Window that defines the measured population. The population consists of all operations whose
+/// intended time is between the start of the window and the stop. The client follows these
+/// operations until they end, at most for [`Config::timeout`] or the timeout of their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
     /// All operations of the run.
@@ -200,13 +207,15 @@ pub enum Window {
 /// Selection of the reads that are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyReads {
-    /// No read is verified.
+    /// The run does not verify reads.
     Off,
-    /// Every operation whose number is a multiple of this number. With 1, all reads are verified.
+    /// The run verifies every operation whose number is a multiple of this number. With 1, it
+    /// verifies all reads.
     EveryNth(u32),
 }
 
-/// Instruction of the caller, which it may give after an interval or at any other time.
+/// Instruction of the caller for the rest of the run. The caller may give an instruction after an
+/// interval or at any other time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Continue as before.
@@ -221,7 +230,7 @@ pub enum Flow {
     /// in flight.
     StopNow,
     /// Stop issuing at once and send nothing more. The client waits for operations in flight for
-    /// one second. Those that have not ended by then fail, as if their connection were lost.
+    /// one second. Operations that have not ended by then fail, as if their connection were lost.
     Abandon,
 }
 
@@ -232,9 +241,9 @@ pub struct Summary {
     pub start_ns: u64,
     /// Number of operations that were sent at least once.
     pub operations_sent: u64,
-    /// Number of operations that ended, regardless of their outcome. It always equals the number of
-    /// sent operations plus the number of dropped operations. The dropped operations include those
-    /// that are too large for a frame.
+    /// Number of operations that ended, regardless of their outcome. This number always equals the
+    /// number of sent operations plus the number of dropped operations. The dropped operations
+    /// include those that are too large for a frame.
     pub operations_ended: u64,
     /// Lowest operation number that this run did not use.
     pub next_operation: u64,
@@ -242,13 +251,14 @@ pub struct Summary {
     pub workers: usize,
     /// True if the workers had real-time priority.
     pub realtime: bool,
-    /// Number of connections at the start line.
+    /// Number of open connections at the start line.
     pub connections: usize,
-    /// First message of each kind of error, with the node that it concerns.
+    /// First message of each kind of error, with the node that sent or caused it.
     pub first_errors: Vec<FirstError>,
-    /// The rows with the lowest numbers among those whose reads were not as expected.
+    /// Rows whose reads were not as expected, each with the kind of error. If there are many, the
+    /// list contains those with the lowest numbers.
     pub missed_rows: Vec<(u64, WriteMismatch)>,
-    /// Failed operations of each node for which an operation failed.
+    /// Failed operations by node. Nodes without failed operations are omitted.
     pub failures: Vec<NodeFailures>,
     /// Ledger of acknowledged writes, if the run recorded one.
     pub ledger: Option<Arc<Ledger>>,
@@ -257,7 +267,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns the summary of a run whose connections are open but which has not begun.
+    /// Returns the summary at the beginning of a run, when the connections are open.
     pub(crate) fn at_first(config: &Config, connections: usize) -> Summary {
         Summary {
             start_ns: 0,
@@ -275,8 +285,8 @@ impl Summary {
         }
     }
 
-    /// Adds rows that were not as expected. Keeps the lowest row numbers without duplicates, at
-    /// most [`MISSED_ROWS_MAX`] of them.
+    /// Adds rows whose reads were not as expected. Removes duplicates, and keeps the
+    /// [`MISSED_ROWS_MAX`] rows with the lowest numbers.
     pub fn add_missed_rows(&mut self, rows: impl IntoIterator<Item = (u64, WriteMismatch)>) {
         self.missed_rows.extend(rows);
         self.missed_rows.sort_by_key(|(row, _)| *row);
@@ -285,31 +295,31 @@ impl Summary {
     }
 }
 
-/// First error of its kind.
+/// First error with a certain outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstError {
     /// Outcome to which the error belongs.
     pub outcome: Outcome,
-    /// Name of the node.
+    /// Name of the node that sent or caused the error.
     pub node: String,
     /// Message of the server or of the client.
     pub message: String,
 }
 
-/// Reason why a run was impossible.
+/// Reason why a run could not begin or end.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A setting is invalid.
     #[error("{0}")]
     Config(String),
-    /// A connection could not be opened before the start line.
+    /// The client could not open a connection before the start line.
     #[error("node {node} ({address}): {reason}")]
     Connect {
-        /// Name of the node.
+        /// Name of the node to which the client tried to connect.
         node: String,
         /// Address to which the client tried to connect.
         address: SocketAddr,
-        /// Reason of the failure.
+        /// Reason why the connection failed.
         reason: String,
     },
     /// The operating system refused a resource that the engine needs.

@@ -1,10 +1,10 @@
 //! Opens a connection. This includes TCP, TLS, STARTUP, authentication, and a PREPARE for every
-//! statement that is not sent as text.
+//! statement that is prepared.
 //!
 //! This code belongs to the control plane and blocks the calling thread, with a timeout. Before the
-//! start line, this is the caller's thread. After a node has disappeared, one thread per connection
-//! retries with back-off. If the node has moved, the thread connects to the new address. It passes
-//! the open link to the worker.
+//! start line, the caller's thread opens the connections. After a node has disappeared, one thread
+//! per connection retries with back-off. If the node has moved, the thread connects to the new
+//! address. The thread passes the open link to the worker.
 
 use crate::config::{Access, Config, Endpoint, LoadError};
 use crate::connection::Link;
@@ -26,20 +26,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use workload::{Program, Statement};
 
-/// Time without a response after which a node counts as absent.
+/// Time without a response after which the client regards a node as absent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// First pause before a lost connection is retried. The pause doubles up to [`BACKOFF_MAX`].
+/// First pause before the client retries a lost connection. The pause doubles up to
+/// [`BACKOFF_MAX`].
 const BACKOFF_MIN: Duration = Duration::from_millis(50);
-/// Longest pause between two attempts to connect. A restarted node is therefore detected within two
-/// seconds.
+/// Longest pause between two attempts to connect. The client therefore detects a restarted node
+/// within two seconds.
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
 
-/// Size of the largest response before the first operation, in bytes. The metadata of a statement
+/// Maximum size of a response before the first operation, in bytes. The metadata of a statement
 /// with many columns may be this large.
 const HANDSHAKE_BYTES_MAX: u32 = 16 << 20;
 
 /// Returns the parameters of a statement's frames, without values. The timestamp is only a
-/// placeholder for that of the operation.
+/// placeholder, which each operation replaces.
 fn params(statement: &Statement, version: Version) -> QueryParams<'static> {
     QueryParams {
         version,
@@ -47,15 +48,15 @@ fn params(statement: &Statement, version: Version) -> QueryParams<'static> {
         page_size: statement.page_size,
         serial_consistency: statement.serial_consistency,
         timestamp_us: statement.client_timestamp.then_some(0),
-        // The columns of a statement that is sent as text are not known in advance, so the response
-        // must contain them.
+        // The client does not know the columns of a statement that is sent as text, so the response
+        // must describe them.
         skip_metadata: statement.returns_rows && statement.prepared,
         ..QueryParams::default()
     }
 }
 
-/// Builds the frame of a statement. It refers to the prepared statement `id`, or contains the text
-/// if the statement is not prepared.
+/// Builds the frame of a statement. The frame refers to the prepared statement `id`. If the
+/// statement is not prepared, the frame contains its text.
 ///
 /// # Errors
 /// The text cannot be parsed as CQL.
@@ -81,15 +82,15 @@ pub(crate) fn execute_template(
     Template::execute(id, statement.values_count, &params(statement, version))
 }
 
-/// Builds the frame of a multi-statement operation that begins with this statement. `None` if the
-/// statement is never part of such an operation.
+/// Builds the frame of a batch that begins with this statement. Returns `None` if the statement is
+/// never part of a batch.
 pub(crate) fn batch_template(statement: &Statement, version: Version) -> Option<BatchTemplate> {
     let kind = statement.batch?;
     Some(BatchTemplate::new(kind, &params(statement, version)))
 }
 
-/// Opens a connection to `node`, prepares the statements of `program` on it, and builds their
-/// templates.
+/// Opens a connection to `node`, prepares the statements of `program` on it, and builds the
+/// templates of their frames.
 pub(crate) fn open(
     node: &Endpoint,
     access: &Access,
@@ -116,12 +117,12 @@ pub(crate) struct Wire {
     plain: Vec<u8>,
     version: Version,
     compression: Option<Compression>,
-    /// Reader of segments after the handshake, if the protocol version has segments.
+    /// Reader of segments after the handshake. `None` if the protocol version has no segments.
     segments: Option<SegmentReader>,
 }
 
 impl Wire {
-    /// Connects and performs the handshake.
+    /// Opens a connection and performs the handshake.
     pub fn enter(node: &Endpoint, access: &Access) -> io::Result<Wire> {
         let stream = TcpStream::connect_timeout(&node.address, CONNECT_TIMEOUT)?;
         stream.set_nodelay(true)?;
@@ -154,8 +155,8 @@ impl Wire {
         Ok(wire)
     }
 
-    /// Prepares the statements of a program on the connection. Afterwards the connection is ready
-    /// for a worker.
+    /// Prepares the statements of a program on the connection. The connection is then ready for a
+    /// worker.
     fn prepared(mut self, program: &Program) -> io::Result<(Link, Vec<Template>)> {
         let mut templates = Vec::with_capacity(program.statements().len());
         for statement in program.statements() {
@@ -182,7 +183,8 @@ impl Wire {
         let mut frame = Vec::new();
         let begun = Handshake::begin(&mut frame, self.version, access.compression);
         let mut handshake = begun.map_err(io::Error::other)?;
-        // The server may refuse the version, and then responds in a version that it supports.
+        // A server that refuses the version responds in a version that it supports, so the first
+        // response may have any version.
         let mut version = None;
         loop {
             let (header, body) = self.exchange_in(version, &frame)?;
@@ -235,8 +237,8 @@ impl Wire {
         }
     }
 
-    /// Sends a frame and returns the response. The response must have the given version, or may
-    /// have any version if that is `None`.
+    /// Sends a frame and returns the response. The response must have the given version. If the
+    /// version is `None`, the response may have any version.
     fn exchange_in(
         &mut self,
         version: Option<Version>,
@@ -323,8 +325,8 @@ pub(crate) struct Reconnector {
 }
 
 impl Reconnector {
-    /// Creates the reconnector for the connections of a run. It reconnects until the run has
-    /// finished.
+    /// Creates the reconnector for the connections of a run. The reconnector works until the run
+    /// has finished.
     pub fn new(config: &Config, finished: Arc<AtomicBool>) -> Reconnector {
         Reconnector {
             nodes: Mutex::new(config.nodes.clone()),
@@ -335,8 +337,8 @@ impl Reconnector {
         }
     }
 
-    /// Tries to reopen connection number `connection` of a worker in a separate thread, until the
-    /// connection is open or the run ends.
+    /// Tries to reopen connection number `connection` of a worker in a separate thread. The thread
+    /// tries until the connection is open or the run ends.
     pub fn reopen(self: &Arc<Self>, connection: u16, to: Sender<(u16, Link)>) {
         let this = Arc::clone(self);
         let node = usize::from(connection) / self.connections_per_node;
@@ -356,7 +358,8 @@ impl Reconnector {
                 }
             }
         });
-        // If no thread can be started, the connection remains closed, and the report shows it.
+        // If the system cannot start a thread, the connection remains closed, and the report shows
+        // this.
         drop(spawned);
     }
 

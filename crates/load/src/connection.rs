@@ -1,8 +1,8 @@
-//! One connection of a worker: a non-blocking socket with a buffer in each direction.
+//! One connection of a worker. It is a non-blocking socket with a buffer in each direction.
 //!
-//! The control plane opens connections (name, TLS, authentication, preparing), which blocks: see
-//! `connect.rs`. This module never blocks. It allocates only if a response is larger than the input
-//! buffer.
+//! The control plane opens connections in `connect.rs`, which blocks during TCP, TLS,
+//! authentication and PREPARE. This module never blocks. It allocates only if a response is larger
+//! than the input buffer.
 
 use crate::segment_stream::Wrapping;
 use crate::socket::{Socket, TimedReader};
@@ -16,14 +16,14 @@ use std::io::{self, Read, Write};
 pub(crate) struct Buffers {
     /// Buffer for responses.
     pub input: usize,
-    /// Buffer for requests of new operations.
+    /// Size of the buffer for requests of new operations, in bytes.
     pub output: usize,
-    /// Additional room for follow-up requests (another page, another attempt) while the socket
-    /// accepts no data.
+    /// Additional size for follow-up requests (another page, another attempt) while the socket
+    /// accepts no data, in bytes.
     pub follow_ups: usize,
 }
 
-/// Memory of a connection, which the next connection reuses.
+/// Memory of a connection. After the connection has closed, the next connection reuses its memory.
 #[derive(Debug)]
 pub(crate) struct Memory {
     version: Version,
@@ -34,9 +34,9 @@ pub(crate) struct Memory {
 }
 
 impl Buffers {
-    /// The input buffer is larger than what a socket delivers at once, so that one call empties the
-    /// socket. The output buffer is large enough for about 800 writes of 300 bytes between two
-    /// calls.
+    /// Default sizes. The input buffer is larger than the data that a socket delivers at once, so
+    /// that one call empties the socket. The output buffer has room for about 800 writes of 300
+    /// bytes between two calls.
     pub const USUAL: Buffers = Buffers {
         input: 256 << 10,
         output: 256 << 10,
@@ -44,8 +44,9 @@ impl Buffers {
     };
 }
 
-/// Maximum size of a response that is accepted for any request, in bytes. Examples are an error
-/// with a long message, and the row of a conditional write.
+/// Maximum size of a response that the client accepts for any request, in bytes. Even a request
+/// without a result may have such a response, for example an error with a long message, or the row
+/// of a conditional write.
 pub(crate) const ANSWER_BYTES_USUAL: u32 = 1 << 20;
 
 /// Socket that has completed the handshake.
@@ -54,7 +55,7 @@ pub(crate) struct Link<S = Socket> {
     pub tls: Option<Box<ClientConnection>>,
 }
 
-/// Reason why no more data can be read.
+/// Reason why the connection cannot deliver more data.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadEnd {
     #[error("the node closed the connection")]
@@ -68,7 +69,7 @@ pub(crate) enum ReadEnd {
 /// Result of a call to the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// All pending work is done.
+    /// The socket has accepted all pending data.
     Done,
     /// The socket's buffer is full. The caller must try again when the socket is writable.
     Blocked,
@@ -77,23 +78,24 @@ pub(crate) enum Progress {
 pub(crate) struct Connection<S = Socket> {
     link: Link<S>,
     version: Version,
-    /// Segment layer between the socket and the buffers, if the protocol version has one.
+    /// Layer that wraps frames in segments, between the socket and the buffers. `None` if the
+    /// protocol version has no segments.
     wrapping: Option<Box<Wrapping>>,
     input: Vec<u8>,
     input_start: usize,
     input_end: usize,
-    /// Complete frames that are ready to be sent.
+    /// Complete frames that wait to be sent.
     pub output: Vec<u8>,
-    /// Number of bytes of the output that new operations may use.
+    /// Maximum size of `output` up to which new operations may be added, in bytes.
     output_max: usize,
     output_sent: usize,
-    /// True if the poller reports when the socket is writable.
+    /// True if the poller reports when the socket becomes writable.
     pub watches_write: bool,
 }
 
 impl Memory {
-    /// Allocates memory for one connection of this version. `frame_bytes_max` is the size of the
-    /// largest request that will be sent.
+    /// Allocates memory for one connection of this protocol version. `frame_bytes_max` is the size
+    /// of the largest request of the program, in bytes.
     pub fn new(buffers: Buffers, frame_bytes_max: usize, version: Version) -> Memory {
         let output_max = buffers.output.max(4 * frame_bytes_max);
         Memory {
@@ -147,14 +149,14 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         &self.link.stream
     }
 
-    /// Returns the arrival time of the last received data, in ns of the monotonic clock. `None` if
-    /// unknown.
+    /// Returns the arrival time of the last received data, in ns of the monotonic clock. Returns
+    /// `None` if the time is unknown.
     #[inline]
     pub fn arrived_ns(&self) -> Option<u64> {
         self.link.stream.arrived_ns()
     }
 
-    /// Returns true if a new operation with a request of `bytes` fits in the output.
+    /// Returns true if `output` has room for a new operation whose request has `bytes` bytes.
     #[inline]
     pub fn has_room(&self, bytes: usize) -> bool {
         self.output.len() + bytes <= self.output_max
@@ -179,8 +181,8 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         }
     }
 
-    /// Returns true if there may be more data than the last [`Connection::receive`] returned. This
-    /// is the case if that call filled the buffer, or if a lower layer may still contain some data.
+    /// Returns true if more data may be available than the last [`Connection::receive`] returned.
+    /// This is the case if that call filled the buffer, or if a lower layer may still contain data.
     pub fn may_have_more(&self) -> bool {
         let holds_back = |wrapping: &Wrapping| wrapping.may_have_more();
         self.input_end == self.input.len()
@@ -189,7 +191,7 @@ impl<S: Read + Write + TimedReader> Connection<S> {
     }
 
     /// Returns the next complete frame, as its header and the position of its body. Returns `Err`
-    /// if the bytes are not a frame.
+    /// if the bytes are not a valid frame.
     #[inline]
     pub fn next_frame(&mut self) -> Result<Option<(Header, Body)>, cql::frame::FrameError> {
         let bytes = &self.input[self.input_start..self.input_end];
@@ -210,8 +212,8 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         Ok(Some((header, body)))
     }
 
-    /// Returns the header of an unusually large frame of which some bytes are still missing. Call
-    /// it after [`Connection::next_frame`] has found no frame.
+    /// Returns the header of an unusually large frame of which some bytes are still missing. The
+    /// caller must first call [`Connection::next_frame`] until it finds no frame.
     pub fn awaited(&self) -> Option<Header> {
         let bytes = &self.input[self.input_start..self.input_end];
         let header = Header::parse_response(bytes, self.version).ok()??;
@@ -237,7 +239,8 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         Ok(sent)
     }
 
-    /// Sends the output in segments. Segments that are already waiting are sent first.
+    /// Sends the output in segments. First sends the segments of earlier output that are still
+    /// waiting.
     fn send_wrapped(&mut self) -> io::Result<Progress> {
         let Some(wrapping) = &mut self.wrapping else {
             return Ok(Progress::Done);
@@ -252,7 +255,8 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         }
     }
 
-    /// Moves an incomplete frame to the front, so that the rest of the buffer is free.
+    /// Moves an incomplete frame to the front of the input buffer, so that the rest of the buffer
+    /// is free.
     fn make_room(&mut self) {
         if self.input_start > 0 {
             self.input.copy_within(self.input_start..self.input_end, 0);
@@ -261,8 +265,8 @@ impl<S: Read + Write + TimedReader> Connection<S> {
         }
     }
 
-    /// Enlarges the input buffer for a frame that does not fit, as the bytes of the frame arrive.
-    /// This is the only allocation after the start line.
+    /// Enlarges the input buffer for a frame that does not fit into it. The buffer grows while the
+    /// bytes of the frame arrive. This is the only allocation after the start line.
     fn reserve(&mut self, arrived: usize, frame_bytes: usize) {
         let room = frame::room_bytes(arrived, frame_bytes);
         // The buffer grows only when it is full. A half-filled buffer still has room for the next
@@ -283,8 +287,8 @@ impl<S: Read + Write> Link<S> {
         }
     }
 
-    /// Reads the contents of segments, beginning with segments that have already been received, and
-    /// advances `end`. Returns the number of bytes read.
+    /// Reads the contents of segments into the buffer at `end`, and advances `end`. Begins with
+    /// segments that the socket has already delivered. Returns the number of bytes read.
     fn read_wrapped(
         &mut self,
         wrapping: &mut Wrapping,
@@ -379,7 +383,7 @@ mod tests {
     use super::*;
     use std::net::{TcpListener, TcpStream};
 
-    /// Returns a connection to a server in the test, and the server's end of it.
+    /// Returns a connection to a server in the test, and the server's end of this connection.
     fn pair() -> (Connection, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

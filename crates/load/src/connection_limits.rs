@@ -1,9 +1,9 @@
 //! Compares the requested number of connections with the number that this process can open.
 //!
-//! Three limits apply before the memory is full. They are the number of open files, the number of
-//! local ports towards one node, and the numbers by which a worker identifies its connections. All
-//! are known before the first connection opens. Without this check, a limit would show as a system
-//! error while the connections are opened.
+//! Three limits apply before the memory is full: the number of open files, the number of local
+//! ports towards one node, and the numbers by which a worker identifies its connections. The client
+//! knows all three before it opens the first connection. Without this check, a limit would appear
+//! as a system error while the client opens connections.
 
 use crate::inflight;
 use measure::number::counted;
@@ -13,16 +13,17 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// and standard streams.
 const OTHER_FILES: u64 = 256;
 
-/// Maximum number of connections of one worker. Connections are numbered, and the last number means
-/// no connection.
+/// Maximum number of connections of one worker. The connections are numbered from 0, and the
+/// highest possible number means no connection.
 const PER_WORKER_MAX: u64 = inflight::NONE as u64;
 
-/// Limits of a process on this machine.
+/// Limits on connections that apply to a process on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Maximum number of open files (the hard limit of `RLIMIT_NOFILE`). `None` means no limit.
+    /// Maximum number of open files (the hard limit of `RLIMIT_NOFILE`). `None` means that the
+    /// system sets no limit.
     pub files: Option<u64>,
-    /// Number of local ports for connections to one address. `None` if unknown.
+    /// Number of local ports for connections to one address. `None` if the number is unknown.
     pub ports: Option<u64>,
 }
 
@@ -37,7 +38,7 @@ impl Room {
     }
 }
 
-/// Returns the number of ports in a range `first last`.
+/// Returns the number of ports in a range. `text` contains the first and the last port.
 fn ports(text: &str) -> Option<u64> {
     let mut numbers = text.split_whitespace().map(|number| number.parse::<u64>().ok());
     let (first, last) = (numbers.next()??, numbers.next()??);
@@ -45,7 +46,7 @@ fn ports(text: &str) -> Option<u64> {
 }
 
 /// Returns the reason why this number of workers cannot have this number of operations in flight,
-/// and the remedy. `None` if it is possible.
+/// and the remedy. Returns `None` if the stream ids of the workers are sufficient.
 pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
     let each = inflight::SLOTS_MAX;
     let most = each.saturating_mul(workers);
@@ -62,19 +63,20 @@ pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
 /// The requested connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
-    /// Number of event loops, which have separate connections.
+    /// Number of event loops (workers), which have separate connections.
     pub workers: usize,
     /// Number of connections of each worker to each node.
     pub per_node: usize,
-    /// Number of known nodes.
+    /// Number of nodes that the client knows.
     pub nodes: usize,
-    /// Number of files per connection. It is two if the other end is also in this process.
+    /// Number of files per connection. The number is two if the other end of the connection is also
+    /// in this process.
     pub files_each: usize,
 }
 
 impl Connections {
-    /// Returns the reason why these connections are not possible, and the remedy. `None` if they
-    /// are possible.
+    /// Returns the reason why this process cannot open these connections, and the remedy. Returns
+    /// `None` if the process can open them.
     pub fn refusal(&self, room: &Room) -> Option<String> {
         let of = |count: usize| count as u64;
         let (workers, per_node, nodes) = (of(self.workers), of(self.per_node), of(self.nodes));
@@ -122,14 +124,15 @@ impl Connections {
     pub fn make_room(&self) {
         let files = self.files();
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        // The number is doubled, because a server in this process also has a file for each
+        // The limit is doubled, because a server in this process also needs a file for each
         // connection.
         if current.is_some_and(|soft| soft < files.saturating_mul(2)) {
             let raised = Rlimit {
                 current: maximum,
                 maximum,
             };
-            // If the limit is still too low, opening a connection fails with the system's message.
+            // If the limit is still too low, a connection fails to open, and the client reports the
+            // system's message.
             let _ = setrlimit(Resource::Nofile, raised);
         }
     }
@@ -182,7 +185,8 @@ mod tests {
         ] {
             assert!(numbers.contains(part), "{numbers}");
         }
-        // If the other end is also in this process, only half as many connections fit.
+        // If the other end is also in this process, each connection needs two files, so only half
+        // the number of connections fits.
         let both = Connections {
             workers: 1,
             per_node: 10_000,

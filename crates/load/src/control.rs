@@ -1,20 +1,22 @@
-//! State that the caller and the workers share. It is a few words, which the workers read once per
-//! iteration of their loop.
+//! State that the caller and the workers share. The state consists of a few words, which the
+//! workers read once per iteration of their loop.
 
 use crate::statement_facts::Facts;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Times of the run, on the monotonic clock.
+/// Times of the run on the monotonic clock, in ns.
 #[derive(Debug)]
 pub(crate) struct Control {
     start_ns: AtomicU64,
     window_from_ns: AtomicU64,
     stop_ns: AtomicU64,
-    /// Time until which the client sends operations that were due before the stop.
+    /// Time until which the client sends operations that were due before the stop, in ns of the
+    /// monotonic clock.
     sends_until_ns: AtomicU64,
-    /// Time after the stop during which such operations are still sent, in ns.
+    /// Time after the stop during which the client still sends operations that were due before the
+    /// stop, in ns.
     sends_for_ns: u64,
-    /// Time at which the client stops waiting for responses.
+    /// Time at which the client stops waiting for responses, in ns of the monotonic clock.
     hangs_up_ns: AtomicU64,
 }
 
@@ -43,8 +45,8 @@ impl Control {
         self.sends_until_ns.load(Ordering::Relaxed)
     }
 
-    /// Sets the stop. From `stop_ns` on, no operation becomes due. If the stop is set several
-    /// times, the earliest time applies.
+    /// Sets the stop. From `stop_ns` on, no further operation becomes due. If the stop is set
+    /// several times, the earliest time applies.
     pub fn stop_at(&self, stop_ns: u64) {
         let before_ns = self.stop_ns.fetch_min(stop_ns, Ordering::Relaxed);
         let until_ns = before_ns.min(stop_ns).saturating_add(self.sends_for_ns);
@@ -79,7 +81,8 @@ impl Control {
         self.stop_ns.load(Ordering::Relaxed)
     }
 
-    /// Returns the time of the start line on the monotonic clock. Returns 0 before it is set.
+    /// Returns the time of the start line on the monotonic clock, in ns. Returns 0 before the start
+    /// line is set.
     pub fn start_ns(&self) -> u64 {
         self.start_ns.load(Ordering::Relaxed)
     }

@@ -1,17 +1,17 @@
-//! Acknowledged writes of earlier runs. They distinguish a lost row from a row that was never
-//! written. They also distinguish a row that was overwritten or deleted from a row whose overwrite
-//! or deletion was lost.
+//! Acknowledged writes of earlier runs. With these writes, a run distinguishes a lost row from a
+//! row that was never written. It also distinguishes a row that was overwritten or deleted from a
+//! row whose overwrite or deletion was lost.
 //!
 //! The module supports programs whose load stage writes row n in operation n, and whose main-stage
 //! operations have their row as key. Invariant: a row counts as lost, stale or resurrected only if
 //! the ledgers prove it.
 //!
 //! If a row is written twice, the write with the later timestamp wins. A node or the client sets
-//! the timestamp between the sending and the acknowledgement of the write. Suppose that a write was
-//! acknowledged, and that a second write was sent later by more than the possible difference of the
-//! clocks. Once the second write is acknowledged, no read may return the first one. Writes are not
-//! judged if their times overlap or are unknown. A write of unknown outcome may be applied at any
-//! time, or never.
+//! the timestamp between the sending and the acknowledgement of the write. Suppose that the first
+//! write was acknowledged, and that the second write was sent after that by more than the possible
+//! difference of the clocks. Once the second write is acknowledged, a read must not return the
+//! first write. The module does not judge writes whose times overlap or are unknown. A write of
+//! unknown outcome may be applied at any time, or never.
 
 use crate::ledger::{Ledger, WriteState};
 use crate::register_history::{HISTORY_OPERATIONS_MAX, History, RegisterResult};
@@ -26,43 +26,45 @@ mod lost_writes;
 use lost_writes::Losses;
 pub use lost_writes::{Lost, MissedRow};
 
-/// Maximum number of main-stage rows that the module remembers. They take at most about 1.2 GB.
-/// Other rows are not judged.
+/// Maximum number of main-stage rows that the module remembers. They take at most about 1.2 GB. The
+/// module does not judge other rows.
 const ROWS_MAX: usize = 1 << 24;
-/// Maximum total size of the main-stage ledgers that the module keeps, in bytes. Writes of older
-/// stages are not judged.
+/// Maximum total size of the main-stage ledgers that the module keeps, in bytes. The module does
+/// not judge writes of older main stages.
 const LEDGERS_BYTES_MAX: u64 = 1 << 30;
-/// Unit of the times in this module (a tick), in ns.
+/// Unit of time in this module (a tick), in ns.
 const TICK_NS: u64 = 100_000;
-/// Default margin, in ticks. It is one millisecond. Timestamps of the client are ahead of its clock
-/// by at most one batch of operations, and so are the timestamps of a node.
+/// Default margin, in ticks. It is one millisecond. The timestamps of the client are ahead of the
+/// client's clock by at most one batch of operations. The same is true of the timestamps and the
+/// clock of a node.
 const MARGIN_USUAL: u32 = 10;
-/// End of a write that may still be applied, or whose end is unknown, in ticks.
+/// End time of a write that may still be applied or whose end is unknown, in ticks.
 const FOREVER: u32 = u32::MAX;
 
 /// Acknowledged writes of earlier runs.
 #[derive(Debug)]
 pub struct EarlierWrites {
     loaded: LoadedRows,
-    /// Maximum difference of two clocks that set timestamps, in ticks.
+    /// Maximum difference between two clocks that set timestamps, in ticks.
     margin: u32,
-    /// Time of tick 1 on the monotonic clock. It is before the first main stage and after the load.
+    /// Time of tick 1 on the monotonic clock. This time is after the load stage and before the
+    /// first main stage.
     epoch_ns: Option<u64>,
     /// Writes of the main stage, by row.
     rows: HashMap<u64, RowWrites>,
-    /// True if there were more rows than the module can remember.
+    /// True if the main stages wrote more rows than the module can remember.
     forgets: bool,
     /// Ledgers of the main stages in order of time, each with the range of its operation numbers.
     mains: Vec<(Range<u64>, Arc<Ledger>)>,
-    /// True if there were more main stages than the module can keep.
+    /// True if the run had more main stages than the module can keep ledgers for.
     forgets_mains: bool,
     /// Sums of counter increments, by row.
     sums: HashMap<u64, Sum>,
-    /// True if counters may have existed before the load stage, which does not reset them.
+    /// True if counters may have existed before the load stage. The load stage does not reset them.
     counters_are_old: bool,
     /// All recorded operations on registers since the registers were loaded.
     registers: Vec<RegisterOperation>,
-    /// True if the recorded operations were followed by operations that were not recorded.
+    /// True if operations that were not recorded followed the recorded operations.
     registers_end: bool,
     /// Time spans in which acknowledged writes may have been lost, and the losses that were found.
     losses: Losses,
@@ -73,16 +75,17 @@ pub struct EarlierWrites {
 enum LoadedRows {
     #[default]
     Unknown,
-    /// The rows whose writes this ledger lists as acknowledged.
+    /// The rows whose writes are acknowledged in this ledger.
     Ledger(Arc<Ledger>),
-    /// All rows below this one, and no others.
+    /// All rows below this row number, and no others.
     Below(u64),
 }
 
-/// Writes and deletions of a row in the main stage, in ticks (0 is the load). Both have three
-/// times. The last acknowledged operation was sent at the first time and done at the second, which
-/// are 0 if no operation was acknowledged. All operations had ended at the third time, which is 0
-/// if there is no operation, and [`FOREVER`] if the time is unknown.
+/// Times of the writes and deletions of a row in the main stage, in ticks (0 is the load). Writes
+/// and deletions each have three times. The last acknowledged operation was sent at the first time
+/// and acknowledged by the second time. Both times are 0 if no operation was acknowledged. All
+/// operations had ended at the third time. This time is 0 if no operation was sent, and [`FOREVER`]
+/// if the time is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowWrites {
     pub write_sent: u32,
@@ -93,7 +96,7 @@ pub(crate) struct RowWrites {
     pub delete_ended: u32,
 }
 
-/// Sums of the increments of a counter.
+/// Sums of the increments of a counter, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     /// Sum of the acknowledged increments.
@@ -115,8 +118,8 @@ impl Sum {
         *sum = sum.saturating_add(amount);
     }
 
-    /// Returns how far a counter is outside its possible range. The result is negative if the
-    /// counter is too low, and 0 if it is within the range.
+    /// Returns how far a counter is outside the range of its possible values. The result is
+    /// negative if the counter is too low, and 0 if the counter is within the range.
     pub fn off_by(&self, counted: i64) -> i64 {
         let least = self.acknowledged.saturating_add(self.unknown_down);
         let most = self.acknowledged.saturating_add(self.unknown_up);
@@ -135,21 +138,21 @@ pub struct RegisterOperation {
     pub number: u64,
     /// Requested operation.
     pub asked: RegisterRequest,
-    /// Times and response.
+    /// Times and response of the operation.
     pub happened: RegisterResult,
 }
 
-/// Writes of a run, by outcome.
+/// Numbers of writes of a run, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Acknowledged writes.
     pub acknowledged: u64,
-    /// Writes that were sent but not acknowledged. The server may have applied them.
+    /// Number of writes that were sent but not acknowledged. The server may have applied them.
     pub unknown: u64,
 }
 
 impl Default for EarlierWrites {
-    /// Returns a value that knows nothing about the load.
+    /// Returns the state without any knowledge of the load stage.
     fn default() -> EarlierWrites {
         EarlierWrites::over(LoadedRows::Unknown)
     }
@@ -173,8 +176,8 @@ impl EarlierWrites {
         }
     }
 
-    /// Assumes that all rows below `rows` were loaded, by load stages in which every operation was
-    /// acknowledged.
+    /// Assumes that load stages loaded all rows below `rows`, and that every operation of these
+    /// stages was acknowledged.
     pub fn by_loads(rows: u64) -> EarlierWrites {
         EarlierWrites::over(LoadedRows::Below(rows))
     }
@@ -197,7 +200,7 @@ impl EarlierWrites {
 
     /// Sets the maximum difference between the clocks that set timestamps. The default of one
     /// millisecond is suitable for the clocks of one machine. If nodes set timestamps, `margin`
-    /// must apply to the clocks of the nodes.
+    /// must cover the difference between the clocks of the nodes.
     #[must_use]
     pub fn with_margin(self, margin: Duration) -> EarlierWrites {
         let ticks = margin.as_nanos().div_ceil(u128::from(TICK_NS));
@@ -207,7 +210,8 @@ impl EarlierWrites {
         }
     }
 
-    /// Marks that counters may have existed before the load. Counters are then not judged.
+    /// Marks that counters may have existed before the load. The module then does not judge
+    /// counters.
     #[must_use]
     pub fn with_old_counters(self) -> EarlierWrites {
         EarlierWrites {
@@ -217,7 +221,8 @@ impl EarlierWrites {
     }
 
     /// Adds the writes in `operations` of the main stage of `program`. The function generates each
-    /// operation again, which takes about 50 ns. Returns the number of writes by outcome.
+    /// operation again, which takes about 50 ns per operation. Returns the number of writes by
+    /// outcome.
     pub fn add_main(
         &mut self,
         program: &Arc<Program>,
@@ -262,7 +267,8 @@ impl EarlierWrites {
     }
 
     /// Adds the register operations of a run of a stage of `program`. `None` means that the run may
-    /// have changed registers without a record. In this case no later operation can be judged.
+    /// have changed registers without a record. The module then cannot judge any later operation on
+    /// registers.
     pub fn add_history(&mut self, program: &Arc<Program>, stage: Stage, history: Option<&History>) {
         let Some(history) = history.filter(|_| !self.registers_end) else {
             self.registers_end = true;
@@ -292,7 +298,7 @@ impl EarlierWrites {
         all.filter(|recorded| self.is_loaded(recorded.key) == Some(true))
     }
 
-    /// Converts a time to ticks, which start at 1.
+    /// Converts a time to ticks. The ticks are counted from 1.
     fn ticks(&self, ns: u64) -> u32 {
         let since_ns = ns.saturating_sub(self.epoch_ns.unwrap_or(ns));
         u32::try_from(since_ns / TICK_NS + 1).unwrap_or(FOREVER - 1)
@@ -309,7 +315,8 @@ impl EarlierWrites {
         last.map_or(0, |row| row + 1).max(loaded)
     }
 
-    /// Returns the writes of the main stage to `row`. `None` if the module does not remember them.
+    /// Returns the times of the main-stage writes to `row`. Returns `None` if the module does not
+    /// remember them.
     pub(crate) fn row(&self, row: u64) -> Option<RowWrites> {
         match self.rows.get(&row) {
             None if self.forgets => None,
@@ -317,8 +324,8 @@ impl EarlierWrites {
         }
     }
 
-    /// Returns the sums for the counter of `row`. `None` unless every increment is known and the
-    /// counter was 0 when it was loaded.
+    /// Returns the sums for the counter of `row`. Returns `None` unless every increment is known
+    /// and the counter was 0 when it was loaded.
     pub(crate) fn sum(&self, row: u64) -> Option<Sum> {
         if self.sums.is_empty() || self.counters_are_old || self.is_loaded(row) != Some(true) {
             return None;
@@ -326,7 +333,7 @@ impl EarlierWrites {
         Some(self.sums.get(&row).copied().unwrap_or_default())
     }
 
-    /// Returns true if the load stage has written `row`. `None` if this is unknown.
+    /// Returns true if the load stage has written `row`. Returns `None` if this is unknown.
     fn is_loaded(&self, row: u64) -> Option<bool> {
         match &self.loaded {
             LoadedRows::Unknown => None,
@@ -335,7 +342,7 @@ impl EarlierWrites {
         }
     }
 
-    /// Returns true if some write of `row`, or its deletion, was acknowledged. `None` if this is
+    /// Returns true if a write or a deletion of `row` was acknowledged. Returns `None` if this is
     /// unknown.
     pub(crate) fn is_acknowledged(&self, row: u64) -> Option<bool> {
         let main = self.rows.get(&row).copied().unwrap_or_default();
@@ -346,7 +353,7 @@ impl EarlierWrites {
     }
 
     /// Returns the latest time at which the write of a value may have ended, in ticks. If the value
-    /// does not name its writer, it may come from the last write.
+    /// does not name its writer, the function assumes the last write.
     pub(crate) fn ended(&self, writer: Option<(Stage, u64)>, row: &RowWrites) -> u32 {
         match writer {
             None => row.write_ended,
@@ -355,8 +362,8 @@ impl EarlierWrites {
         }
     }
 
-    /// Returns the latest end among the writes of operation `number`. Operation numbers may recur
-    /// in later trials, so the write may belong to any of these trials.
+    /// Returns the latest end among the writes of operation `number`. Later trials may use the same
+    /// operation numbers, so the write may belong to any of these trials.
     fn main_ended(&self, number: u64) -> u32 {
         let of_it = self.mains.iter().filter(|(range, ledger)| {
             range.contains(&number) && ledger.state(number) != WriteState::NotSent
@@ -368,8 +375,8 @@ impl EarlierWrites {
         ended.max().unwrap_or(FOREVER)
     }
 
-    /// Returns true if the value names a writer that was certainly never sent. For this, all main
-    /// stages that used this number must be known.
+    /// Returns true if the value names a writer that was certainly never sent. This requires that
+    /// the module knows all main stages that used this operation number.
     pub(crate) fn is_by_no_operation(&self, writer: Option<(Stage, u64)>, row: u64) -> bool {
         let Some((Stage::Main, number)) = writer else {
             return false;
@@ -383,10 +390,11 @@ impl EarlierWrites {
     }
 
     /// Returns true if an operation that was sent at `sent` has overwritten or deleted the value of
-    /// an operation that had ended by `ended`. 0 means no operation.
+    /// an operation that had ended by `ended`. A `sent` of 0 means that no such operation is known.
+    /// An `ended` of 0 means the load.
     pub(crate) fn is_before(&self, ended: u32, sent: u32) -> bool {
         match ended {
-            // The load had ended long before the main stage.
+            // The load ended long before the main stage began, so the margin does not matter.
             0 => sent > 0,
             ended => ended.saturating_add(self.margin) < sent,
         }

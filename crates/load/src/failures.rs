@@ -1,5 +1,6 @@
 //! Counts the failed operations of each node, and records the times of the first and the last
-//! failure. They distinguish one faulty node from a load that is too high for all nodes.
+//! failure. With this data, a report can distinguish one faulty node from a load that is too high
+//! for all nodes.
 
 /// Failed operations of one node. An operation belongs to the node to which its last request was
 /// sent.
@@ -15,7 +16,8 @@ pub struct NodeFailures {
     pub last_ns: u64,
 }
 
-/// Failed operations of a node. The index in a list of these is the number of the node.
+/// Failed operations of one node. The index of a node in a list of these values is the number of
+/// the node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Failures {
     count: u64,
@@ -53,7 +55,7 @@ pub(crate) fn add(all: &mut Vec<Failures>, of_worker: &[Failures]) {
     }
 }
 
-/// Returns the failures of the nodes for which an operation failed.
+/// Returns the failures of all nodes for which at least one operation failed.
 pub(crate) fn node_failures(all: &[Failures], nodes: &[String]) -> Vec<NodeFailures> {
     let pairs = all.iter().zip(nodes).filter(|(one, _)| one.count > 0);
     let named = pairs.map(|(one, node)| NodeFailures {
@@ -65,11 +67,11 @@ pub(crate) fn node_failures(all: &[Failures], nodes: &[String]) -> Vec<NodeFailu
     named.collect()
 }
 
-/// Share of the failures from which on one node is regarded as the cause.
+/// Minimum share of the failures at which one node is regarded as the cause.
 const ONE_NODE_SHARE: f64 = 0.9;
 
 /// Returns a text such as `all at node2, from 10.2 s to 30.1 s after the load began` if one of
-/// several nodes has nearly all failures. `start_ns` is the time at which the load began.
+/// several nodes has nearly all failures. `start_ns` is the time at which the load began, in ns.
 pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Option<String> {
     let all: u64 = failures.iter().map(|one| one.count).sum();
     let most = failures.iter().max_by_key(|one| one.count)?;
@@ -79,8 +81,8 @@ pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Op
     let how_many = if most.count == all {
         "all".to_owned()
     } else {
-        // The number is omitted. V8 counts only failures in the window, whereas these failures
-        // cover the whole load.
+        // The text omits the number of failures. V8 counts only failures in the window, whereas
+        // these failures cover the whole load.
         "nearly all".to_owned()
     };
     let at_s = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;

@@ -2,19 +2,19 @@
 //! wait for a response on it.
 //!
 //! A slot's index *is* the CQL stream id over all connections of the worker, so a response finds
-//! its operation without a search. Slots that wait for a response form one list per class, in the
-//! order of sending. A class is a timeout and a speculation delay. So the next attempt that
-//! expires, and the next that needs a second node, is always at the head of a list. All memory is
-//! allocated in [`InFlight::new`].
+//! its operation without a search. Attempts with the same timeout and the same speculation delay
+//! belong to one class. The slots of a class that wait for a response form a list in the order of
+//! sending. The next attempt that expires, and the next attempt that needs a second node, are
+//! therefore always at the head of a list. [`InFlight::new`] allocates all memory.
 
 use workload::Operation;
 
-/// Maximum number of slots. Stream ids have 15 bits in protocol v4, and the server uses the
-/// negative numbers.
+/// Maximum number of slots. Stream ids have 15 bits in protocol v4, because the negative numbers
+/// belong to the server.
 pub(crate) const SLOTS_MAX: usize = 32_768;
-/// End of a list.
+/// Marks the end of a list of slots.
 pub(crate) const NONE: u16 = u16::MAX;
-/// Maximum number of classes. There is one for each kind of operation, and a program has at most 64
+/// Maximum number of classes. Each kind of operation has one class, and a program has at most 64
 /// kinds.
 pub(crate) const CLASSES_MAX: usize = 64;
 /// Bit in [`Slot::class`] that marks an operation with an `OperationState`. Such an operation may
@@ -29,14 +29,14 @@ const _: () = assert!(SLOTS_MAX - 1 <= i16::MAX as usize && SLOTS_MAX <= NONE as
 /// State of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Not in use.
+    /// The slot is not in use.
     Free,
     /// The attempt waits for its response.
     Waiting,
     /// The attempt waits for the response to a PREPARE, after which its operation is sent again.
     Preparing,
-    /// The worker no longer waits for the attempt, because it timed out or another attempt was
-    /// answered first. The stream id cannot be used again until the late response arrives.
+    /// The worker has abandoned the attempt, because the attempt timed out or another attempt was
+    /// answered first. The worker cannot use the stream id again until the late response arrives.
     Orphaned,
 }
 
@@ -48,36 +48,37 @@ pub(crate) struct Slot {
     pub sent_ns: u64,
     pub connection: u16,
     pub state: State,
-    /// Index of the attempt's class, combined with [`SPECIAL`].
+    /// Index of the attempt's class. The bit [`SPECIAL`] may be set in addition.
     pub class: u8,
     previous: u16,
     next: u16,
 }
 
 impl Slot {
-    /// Returns true if its operation is one request and one response without any follow-up.
+    /// Returns true if the slot's operation is one request and one response without any follow-up.
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.class & SPECIAL == 0
     }
 }
 
-/// Timeout and speculation delay of attempts that wait for a response.
+/// Timeout and speculation delay that the attempts of a class have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
     /// Time after the send at which an attempt has failed, in ns.
     pub timeout_ns: u64,
-    /// Time after the send at which a second attempt is sent, in ns. [`NEVER_NS`] means never.
+    /// Time after the send at which the worker sends a second attempt, in ns. [`NEVER_NS`] means
+    /// that it never does.
     pub speculate_ns: u64,
 }
 
-/// Waiting slots of a class, oldest first.
+/// Waiting slots of a class, with the oldest slot first.
 #[derive(Clone, Copy, Debug)]
 struct List {
     class: Class,
     oldest: u16,
     newest: u16,
-    /// Oldest slot that has not been considered for speculation yet.
+    /// Oldest slot that the worker has not considered for speculation yet.
     unspeculated: u16,
 }
 
@@ -121,8 +122,8 @@ impl InFlight {
         };
         InFlight {
             slots: vec![empty; slots_count].into_boxed_slice(),
-            // Low ids are used first. If few operations are in flight, they then touch few cache
-            // lines.
+            // The table uses low ids first. If few operations are in flight, they therefore use few
+            // cache lines.
             free: (0..slots_count as u16).rev().collect(),
             lists: classes.iter().map(list).collect(),
             waiting_count: 0,
@@ -136,23 +137,24 @@ impl InFlight {
         self.waiting_count
     }
 
-    /// Returns the number of streams that abandoned attempts block.
+    /// Returns the number of streams that are blocked by abandoned attempts.
     pub fn orphans_count(&self) -> u32 {
         self.orphans_count
     }
 
-    /// Returns true if another attempt can be sent.
+    /// Returns true if the worker can send another attempt.
     #[inline]
     pub fn has_room(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// Returns the number of attempts that can still be sent.
+    /// Returns the number of attempts that the worker can send in addition.
     pub fn free_count(&self) -> usize {
         self.free.len()
     }
 
-    /// Takes a slot for an attempt that is being sent. `None` if all slots are in use.
+    /// Takes a slot for an attempt that the worker is about to send. Returns `None` if all slots
+    /// are in use.
     #[inline]
     pub fn insert(
         &mut self,
@@ -186,7 +188,7 @@ impl InFlight {
         (slot.state != State::Free && slot.connection == connection).then_some(slot)
     }
 
-    /// Returns the slot of a stream that is known to be in use.
+    /// Returns the slot of a stream, which must be in use.
     #[inline]
     pub fn slot(&mut self, id: u16) -> &mut Slot {
         &mut self.slots[usize::from(id)]
@@ -204,7 +206,7 @@ impl InFlight {
         self.free.push(id);
     }
 
-    /// Marks that the operation of `id` sends another request on the same stream now.
+    /// Marks that the operation of stream `id` sends another request on the same stream now.
     pub fn resend(&mut self, id: u16, sent_ns: u64) {
         self.unlink(id);
         let slot = &mut self.slots[usize::from(id)];
@@ -213,16 +215,16 @@ impl InFlight {
         self.link(id);
     }
 
-    /// Abandons the attempt of `id`. Its stream remains blocked until the response arrives or the
-    /// connection ends.
+    /// Abandons the attempt on stream `id`. The stream remains blocked until the response arrives
+    /// or the connection ends.
     pub fn orphan(&mut self, id: u16) {
         self.unlink(id);
         self.slots[usize::from(id)].state = State::Orphaned;
         self.orphans_count += 1;
     }
 
-    /// Abandons one attempt that was sent at least its timeout before `now_ns`, if such an attempt
-    /// exists.
+    /// Abandons one attempt whose timeout has elapsed at `now_ns`, and returns it. Returns `None`
+    /// if no attempt has timed out.
     #[inline]
     pub fn expire(&mut self, now_ns: u64) -> Option<(u16, Slot)> {
         for index in 0..self.lists.len() {
@@ -238,8 +240,8 @@ impl InFlight {
         None
     }
 
-    /// Returns an attempt that was sent at least its speculation delay before `now_ns`. Each
-    /// attempt is returned only once.
+    /// Returns the stream id of an attempt whose speculation delay has elapsed at `now_ns`. Returns
+    /// each attempt only once.
     pub fn speculate(&mut self, now_ns: u64) -> Option<u16> {
         for list in &mut self.lists {
             if list.unspeculated != NONE {
@@ -272,13 +274,13 @@ impl InFlight {
         (wake_ns != NEVER_NS).then_some(wake_ns)
     }
 
-    /// Calls `seen` for every stream that an abandoned attempt blocks.
+    /// Calls `seen` for every stream that is blocked by an abandoned attempt.
     pub fn for_each_orphan(&self, seen: impl FnMut(&Slot)) {
         self.slots.iter().filter(|slot| slot.state == State::Orphaned).for_each(seen);
     }
 
-    /// Frees the slots of a connection that has ended, from number `from` up to the first waiting
-    /// slot. Returns that slot.
+    /// Frees the slots of a connection that has ended, from slot number `from` up to and including
+    /// the first waiting slot. Returns that slot, or `None` if no slot waits.
     pub fn drop_next(&mut self, connection: u16, from: u16) -> Option<(u16, Slot)> {
         for id in from..self.slots.len() as u16 {
             let slot = self.slots[usize::from(id)];

@@ -2,44 +2,44 @@
 //! distinguish lost writes from writes that never happened. It can also record the times of writes,
 //! from which the order of two writes to one row follows.
 //!
-//! It takes two bits per operation, and eight bytes more for the times. Each worker writes a
-//! separate part of the ledger, in the order of its operations. A part grows in chunks, or is
-//! allocated before the start line if the number of operations is known. Invariants: a write is
-//! [`WriteState::Acknowledged`] only if the server reported success. A write takes effect between
-//! its two times.
+//! The ledger takes two bits per operation, and eight additional bytes per operation if it records
+//! times. Each worker writes a separate part of the ledger, in the order of its operations. A part
+//! grows in chunks, or is allocated before the start line if the number of operations is known.
+//! Invariants: a write is [`WriteState::Acknowledged`] only if the server reported success. A write
+//! takes effect between its two times.
 
 mod pieces;
 
-/// Number of operations per chunk. A chunk has 1 MiB, so at a million writes per second a worker
-/// allocates every few seconds.
+/// Number of operations per chunk. A chunk takes 1 MiB, so at a million writes per second a worker
+/// allocates a chunk every few seconds.
 const CHUNK_OPERATIONS: u64 = 1 << 22;
-/// Maximum number of operations in the ledger of a run. They take 256 MiB. Further operations have
-/// an unknown state.
+/// Maximum number of operations in the ledger of a run. They take 256 MiB. The states of further
+/// operations are unknown.
 pub const LEDGER_OPERATIONS_MAX: u64 = 1 << 30;
 const STATES_PER_BYTE: u64 = 4;
-/// Maximum number of operations with times in the ledger of a run. The times take 512 MiB. Of
-/// further operations, only the order relative to the start line is known.
+/// Maximum number of operations with times in the ledger of a run. The times take 512 MiB. For
+/// further operations, the ledger only shows whether they came before or after the start line.
 pub const TIMED_OPERATIONS_MAX: u64 = 1 << 26;
-/// Number of operations per chunk of times. A chunk has 1 MiB.
+/// Number of operations per chunk of times. A chunk takes 1 MiB.
 const CHUNK_TIMES: u64 = 1 << 17;
-/// Unit of recorded times, in ns. It is fine compared with the millisecond by which the clocks that
-/// order writes may differ, and coarse enough for five days in 32 bits.
+/// Unit of recorded times, in ns. The clocks that order writes may differ by a millisecond, and the
+/// unit is fine compared with this. It is also coarse enough for five days in 32 bits.
 const TICK_NS: u64 = 100_000;
 
 /// Records that a run keeps of its writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LedgerMode {
-    /// No records.
+    /// The run does not keep records.
     #[default]
     Nothing,
-    /// Only whether each write was acknowledged. This takes two bits per operation, at most 256
-    /// MiB.
+    /// Records only whether each write was acknowledged. This takes two bits per operation, at most
+    /// 256 MiB.
     States,
-    /// The states, and the times at which each write was sent and acknowledged. The times take
-    /// eight bytes per operation, at most 512 MiB.
+    /// Records the states, and the times at which each write was sent and acknowledged. The times
+    /// take eight bytes per operation, at most 512 MiB.
     Times,
-    /// The times, and the requests to registers with their responses. The latter take 32 bytes per
-    /// operation, at most 32 MiB.
+    /// Records the states and times, and the requests to registers with their responses. The
+    /// requests and responses take 32 bytes per operation, at most 32 MiB.
     History,
 }
 
@@ -50,11 +50,11 @@ impl LedgerMode {
     }
 }
 
-/// State of a write.
+/// Knowledge about the effect of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum WriteState {
-    /// The operation has changed nothing: it was never sent, its condition did not hold, or it is
+    /// The operation has changed nothing. It was never sent, its condition did not hold, or it is
     /// not a write.
     NotSent = 0,
     /// The server has acknowledged the write.
@@ -64,18 +64,19 @@ pub enum WriteState {
     Unknown = 2,
 }
 
-/// Times at which a write was sent and acknowledged, in ticks after the start line.
+/// Times at which one write was sent and acknowledged, in ticks after the start line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Times {
     /// Lower bound of the send time.
     sent: u32,
-    /// Upper bound of the acknowledgement time. 0 if the write was not acknowledged, or if the time
-    /// is unknown.
+    /// Upper bound of the acknowledgement time. It is 0 if the write was not acknowledged, or if
+    /// the time is unknown.
     acknowledged: u32,
 }
 
 impl Times {
-    /// Packs both times into one number, so that zeroed memory is valid without being written.
+    /// Packs both times into one number. A number of 0 means no times, so that the ledger can use
+    /// zeroed memory without writing to it.
     fn packed(self) -> u64 {
         u64::from(self.acknowledged) << 32 | u64::from(self.sent)
     }
@@ -88,7 +89,7 @@ impl Times {
     }
 }
 
-/// Ledger of one worker. Its entry `k` belongs to operation `first + k * step`.
+/// Ledger of one worker. Entry `k` of the ledger belongs to operation `first + k * step`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LedgerPart {
     first: u64,
@@ -97,13 +98,14 @@ pub(crate) struct LedgerPart {
     chunks: Vec<Box<[u8]>>,
     timed_max: u64,
     start_ns: u64,
-    /// Send and acknowledgement times of each write, in ticks. Both are packed into one word.
+    /// Send and acknowledgement times of each write, in ticks. The two times of a write are packed
+    /// into one word.
     times: Vec<Box<[u64]>>,
 }
 
 impl LedgerPart {
-    /// Creates an empty part for at most `operations_max` operations. Memory for `expected`
-    /// operations is allocated at once.
+    /// Creates an empty part for at most `operations_max` operations. Allocates memory for
+    /// `expected` operations at once.
     pub fn new(first: u64, step: u64, operations_max: u64, expected: u64) -> LedgerPart {
         let mut part = LedgerPart {
             first,
@@ -133,7 +135,7 @@ impl LedgerPart {
         *byte = *byte & !(3 << shift) | (state as u8) << shift;
     }
 
-    /// Also records the times of at most `timed_max` operations.
+    /// Makes the part also record the times of at most `timed_max` operations.
     pub fn timed(mut self, timed_max: u64, expected: u64) -> LedgerPart {
         self.timed_max = timed_max;
         let chunks = expected.min(timed_max).div_ceil(CHUNK_TIMES);
@@ -212,8 +214,8 @@ impl LedgerPart {
     }
 }
 
-/// Assignment of operations to workers. Worker `w` of the client has the operations `first + before
-/// + w`, `first + before + w + step`, and so on.
+/// Assignment of operations to workers. Worker `w` of this client has the operations `first +
+/// before + w`, `first + before + w + step`, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
     /// First operation of the run.
@@ -225,7 +227,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Returns the assignment for a single client.
+    /// Returns the assignment for a client that shares the load with no other client.
     #[cfg(test)]
     pub fn alone(first: u64, workers: usize) -> Numbers {
         Numbers {
@@ -236,8 +238,8 @@ impl Numbers {
     }
 
     /// Returns the worker of this client to which an operation belongs, and the index of the
-    /// operation in that worker. `None` if the operation belongs to another client, or if it
-    /// precedes the first operation.
+    /// operation in that worker. Returns `None` if the operation belongs to another client, or if
+    /// it precedes the first operation.
     pub fn place(self, number: u64) -> Option<(usize, u64)> {
         let index = number.checked_sub(self.first)?;
         let step = self.step.max(1);
@@ -278,14 +280,15 @@ impl Ledger {
     }
 
     /// Returns a time at which the write with this number had not been sent yet, in ns of the
-    /// monotonic clock. If nothing better is known, this is the start line.
+    /// monotonic clock. If the ledger has no time of this write, returns the start line.
     pub fn sent_after_ns(&self, number: u64) -> u64 {
         let times = self.times_of(number).unwrap_or_default();
         self.start_ns + u64::from(times.sent) * TICK_NS
     }
 
-    /// Returns a time at which the write with this number had been acknowledged, in ns of the
-    /// monotonic clock. `None` if it was not acknowledged, or if the time is unknown.
+    /// Returns a time by which the write with this number had been acknowledged, in ns of the
+    /// monotonic clock. Returns `None` if the write was not acknowledged, or if the time is
+    /// unknown.
     pub fn done_before_ns(&self, number: u64) -> Option<u64> {
         let times = self.times_of(number)?;
         let is_done = self.state(number) == WriteState::Acknowledged && times.acknowledged > 0;
@@ -303,7 +306,7 @@ impl Ledger {
         Some((self.parts.get(worker)?, index))
     }
 
-    /// Returns the memory size of the ledger, in bytes.
+    /// Returns the size of the ledger in memory, in bytes.
     pub fn bytes(&self) -> u64 {
         let of = |part: &LedgerPart| {
             let states = part.chunks.len() as u64 * CHUNK_OPERATIONS / STATES_PER_BYTE;

@@ -1,10 +1,11 @@
-//! The only crate that knows time pressure: schedule, worker (hot path), in-flight table,
-//! connections, its own health.
+//! The only crate whose code must keep to exact times. It contains the schedule, the worker (the
+//! hot path), the in-flight table and the connections, and it measures its own health.
 //!
 //! The crate does not depend on the target being Cassandra, on the program that started it, or on
 //! active faults. Its inputs are nodes, a program and a schedule. [`Load`] is the main entry point.
 //! The control plane (`connect`, `run`) may block and allocate. The data plane (`worker` and its
-//! callees) must be fast, and does neither. The two are in different files.
+//! callees) must be fast, and does not block or allocate. The control plane and the data plane are
+//! in different files.
 
 mod answer;
 mod config;
@@ -42,7 +43,8 @@ pub use config::{
     Access, Config, Endpoint, FirstError, Flow, Limit, LoadError, OtherWorkers, RELEASE_QUANTUM,
     Summary, Tls, VerifyReads, Window,
 };
-// With these types, callers can fill in [`Access`] without a dependency on the protocol crate.
+// Callers need these types to fill in [`Access`]. The re-export spares them a dependency on the
+// protocol crate.
 pub use connection_limits::{Connections, Room, stream_ids_refusal};
 pub use cql::{Compression, Version};
 pub use earlier_writes::{EarlierWrites, Lost, MissedRow, Outcomes, RegisterOperation};

@@ -1,7 +1,7 @@
-//! Joins the workers' parts of an interval, on the caller's thread.
+//! Joins the parts that the workers contribute to an interval, on the caller's thread.
 //!
-//! Invariants: every interval is returned once, in order, and only when no worker can still add to
-//! it. Every part of a worker is in exactly one interval.
+//! Invariants: the merger returns every interval once, in order, and only when no worker can still
+//! add to the interval. Every part of a worker is in exactly one interval.
 
 use crate::recorder::{Part, kinds_of};
 use measure::Interval;
@@ -31,8 +31,8 @@ impl Merger {
         self.next.iter().all(Option::is_none)
     }
 
-    /// Ends the merge after a worker has panicked, since no more parts will follow. The join
-    /// reports the panic.
+    /// Ends the merge after a worker has panicked, since the other parts will not arrive. The
+    /// caller reports the panic when it joins the worker's thread.
     pub fn close(&mut self) {
         self.next.fill(None);
     }
@@ -58,8 +58,8 @@ impl Merger {
         interval.client.add(&part.client);
     }
 
-    /// Returns the next interval to which no worker can still add, and true if it is the last
-    /// interval.
+    /// Returns the next interval to which no worker can still add. Also returns true if this is the
+    /// last interval.
     pub fn take(&mut self) -> Option<(Interval, bool)> {
         let open_from = self.next.iter().flatten().min().copied().unwrap_or(u64::MAX);
         let entry = self.pending.first_entry()?;

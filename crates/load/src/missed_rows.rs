@@ -1,13 +1,13 @@
-//! Keeps the first rows of a worker's reads that were not as expected. A report names these rows.
+//! Keeps the first rows of a worker whose reads were not as expected. A report names these rows.
 //!
-//! All memory is allocated before the start line.
+//! The module allocates all memory before the start line.
 
 use measure::WriteMismatch;
 
-/// Maximum number of rows that a report names. A person rarely examines more.
+/// Maximum number of rows that a report names. People rarely examine more rows.
 pub const MISSED_ROWS_MAX: usize = 10;
 
-/// The first rows, without duplicates.
+/// The first rows whose reads were not as expected, without duplicates.
 #[derive(Debug, Default)]
 pub(crate) struct MissedRows {
     rows: Vec<(u64, WriteMismatch)>,
@@ -30,7 +30,7 @@ impl MissedRows {
         }
     }
 
-    /// Returns the rows, in the order of arrival.
+    /// Returns the rows in the order in which they were recorded.
     pub fn rows(&self) -> &[(u64, WriteMismatch)] {
         &self.rows
     }

@@ -1,5 +1,5 @@
-//! Finds nodes that have moved. A node that starts at another address keeps its tokens, and the
-//! other nodes report its new address together with these tokens. Drivers use the same information.
+//! Finds nodes that have moved. A node that starts at another address keeps its tokens. The other
+//! nodes report the new address together with these tokens. Drivers use the same information.
 //!
 //! This code belongs to the control plane and blocks the threads that reopen connections.
 
@@ -13,13 +13,14 @@ use std::net::SocketAddr;
 /// Query for the tokens of the node that answers.
 const OWN: &str = "SELECT tokens FROM system.local";
 
-/// Query for the addresses of the other nodes. Before version 4.0, all nodes use the same port.
+/// Query for the addresses and tokens of the other nodes. Before version 4.0, all nodes use the
+/// same port.
 const OTHERS: &str = "SELECT native_address, native_port, tokens FROM system.peers_v2";
 const OTHERS_BEFORE_4: &str = "SELECT rpc_address, tokens FROM system.peers";
 
 /// Returns an error if the tokens show that another node of `all` now answers at the address of
-/// `node`. This can happen because Kubernetes reuses the addresses of pods. The function accepts a
-/// node that came back with unknown tokens.
+/// `node`. This can happen because Kubernetes reuses the addresses of pods. If the tokens belong to
+/// no node of `all`, the function accepts the node.
 pub(crate) fn check(wire: &mut Wire, node: &Endpoint, all: &[Endpoint]) -> io::Result<()> {
     if !can_tell(node, all) {
         return Ok(());
@@ -36,7 +37,7 @@ pub(crate) fn check(wire: &mut Wire, node: &Endpoint, all: &[Endpoint]) -> io::R
 }
 
 /// Returns the new address of `node`, as reported by the first other node of `all` that responds.
-/// `None` if the address is unchanged or unknown.
+/// Returns `None` if the address is unchanged or unknown.
 pub(crate) fn address_now(
     node: &Endpoint,
     all: &[Endpoint],
@@ -63,8 +64,8 @@ pub(crate) fn address_now(
     (now != node.called).then_some(now)
 }
 
-/// Returns true if nodes can be distinguished and followed. Behind a proxy this is not necessary,
-/// since the proxy follows the nodes.
+/// Returns true if the client can distinguish nodes by their tokens and follow them to new
+/// addresses. Behind a proxy the client does not need to, since the proxy follows the nodes.
 fn can_tell(node: &Endpoint, all: &[Endpoint]) -> bool {
     all.len() > 1 && !node.tokens.is_empty() && node.proxied_name.is_none()
 }
@@ -82,7 +83,7 @@ fn tokens_of(value: Option<&Value>) -> Vec<i64> {
 }
 
 impl Wire {
-    /// Returns the rows of a query whose result is small.
+    /// Returns the rows of a query, which must have a small result.
     fn rows(&mut self, cql: &str) -> io::Result<Vec<Vec<Value>>> {
         let mut frame = Vec::new();
         cql::request::query(&mut frame, 0, cql, &self.params()).map_err(io::Error::other)?;

@@ -5,7 +5,7 @@ use measure::WriteMismatch;
 use measure::interval::CheckCounts;
 use workload::{Check, Stage};
 
-/// Information that a read returns about its row.
+/// Information about a row that a read returns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadValue {
     pub check: Check,
@@ -13,12 +13,12 @@ pub(crate) struct ReadValue {
     pub row: u64,
     /// Stage and number of the operation that wrote the value, if the value states it.
     pub writer: Option<(Stage, u64)>,
-    /// Value of a counter.
+    /// Value of the counter, if the row is that of a counter.
     pub counted: Option<i64>,
 }
 
 /// Counts the result of a verified read. `written` contains the writes of earlier runs, if they are
-/// known. Returns the kind of the row's error, or `None` if the row may be right.
+/// known. Returns the kind of error of the row, or `None` if the row may be right.
 pub(crate) fn note_check(
     checks: &mut CheckCounts,
     said: ReadValue,
@@ -69,8 +69,8 @@ pub(crate) fn note_check(
     }
 }
 
-/// Counts a value that was correct at some time. Since then, the row may have been overwritten or
-/// deleted.
+/// Counts a value that was correct at some time. The row may have been overwritten or deleted since
+/// that time.
 fn note_there(
     checks: &mut CheckCounts,
     said: &ReadValue,
@@ -101,8 +101,8 @@ fn note_there(
     missed
 }
 
-/// Counts a counter value. If the sum of the counter's increments is unknown, the value cannot be
-/// judged.
+/// Counts the value of a counter. If the sum of the counter's increments is unknown, the function
+/// cannot judge the value and does not count it.
 fn note_counter(checks: &mut CheckCounts, counted: i64, sum: Option<Sum>) -> Option<WriteMismatch> {
     let off_by = sum.map(|sum| sum.off_by(counted))?;
     checks.checked += 1;
@@ -115,8 +115,8 @@ fn note_counter(checks: &mut CheckCounts, counted: i64, sum: Option<Sum>) -> Opt
     }
 }
 
-/// Counts a missing row. `deleted` is true if a deletion may explain this, and `None` if that is
-/// unknown.
+/// Counts a missing row. `deleted` is true if a deletion may explain why the row is missing, and
+/// `None` if this is unknown.
 fn note_absent(
     checks: &mut CheckCounts,
     check: Check,
@@ -146,7 +146,7 @@ fn may_be_gone(written: &EarlierWrites, row: &RowWrites) -> bool {
 
 /// Reason why a value should not be in the row.
 enum Behind {
-    /// No operation has written the value.
+    /// The value names an operation that was never sent.
     NoOperation,
     /// The row was deleted after the value was written.
     Deletion,

@@ -1,5 +1,5 @@
-//! Divides a client's records of its operations into pieces, for another process that joins the
-//! records of all clients of a run.
+//! Divides a client's records of its operations into pieces. Another process joins the records of
+//! all clients of a run.
 
 use crate::config::Summary;
 use crate::ledger::{Ledger, LedgerMode};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 measure::word_enum! {
     /// Kind of record to which a piece belongs.
     pub enum RecordKind {
-        /// States of writes, such as acknowledged.
+        /// States of writes, such as acknowledged or unknown.
         States = "states",
         /// Times at which writes were sent and acknowledged.
         Times = "times",
@@ -21,25 +21,27 @@ measure::word_enum! {
     }
 }
 
-/// Piece of one worker's records.
+/// Piece of the records of one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordPiece {
     /// Kind of record.
     pub what: RecordKind,
     /// Number of the worker's first operation, which identifies the worker.
     pub first: u64,
-    /// Position of the piece, as the number of its chunk or of its first operation.
+    /// Position of the piece. It is the number of the piece's chunk, or the number of its first
+    /// operation.
     pub chunk: usize,
-    /// Offset of the piece in the chunk, in bytes.
+    /// Offset of the piece within the chunk, in bytes.
     pub at: usize,
-    /// Contents of the piece.
+    /// Bytes of the piece.
     pub bytes: Vec<u8>,
 }
 
-/// Properties of a run that has several clients.
+/// Properties of a run with several clients. The client that joins the records of all clients uses
+/// these properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientRecords {
-    /// First operation of the run.
+    /// Number of the first operation of the run.
     pub first: u64,
     /// Number of workers of all clients.
     pub workers: u64,
@@ -59,7 +61,8 @@ pub struct ClockConversion {
 }
 
 impl ClockConversion {
-    /// Returns a local time that is not after the client's time. 0 means no time and remains 0.
+    /// Returns a local time that is certainly not after the client's time `theirs_ns`. A time of 0
+    /// means no time and remains 0.
     pub(crate) fn before(self, theirs_ns: u64) -> u64 {
         match theirs_ns {
             0 => 0,
@@ -67,7 +70,8 @@ impl ClockConversion {
         }
     }
 
-    /// Returns a local time that is not before the client's time. 0 means no time and remains 0.
+    /// Returns a local time that is certainly not before the client's time `theirs_ns`. A time of 0
+    /// means no time and remains 0.
     pub(crate) fn after(self, theirs_ns: u64) -> u64 {
         match theirs_ns {
             0 => 0,
@@ -81,7 +85,7 @@ impl ClockConversion {
 }
 
 impl Summary {
-    /// Returns the records in pieces of at most `bytes_max`.
+    /// Returns the records in pieces of at most `bytes_max` bytes.
     pub fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = RecordPiece> + '_ {
         let ledger = self.ledger.iter().flat_map(move |ledger| ledger.pieces(bytes_max));
         let history = self.history.iter().flat_map(move |history| history.pieces(bytes_max));
@@ -105,7 +109,7 @@ impl KeptRecords {
         }
     }
 
-    /// Inserts a client's piece at its position. `None` if the piece does not fit.
+    /// Inserts a client's piece at its position. Returns `None` if the piece does not fit.
     pub fn add(&mut self, piece: &RecordPiece, time: ClockConversion) -> Option<()> {
         match piece.what {
             RecordKind::States | RecordKind::Times => self.ledger.as_mut()?.take_over(piece),
@@ -115,7 +119,7 @@ impl KeptRecords {
         }
     }
 
-    /// Returns the ledger and the history, for a summary.
+    /// Returns the joined ledger and history, with which the caller completes a summary.
     pub fn finish(self) -> (Option<Arc<Ledger>>, Option<Arc<History>>) {
         (self.ledger.map(Arc::new), self.history.map(Arc::new))
     }

@@ -1,17 +1,18 @@
 //! Records the results of a worker. The recorder writes to one part of an interval, and the worker
 //! passes the part on when the interval ends.
 //!
-//! At the end of the interval, the worker replaces the part with an empty one, without waiting. If
-//! the collector is late and has not returned an empty part, the interval continues. No result is
-//! lost, but the slice is longer. The worker waits for an empty part only at the start and the end
-//! of the measured window, since no slice may span either boundary.
+//! At the end of the interval, the worker replaces the part with an empty part, without waiting. If
+//! the collector is late and has not returned an empty part, the worker continues with the same
+//! part. No result is lost, but the part then spans several intervals. The worker waits for an
+//! empty part only at the start and the end of the measured window, because no part may span either
+//! boundary.
 
 use crate::worker_io::World;
 use measure::interval::{ClientInterval, KindInterval};
 use measure::{ClientCount, Histogram, Outcome};
 use workload::Kind;
 
-/// One worker's results in one interval.
+/// Results of one worker in one interval.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     pub worker: usize,
@@ -19,7 +20,7 @@ pub(crate) struct Part {
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
-    /// True if the worker has nothing more to report.
+    /// True if the worker will not report any further part.
     pub last: bool,
     pub kinds: Vec<KindInterval>,
     pub client: ClientInterval,
@@ -59,13 +60,13 @@ pub(crate) fn kinds_of(kinds: &[Kind]) -> Vec<KindInterval> {
         .collect()
 }
 
-/// Number of parts in circulation per worker. One is being written, one is being merged, and one is
-/// in transit.
+/// Number of parts in circulation per worker. The worker writes one part, the collector merges
+/// another, and a third is in transit between them.
 pub(crate) const PARTS_PER_WORKER: usize = 3;
 
-/// Sequence of equal results. All responses of one receive have the same end, and all requests of
-/// one send have the same begin. So these sequences are often long, and one record covers a whole
-/// sequence.
+/// Sequence of equal results. All responses of one receive call have the same end, and all requests
+/// of one send call have the same begin. Such sequences are therefore often long, and one record
+/// covers a whole sequence.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repeat {
     kind: u8,
@@ -79,10 +80,11 @@ pub(crate) struct Recorder {
     pub part: Box<Part>,
     repeat: Repeat,
     line_ns: u64,
-    /// Operations that were due before this time are early.
+    /// Start of the measured window. Operations that were due before this time count as early.
     window_from_ns: u64,
     interval_ns: u64,
-    /// Time of the last received data, while the worker waits for a response.
+    /// Time at which the worker last received data, in ns. The time is only relevant while the
+    /// worker waits for a response.
     quiet_since_ns: u64,
 }
 
@@ -107,14 +109,14 @@ impl Recorder {
         self.quiet_since_ns = start_ns;
     }
 
-    /// Marks that the worker does not wait for any response. The next silence begins with the next
-    /// request, at `now_ns` or later.
+    /// Marks that the worker does not wait for any response. The next period without data begins
+    /// with the next request, at `now_ns` or later.
     #[inline]
     pub fn nothing_awaited(&mut self, now_ns: u64) {
         self.quiet_since_ns = now_ns;
     }
 
-    /// Records that data was received.
+    /// Records that the worker received data.
     #[inline]
     pub fn heard(&mut self, now_ns: u64) {
         let quiet_ns = now_ns.saturating_sub(self.quiet_since_ns);
@@ -128,9 +130,9 @@ impl Recorder {
         self.part.end_ns
     }
 
-    /// Sets the start of the measured window, when it is known. The caller must do this before it
-    /// records operations that were due after the start. If a late collector has made a slice
-    /// longer, the slice ends at this start.
+    /// Sets the start of the measured window as soon as it is known. The caller must do this before
+    /// it records operations that were due after the start. If a late collector has made a part
+    /// longer, the part ends at this start.
     #[inline]
     pub fn set_window_from_ns(&mut self, window_from_ns: u64) {
         self.window_from_ns = window_from_ns;
@@ -144,8 +146,8 @@ impl Recorder {
         intended_ns < self.window_from_ns
     }
 
-    /// Records the success of an operation that was due at `intended_ns`, or of a part of an
-    /// operation, which has a separate latency.
+    /// Records the success of an operation that was due at `intended_ns`. Also records the success
+    /// of a part of an operation, whose latency is separate.
     #[inline]
     pub fn success(&mut self, kind: u8, intended_ns: u64, latency_ns: u64, service_ns: u64) {
         let is_early = self.is_early(intended_ns);
@@ -168,8 +170,8 @@ impl Recorder {
         };
     }
 
-    /// Records the failure of an operation that was due at `intended_ns`, or of a part of an
-    /// operation. Its latency begins at the due time. If the request was sent, its service time
+    /// Records the failure of an operation, or of a part of an operation, that was due at
+    /// `intended_ns`. The latency begins at the due time. If the request was sent, the service time
     /// begins at the send.
     pub fn error(
         &mut self,
@@ -183,14 +185,15 @@ impl Recorder {
         kind.fail(is_early, outcome, latency_ns, service_ns);
     }
 
-    /// Records `count` operations of the window that will not be sent, and the time for which they
-    /// have waited.
+    /// Records `count` operations of the window that the worker will not send, and the time for
+    /// which they have waited.
     pub fn leave_unsent(&mut self, kind: u8, latency_ns: u64, count: u64) {
         self.part.client.counts[ClientCount::DueNeverSent] += count;
         self.part.kinds[usize::from(kind)].leave_unsent(latency_ns, count);
     }
 
-    /// Returns the start of the window, or the largest time if it is still unknown.
+    /// Returns the start of the window. While the start is unknown, returns the largest possible
+    /// time.
     pub fn window_from_ns(&self) -> u64 {
         self.window_from_ns
     }
@@ -212,10 +215,10 @@ impl Recorder {
     }
 
     /// Ends the running interval at its planned end, if an empty part is available. If `now_ns` is
-    /// several intervals later, the slice is longer accordingly, but it never spans the start of
+    /// several intervals later, the part becomes longer accordingly, but never spans the start of
     /// the measured window.
     pub fn cut(&mut self, world: &mut impl World, now_ns: u64, draining_next: bool) {
-        // At the start of the window, the worker waits for an empty part, because a slice must be
+        // At the start of the window, the worker waits for an empty part, because a part must be
         // either inside or outside the window.
         match world.empty_part(self.part.end_ns == self.window_from_ns) {
             Some(empty) => self.cut_with(world, empty, now_ns, draining_next),
@@ -248,24 +251,24 @@ impl Recorder {
         self.part.draining = draining_next;
     }
 
-    /// Ends the running interval early, at `end_ns`. The drain follows.
+    /// Ends the running interval early, at `end_ns`, because the drain follows.
     pub fn cut_for_drain(&mut self, world: &mut impl World, end_ns: u64) {
-        // A late worker ends each interval at the same time as punctual workers.
+        // A late worker must end each interval at the same time as the other workers.
         while self.part.end_ns < end_ns {
             self.cut(world, end_ns - 1, false);
         }
-        // The stop may come from a clock reading before the start of this interval.
+        // The time of the stop may come from a clock reading before the start of this interval.
         let end_ns = end_ns.max(self.part.start_ns);
         self.part.end_ns = end_ns;
-        // Here the worker waits for an empty part, because measured results must not mix with the
-        // drain.
+        // The worker waits for an empty part, because a part must not contain both measured results
+        // and results of the drain.
         if let Some(empty) = world.empty_part(true) {
             self.cut_with(world, empty, end_ns, true);
         }
     }
 
-    /// Passes on the last part. It ends at `end_ns`. If the start of the window is between the last
-    /// operation of the part and `end_ns`, it ends at the start of the window.
+    /// Passes on the last part, which ends at `end_ns`. If the window starts between the last
+    /// operation of the part and `end_ns`, the part ends at the start of the window instead.
     pub fn finish(mut self, world: &mut impl World, end_ns: u64) {
         self.flush();
         self.note_own_time(world);
@@ -286,8 +289,8 @@ impl Recorder {
         world.hand_over(std::mem::replace(&mut self.part, empty));
     }
 
-    /// Records the worker's CPU time since the last call, and the time for which it waited for a
-    /// CPU.
+    /// Records the CPU time that the worker has used since the last call, and the time for which
+    /// the worker waited for a CPU.
     fn note_own_time(&mut self, world: &mut impl World) {
         let own = world.own_time();
         self.part.client.cpu_ns += own.cpu_ns;
@@ -307,7 +310,7 @@ mod tests {
 
     const INTERVAL_NS: u64 = 1000;
 
-    /// Connection type without values, since this test does not use connections.
+    /// Connection type without values, because this test does not use connections.
     enum Silence {}
 
     impl io::Read for Silence {
@@ -334,7 +337,8 @@ mod tests {
         }
     }
 
-    /// World that only counts empty parts. Only a caller that waits gets the last one.
+    /// World that only counts empty parts. It gives its last empty part only to a caller that
+    /// waits.
     struct Collector {
         empty_count: usize,
         slices: Vec<(u64, u64)>,
@@ -378,7 +382,7 @@ mod tests {
         }
     }
 
-    /// Returns a recorder with the start line at 0.
+    /// Returns a recorder whose start line is at 0, and a collector with `empty_count` empty parts.
     fn recorder(empty_count: usize) -> (Recorder, Collector) {
         let mut recorder = Recorder::new(Box::new(Part::new(0, &[])), INTERVAL_NS);
         recorder.start(0);
@@ -406,7 +410,7 @@ mod tests {
         let (mut recorder, mut world) = recorder(1);
         recorder.cut(&mut world, 1000, false);
         recorder.cut(&mut world, 2000, false);
-        // The start of the window becomes known only now, when the slice is already too long.
+        // The start of the window becomes known only now, when the part is already too long.
         recorder.set_window_from_ns(2500);
         assert_eq!(recorder.end_ns(), 2500);
         recorder.cut(&mut world, 2600, false);

@@ -1,17 +1,16 @@
-//! Records the requests to registers and their responses, operation by operation, for a
-//! linearizability check.
+//! Records each request to a register and its response, for a linearizability check.
 //!
-//! The request of an operation follows from its number, so the history records only the times and
-//! the response, in 32 bytes. Each worker writes a separate part, which is fully allocated before
-//! the start line. Invariants: the history contains each operation that was sent. An operation
-//! whose outcome is unknown has no end. If the history is full, it contains all operations that
-//! were sent before a reported time.
+//! The request of an operation follows from the operation's number, so the history records only the
+//! times and the response, in 32 bytes per operation. Each worker writes a separate part, which is
+//! fully allocated before the start line. Invariants: the history contains each operation that was
+//! sent. An operation whose outcome is unknown has no end. If the history is full, it contains all
+//! operations that were sent before a reported time.
 
 mod pieces;
 
 use cql::response::RawRows;
 
-/// Maximum number of operations in a history, over all workers. They take 32 MiB.
+/// Maximum number of operations in a history, over all workers. The operations take 32 MiB.
 pub const HISTORY_OPERATIONS_MAX: u64 = 1 << 20;
 
 /// Times and response of an operation on a register.
@@ -21,38 +20,41 @@ pub struct RegisterResult {
     pub sent_ns: u64,
     /// Time of the response on the monotonic clock, in ns. `None` if the outcome is unknown.
     pub answered_ns: Option<u64>,
-    /// True if the operation's condition held. `None` if the operation was unconditional.
+    /// True if the condition of the operation held, and false if it did not. `None` if the
+    /// operation was unconditional.
     pub applied: Option<bool>,
     /// Number in the register, if the response contains it.
     pub found: Option<i64>,
 }
 
-/// Stored form of an operation.
+/// Form in which the history stores an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct StoredEvent {
-    /// Send time. 0 if the operation was not sent.
+    /// Send time, in ns. It is 0 if the operation was not sent.
     sent_ns: u64,
-    /// Time of the response. 0 if the outcome is unknown.
+    /// Time of the response, in ns. It is 0 if the outcome is unknown.
     answered_ns: u64,
     found: i64,
     has_found: bool,
-    /// 0 without a condition, 1 if the condition did not hold, and 2 if it held.
+    /// State of the condition: 0 if the operation has no condition, 1 if the condition did not
+    /// hold, and 2 if it held.
     applied: u8,
 }
 
-/// History of one worker. Its entry `k` belongs to operation `first + k * step`.
+/// History of one worker. Entry `k` of the history belongs to operation `first + k * step`.
 #[derive(Debug, Default)]
 pub(crate) struct HistoryPart {
     first: u64,
     step: u64,
     kept: Vec<StoredEvent>,
-    /// Send time of the first operation that did not fit. 0 if all operations fit.
+    /// Send time of the first operation that did not fit into the history, in ns. It is 0 if all
+    /// operations fit.
     full_ns: u64,
     beyond: u64,
 }
 
 impl HistoryPart {
-    /// Creates an empty part with memory for this number of operations.
+    /// Creates an empty part with memory for at most `operations_max` operations.
     pub fn new(first: u64, step: u64, operations_max: u64) -> HistoryPart {
         HistoryPart {
             first,
@@ -62,7 +64,8 @@ impl HistoryPart {
         }
     }
 
-    /// Records the first send of the operation with this number, which belongs to this worker.
+    /// Records the first send of the operation with this number. The operation must belong to this
+    /// worker.
     pub fn sent(&mut self, number: u64, now_ns: u64) {
         let index = (number - self.first) / self.step;
         match self.kept.get_mut(index as usize) {
@@ -88,8 +91,8 @@ impl HistoryPart {
             return;
         };
         let applied = is_conditional.then(|| rows.applied()).flatten();
-        // If the condition held, the response does not contain a value. Otherwise it contains the
-        // current value.
+        // If the condition held, the response does not contain a value. If the condition did not
+        // hold, the response contains the current value.
         let found = match (is_conditional, applied) {
             (true, Some(true)) => None,
             (true, None) => return,
@@ -123,7 +126,7 @@ impl History {
 
     /// Returns the operations that were sent before [`History::until_ns`], ordered by number. An
     /// operation whose response came later than this time has no end, because operations that are
-    /// not in the history may have affected it.
+    /// not in the history may have affected the response.
     pub fn operations(&self) -> impl Iterator<Item = (u64, RegisterResult)> {
         let until_ns = self.until_ns().unwrap_or(u64::MAX);
         let length = self.parts.iter().map(|part| part.kept.len()).max();
@@ -138,14 +141,14 @@ impl History {
         })
     }
 
-    /// Returns the send time of the first operation that did not fit in a worker's part. `None` if
-    /// the history contains all operations.
+    /// Returns the send time of the first operation that did not fit into a worker's part. Returns
+    /// `None` if the history contains all operations.
     pub fn until_ns(&self) -> Option<u64> {
         let full = self.parts.iter().map(|part| part.full_ns);
         full.filter(|ns| *ns > 0).min()
     }
 
-    /// Returns the number of operations that did not fit.
+    /// Returns the number of operations that did not fit into the history.
     pub fn beyond(&self) -> u64 {
         self.parts.iter().map(|part| part.beyond).sum()
     }
@@ -185,14 +188,15 @@ mod tests {
     #[test]
     fn an_answer_says_what_it_found_and_whether_a_condition_held() {
         let number = 5_i64.to_be_bytes();
-        // Each case has the cells of the row and whether the operation is conditional. The expected
-        // result is whether the operation has an end, whether it was applied, and the number found.
+        // Each case has the cells of the row, and states whether the operation is conditional. The
+        // expected result states whether the operation has an end and whether it was applied, and
+        // contains the number found.
         for (cells, is_conditional, expected) in [
             (vec![&number[..]], false, (true, None, Some(5))),
             (vec![&[1]], true, (true, Some(true), None)),
             (vec![&[0], &number[..]], true, (true, Some(false), Some(5))),
             (vec![&[0]], true, (true, Some(false), None)),
-            // The response does not show whether the condition held, so the outcome is unknown.
+            // The response does not state whether the condition held, so the outcome is unknown.
             (vec![&number[..]], true, (false, None, None)),
         ] {
             let mut part = HistoryPart::new(3, 1, 1);
@@ -214,8 +218,8 @@ mod tests {
     #[test]
     fn operations_after_a_worker_is_full_are_left_out_on_all() {
         let mut parts = vec![HistoryPart::new(10, 2, 8), HistoryPart::new(11, 2, 1)];
-        // Operations 10, 12 and 14 are sent at 100, 300 and 500, and operation 11 at 200. Operation
-        // 13 at 400 does not fit.
+        // Operations 10, 12 and 14 are sent at 100, 300 and 500, and operation 11 is sent at 200.
+        // Operation 13, sent at 400, does not fit into the history.
         for (number, sent_ns) in [(10, 100), (12, 300), (14, 500)] {
             parts[0].sent(number, sent_ns);
         }
@@ -230,7 +234,8 @@ mod tests {
             .operations()
             .map(|(number, happened)| (number, happened.sent_ns, happened.answered_ns))
             .collect();
-        // Operation 13 may have affected operation 12.
+        // Operation 12 has no end, because operation 13, which is not in the history, may have
+        // affected its response.
         assert_eq!(
             found,
             [(10, 100, Some(150)), (11, 200, Some(250)), (12, 300, None)]

@@ -2,7 +2,8 @@
 
 use crate::config::Endpoint;
 
-/// The ring of tokens in ascending order. Each token has the node that owns the range ending at it.
+/// The ring of tokens in ascending order. Each token has the node that owns the range of tokens up
+/// to this token.
 #[derive(Clone, Debug)]
 pub(crate) struct Router {
     tokens: Box<[i64]>,
@@ -10,8 +11,8 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    /// Builds the ring of `nodes`. `None` if there is only one node or no token is known, since
-    /// there is nothing to choose.
+    /// Builds the ring of `nodes`. Returns `None` if only one node exists or all tokens are
+    /// unknown, since the client then cannot choose between owners.
     pub fn new(nodes: &[Endpoint]) -> Option<Router> {
         if nodes.len() < 2 || nodes.iter().any(|node| node.tokens.is_empty()) {
             return None;
@@ -29,16 +30,16 @@ impl Router {
         })
     }
 
-    /// Returns the primary replica of `token`, which is the owner of the first ring token at or
-    /// after it.
+    /// Returns the primary replica of `token`. This is the owner of the first token of the ring at
+    /// or after `token`.
     #[inline]
     pub fn node(&self, token: i64) -> u16 {
         let at = self.tokens.partition_point(|&ring| ring < token);
         self.owners[if at == self.tokens.len() { 0 } else { at }]
     }
 
-    /// Returns the first node other than `node` on the ring at or after `token`. It is the next
-    /// replica if replicas follow each other on the ring.
+    /// Returns the owner of the first token of the ring at or after `token` that does not belong to
+    /// `node`. If replicas follow each other on the ring, this owner is the next replica.
     pub fn other_node(&self, token: i64, node: u16) -> Option<u16> {
         let at = self.tokens.partition_point(|&ring| ring < token);
         let (before, after) = self.owners.split_at(at);

@@ -1,5 +1,5 @@
-//! One run. It opens the connections, starts all workers at the same start line, and returns their
-//! intervals to the caller.
+//! One run of the engine. The run opens the connections, starts all workers at the same start line,
+//! and returns their intervals to the caller.
 
 use crate::config::{Config, Endpoint, Flow, LoadError, Summary, Window};
 use crate::connect;
@@ -22,24 +22,24 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
 use std::time::Duration;
 
-/// Time for which an abandoned run waits for responses. Responses normally arrive within this time,
-/// whereas a client's timeout may be minutes.
+/// Time for which an abandoned run waits for responses, in ns. Responses normally arrive within
+/// this time. The timeout of a client may be minutes, which would be too long.
 const HANG_UP_AFTER_NS: u64 = clock::SECOND_NS;
 
-/// Time between setting the start line and the start line itself. Every worker must be ready by
-/// then.
+/// Time between the moment at which the client sets the start line and the start line itself, in
+/// ns. Every worker must be ready within this time.
 const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
 
-/// Divisor of an interval that determines how far ahead times are set while workers run. A worker
-/// then reads the time before it comes, unless the worker is late for a reason that other figures
-/// show.
+/// Divisor that determines how far in the future the client sets a time while workers run. This
+/// time ahead is the length of an interval divided by this number. A worker then reads the time
+/// before it comes, unless another problem delays the worker, which other figures show.
 const AHEAD_SHARE: u64 = 10;
 
-/// Load that is offered by separate threads. Dropping it ends the load: the client sends nothing
-/// more, and waits for operations in flight.
+/// Load that separate threads apply. If the caller drops the value, the load ends: the client sends
+/// nothing more, and waits for operations in flight.
 ///
-/// The caller's thread joins the workers' parts whenever it waits for an interval. It may do other
-/// work for one interval. After that, intervals become longer.
+/// The caller's thread joins the workers' parts whenever it waits for an interval. The thread may
+/// do other work for the duration of one interval. If it takes longer, intervals become longer.
 pub struct Load {
     workers: Workers,
     control: Arc<Control>,
@@ -52,7 +52,7 @@ pub struct Load {
     _turn: Turn,
 }
 
-/// Load that is ready and waits for its start line. Dropping it ends its workers.
+/// Load that is ready and waits for its start line. If the caller drops the value, the workers end.
 pub struct ArmedLoad {
     config: Config,
     workers: Workers,
@@ -66,8 +66,8 @@ impl ArmedLoad {
         self.workers.summary.connections
     }
 
-    /// Sets the start line at `start_ns` of the monotonic clock. If this is in the past, operations
-    /// that are already due are sent at once.
+    /// Sets the start line at `start_ns` of the monotonic clock. If this time is in the past, the
+    /// workers send the operations that are already due at once.
     pub fn go(self, start_ns: u64) -> Load {
         let ArmedLoad {
             config,
@@ -95,20 +95,20 @@ impl ArmedLoad {
 /// Result of waiting for the next interval.
 #[derive(Debug)]
 pub enum Next {
-    /// An interval has ended.
+    /// An interval has ended, with these results.
     Interval(Arc<Interval>),
     /// The time limit of the wait has been reached.
     Time,
-    /// All workers have ended, and every interval has been returned.
+    /// All workers have ended, and the caller has received every interval.
     Over,
 }
 
-/// Applies the load. Blocks until each operation that was due before the stop has ended, or could
-/// not be sent within the longest timeout after the stop. `on_interval` receives each interval and
-/// returns how the run continues.
+/// Applies the load. Blocks until each operation that was due before the stop has ended or has been
+/// dropped. The client drops operations that it cannot send within the longest timeout after the
+/// stop. `on_interval` receives each interval and returns how the run continues.
 ///
 /// # Errors
-/// As [`Load::start`] and [`Load::end`].
+/// The errors of [`Load::start`] and [`Load::end`].
 pub fn run(
     config: &Config,
     on_interval: &mut dyn FnMut(&Interval) -> Flow,
@@ -121,18 +121,19 @@ pub fn run(
 }
 
 impl Load {
-    /// Begins to offer load. It calls [`Load::arm`], and then [`ArmedLoad::go`] with a start line
-    /// at which every worker can be ready.
+    /// Begins to apply load. Calls [`Load::arm`], and then [`ArmedLoad::go`] with a start line at
+    /// which every worker can be ready.
     ///
     /// # Errors
-    /// As [`Load::arm`].
+    /// The errors of [`Load::arm`].
     pub fn start(config: &Config) -> Result<Load, LoadError> {
         Ok(Load::arm(config)?.go(clock::now_ns() + START_AHEAD_NS))
     }
 
-    /// Prepares everything except the start line.
+    /// Prepares everything for the run except the start line.
     ///
-    /// 1. Opens every connection and prepares every statement, so that a refusal is reported early.
+    /// 1. Opens every connection and prepares every statement, so that the caller learns of a
+    ///    refusal early.
     /// 2. Starts the workers with all their memory, pins them, and waits until they are ready.
     ///
     /// # Errors
@@ -210,8 +211,8 @@ impl Load {
                 Err(RecvTimeoutError::Disconnected) => self.merger.close(),
             }
             if self.merger.is_over() {
-                // The watch stops before the last interval is returned, so that the interval
-                // includes the measurements in progress.
+                // The watch must stop before this function returns the last interval, so that the
+                // interval includes the measurements in progress.
                 self.watch.stop();
             }
         }
@@ -245,21 +246,21 @@ impl Load {
         }
     }
 
-    /// Returns a handle that steers the load from a thread other than the one that waits for
+    /// Returns a handle with which a thread can steer the load while another thread waits for
     /// intervals.
     pub fn steering(&self) -> Steering {
         Steering(Arc::clone(&self.control))
     }
 
-    /// Returns the first interval boundary after the boundary `end_ns` that is not before
+    /// Returns the first interval boundary that is after the boundary `end_ns` and not before
     /// `soon_ns`.
     fn edge_after(&self, end_ns: u64, soon_ns: u64) -> u64 {
         let ahead_ns = soon_ns.saturating_sub(end_ns).max(1);
         end_ns + ahead_ns.next_multiple_of(self.interval_ns)
     }
 
-    /// Waits until all workers have ended, and adds up their results. Intervals that the caller did
-    /// not take are lost.
+    /// Waits until all workers have ended, and adds up their results. Discards intervals that the
+    /// caller has not taken.
     ///
     /// # Errors
     /// A worker was not able to wait for responses, or has panicked.
@@ -273,13 +274,13 @@ impl Load {
     }
 }
 
-/// Controls the load from any thread, by times of the monotonic clock.
+/// Controls the load from any thread, with times of the monotonic clock.
 #[derive(Clone)]
 pub struct Steering(Arc<Control>);
 
 impl Steering {
-    /// Sets the stop. From `at_ns` on, no operation becomes due. If the stop is set several times,
-    /// the earliest time applies.
+    /// Sets the stop. From `at_ns` on, no further operation becomes due. If the stop is set several
+    /// times, the earliest time applies.
     pub fn stop_at(&self, at_ns: u64) {
         self.0.stop_at(at_ns);
     }
@@ -290,7 +291,7 @@ impl Steering {
         self.0.measure_from(from_ns);
     }
 
-    /// As [`Flow::Abandon`].
+    /// Abandons the run. See [`Flow::Abandon`].
     pub fn abandon(&self) {
         let now_ns = clock::now_ns();
         self.0.abandon(now_ns, now_ns + HANG_UP_AFTER_NS);
@@ -301,7 +302,7 @@ impl Drop for Load {
     fn drop(&mut self) {
         if !self.workers.handles.is_empty() {
             self.steer(Flow::Abandon);
-            // If the caller drops the load, the result is not needed.
+            // If the caller drops the load, the caller does not need the result.
             let _ = self.finish();
         }
     }
@@ -309,7 +310,7 @@ impl Drop for Load {
 
 /// Sets the start line for workers that wait for it.
 fn draw_line(config: &Config, control: &Control, start_ns: u64) {
-    // The end is set before the start line, so that every worker receives it in time.
+    // The stop must be set before the start line, so that every worker receives it in time.
     if let Some(duration) = config.limit.duration() {
         control.stop_at(start_ns + duration.as_nanos() as u64);
     }
@@ -401,9 +402,9 @@ fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadErro
     Ok((all, templates.unwrap_or_default()))
 }
 
-/// Convenient way to create a target node.
+/// Constructor for a target node of which only the address is known.
 impl Endpoint {
-    /// Creates a node at `address` with unknown tokens.
+    /// Creates a node at `address`, with unknown tokens.
     pub fn from_address(address: std::net::SocketAddr) -> Endpoint {
         Endpoint {
             address,

@@ -1,7 +1,8 @@
-//! Computes the times at which operations are due. The module is pure and does not read a clock.
+//! Computes the times at which operations are due. The module does not read a clock, so its results
+//! depend only on its inputs.
 //!
 //! The schedule belongs to the run, not to a connection. Worker `w` of `W` takes the operations `w,
-//! w + W, w + 2W, …`, and the union over all workers is the requested schedule.
+//! w + W, w + 2W, …`. The operations of all workers together form the requested schedule.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use workload::random::{Draws, mix};
 /// Schedule of the operations' due times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schedule {
-    /// A closed loop with a fixed number of operations in flight (the "threads" of other tools).
+    /// A closed loop with a fixed number of operations in flight (called "threads" in other tools).
     /// The next operation is due when a slot becomes free.
     Closed {
         /// Number of operations in flight over all workers.
@@ -27,15 +28,15 @@ pub enum Schedule {
         /// Mean operations per second over all workers.
         ops_per_s: f64,
     },
-    /// The recorded times of the program's operations, accelerated by a factor.
+    /// The recorded times of the program's operations, sped up by a factor.
     Recorded {
-        /// Factor of the acceleration. With 1, the times are as recorded.
+        /// Factor by which the recorded times are sped up. With 1, the times are as recorded.
         speed: f64,
     },
 }
 
 impl Schedule {
-    /// Returns true if due times do not depend on the responses.
+    /// Returns true if the due times do not depend on the responses.
     pub fn is_open(self) -> bool {
         !matches!(self, Schedule::Closed { .. })
     }
@@ -49,11 +50,11 @@ pub(crate) struct Arrivals {
     rise_ns: u64,
 }
 
-/// Due times as if the full rate applied from the start line on.
+/// Due times without the rise, as if the full rate applied from the start line on.
 #[derive(Clone, Debug)]
 enum Even {
-    /// Due times computed by Bresenham's line algorithm. They do not drift for any duration and
-    /// rate.
+    /// Due times at a fixed rate. Bresenham's line algorithm computes them, so they do not drift
+    /// for any duration and rate.
     Fixed {
         next_ns: u64,
         rest: u128,
@@ -68,7 +69,7 @@ enum Even {
     },
     Recorded {
         course: Arc<ArrivalTimes>,
-        /// Due time in the recording of the first operation of all workers, in ns.
+        /// Recorded due time of the first operation of all workers, in ns.
         from_ns: u64,
         /// Number of the next operation.
         n: u64,
@@ -77,12 +78,13 @@ enum Even {
     },
 }
 
-/// Rates are kept in thousandths of an operation per second, so that a fixed rate is exact.
+/// Number of rate units per operation per second. Rates are counted in thousandths of an operation
+/// per second, so that a fixed rate is exact.
 const RATE_UNITS: f64 = 1_000.0;
 
 impl Arrivals {
-    /// Returns the arrivals of worker `worker` of `workers`. `None` for a closed loop. The rate
-    /// rises linearly from zero to its value over `rise`.
+    /// Returns the arrivals of worker `worker` of `workers` workers. Returns `None` for a closed
+    /// loop. The rate rises linearly from zero to its final value over the time `rise`.
     pub fn new(
         schedule: Schedule,
         rise: Duration,
@@ -96,7 +98,8 @@ impl Arrivals {
         })
     }
 
-    /// Does the same as [`Arrivals::new`] for recorded arrivals, starting with operation `first`.
+    /// Returns recorded arrivals that start with operation `first`. The other parameters are those
+    /// of [`Arrivals::new`].
     pub fn recorded(
         (course, speed): (Arc<ArrivalTimes>, f64),
         rise: Duration,
@@ -122,17 +125,17 @@ impl Arrivals {
         risen_ns(self.even.next_ns(), self.rise_ns)
     }
 
-    /// Advances to the following operation.
+    /// Advances to the next operation.
     #[inline]
     pub fn advance(&mut self) {
         self.even.advance();
     }
 
     /// Skips all operations that are due before `until_ns` and returns their number. The number is
-    /// exact, except for Poisson arrivals, for which it is the mean.
+    /// exact, except for Poisson arrivals, for which the function returns the mean.
     pub fn skip_until(&mut self, until_ns: u64) -> u64 {
-        // First skips slightly too few operations at once, so that the rounding of the root does
-        // not matter.
+        // The first step skips slightly too few operations at once, so that the rounding of the
+        // root does not matter.
         let even_ns = even_ns(until_ns, self.rise_ns);
         let mut count = self.even.skip_until(even_ns);
         while self.next_ns() < until_ns {
@@ -155,7 +158,8 @@ fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
     }
 }
 
-/// Returns a time that [`risen_ns`] maps to `until_ns`, or to a time at most a few µs earlier.
+/// Returns a time that [`risen_ns`] maps to `until_ns` or to a time at most a few µs before
+/// `until_ns`.
 fn even_ns(until_ns: u64, rise_ns: u64) -> u64 {
     if until_ns < rise_ns {
         let even = until_ns as f64 * until_ns as f64 / (2.0 * rise_ns as f64);
@@ -168,7 +172,7 @@ fn even_ns(until_ns: u64, rise_ns: u64) -> u64 {
 impl Even {
     fn new(schedule: Schedule, worker: u64, workers: u64, seed: u64) -> Option<Even> {
         match schedule {
-            // Recorded schedules take their times from the program. See `Arrivals::recorded`.
+            // A recorded schedule takes its times from the program. See `Arrivals::recorded`.
             Schedule::Closed { .. } | Schedule::Recorded { .. } => None,
             Schedule::Fixed { ops_per_s } => {
                 let divisor = (ops_per_s * RATE_UNITS).round().max(1.0) as u128;
@@ -270,8 +274,8 @@ impl Even {
                 step,
                 speed,
             } => {
-                // First skips slightly too few operations, so that the rounding of the quotient
-                // does not matter.
+                // The first step skips slightly too few operations, so that the rounding of the
+                // quotient does not matter.
                 let until = (until_ns as f64 * *speed) as u64;
                 let until = until.saturating_sub(1 + speed.ceil() as u64);
                 let end = course.count_before(from_ns.saturating_add(until));
@@ -309,7 +313,7 @@ mod tests {
         all
     }
 
-    /// cassandra-stress divides 1e9 by the rate in integers. It therefore offers 300 030/s instead
+    /// cassandra-stress divides 1e9 by the rate in integers. It therefore applies 300 030/s instead
     /// of 300 000/s.
     #[test]
     fn a_rate_that_does_not_divide_a_second_is_still_exact() {
@@ -328,8 +332,8 @@ mod tests {
         }
     }
 
-    /// With a period in whole nanoseconds, each operation would add an error of a third of a
-    /// nanosecond.
+    /// With a period of a whole number of nanoseconds, each operation would add an error of a third
+    /// of a nanosecond.
     #[test]
     fn three_a_second_for_an_hour_are_10_800() {
         let hour_ns = 3600 * 1_000_000_000u64;
@@ -353,7 +357,7 @@ mod tests {
     fn poisson_arrivals_have_the_rate_and_the_spread_of_poisson() {
         let at = due(Schedule::Poisson { ops_per_s: 1e6 }, 2, 100_000);
         let gaps: Vec<f64> = at.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
-        // The two workers end at slightly different times, so the last gaps are omitted.
+        // The two workers end at slightly different times, so the test omits the last gaps.
         let gaps = &gaps[..190_000];
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
@@ -361,7 +365,7 @@ mod tests {
         assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "{variance}");
     }
 
-    /// At the highest rate, stepping through 10^11 operations one by one would take too long.
+    /// At the highest rate, it would take too long to step through 10^11 operations one by one.
     #[test]
     fn a_hundred_seconds_of_the_highest_rate_are_skipped_at_once() {
         let second_ns = 1_000_000_000;
@@ -409,7 +413,7 @@ mod tests {
         }
     }
 
-    /// The rise protects a cluster with other users from receiving the full load at once.
+    /// A rising rate protects a cluster with other users from the sudden arrival of the full load.
     #[test]
     fn a_rising_rate_offers_the_area_below_its_line() {
         let second = |at: &[u64], second: u64| {
@@ -419,8 +423,8 @@ mod tests {
         let rise = Duration::from_secs(10);
         let at = due_rising(Schedule::Fixed { ops_per_s: 600.0 }, rise, 3, 3000);
         let counts: Vec<usize> = (0..12).map(|number| second(&at, number)).collect();
-        // Before t, 600·t²/20 operations are due: 30, 120, 270, …, 3000. Afterwards there are 600
-        // per second.
+        // At the time t, 600·t²/20 operations have been due: 30, 120, 270, …, 3000. After the rise,
+        // 600 operations per second are due.
         let exact = [30, 90, 150, 210, 270, 330, 390, 450, 510, 570, 600, 600];
         let differ = counts.iter().zip(exact).map(|(a, b)| a.abs_diff(b)).max();
         assert!(differ <= Some(1), "{counts:?}");

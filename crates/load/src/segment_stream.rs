@@ -1,4 +1,4 @@
-//! Segments of protocol version 5 on a non-blocking connection. They are the checksummed layer
+//! Segments of protocol version 5 on a non-blocking connection. They form a layer with checksums
 //! between the socket and the frames.
 //!
 //! Connections of older versions do not use segments. This module does not allocate after the start
@@ -6,19 +6,19 @@
 
 use cql::segment::{SEGMENT_BYTES_MAX, SegmentError, Segments};
 
-/// Size of the buffer for the data that a socket delivers at once, in bytes. It is large enough for
-/// at least one whole segment.
+/// Size of the buffer for the data that a socket delivers at once, in bytes. The buffer has room
+/// for at least one whole segment.
 const ROOM_BYTES: usize = 2 * SEGMENT_BYTES_MAX;
 
-/// Segments of one connection, in both directions.
+/// Segments of one connection in both directions.
 #[derive(Debug)]
 pub(crate) struct Wrapping {
     segments: Segments,
-    /// Segments that were received but not read. They are between `start` and `end`.
+    /// Segments that were received but not read yet. They are between `start` and `end`.
     came: Vec<u8>,
     start: usize,
     end: usize,
-    /// Payload of the last segment. `taken` is the number of its bytes that were already taken.
+    /// Payload of the last segment. The first `taken` bytes have already been passed to the caller.
     payload: Vec<u8>,
     taken: usize,
     /// Segments that are ready to be sent.
@@ -28,7 +28,7 @@ pub(crate) struct Wrapping {
 }
 
 impl Wrapping {
-    /// Allocates memory for a connection that sends at most this number of frame bytes at once.
+    /// Allocates memory for a connection that sends at most `frames_bytes` bytes of frames at once.
     pub fn new(segments: Segments, frames_bytes: usize) -> Wrapping {
         Wrapping {
             segments,
@@ -50,8 +50,8 @@ impl Wrapping {
         self
     }
 
-    /// Returns the free space for data from the socket. It is not empty if [`Wrapping::take`] has
-    /// just returned fewer bytes than requested.
+    /// Returns the free space for data from the socket. The space is not empty if
+    /// [`Wrapping::take`] has just returned fewer bytes than requested.
     pub fn room(&mut self) -> &mut [u8] {
         if self.start > 0 {
             self.came.copy_within(self.start..self.end, 0);
@@ -61,13 +61,13 @@ impl Wrapping {
         &mut self.came[self.end..]
     }
 
-    /// Marks that the socket has written this number of bytes to the free space.
+    /// Marks that the socket has written `bytes` bytes to the free space.
     pub fn received(&mut self, bytes: usize) {
         self.end += bytes;
     }
 
-    /// Copies the payload of whole segments to `room`, as far as it fits. Returns the number of
-    /// copied bytes.
+    /// Copies as much payload of whole segments as fits to `room`. Returns the number of copied
+    /// bytes.
     pub fn take(&mut self, room: &mut [u8]) -> Result<usize, SegmentError> {
         let mut filled = 0;
         while filled < room.len() {
@@ -83,12 +83,13 @@ impl Wrapping {
         Ok(filled)
     }
 
-    /// Returns true if received data is left, or if the socket has filled all of the free space.
+    /// Returns true if the buffer still contains received data, or if the socket has filled all of
+    /// the free space.
     pub fn may_have_more(&self) -> bool {
         self.taken < self.payload.len() || self.end == self.came.len() || self.has_segment()
     }
 
-    /// Packs frames into segments. All earlier segments must have been sent.
+    /// Packs frames into segments. The caller must have sent all earlier segments.
     pub fn wrap(&mut self, frames: &[u8]) {
         self.output.clear();
         self.sent = 0;
@@ -97,13 +98,13 @@ impl Wrapping {
 
     fn has_segment(&self) -> bool {
         let came = &self.came[self.start..self.end];
-        // Invalid segments are reported when the caller reads them.
+        // The caller gets the error for an invalid segment when it reads the segment.
         self.segments
             .segment_bytes(came)
             .map_or(true, |whole| whole.is_some_and(|whole| whole <= came.len()))
     }
 
-    /// Reads the next segment. Returns false if it has not arrived completely.
+    /// Reads the next segment. Returns false if the segment has not arrived completely.
     fn open_next(&mut self) -> Result<bool, SegmentError> {
         let came = &self.came[self.start..self.end];
         let whole = self.segments.segment_bytes(came)?;

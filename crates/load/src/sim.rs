@@ -1,13 +1,13 @@
-//! Simulates the worker against a scripted server and a simulated clock. It plays thousands of runs
-//! a second. Each run is derived from a seed, and the runs cover every fault that a connection can
-//! have.
+//! Simulates the worker against a scripted server and a simulated clock, in thousands of runs per
+//! second. A seed determines each run. The runs cover every fault that a connection can have.
 //!
-//! A seed determines the operations, their schedule and limits, the connections, and their faults
-//! (`shape`). The world plays the run (`world`, `server`). The oracle derives the expected records
-//! from the exchanged data and the clock (`oracle`, `recorded`). In addition, every operation must
-//! end exactly once, nothing may be allocated, no iteration may be idle, and the run must end.
+//! The seed determines the operations, their schedule and limits, the connections, and their faults
+//! (`shape`). The simulated world executes the run (`world`, `server`). The oracle derives the
+//! expected records from the exchanged data and the clock (`oracle`, `recorded`). In addition,
+//! every operation must end exactly once, the worker must not allocate memory, no iteration may be
+//! idle, and the run must end.
 //!
-//! `cargo xtask simulate` runs any number of seeds. `CASSAY_SIMULATE=seed` runs one.
+//! `cargo xtask simulate` runs any number of seeds. `CASSAY_SIMULATE=seed` runs one seed.
 
 #![expect(
     clippy::vec_box,
@@ -39,7 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use world::{PARTS, Sim};
 
-/// Number of seeds whose histograms are compared together.
+/// Number of successive seeds whose histograms are summed before the comparison.
 const TOGETHER: u64 = 250;
 /// Range of seeds that the test runs. `CASSAY_SIMULATE=from..to` selects another range.
 const SEEDS: std::ops::Range<u64> = 0..100_000;
@@ -50,7 +50,7 @@ struct Runs {
     expected: ExpectedRecords,
     seen: Coverage,
     operations: u64,
-    /// Defect to inject at the first success of the next run.
+    /// Defect to inject at the first success of the next run, if any.
     planted: Option<InjectedDefect>,
 }
 
@@ -67,7 +67,7 @@ impl Runs {
         }
     }
 
-    /// Runs one seed, and compares all results except histograms.
+    /// Runs one seed, and compares all its results except histograms.
     fn run(&mut self, seed: u64) {
         let shape = Shape::new(seed);
         let config = shape.config.clone();
@@ -122,7 +122,7 @@ impl Runs {
         self.expected = oracle.recorded.end();
     }
 
-    /// Runs seeds, and compares all results.
+    /// Runs seeds one after the other, and compares all results.
     fn run_all(&mut self, seeds: std::ops::Range<u64>) -> Result<(), String> {
         seeds.for_each(|seed| self.run(seed));
         let kinds_count = self.parts[0].kinds.len();
@@ -141,7 +141,8 @@ fn alone(seed: u64) {
     }
 }
 
-/// Runs the seeds on one thread per CPU. Each thread takes the next seeds that are left.
+/// Runs the seeds on one thread per CPU. Each thread takes the next seeds that no other thread has
+/// taken.
 fn run_seeds(seeds: std::ops::Range<u64>) -> (Coverage, u64) {
     let next = AtomicU64::new(seeds.start);
     let body = || {
@@ -174,7 +175,7 @@ fn run_seeds(seeds: std::ops::Range<u64>) -> (Coverage, u64) {
     })
 }
 
-/// Returns the seed or the range of seeds in `CASSAY_SIMULATE`.
+/// Returns the seeds to run. `CASSAY_SIMULATE` contains one seed or a range of seeds.
 fn seeds() -> std::ops::Range<u64> {
     let Ok(asked) = std::env::var("CASSAY_SIMULATE") else {
         return SEEDS;
@@ -201,8 +202,8 @@ fn records_equal_the_wire_for_every_simulated_problem() {
     }
 }
 
-/// Returns true if a run fails when the oracle injects a defect. `None` if the run did not reach
-/// the defect.
+/// Returns true if a run fails when the oracle injects the defect. Returns `None` if the run did
+/// not reach the defect.
 fn is_found(seed: u64, planted: Option<InjectedDefect>) -> Option<bool> {
     let found = std::panic::catch_unwind(|| {
         let mut runs = Runs::new();
@@ -216,7 +217,7 @@ fn is_found(seed: u64, planted: Option<InjectedDefect>) -> Option<bool> {
     }
 }
 
-/// In most runs, the times are short enough for a histogram to record them to the nanosecond.
+/// In most runs, the times are so short that a histogram records them to the nanosecond.
 #[test]
 fn an_operation_counted_twice_never_or_late_is_found() {
     for planted in [

@@ -1,26 +1,25 @@
-//! A worker's socket. It is a TCP socket that also reports the time at which the kernel received
-//! the data.
+//! A worker's TCP socket. It also reports the time at which the kernel received the data.
 //!
 //! A thread may read a response long after its arrival, because the thread slept on purpose or had
 //! no CPU. The kernel records the arrival time of each packet (`SO_TIMESTAMPNS`, in software, also
-//! on the loopback device), and returns it with the data.
+//! on the loopback device), and returns the time with the data.
 //!
-//! Invariant: the time belongs to the last byte that a read took. So if one read takes several
-//! responses, no response arrived later than this time. A kernel that merges packets keeps the time
-//! of the last packet.
+//! Invariant: the time belongs to the last byte that a read took. If one read takes several
+//! responses, all of them had therefore arrived by this time. A kernel that merges packets keeps
+//! the time of the last packet.
 
 use measure::clock;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// If the wall clock moves by more than this relative to the monotonic clock, in ns, it counts as
-/// having been set. Reading both clocks may take this long. Arrival times from before the change
-/// are unknown.
+/// Largest movement of the wall clock relative to the monotonic clock that counts as normal, in ns.
+/// Reading both clocks may take this long. If the wall clock moves by more, it has been set, and
+/// the arrival times from before that are unknown.
 const SET_NS: u64 = clock::MILLISECOND_NS;
 
-/// Number of words of a control message with a time: its header, seconds and nanoseconds. The
-/// kernel omits messages that do not fit.
+/// Size of a control message with a time, in words. The message consists of its header, seconds and
+/// nanoseconds. The kernel omits messages that do not fit.
 const CONTROL_WORDS: usize = 8;
 
 /// Reader that reports the arrival time of its data.
@@ -28,8 +27,8 @@ pub(crate) trait TimedReader {
     /// Returns true if the reader reports arrival times.
     fn is_timed(&self) -> bool;
 
-    /// Returns the arrival time of the data that was read last, in ns of the monotonic clock.
-    /// `None` if unknown.
+    /// Returns the arrival time of the most recently read data, in ns of the monotonic clock.
+    /// Returns `None` if the time is unknown.
     fn arrived_ns(&self) -> Option<u64>;
 }
 
@@ -38,8 +37,8 @@ pub(crate) trait TimedReader {
 pub(crate) struct Socket {
     stream: TcpStream,
     is_timed: bool,
-    /// Time by which the wall clock was ahead of the monotonic clock when both were last read, in
-    /// ns.
+    /// Time by which the wall clock was ahead of the monotonic clock at the last reading of both
+    /// clocks, in ns.
     ahead_ns: i64,
     arrived_ns: Option<u64>,
 }
@@ -55,13 +54,13 @@ impl Socket {
         }
     }
 
-    /// Returns the connection itself.
+    /// Returns the underlying TCP connection.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
     /// Requests arrival times from the kernel. If a sandbox forbids this, the socket works without
-    /// them.
+    /// arrival times.
     pub fn time_arrivals(&mut self) {
         let on: libc::c_int = 1;
         // SAFETY: the call only reads `on`, with its exact size, and `on` outlives the call.
@@ -78,15 +77,15 @@ impl Socket {
         self.ahead_ns = ahead_ns(clock::now_ns(), clock::unix_ns());
     }
 
-    /// Reads, and records the arrival time.
+    /// Reads from the socket, and records the arrival time of the data.
     fn read_timed(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let mut control = [0_u64; CONTROL_WORDS];
         let mut part = libc::iovec {
             iov_base: room.as_mut_ptr().cast(),
             iov_len: room.len(),
         };
-        // SAFETY: a header of zeros is valid and contains no pointers. The used fields are set
-        // below.
+        // SAFETY: a header of zeros is valid and contains no pointers. The code below sets the
+        // fields that the call uses.
         let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
         header.msg_iov = &raw mut part;
         header.msg_iovlen = 1;
@@ -100,16 +99,17 @@ impl Socket {
         };
         if count > 0 {
             let came_ns = came_ns(&header);
-            // The order of the readings is important. If the thread loses its CPU between them, the
-            // computed arrival time is too late, and never too early.
+            // The wall clock must be read before the monotonic clock. If the thread loses its CPU
+            // between the readings, the computed arrival time is then too late, and never too
+            // early.
             let unix_ns = clock::unix_ns();
             self.note(came_ns, clock::now_ns(), unix_ns);
         }
         Ok(count)
     }
 
-    /// Records the arrival time `came_ns` of the wall clock, if known, and the current readings
-    /// `now_ns` and `unix_ns` of both clocks.
+    /// Records the arrival time `came_ns` of the wall clock, if it is known, and the current
+    /// readings `now_ns` and `unix_ns` of both clocks.
     fn note(&mut self, came_ns: Option<u64>, now_ns: u64, unix_ns: u64) {
         let ahead_ns = ahead_ns(now_ns, unix_ns);
         let before_ns = std::mem::replace(&mut self.ahead_ns, ahead_ns);
@@ -125,7 +125,7 @@ fn ahead_ns(now_ns: u64, unix_ns: u64) -> i64 {
     unix_ns.wrapping_sub(now_ns) as i64
 }
 
-/// Returns the time in the control messages of a call, in ns since 1970.
+/// Returns the arrival time in the control messages of a call, in ns since 1970.
 fn came_ns(header: &libc::msghdr) -> Option<u64> {
     // SAFETY: the kernel has set the pointer and the length of the control messages, within the
     // buffer.
@@ -213,7 +213,8 @@ mod tests {
             clock::sleep_until(clock::now_ns() + 3 * SET_NS);
             let read_ns = clock::now_ns();
             assert_eq!(socket.read(&mut [0; 8]).unwrap(), 2);
-            // The time is `None` if the thread lost its CPU between the readings of the two clocks.
+            // The socket reports no arrival time if the thread lost its CPU between the readings of
+            // the two clocks.
             if let Some(arrived_ns) = socket.arrived_ns() {
                 let from_ns = before_ns - SET_NS;
                 let told = [from_ns, arrived_ns, read_ns];

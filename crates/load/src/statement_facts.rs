@@ -1,8 +1,9 @@
 //! Properties of kinds and statements, in the form in which the hot loop looks them up.
 //!
-//! Most statements are *plain*: one request, one response, and no follow-up. All other statements
-//! have an operation state (`worker::operation_state`) and cost more. Only this module
-//! distinguishes the two. Plain statements do not bear the cost of the others.
+//! Most statements are *plain*. A plain statement is one request and one response, without any
+//! follow-up. All other statements have an operation state (`worker::operation_state`) and cost
+//! more. Because this module separates the two groups, plain statements do not bear the cost of the
+//! others.
 
 use crate::config::LoadError;
 use crate::connection::ANSWER_BYTES_USUAL;
@@ -12,7 +13,7 @@ use measure::Outcome;
 use std::time::Duration;
 use workload::{Program, Statement};
 
-/// Marks the absence of a statement.
+/// Statement number that means the absence of a statement.
 pub(crate) const NO_STATEMENT: u16 = u16::MAX;
 pub(crate) const NO_KIND: u8 = u8::MAX;
 /// Maximum number of kinds of operation in a program.
@@ -29,7 +30,7 @@ pub(crate) struct KindFacts {
     /// Class of the kind in the in-flight table.
     pub class: u8,
     pub is_write: bool,
-    /// Maximum number of attempts after the first one.
+    /// Maximum number of attempts after the first attempt.
     pub retries: u8,
     /// True if the kind has neither retries nor speculation.
     pub plain: bool,
@@ -44,19 +45,21 @@ pub(crate) struct StatementFacts {
     pub plain: bool,
     pub idempotent: bool,
     pub conditional: bool,
-    /// True if the client sets the timestamp. Several attempts then count as one write.
+    /// True if the client sets the timestamp of the write. Several attempts then count as one
+    /// write.
     pub stamped: bool,
-    /// True if a server counts the statement among its reads.
+    /// True if a server counts the statement as a read.
     pub is_read: bool,
     pub paged: bool,
     pub pages_max: u32,
-    /// Statement that follows after success, or [`NO_STATEMENT`].
+    /// Statement that the worker sends after this statement has succeeded, or [`NO_STATEMENT`].
     pub then: u16,
-    /// Kind under which the statement is recorded as a part of an operation, or [`NO_KIND`].
+    /// Kind of operation to which the statement's results belong if it is a part of a larger
+    /// operation, or [`NO_KIND`].
     pub part: u8,
     /// Size of the largest body that a response to the statement can have, in bytes.
     pub body_bytes_max: u32,
-    /// Bit of the table that the statement writes. A server counts a batch once for each table.
+    /// Bit of the table to which the statement writes. A server counts a batch once for each table.
     pub table: u64,
 }
 
@@ -79,8 +82,8 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Derives the facts of a program. Its kinds have `timeout` unless they set another one, and at
-    /// least `retries_min` retries.
+    /// Derives the facts of a program. A kind has the timeout `timeout` unless the kind sets
+    /// another timeout. Each kind has at least `retries_min` retries.
     ///
     /// # Errors
     /// The program has more than [`KINDS_MAX`] kinds, or a statement refers to a missing kind or
@@ -156,8 +159,8 @@ fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(NEVER_NS - 1)
 }
 
-/// Assigns to each statement the bit of its table. With more than 64 tables, the last tables share
-/// a bit.
+/// Assigns to each statement the bit of its table. If the program has more than 64 tables, the last
+/// tables share a bit.
 fn with_tables(statements: &[Statement], row_bytes: u64) -> Vec<StatementFacts> {
     let mut tables = Vec::new();
     let facts = statements.iter().map(|of| {
@@ -172,15 +175,17 @@ fn with_tables(statements: &[Statement], row_bytes: u64) -> Vec<StatementFacts> 
     facts.collect()
 }
 
-/// Factor by which rows of other clients in the same table may be larger than rows of this program.
+/// Factor by which the rows of other clients in the same table may be larger than the rows of this
+/// program.
 const ROW_MARGIN: u64 = 16;
 
-/// Body size that is always accepted for a response with rows, in bytes, even if the rows should be
-/// smaller.
+/// Size that the body of a response with rows may always have, in bytes, even if the program's rows
+/// are smaller.
 const ROWS_BYTES_MIN: u64 = 16 << 20;
 
-/// Returns the size of the largest body of a response to a statement. For a paged statement, it is
-/// the size of a page of rows. Without paging, it is the maximum of the protocol.
+/// Returns the size of the largest body of a response to a statement, in bytes. For a paged
+/// statement, this is the size of a page of rows. For rows without paging, it is the maximum of the
+/// protocol.
 fn body_bytes_max(statement: &Statement, row_bytes: u64) -> u32 {
     let all = u64::from(BODY_BYTES_MAX);
     let limit = match statement.page_size {
@@ -207,7 +212,7 @@ fn statement(statement: &Statement, table: u64, row_bytes: u64) -> StatementFact
             && statement.then.is_none()
             && statement.part.is_none(),
         // Reads are idempotent regardless of the statement's declaration, since a repeated read has
-        // the same effect as a single one.
+        // the same effect as a single read.
         idempotent: statement.idempotent || (statement.returns_rows && !statement.conditional),
         conditional: statement.conditional,
         stamped: statement.client_timestamp,
@@ -259,7 +264,7 @@ fn check(
     Ok(())
 }
 
-/// Returns true if the server has certainly not begun an operation with this outcome.
+/// Returns true if, with this outcome, the server has certainly not begun to execute the operation.
 pub(crate) fn did_nothing(outcome: Outcome) -> bool {
     matches!(
         outcome,
@@ -267,8 +272,9 @@ pub(crate) fn did_nothing(outcome: Outcome) -> bool {
     )
 }
 
-/// Returns true if another attempt may follow a failed one. This is always permitted if the failed
-/// attempt had no effect, and otherwise only if the operation is idempotent.
+/// Returns true if another attempt may follow a failed attempt. Another attempt is always permitted
+/// if the failed attempt had no effect. Otherwise it is permitted only if the operation is
+/// idempotent.
 pub(crate) fn may_be_tried_again(outcome: Outcome, idempotent: bool) -> bool {
     match outcome {
         nothing if did_nothing(nothing) => true,

@@ -1,9 +1,10 @@
 //! Requests system resources for a thread of the client: a CPU, precise timers, and priority over
 //! other threads.
 
-/// Pins the calling thread, requests timers without slack and, if `realtime` is true, real-time
-/// priority. All requests are optional. In a container that forbids them, the run continues, and
-/// its release lag shows the effect. Returns true if the thread has real-time priority.
+/// Pins the calling thread, and requests timers without slack. If `realtime` is true, also requests
+/// real-time priority. The system may deny each request, as it does in some containers. The run
+/// then continues, and its release lag shows the effect. Returns true if the thread has real-time
+/// priority.
 pub(crate) fn own(cpu: Option<usize>, realtime: bool) -> bool {
     if let Some(cpu) = cpu {
         let mut set = rustix::thread::CpuSet::new();
@@ -14,12 +15,13 @@ pub(crate) fn own(cpu: Option<usize>, realtime: bool) -> bool {
     realtime && go_before_others()
 }
 
-/// Real-time priority of the thread that joins parts. It is the lowest one. It precedes all threads
-/// without real-time priority, and no other thread with real-time priority.
+/// Real-time priority of the thread that joins parts. It is the lowest real-time priority, so the
+/// thread precedes only the threads without real-time priority.
 const MERGER: libc::c_int = 1;
 
-/// Real-time priority of the workers, so that they never wait for the merging thread. A worker
-/// without responses sleeps. The system limits a worker that never sleeps to 95 % of a CPU.
+/// Real-time priority of the workers. It is higher than that of the merging thread, so that a
+/// worker never waits for that thread. A worker without responses sleeps. The system limits a
+/// worker that never sleeps to 95 % of a CPU.
 const WORKER: libc::c_int = 2;
 
 fn go_before_others() -> bool {
@@ -27,22 +29,23 @@ fn go_before_others() -> bool {
 }
 
 fn schedule(thread: libc::pid_t, policy: libc::c_int, priority: libc::c_int) -> bool {
-    // musl's function of this name always fails, because POSIX defines it for all threads of a
-    // process. The kernel's `sched_param` contains only the priority.
+    // The function `sched_setscheduler` of musl always fails, because POSIX defines it for all
+    // threads of a process. The kernel's `sched_param` contains only the priority.
     let call = libc::SYS_sched_setscheduler;
-    // SAFETY: the call only reads `priority`, which outlives it, and affects only one thread.
+    // SAFETY: the call only reads `priority`, which outlives the call, and affects only one thread.
     unsafe { libc::syscall(call, thread, policy, &raw const priority) == 0 }
 }
 
-/// Real-time priority of the thread that joins the workers' parts. It is above programs without
-/// real-time priority, and below the workers. Without it, a loaded node on the same CPUs delayed
-/// that thread by three seconds. Threads that are started in the meantime do not inherit it. The
-/// priority ends when this value is dropped.
+/// Real-time priority of the thread that joins the workers' parts. The priority is above programs
+/// without real-time priority, and below the workers. Without it, a loaded node on the same CPUs
+/// delayed that thread by three seconds. Threads that the thread starts in the meantime do not
+/// inherit the priority. The priority ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn(Option<libc::pid_t>);
 
 impl Turn {
-    /// Sets the priority of the calling thread, if `wanted` is true and the system permits it.
+    /// Sets the real-time priority of the calling thread, if `wanted` is true and the system
+    /// permits it.
     pub fn take(wanted: bool) -> Turn {
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
         let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;

@@ -1,16 +1,16 @@
-//! Measures the delay of timers on the client's own cores, and the time for which its workers wait
-//! for a core. This detects that the client was stopped or that other programs used its cores, also
-//! in closed loops.
+//! Measures the delay of timers on the client's own cores, and the time for which the client's
+//! workers wait for a core. This measurement detects that the client was stopped or that other
+//! programs used its cores, even in closed loops.
 //!
 //! A thread on each of the workers' cores sleeps, reads the clock, and records how much later than
-//! requested it woke. Gil Tene's jHiccup uses the same method for JVMs. All threads together wake a
-//! thousand times a second, so that the cost is the same for any number of cores. The cost is
-//! measured and reported with the results. The threads do not allocate once they run.
+//! requested it woke up. Gil Tene's jHiccup uses the same method for JVMs. All threads together
+//! wake up a thousand times a second, so that the cost is the same for any number of cores. The
+//! results include this cost. The threads do not allocate once they run.
 //!
-//! Invariants: a stall is in the histogram of exactly one interval, which is the one in which it
-//! ended. Its length is divided among all intervals that it spans. Data that arrives after its
-//! interval was returned goes to the next interval. The last interval gets the rest, so no data is
-//! lost.
+//! Invariants: the histogram of exactly one interval contains a stall, namely the interval in which
+//! the stall ended. The length of the stall is divided among all intervals that it spans. Data that
+//! arrives after its interval was returned goes to the next interval. The last interval gets the
+//! rest, so no data is lost.
 
 use crate::config::{Config, LoadError};
 use crate::control::Control;
@@ -27,12 +27,13 @@ use std::time::Duration;
 
 /// Time between two measurements (looks) of all threads together.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// Number of intervals that can be collected separately before they are returned.
+/// Number of intervals whose data can be collected separately before the intervals are returned.
 const SLOTS: u64 = 8;
-/// Number of looks between two readings of a thread's own CPU time. A reading costs a system call.
+/// Number of looks between two readings of a thread's own CPU time. Readings are rare because each
+/// reading costs a system call.
 const LOOKS_PER_CPU_READING: u32 = 32;
 
-/// The measuring threads. Dropping this value ends them.
+/// The measuring threads. They end when this value is dropped.
 pub(crate) struct Watch {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -44,8 +45,8 @@ struct Shared {
 }
 
 impl Shared {
-    /// Locks the ring. A poisoned lock is accepted, because a thread that panics cannot leave the
-    /// ring inconsistent.
+    /// Locks the ring. Accepts a poisoned lock, because a thread that panics cannot leave the ring
+    /// inconsistent.
     fn ring(&self) -> MutexGuard<'_, Ring> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,12 +90,12 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Takes the data up to the interval `index`, except data that was already taken.
+    /// Takes the data up to the interval `index`. Skips data that was already taken.
     pub fn take(&self, index: u64) -> Hiccups {
         self.shared.ring().take(index)
     }
 
-    /// Takes all data that has not been taken yet.
+    /// Takes all data that the caller has not taken yet.
     pub fn take_all(&self) -> Hiccups {
         self.shared.ring().take_all()
     }
@@ -103,7 +104,8 @@ impl Watch {
     pub fn stop(&mut self) {
         self.shared.ended.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // The thread cannot panic. If it did, only this additional data would be incomplete.
+            // The thread cannot panic. Even if it did, only this additional data would be
+            // incomplete.
             let _ = thread.join();
         }
     }
@@ -115,7 +117,7 @@ impl Drop for Watch {
     }
 }
 
-/// Runs one measuring thread.
+/// Executes the loop of one measuring thread.
 fn look(period: Duration, control: &Control, shared: &Shared) {
     let is_over = || shared.ended.load(Ordering::Relaxed);
     let begins = || (1..=clock::now_ns()).contains(&control.start_ns());
@@ -160,11 +162,11 @@ impl Looks {
     }
 }
 
-/// Data that has not been taken yet, by interval.
+/// Data that the caller has not taken yet, by interval.
 struct Ring {
     start_ns: u64,
     interval_ns: u64,
-    /// First interval that has not been taken yet.
+    /// First interval whose data the caller has not taken yet.
     next: u64,
     slots: Vec<Hiccups>,
 }
@@ -187,13 +189,14 @@ impl Ring {
         at_ns.saturating_sub(self.start_ns) / self.interval_ns
     }
 
-    /// Returns the slot of an interval, or the nearest slot if the interval does not have one.
+    /// Returns the slot of an interval. If the interval does not have a slot, returns the nearest
+    /// slot.
     fn slot(&mut self, index: u64) -> &mut Hiccups {
         let there = index.clamp(self.next, self.next + SLOTS - 1);
         &mut self.slots[(there % SLOTS) as usize]
     }
 
-    /// Records that a thread wanted to wake at `due_ns` and woke at `now_ns`.
+    /// Records that a thread was due to wake up at `due_ns` and woke up at `now_ns`.
     fn note(&mut self, due_ns: u64, now_ns: u64, cpu_ns: u64) {
         let late_ns = now_ns.saturating_sub(due_ns);
         let (first, last) = (self.index_of(due_ns), self.index_of(now_ns));
@@ -229,9 +232,8 @@ impl Ring {
     }
 }
 
-/// Counter of the time for which the calling thread waited for a CPU while it was runnable. The
-/// counter is in the thread's `schedstat` in `/proc`. It is absent if the kernel does not provide
-/// it.
+/// Counter of the time for which the calling thread was runnable but waited for a CPU. The counter
+/// is in the thread's `schedstat` in `/proc`, if the kernel provides that file.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     file: Option<OwnedFd>,
@@ -251,13 +253,14 @@ impl Waits {
         waits
     }
 
-    /// Returns the waiting time since the last call, in ns.
+    /// Returns the waiting time since the last call, in ns. Returns `None` if the kernel does not
+    /// provide the counter.
     pub fn since(&mut self) -> Option<u64> {
         let mut text = [0u8; 96];
         let length = rustix::io::pread(self.file.as_ref()?, &mut text, 0).ok()?;
         let (waited_ns, times) = parse(&text[..length])?;
-        // A kernel without this accounting reports zeros, although this thread has run at least
-        // once.
+        // A kernel without this counter reports that the thread received a CPU 0 times, although
+        // this thread has run at least once.
         if times == 0 {
             self.file = None;
             return None;
@@ -293,8 +296,8 @@ mod tests {
         seen.late.as_ref().map_or(0, |late| late.count())
     }
 
-    /// Without this, a stop of 1.5 s in 10 s did not appear in any figure of a closed loop, and the
-    /// trial was valid.
+    /// Before stalls were divided among intervals, a stop of 1.5 s in 10 s did not appear in any
+    /// figure of a closed loop, and the trial counted as valid.
     #[test]
     fn a_stall_is_shared_out_to_the_intervals_that_it_spans() {
         let mut ring = ring();
@@ -328,8 +331,8 @@ mod tests {
         assert_eq!(late_ns, times[3] - looked, "all but the periods themselves");
     }
 
-    /// The thread that returns intervals may wake before the measuring thread. The stall must not
-    /// be lost then.
+    /// The thread that returns intervals may wake up before the measuring thread. The stall must
+    /// then appear in the next interval.
     #[test]
     fn a_stall_seen_after_its_interval_goes_to_the_next() {
         let mut ring = ring();
@@ -359,7 +362,7 @@ mod tests {
         for text in [&b""[..], b"1", b"1 x 2", b"1 2"] {
             assert_eq!(parse(text), None);
         }
-        // The kernel's counter never decreases. It may be missing.
+        // The kernel's counter never decreases. Some kernels do not have the counter.
         let mut waits = Waits::open();
         assert_eq!(waits.file.is_some(), waits.since().is_some());
     }

@@ -1,21 +1,23 @@
-//! The hot loop: one thread, one poller, its own connections, and no shared state per operation.
+//! The hot loop: one thread with its own poller and connections, and without shared state per
+//! operation.
 //!
 //! Every iteration of the loop does the same five steps in the same order: wait, receive, expire
-//! old attempts, release due operations, send. After the stop, no operation becomes due. Operations
-//! that were due before the stop are still released for the longest timeout. The rest is left
-//! unsent.
+//! old attempts, release due operations, send. After the stop, no further operation becomes due.
+//! For the longest timeout after the stop, the loop still releases operations that were due before
+//! the stop. The rest is left unsent.
 //!
-//! The clock is read once per batch, not once per operation. All responses of one receive end at
-//! the same moment, which is the arrival of the last of them in the kernel ([`crate::socket`]). If
-//! the kernel does not report the arrival, they end at this iteration of the loop. The send time of
-//! a batch is read before the batch is encoded. Service time therefore includes the client's own
-//! encoding (at most one batch, some µs of cheap operations) and never omits work of the target.
+//! The loop reads the clock once per batch, not once per operation. All responses of one receive
+//! call end at the same moment, which is the arrival of the last of them in the kernel
+//! ([`crate::socket`]). If the kernel does not report the arrival, they end at this iteration of
+//! the loop. The loop reads the send time of a batch before it encodes the batch. Service time
+//! therefore includes the client's own encoding (at most one batch, some µs of cheap operations)
+//! and never omits work of the target.
 //!
-//! Invariants: an operation that has begun ends exactly once in the recorder. The loop has no lock,
-//! no log and no map. After the start line, it allocates memory only in four cases: the histogram
-//! of a part's first failure of a kind, the next MiB of a ledger of unknown length, a buffer for a
-//! response larger than any before, and the frame of a statement for which a node returned another
-//! id. `crate::sim` verifies all of this.
+//! Invariants: an operation that has begun ends exactly once in the recorder. The loop uses no
+//! locks, no logging and no maps. After the start line, it allocates memory only in four cases: the
+//! histogram of a part's first failure of a kind, the next MiB of a ledger of unknown length, a
+//! buffer for a response larger than any before, and the frame of a statement for which a node
+//! returned another id. `crate::sim` verifies all of this.
 //!
 //! The budget is 350 ns of CPU per operation, including the kernel, for generated standard1 writes
 //! on the null target with 128 operations in flight. The last measurement was 320 ns at 3.0 M op/s
@@ -59,20 +61,20 @@ use std::io;
 use std::sync::Arc;
 use workload::{Generator, Operation, Program};
 
-/// Longest sleep, in ns. A stop or a reopened connection is detected within this time.
+/// Longest sleep, in ns. The worker detects a stop or a reopened connection within this time.
 const SLEEP_MAX_NS: u64 = 50 * clock::MILLISECOND_NS;
-/// Longest sleep that responses do not end, in ns. If several responses arrive on one connection
-/// during the sleep, the kernel may keep only the time of the last one. So a latency may be
-/// overestimated by at most this time.
+/// Longest sleep during which responses do not wake the worker up, in ns. If several responses
+/// arrive on one connection during the sleep, the kernel may keep only the time of the last one.
+/// Latencies may therefore be overestimated by at most this time.
 const REST_MAX_NS: u64 = 200 * clock::MILLISECOND_NS / 1000;
-/// Pause before a retry is attempted again, if no connection had room for it.
+/// Time after which the worker tries to send a retry again if no connection had room for it, in ns.
 const AGAIN_NS: u64 = clock::MILLISECOND_NS;
 
 /// Source of the due times of operations.
 pub(crate) enum DueTimes {
-    /// Times at which slots became free, oldest first.
+    /// The due times are the times at which slots became free, oldest first.
     Closed { freed_ns: VecDeque<u64> },
-    /// Due times of an open schedule.
+    /// The due times are those of an open schedule.
     Open { arrivals: Arrivals, start_ns: u64 },
 }
 
@@ -87,14 +89,15 @@ impl DueTimes {
         }
     }
 
-    /// Marks a slot of a closed loop as free. The next operation is due now.
+    /// Marks a slot of a closed loop as free. The next operation is due at `now_ns`.
     #[inline]
     fn freed(&mut self, now_ns: u64) {
         let DueTimes::Closed { freed_ns } = self else {
             return;
         };
         match freed_ns.back() {
-            // Slots that the rising load has not reached yet come after this slot.
+            // Slots that the rising load has not reached yet have later times, so this slot comes
+            // before them.
             Some(last_ns) if *last_ns > now_ns => {
                 let at = freed_ns.partition_point(|ns| *ns <= now_ns);
                 freed_ns.insert(at, now_ns);
@@ -120,26 +123,27 @@ pub(crate) struct Worker<W: World> {
     pub in_flight_max: u32,
     /// True if the load has been stopped.
     pub draining: bool,
-    /// True if there may be operations that have not been sent yet.
+    /// True if some operations may still have to be sent.
     pub issuing: bool,
     pub verify_reads: VerifyReads,
     pub version: Version,
-    /// Compression of each single frame. Segments are compressed as a whole instead.
+    /// Compression of each single frame. With segments this is `None`, because segments are
+    /// compressed as a whole.
     pub compression: Option<Compression>,
     pub connections: Vec<Option<Connection<W::Stream>>>,
-    /// Memory of the connections that are not open.
+    /// Memory of the connections that are currently closed.
     pub memory: Vec<Memory>,
     pub connections_per_node: usize,
     pub router: Option<Router>,
     pub in_flight: InFlight,
     /// Operation states, by slot. The list is empty if every operation is plain.
     pub courses: Vec<OperationState>,
-    /// Operation states that do not belong to a slot. There is one for each attempt that may have
-    /// to be repeated.
+    /// Operation states that do not belong to a slot. The worker has one for each attempt that it
+    /// may have to repeat.
     pub spare_courses: Vec<OperationState>,
     /// Failed attempts that will be retried.
     pub again: VecDeque<Again>,
-    /// Number of operations for which two attempts wait.
+    /// Number of operations with two attempts that wait for a response.
     pub twins_count: u32,
     pub sockets: Sockets,
     pub ledger: Option<LedgerPart>,
@@ -148,13 +152,13 @@ pub(crate) struct Worker<W: World> {
     pub timestamps: Timestamps,
     pub recorder: Recorder,
     pub rotor: usize,
-    /// Buffer for the number of streams that late responses block on each connection.
+    /// Buffer in which the worker counts the streams that late responses block, by connection.
     pub orphans: Vec<u32>,
     pub batch: Batch,
     pub open_count: usize,
     pub limited_until_ns: u64,
-    /// True if all connections were full for the next operation, and since then no connection has
-    /// been written to, lost or opened.
+    /// True if all connections were full for the next operation, and since then the worker has not
+    /// written to, lost or opened a connection.
     pub is_stuck: bool,
     pub release_quantum_ns: u64,
     pub release_next_ns: u64,
@@ -164,15 +168,16 @@ pub(crate) struct Worker<W: World> {
     pub end: WorkerEnd,
 }
 
-/// State of all sockets together.
+/// State that concerns all sockets of the worker.
 pub(crate) struct Sockets {
-    /// True if some output was written while its connection was not being processed.
+    /// True if the worker has appended output to a connection that it was not processing.
     unsent: bool,
     /// Number of sockets whose buffer is full.
     blocked_count: usize,
     /// True if all connections so far have reported arrival times.
     are_timed: bool,
-    /// Arrival time of the responses that are being read, if it is known.
+    /// Arrival time of the responses that the worker is reading, in ns. It is only valid if the
+    /// sockets report arrival times.
     arrived_ns: u64,
 }
 
@@ -188,8 +193,8 @@ impl Sockets {
     }
 }
 
-/// Client-side timestamps of writes, in µs since 1970. All timestamps are different. Of two writes
-/// to one row, the write that began later has the higher timestamp.
+/// Client-side timestamps of writes, in µs since 1970. All timestamps are different. If two
+/// operations write to one row, the operation that began later has the higher timestamp.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timestamps {
     /// Difference between the time since 1970 and the monotonic clock, in ns.
@@ -198,8 +203,9 @@ pub(crate) struct Timestamps {
 }
 
 impl Timestamps {
-    /// Pairs the reading `now_ns` of the monotonic clock with `unix_ns` since 1970. The client
-    /// reads this pair only once, so that timestamps do not jump when the system time is set.
+    /// Creates timestamps from the reading `now_ns` of the monotonic clock and the simultaneous
+    /// time `unix_ns` since 1970. The client reads the two clocks only once, so that timestamps do
+    /// not jump when the system time is set.
     pub fn new(unix_ns: u64, now_ns: u64) -> Timestamps {
         Timestamps {
             unix_offset_ns: i128::from(unix_ns) - i128::from(now_ns),
@@ -243,7 +249,7 @@ impl WorkerEnd {
 }
 
 impl<W: World> Worker<W> {
-    /// Runs from the start line until there are no more operations to send and all requests have
+    /// Runs from the start line until the worker has sent all operations and all requests have
     /// ended.
     pub fn run(mut self, start_ns: u64) -> io::Result<WorkerEnd> {
         self.recorder.start(start_ns);
@@ -261,8 +267,9 @@ impl<W: World> Worker<W> {
         loop {
             let ready_count = self.wait()?;
             let now_ns = self.world.now_ns();
-            // The start of the window is read after the clock. If it is still unknown, it will be
-            // after `now_ns`, so this iteration cannot record an operation on the wrong side of it.
+            // The loop reads the start of the window after the clock. If the start is still
+            // unknown, it will be after `now_ns`, so this iteration cannot record an operation
+            // before the start as if it were after it, or the reverse.
             self.recorder.set_window_from_ns(self.control.window_from_ns());
             if !self.draining && now_ns >= self.control.stop_ns() {
                 self.begin_drain(now_ns);
@@ -303,8 +310,8 @@ impl<W: World> Worker<W> {
         self.end
     }
 
-    /// Sleeps until data is readable or work is due. If work is due soon, a response does not wake
-    /// the worker, provided that no response has a follow-up and the kernel reports arrival times.
+    /// Sleeps until data is readable or work is due. If work is due soon, responses do not wake the
+    /// worker up, provided that no response has a follow-up and the kernel reports arrival times.
     fn wait(&mut self) -> io::Result<usize> {
         let now_ns = self.world.now_ns();
         let wake_ns = self.wake_ns(now_ns);
@@ -316,8 +323,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns true if responses may wait in their sockets, because the next iteration is soon
-    /// anyway.
+    /// Returns true if responses may wait in their sockets because the next iteration begins soon.
     #[inline]
     fn may_rest(&self) -> bool {
         self.sockets.are_timed
@@ -352,7 +358,7 @@ impl<W: World> Worker<W> {
         wake_ns
     }
 
-    /// Returns true if the next operation could be sent now if it were due.
+    /// Returns true if the worker could send the next operation now, assuming that it is due.
     #[inline]
     fn may_send(&self) -> bool {
         self.open_count > 0
@@ -361,8 +367,8 @@ impl<W: World> Worker<W> {
             && self.in_flight.has_room()
     }
 
-    /// Returns the due time of the next operation. `None` for a closed loop in which every slot is
-    /// in use.
+    /// Returns the due time of the next operation. Returns `None` for a closed loop in which every
+    /// slot is in use.
     #[inline]
     fn due_ns(&self) -> Option<u64> {
         match &self.source {
@@ -387,7 +393,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Begins the drain. From now on, no operation becomes due.
+    /// Begins the drain. From now on, no further operation becomes due.
     fn begin_drain(&mut self, now_ns: u64) {
         self.draining = true;
         self.note_gauges();
@@ -395,8 +401,8 @@ impl<W: World> Worker<W> {
         self.recorder.cut_for_drain(&mut self.world, stop_ns);
     }
 
-    /// Returns true if there are, or will be, operations to send. The function gives up operations
-    /// that were due before the stop and could not be sent during the drain.
+    /// Returns true if the worker has operations to send, or will have some. Abandons operations
+    /// that were due before the stop and that the worker could not send during the drain.
     #[inline]
     fn owes(&mut self, now_ns: u64) -> bool {
         if self.number >= self.number_end {
@@ -411,8 +417,9 @@ impl<W: World> Worker<W> {
         }
         let in_time = now_ns < self.control.sends_until_ns();
         if !in_time {
-            // The remaining requests are sent before the unsent operations are counted, which takes
-            // a while. A failure of the send would otherwise be recorded with too early a time.
+            // The worker sends the remaining requests before it counts the unsent operations,
+            // because the count takes a while. In the other order, a failed send would be recorded
+            // with too early a time.
             self.send_rest(now_ns);
             self.leave_unsent(now_ns, stop_ns);
         }
@@ -426,15 +433,15 @@ impl<W: World> Worker<W> {
         client.counts[ClientCount::Connections] = self.open_count as u64;
     }
 
-    /// Returns the ledger, if the worker has one and the operation is a write.
+    /// Returns the ledger, if the worker has a ledger and the operation is a write.
     #[inline]
     fn ledger_for(&mut self, operation: &Operation) -> Option<&mut LedgerPart> {
         let is_write = self.facts.kinds[usize::from(operation.kind)].is_write;
         self.ledger.as_mut().filter(|_| is_write)
     }
 
-    /// Records in the ledger that a write was sent. From now on it may be applied. Other operations
-    /// are ignored.
+    /// Records in the ledger that a write was sent, so that it may be applied from now on. Ignores
+    /// other operations.
     #[inline]
     fn write_down_sent(&mut self, operation: &Operation, now_ns: u64) {
         if let Some(history) = &mut self.history {
@@ -446,8 +453,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Records in the ledger that a write was acknowledged, and the time at which this was known,
-    /// if there is one.
+    /// Records in the ledger that a write was acknowledged, and the time at which the client knew
+    /// this. Does nothing if the worker has no ledger.
     #[inline]
     fn write_down_acknowledged(&mut self, operation: &Operation, done_ns: Option<u64>) {
         if let Some(ledger) = self.ledger_for(operation) {

@@ -1,5 +1,5 @@
-//! Builds a worker with all its memory. After the start line, only buffers grow, for frames that
-//! are larger than the workload has announced.
+//! Builds a worker with all its memory. After the start line, buffers grow only for frames that are
+//! larger than the program has announced.
 
 use crate::config::Config;
 use crate::connect;
@@ -22,12 +22,12 @@ use std::io;
 use std::iter::repeat_with;
 use std::sync::Arc;
 
-/// Sizes of a worker's limited resources that its operations do not determine.
+/// Sizes of a worker's limited resources that do not depend on its operations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     pub buffers: Buffers,
-    /// Number of streams in addition to the in-flight limit. They are for operations that timed
-    /// out.
+    /// Number of streams in addition to the in-flight limit. Operations that timed out block these
+    /// streams.
     pub orphans: usize,
 }
 
@@ -118,14 +118,15 @@ pub(crate) fn build<W: World>(
     Ok(worker)
 }
 
-/// Returns the number of worker `index` among the workers of all clients, and the number of all
-/// workers.
+/// Returns the number of worker `index` of this client among the workers of all clients, and the
+/// number of all workers.
 fn number_among_all(config: &Config, index: usize) -> (u64, u64) {
     let number = (config.others.before + index) as u64;
     (number, config.workers_of_all() as u64)
 }
 
-/// Returns memory for successive connections, with a segment layer if the protocol version has one.
+/// Returns memory for successive connections. The memory has a segment layer if the protocol
+/// version has segments.
 fn memory(config: &Config, sizes: Sizes, frame_bytes_max: usize) -> impl Iterator<Item = Memory> {
     let (version, compression) = (config.access.version, config.access.compression);
     let segments = version.has_segments().then(|| Segments::new(compression));
@@ -143,8 +144,8 @@ fn courses_with_room(facts: &Facts, count: usize) -> Vec<OperationState> {
     repeat_with(course).take(count).collect()
 }
 
-/// Returns the worker's share of the operations in flight. The remainder is divided among the first
-/// workers.
+/// Returns the worker's share of the operations in flight. If the number of operations cannot be
+/// divided evenly, each of the first workers gets one more.
 fn in_flight_share(config: &Config, index: u64, workers: u64) -> u32 {
     let all = config.in_flight();
     let rest = u64::from(all) % workers;
@@ -153,7 +154,7 @@ fn in_flight_share(config: &Config, index: u64, workers: u64) -> u32 {
 
 fn frame_bytes_max(templates: &[Template], values_bytes_max: usize) -> usize {
     let template_bytes = templates.iter().map(Template::bytes).max().unwrap_or(0);
-    // LZ4 may enlarge a frame by its headers and 1/255 of its length.
+    // LZ4 may make a frame longer, by its headers and 1/255 of the frame's length.
     let plain_bytes = template_bytes + values_bytes_max;
     plain_bytes + plain_bytes / 255 + 64
 }
@@ -199,8 +200,8 @@ fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> 
     if config.keeps == LedgerMode::Nothing {
         return None;
     }
-    // If the number of operations is unknown, the first chunk is allocated now and the others on
-    // demand.
+    // If the number of operations is unknown, the worker allocates the first chunk now and further
+    // chunks on demand.
     let expected = config.limit.operations().map_or(1, |count| count.div_ceil(workers));
     let first = config.first_operation + index;
     let operations_max = LEDGER_OPERATIONS_MAX / workers;

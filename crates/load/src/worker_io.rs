@@ -1,9 +1,10 @@
-//! The worker's interface to the outside: the time, the readiness of sockets, reopened connections,
-//! and empty parts.
+//! The worker's interface to the outside world: the time, the readiness of sockets, reopened
+//! connections, and empty parts.
 //!
-//! It is a trait, so that the same loop runs against sockets ([`Net`]) and against a scripted
-//! server with a simulated clock (`crate::sim`). The calls have static types and are inlined. The
-//! program contains only one implementation, so the simulation does not slow it down.
+//! The interface is a trait, so that the same loop can run against sockets ([`Net`]) and against a
+//! scripted server with a simulated clock (`crate::sim`). The compiler resolves the calls
+//! statically and inlines them. The program contains only one implementation, so the simulation
+//! does not slow the program down.
 //!
 //! Invariant: [`World::now_ns`] never decreases.
 
@@ -32,7 +33,8 @@ pub(crate) trait World {
     /// Returns the time of the monotonic clock, in ns.
     fn now_ns(&self) -> u64;
 
-    /// Returns the CPU time and the waiting time of the worker since the last call.
+    /// Returns the worker's CPU time since the last call, and the time for which the worker waited
+    /// for a CPU.
     fn own_time(&mut self) -> OwnTime;
 
     /// Sleeps until a connection is ready, for at most `sleep_ns`. Returns the number of ready
@@ -43,10 +45,10 @@ pub(crate) trait World {
     /// connections.
     fn rest(&mut self, until_ns: u64) -> io::Result<usize>;
 
-    /// Returns one of the readiness reports that the last wait or rest found.
+    /// Returns readiness report number `at` of the last wait or rest.
     fn ready(&self, at: usize) -> Ready;
 
-    /// Sets the events to wait for on connection number `index`.
+    /// Sets the events for which the poller watches connection number `index`.
     fn watch(&mut self, stream: &Self::Stream, index: u16, watch: Watch) -> io::Result<()>;
 
     /// Informs an observer that a request of operation `number` is being encoded, or cannot be
@@ -60,19 +62,20 @@ pub(crate) trait World {
     /// Returns a connection that has been reopened, with its number.
     fn reopened(&mut self) -> Option<(u16, Link<Self::Stream>)>;
 
-    /// Returns an empty part. If `waits` is true, waits until one is available.
+    /// Returns an empty part, or `None` if all parts are in use. If `waits` is true, waits until an
+    /// empty part is available.
     fn empty_part(&mut self, waits: bool) -> Option<Box<Part>>;
 
     /// Passes on a completed part.
     fn hand_over(&mut self, part: Box<Part>);
 }
 
-/// CPU use of a worker.
+/// CPU use of a worker since the last report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OwnTime {
     pub cpu_ns: u64,
-    /// Time in which the worker was runnable but had no CPU, in ns. `None` if the kernel does not
-    /// measure it.
+    /// Time for which the worker was runnable but had no CPU, in ns. `None` if the kernel does not
+    /// measure this time.
     pub wait_ns: Option<u64>,
 }
 
@@ -80,23 +83,23 @@ pub(crate) struct OwnTime {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     pub index: u16,
-    /// True if a response, the end of the connection or an error can be read.
+    /// True if the worker can read a response, the end of the connection, or an error.
     pub reads: bool,
     pub writes: bool,
 }
 
-/// Events to wait for.
+/// Events for which the poller watches a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Watch {
-    /// Responses, on a connection that is not watched yet.
+    /// Responses, on a connection that the poller does not watch yet.
     First,
-    /// Only responses.
+    /// Responses, but not free space for writing.
     Reads,
     /// Responses, and free space for writing.
     ReadsAndWrites,
 }
 
-/// World with sockets, an epoll instance, reconnecting threads, and channels to the collector.
+/// World with real sockets, an epoll instance, reconnecting threads, and channels to the collector.
 pub(crate) struct Net {
     poller: Poller,
     ready: Vec<Ready>,
@@ -107,7 +110,7 @@ pub(crate) struct Net {
     waits: Option<Waits>,
 }
 
-/// Connection that has been reopened, with its number.
+/// Connection that has been reopened, and its number.
 type ReopenedLink = (u16, Link);
 
 /// The worker's ends of the channels on which parts circulate.
@@ -117,7 +120,7 @@ pub(crate) struct Parts {
 }
 
 impl Net {
-    /// Creates a world without connections.
+    /// Creates a world that has no connections yet.
     pub fn new(reconnector: Reconnector, parts: Parts) -> io::Result<Net> {
         Ok(Net {
             poller: Poller::new()?,
@@ -149,7 +152,8 @@ impl World for Net {
         clock::now_ns()
     }
 
-    /// This must run on the worker's own thread, because the clocks belong to that thread.
+    /// The worker's own thread must call this function, because the CPU clocks belong to the
+    /// calling thread.
     fn own_time(&mut self) -> OwnTime {
         let cpu_ns = clock::thread_cpu_ns();
         let before_ns = std::mem::replace(&mut self.cpu_before_ns, cpu_ns);
@@ -175,8 +179,8 @@ impl World for Net {
         Ok(self.ready.len())
     }
 
-    /// This sleep does not set a timer that a response would have to cancel, and responses do not
-    /// wake the worker.
+    /// This sleep ignores readiness, so it does not set a timer that a response would have to
+    /// cancel.
     #[inline]
     fn rest(&mut self, until_ns: u64) -> io::Result<usize> {
         clock::sleep_until(until_ns);
@@ -217,7 +221,7 @@ impl World for Net {
         }
     }
 
-    /// Sending fails only if the collector has ended, and the part is not needed then.
+    /// Sending fails only if the collector has ended. The part is then not needed.
     fn hand_over(&mut self, part: Box<Part>) {
         let _ = self.parts.full.send(part);
     }

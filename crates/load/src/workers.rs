@@ -1,4 +1,4 @@
-//! The caller's view of a run's workers. It starts them, and joins them at the end.
+//! The caller's view of a run's workers. This module starts the workers, and joins them at the end.
 
 use crate::config::{Config, FirstError, LoadError, Summary};
 use crate::connect::Reconnector;
@@ -26,24 +26,24 @@ pub(crate) struct WorkerSetup {
     pub finished: Arc<AtomicBool>,
 }
 
-/// The caller's handles of the workers.
+/// Handles with which the caller controls the workers.
 pub(crate) struct Workers {
     pub empties: Vec<Sender<Box<Part>>>,
-    /// Handles of the threads. The list is empty once they are joined.
+    /// Handles of the threads. The list is empty after the threads have been joined.
     pub handles: Vec<JoinHandle<std::io::Result<WorkerEnd>>>,
-    /// Channels on which the workers wait for the start line. If a channel is dropped, its worker
-    /// ends.
+    /// Channels on which the workers wait for the start line. If the caller drops a channel, its
+    /// worker ends.
     pub lines: Vec<SyncSender<u64>>,
     pub parts: Receiver<Box<Part>>,
-    /// Informs reconnectors that the run has finished.
+    /// Tells the reconnectors that the run has finished.
     pub finished: Arc<AtomicBool>,
     /// Fields of the summary that are known from the start.
     pub summary: Summary,
     /// Names of the nodes.
     pub nodes: Vec<String>,
     pub keeps_ledger: bool,
-    /// Number of workers of all clients that share the load, and number of workers with lower
-    /// numbers than those of this client.
+    /// Number of workers of all clients that share the load. The next field is the number of
+    /// workers with lower numbers than those of this client.
     pub step: u64,
     pub before: u64,
 }
@@ -144,7 +144,8 @@ impl Workers {
     }
 }
 
-/// Time before the start line in which a worker spins, in ns, so that it begins on time.
+/// Time before the start line during which a worker spins, in ns. A worker spins so that it begins
+/// on time.
 const SPINS_NS: u64 = clock::MILLISECOND_NS;
 
 /// Sleeps until shortly before the start line.
@@ -155,10 +156,10 @@ fn come_near(start_ns: u64) {
     }
 }
 
-/// Reports that a worker is ready, and waits for the start line. `None` if another worker could not
-/// be started.
+/// Reports that a worker is ready, and waits for the start line. Returns `None` if the run does not
+/// start because another worker could not be started.
 fn await_line(is_ready: Sender<()>, start_line: Receiver<u64>) -> Option<u64> {
-    // The send fails only if the starting thread has given up.
+    // The send fails only if the starting thread has given up the run.
     let _ = is_ready.send(());
     drop(is_ready);
     start_line.recv().ok()

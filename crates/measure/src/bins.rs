@@ -1,11 +1,11 @@
 //! A series of any length in constant memory: time bins of equal width, each with summary
 //! statistics of its values.
 //!
-//! The bins begin at second 0. If a value is beyond the last possible bin, neighbours are joined in
-//! pairs, which doubles the width of all bins. Invariant: the count, sum, minimum, maximum and the
-//! times of the minimum and maximum cover all values that were added. This is true after any joins
-//! and for any order of arrival. The mean of a bin hides its peak, so the bin also contains the
-//! peak and its time.
+//! The bins begin at second 0. If a value does not fit into the maximum number of bins,
+//! neighbouring bins are joined in pairs, which doubles the width of all bins. Invariant: the
+//! count, sum, minimum, maximum and the times of the minimum and maximum cover all values that were
+//! added. This is true after any joins and for any order of arrival. The mean of a bin hides its
+//! peak, so the bin also contains the peak and its time.
 
 /// Summary of the values in one bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,19 +14,19 @@ pub struct Bin {
     pub first_s: f64,
     /// Time of the last value of the bin, in seconds.
     pub last_s: f64,
-    /// Number of values in the bin; at least one.
+    /// Number of values in the bin, which is at least one.
     pub count: u64,
     /// Sum of the values in the bin.
     pub sum: f64,
     /// Smallest value.
     pub min: f64,
-    /// Time of the smallest value, in seconds. If several values are equally small, the earliest
-    /// time.
+    /// Time of the smallest value, in seconds. If several values are equally small, this is the
+    /// earliest time.
     pub min_s: f64,
     /// Largest value.
     pub max: f64,
-    /// Time of the largest value, in seconds. If several values are equally large, the earliest
-    /// time.
+    /// Time of the largest value, in seconds. If several values are equally large, this is the
+    /// earliest time.
     pub max_s: f64,
 }
 
@@ -79,8 +79,8 @@ impl Bins {
         Bins::with_width(max, 1.0)
     }
 
-    /// Creates a series with at most `max` bins, each initially `width_s` wide, or 1 s if that is
-    /// not a valid length.
+    /// Creates a series with at most `max` bins, each initially `width_s` wide, or 1 s wide if
+    /// `width_s` is not a valid width.
     pub fn with_width(max: usize, width_s: f64) -> Bins {
         let is_length = width_s.is_finite() && width_s > 0.0;
         Bins {
@@ -131,8 +131,8 @@ impl Bins {
         self.slots.iter().flatten()
     }
 
-    /// Returns the bins that contain values, with their numbers. A bin begins at its number times
-    /// [`Bins::width_s`].
+    /// Returns the bins that contain values, with their numbers. A bin begins at its number
+    /// multiplied by [`Bins::width_s`].
     pub fn numbered(&self) -> impl Iterator<Item = (usize, &Bin)> {
         let slots = self.slots.iter().enumerate();
         slots.filter_map(|(slot, bin)| Some((slot, bin.as_ref()?)))
@@ -146,8 +146,8 @@ impl Bins {
         }
     }
 
-    /// Returns the middle of each bin that contains values, in seconds, and the mean of its values.
-    /// Bins without values are missing.
+    /// Returns the middle of each bin in seconds, and the mean of its values. Bins without values
+    /// are omitted.
     pub fn means(&self) -> Vec<(f64, f64)> {
         let middle = |slot: usize| (slot as f64 + 0.5) * self.width_s;
         let means = self.numbered();
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!((high.max, high.max_s), (99.0, 4_321.0));
         assert_eq!((high.first_s, high.last_s), (4_096.0, 4_351.0));
         assert_eq!(bins.means()[0], (128.0, 0.5));
-        // The bins become as wide as those of a longer series.
+        // Widening gives the bins the width that a longer series would have.
         let mut wider = bins.clone();
         wider.widen(500.0);
         assert_eq!((wider.width_s(), wider.count()), (512.0, 86_400));

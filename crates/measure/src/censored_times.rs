@@ -1,13 +1,13 @@
-//! Times of a population of operations. Some of the times are only known as lower bounds
-//! (right-censored).
+//! Times of a population of operations. For some operations, only a lower bound of the time is
+//! known (right-censored).
 //!
 //! Invariant: a quantile of all values, with each censored value at its lower bound, is a lower
-//! bound of the true quantile. It *is* the true quantile if it would not change when every censored
-//! value became infinite. Otherwise, reports show it as "at least".
+//! bound of the true quantile. The two are equal if the result would not change when every censored
+//! value became infinite. Otherwise, reports show the result as "at least".
 
 use crate::{Histogram, Known};
 
-/// Times in ns, some of which are only known as lower bounds.
+/// Times in ns. For some of them, only a lower bound is known.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     all: Histogram,
@@ -28,8 +28,8 @@ impl Times {
         self.censored.add(&other.censored);
     }
 
-    /// Builds the times from a log. `all` contains all values, and the second histogram those that
-    /// are lower bounds.
+    /// Builds the times from a log. `all` contains all values, and `censored` contains only the
+    /// lower bounds.
     pub fn from_logs(all: Histogram, censored: Histogram) -> Times {
         Times { all, censored }
     }
@@ -44,13 +44,14 @@ impl Times {
         &self.censored
     }
 
-    /// Returns the value at quantile `q` (0 to 1), ns. The value is exact or a lower bound.
+    /// Returns the value at quantile `q` (0 to 1) in ns, which is exact or a lower bound.
     pub fn quantile_ns(&self, q: f64) -> Known {
         let value = self.all.quantile_ns(q);
         self.value(self.is_at_least(q, value), value as f64)
     }
 
-    /// Returns the arithmetic mean, ns. It is a lower bound if any time is a lower bound.
+    /// Returns the arithmetic mean in ns. It is a lower bound if at least one of the times is a
+    /// lower bound.
     pub fn mean_ns(&self) -> Known {
         let mean = if self.all.is_empty() {
             0.0
@@ -60,7 +61,8 @@ impl Times {
         self.value(!self.censored.is_empty(), mean)
     }
 
-    /// Returns the largest value, ns. It is a lower bound if any time is a lower bound.
+    /// Returns the largest value in ns. It is a lower bound if at least one of the times is a lower
+    /// bound.
     pub fn max_ns(&self) -> Known {
         self.value(!self.censored.is_empty(), self.all.max_ns() as f64)
     }
@@ -73,14 +75,14 @@ impl Times {
         }
     }
 
-    /// Returns true if `value` is only a lower bound. `value` is that of [`Times::all`] at quantile
-    /// `q`.
+    /// Returns true if `value` is only a lower bound of the quantile `q`. `value` must be the value
+    /// of [`Times::all`] at this quantile.
     fn is_at_least(&self, q: f64, value: u64) -> bool {
         if self.censored.is_empty() {
             return false;
         }
         let at_most = |values: &Histogram| values.count() - values.count_above(value);
-        // This is the rank that HdrHistogram assigns to a quantile.
+        // HdrHistogram computes the rank of a quantile in the same way.
         let rank = ((q.min(1.0) * self.all.count() as f64).ceil() as u64).max(1);
         at_most(&self.all) - at_most(&self.censored) < rank
     }
@@ -116,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_low_bound_moves_even_the_median() {
-        // Two of the 4 values are censored and may have any value above 1. So the median is only
+        // Two of the four times are censored, and may have any value above 1. So the median is only
         // known to be at least 1.
         let times = times(&[20, 30], &[1, 1]);
         assert_eq!(times.quantile_ns(0.5), Known::AtLeast(1.0));
@@ -124,8 +126,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the results with the definition: all censored values at their bounds, and all
-        /// at infinity.
+        /// Compares the results with the definition. It uses quantiles of all values, with the
+        /// censored values at their bounds, and then at infinity.
         #[test]
         fn at_least_is_said_when_what_is_missing_could_move_the_value(
             known in prop::collection::vec(1u64..2000, 0..60),

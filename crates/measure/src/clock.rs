@@ -13,43 +13,44 @@ pub const SECOND_NS: u64 = 1_000_000_000;
 /// Nanoseconds in a millisecond.
 pub const MILLISECOND_NS: u64 = 1_000_000;
 
-/// Returns the time of the monotonic clock, ns (since boot on Linux, without suspended time).
+/// Returns the time of the monotonic clock in ns. On Linux, it counts from boot, without suspended
+/// time.
 #[inline]
 pub fn now_ns() -> u64 {
     read(ClockId::Monotonic)
 }
 
-/// Returns the time since 1970-01-01 UTC, ns. Use it only for time stamps, because this clock may
+/// Returns the time since 1970-01-01 UTC in ns. Use it only for time stamps, because this clock may
 /// jump.
 pub fn unix_ns() -> u64 {
     read(ClockId::Realtime)
 }
 
-/// Returns the CPU time (user and system) of the calling thread, ns.
+/// Returns the CPU time (user and system) of the calling thread in ns.
 pub fn thread_cpu_ns() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
-/// Returns the CPU time (user and system) of all threads of this process, ns.
+/// Returns the CPU time (user and system) of all threads of this process in ns.
 pub fn process_cpu_ns() -> u64 {
     read(ClockId::ProcessCPUTime)
 }
 
-/// Blocks the calling thread for `duration`. Only the control plane may call this.
+/// Blocks the calling thread for `duration`. Only the control plane may call this function.
 #[expect(clippy::disallowed_methods, reason = "the one place that sleeps")]
 pub fn sleep(duration: Duration) {
     std::thread::sleep(duration);
 }
 
 /// Blocks the calling thread until the monotonic clock reaches `at_ns`, or until a signal arrives.
-/// The data plane uses this function, because its single timer is precise to the nanosecond.
+/// The data plane uses this function, because the timer is precise to the nanosecond.
 #[inline]
 pub fn sleep_until(at_ns: u64) {
     let at = Timespec {
         tv_sec: (at_ns / SECOND_NS) as _,
         tv_nsec: (at_ns % SECOND_NS) as _,
     };
-    // The result does not matter, because the caller reads the clock afterwards.
+    // The result is ignored, because the caller reads the clock afterwards.
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &at);
 }
 
@@ -59,7 +60,7 @@ fn read(clock: ClockId) -> u64 {
     t.tv_sec as u64 * SECOND_NS + t.tv_nsec as u64
 }
 
-/// Point in time at which a wait ends.
+/// Point in time at which a wait must end.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     at_ns: u64,
@@ -78,7 +79,7 @@ impl Deadline {
         now_ns() >= self.at_ns
     }
 
-    /// Returns the remaining time; zero if the deadline has passed.
+    /// Returns the remaining time, or zero if the deadline has passed.
     pub fn left(self) -> Duration {
         Duration::from_nanos(self.at_ns.saturating_sub(now_ns()))
     }

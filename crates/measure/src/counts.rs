@@ -1,6 +1,6 @@
-//! Sets of counters. A set is an array whose index is an enum, and the words of the enum name the
-//! counters in files. A new counter takes one line in its enum. It is then added up, cleared,
-//! written and read together with the others.
+//! Sets of counters. A set is an array whose index is an enum. The words of the enum are the names
+//! of the counters in files. A new counter takes one line in its enum. It is then added up,
+//! cleared, written and read together with the other counters.
 
 /// Defines a set of counters. Each counter is a variant of a [`word_enum`](crate::word_enum).
 macro_rules! counters {

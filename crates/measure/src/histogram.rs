@@ -1,4 +1,4 @@
-//! A bounded HdrHistogram: 1 ns to 1 h, three significant digits, never resized.
+//! An HdrHistogram with fixed bounds: 1 ns to 1 h, and three significant digits.
 //!
 //! Every recorder in the workspace uses these bounds, so histograms of workers, intervals and
 //! machines can be added exactly. A value above the upper bound is recorded *at* the bound and
@@ -7,19 +7,19 @@
 use hdrhistogram::Histogram as Hdr;
 use std::sync::LazyLock;
 
-/// Lowest discernible value, ns.
+/// Lowest value that the histogram distinguishes from others, in ns.
 pub const LOWEST_NS: u64 = 1;
-/// Highest trackable value, ns: one hour.
+/// Highest value that the histogram can contain, in ns. It is one hour.
 pub const HIGHEST_NS: u64 = 3_600 * 1_000_000_000;
 /// Number of significant decimal digits. A recorded value differs from the true value by at most
 /// 0.1 %.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
-/// Number of bits of the values that HdrHistogram distinguishes: 2 × 10^3 values, rounded up to a
-/// power of two.
+/// Binary logarithm of the number of values that HdrHistogram distinguishes in a range. The number
+/// is 2 × 10^3, rounded up to a power of two.
 const SUB_BUCKET_BITS: u32 = 11;
 
 /// Histogram of latencies in nanoseconds. Recording the first value allocates about 290 kB.
-/// Recording later values only increments a count.
+/// Recording a later value only increments a counter.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     /// Underlying histogram. `None` before the first value.
@@ -27,7 +27,7 @@ pub struct Histogram {
     clamped: u64,
 }
 
-/// Empty histogram that readers get if there are no values.
+/// Empty histogram, which readers get if no value was recorded.
 static EMPTY: LazyLock<Hdr<u64>> = LazyLock::new(with_bounds);
 
 /// Creates an empty histogram with the workspace's bounds.
@@ -41,8 +41,8 @@ fn width_bits(value: u64) -> u32 {
     (u64::BITS - value.leading_zeros()).saturating_sub(SUB_BUCKET_BITS)
 }
 
-/// Writes seven bits per byte, the lowest bits first. If the eighth bit is set, more bytes follow
-/// (LEB128).
+/// Writes a number with seven bits per byte, beginning with the lowest bits. If the eighth bit of a
+/// byte is set, more bytes follow (LEB128).
 fn write_number(to: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         to.push(number as u8 | 0x80);
@@ -79,7 +79,8 @@ impl Histogram {
         }
     }
 
-    /// Records one value, ns. 0 counts as 1, and a value above an hour counts as an hour.
+    /// Records one value in ns. A value of 0 is recorded as 1, and a value above an hour as an
+    /// hour.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
@@ -97,8 +98,8 @@ impl Histogram {
         let _ = self.hdr_mut().record_n(value, count);
     }
 
-    /// Returns the lowest value in the same bucket as `value_ns`. Values of 0 count as 1, and
-    /// values above an hour as an hour.
+    /// Returns the lowest value in the same bucket as `value_ns`. A value of 0 is treated as 1, and
+    /// a value above an hour as an hour.
     pub fn lowest_equivalent_ns(value_ns: u64) -> u64 {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
         let shift = width_bits(value);
@@ -128,7 +129,7 @@ impl Histogram {
         self.hdr.as_ref().map_or(0, Hdr::len)
     }
 
-    /// Returns true if nothing was recorded.
+    /// Returns true if no value was recorded.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
@@ -138,8 +139,8 @@ impl Histogram {
         self.clamped
     }
 
-    /// Returns the value at quantile `q` (0 to 1), ns, to three digits. Returns 0 if the histogram
-    /// is empty.
+    /// Returns the value at quantile `q` (0 to 1) in ns, to three digits. Returns 0 if the
+    /// histogram is empty.
     pub fn quantile_ns(&self, q: f64) -> u64 {
         if self.is_empty() {
             0
@@ -148,8 +149,8 @@ impl Histogram {
         }
     }
 
-    /// Returns the value at a rank (starting at 1), ns, to three digits. Beyond the last rank,
-    /// returns the largest value. Returns 0 if the histogram is empty.
+    /// Returns the value at a rank (starting at 1) in ns, to three digits. For a rank above the
+    /// number of values, returns the largest value. Returns 0 if the histogram is empty.
     pub fn value_at_rank_ns(&self, rank: u64) -> u64 {
         let hdr = self.hdr();
         let mut passed = 0;
@@ -161,17 +162,17 @@ impl Histogram {
         found.unwrap_or_else(|| self.max_ns())
     }
 
-    /// Returns the arithmetic mean, ns. Returns 0 if the histogram is empty.
+    /// Returns the arithmetic mean in ns. Returns 0 if the histogram is empty.
     pub fn mean_ns(&self) -> f64 {
         self.hdr().mean()
     }
 
-    /// Returns the smallest value, ns, to three digits. Returns 0 if the histogram is empty.
+    /// Returns the smallest value in ns, to three digits. Returns 0 if the histogram is empty.
     pub fn min_ns(&self) -> u64 {
         if self.is_empty() { 0 } else { self.hdr().min() }
     }
 
-    /// Returns the largest value, ns, to three digits. Returns 0 if the histogram is empty.
+    /// Returns the largest value in ns, to three digits. Returns 0 if the histogram is empty.
     pub fn max_ns(&self) -> u64 {
         if self.is_empty() { 0 } else { self.hdr().max() }
     }
@@ -182,8 +183,8 @@ impl Histogram {
         self.count() - at_or_below
     }
 
-    /// Returns the number of distinct buckets that contain values. A real distribution uses more
-    /// than a few.
+    /// Returns the number of distinct buckets that contain values. The measurements of a real
+    /// system fill more than a few buckets.
     pub fn buckets_used(&self) -> usize {
         self.hdr().iter_recorded().count()
     }
@@ -218,7 +219,8 @@ impl Histogram {
         let mut before = 0;
         for bucket in buckets {
             let value = Histogram::lowest_equivalent_ns(bucket.value_iterated_to());
-            // Buckets below this value are not wider, so the gap is a multiple of the last width.
+            // The previous bucket is at most as wide as this bucket, so the gap is a multiple of
+            // the width of the previous bucket.
             write_number(to, (value - before) >> width_bits(before));
             write_number(to, bucket.count_since_last_iteration());
             before = value;
@@ -226,7 +228,7 @@ impl Histogram {
     }
 
     /// Adds the values that [`Histogram::write_bytes`] wrote at the start of `from`, and advances
-    /// `from` past them. `None` if the bytes are incomplete or invalid.
+    /// `from` past them. Returns `None` if the bytes are incomplete or invalid.
     pub fn add_bytes(&mut self, from: &mut &[u8]) -> Option<()> {
         let buckets = read_number(from)?;
         self.clamped = self.clamped.checked_add(read_number(from)?)?;
@@ -241,8 +243,8 @@ impl Histogram {
         Some(())
     }
 
-    /// Converts a histogram that was read from a log. The values are added bucket by bucket, so a
-    /// log with other bounds is also accepted.
+    /// Converts a histogram that was read from a log. The values are added bucket by bucket, so the
+    /// bounds of the log may differ from those of this crate.
     pub fn from_hdr(other: &Hdr<u64>) -> Histogram {
         let mut all = Histogram::new();
         for bucket in other.iter_recorded() {

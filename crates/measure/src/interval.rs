@@ -1,7 +1,7 @@
-//! One interval of a run, one second by default: the results of every kind of operation, and the
-//! client's own figures.
+//! One interval of a run, which is one second long by default. It contains the results of every
+//! kind of operation, and the client's own figures.
 //!
-//! Long because every counter is explained where it is defined.
+//! Long because the file defines and explains every counter.
 //!
 //! Invariant: the measured *population* is every operation whose intended start is in the window,
 //! regardless of when it ends. Operations that were due before the window are *early*, and an
@@ -18,16 +18,16 @@ use std::sync::Arc;
 pub struct Interval {
     /// Number of the interval since the start line, starting at 0.
     pub index: u64,
-    /// Start of the interval on the monotonic clock, ns.
+    /// Start of the interval on the monotonic clock, in ns.
     pub start_ns: u64,
-    /// End of the interval on the monotonic clock, ns. The last interval of a run (the drain) may
-    /// be shorter or longer than the others.
+    /// End of the interval on the monotonic clock, in ns. The last interval of a run (the drain)
+    /// may be shorter or longer than the others.
     pub end_ns: u64,
-    /// Start of the measured window on the monotonic clock, ns. 0 if the window begins with the
-    /// run; [`u64::MAX`] while its start is not known yet.
+    /// Start of the measured window on the monotonic clock, in ns. It is 0 if the window begins
+    /// with the run, and [`u64::MAX`] while the start is not known yet.
     pub window_from_ns: u64,
-    /// True in the drain. No further operation becomes due; the client only sends those that are
-    /// already due, and waits for responses.
+    /// True in the drain. No further operation becomes due. The client only sends operations that
+    /// are already due, and waits for responses.
     pub draining: bool,
     /// Results of each kind of operation, in the order of the program.
     pub kinds: Vec<KindInterval>,
@@ -50,7 +50,7 @@ impl Interval {
         }
     }
 
-    /// Returns the length of the interval, s.
+    /// Returns the length of the interval in seconds.
     pub fn seconds(&self) -> f64 {
         (self.end_ns - self.start_ns) as f64 / 1e9
     }
@@ -73,7 +73,7 @@ impl Interval {
     }
 }
 
-/// An interval with the sum over its kinds, which is computed once and used several times.
+/// An interval with the sum over its kinds. The sum is computed once, and then used several times.
 #[derive(Clone, Debug)]
 pub struct SummedInterval {
     /// The interval, with its separate kinds.
@@ -98,7 +98,7 @@ impl SummedInterval {
         if seconds > 0.0 { ok / seconds } else { 0.0 }
     }
 
-    /// Returns the p99 of the latencies of all successes, ms.
+    /// Returns the p99 of the latencies of all successes in ms.
     pub fn p99_ms(&self) -> f64 {
         self.all.latency_of_all().quantile_ns(0.99) as f64 / 1e6
     }
@@ -114,14 +114,14 @@ pub trait IntervalConsumer {
 #[derive(Clone, Debug, Default)]
 pub struct KindInterval {
     /// True if this kind only counts parts of other kinds' operations, such as the read within a
-    /// read-modify-write. Sums over kinds must exclude it.
+    /// read-modify-write. Sums over kinds must exclude such a kind.
     pub is_part: bool,
-    /// Latencies of successes of the population, from the intended start to the response, ns.
+    /// Latencies of successes of the population, from the intended start to the response, in ns.
     pub latency: Histogram,
-    /// Service times of successes of the population, from the actual send to the response, ns.
+    /// Service times of successes of the population, from the actual send to the response, in ns.
     pub service: Histogram,
     /// Latencies of failures of the population, from the intended start to the time at which the
-    /// client noticed the failure, ns.
+    /// client noticed the failure, in ns.
     pub errors: Histogram,
     /// Operations of the population that the client stopped following before they ended.
     pub censored: CensoredCounts,
@@ -135,11 +135,11 @@ pub struct KindInterval {
     /// kind that reads, such as further pages, reads within a chain, and conditions. The client's
     /// count plus this number can be compared with the servers' counts.
     pub extra_reads: i64,
-    /// Number of writes in the same sense as `extra_reads`. Negative if the server counted
-    /// conditions as reads.
+    /// Number of writes that servers answered in addition to one for each successful operation of a
+    /// kind that writes. The number is negative if the server counted conditional writes as reads.
     pub extra_writes: i64,
     /// Number of attempts without a separate outcome that a server may have executed. These are
-    /// failed attempts that were retried, and attempts that were slower than a speculative one.
+    /// failed attempts that were retried, and attempts that were slower than a speculative attempt.
     pub extra_uncertain: u64,
     /// Results of comparing reads with the rows that the seed predicts.
     pub checks: CheckCounts,
@@ -183,9 +183,9 @@ counters! {
 /// lower bounds.
 #[derive(Clone, Debug, Default)]
 pub struct CensoredCounts {
-    /// Time since the intended start, ns.
+    /// Time since the intended start, in ns.
     pub latency: Histogram,
-    /// Time since the actual send, ns, without operations that were never sent.
+    /// Time since the actual send, in ns. Operations that were never sent are not included.
     pub service: Histogram,
 }
 
@@ -193,12 +193,12 @@ pub struct CensoredCounts {
 /// operations count as early.
 #[derive(Clone, Debug, Default)]
 pub struct Early {
-    /// Latencies of successes, from the intended start to the response, ns.
+    /// Latencies of successes, from the intended start to the response, in ns.
     pub latency: Histogram,
-    /// Service times of successes, from the actual send to the response, ns.
+    /// Service times of successes, from the actual send to the response, in ns.
     pub service: Histogram,
     /// Latencies of failures, from the intended start to the time at which the client noticed the
-    /// failure, ns.
+    /// failure, in ns.
     pub errors: Histogram,
     /// Outcomes of the early operations.
     pub outcomes: OutcomeCounts,
@@ -262,8 +262,8 @@ impl KindInterval {
         self.outcomes.get(outcome) - self.early.outcomes.get(outcome)
     }
 
-    /// Returns the latencies of all successes of the interval, including early operations. Series
-    /// over time use these latencies.
+    /// Returns the latencies of all successes of the interval, including early operations. Time
+    /// series use these latencies.
     pub fn latency_of_all(&self) -> Histogram {
         let mut all = self.latency.clone();
         all.add(&self.early.latency);
@@ -317,7 +317,7 @@ impl KindInterval {
 /// Results of verified reads, as numbers of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCounts {
-    /// Number of responses that were compared.
+    /// Number of responses that were compared with the expected rows.
     pub checked: u64,
     /// Number of rows that must exist but were not found. With a ledger of acknowledged writes,
     /// rows without an acknowledged write are omitted.
@@ -326,7 +326,8 @@ pub struct CheckCounts {
     /// lost.
     pub lost: u64,
     /// Number of rows that were missing or outdated because the expected write was never
-    /// acknowledged. According to a ledger, it was never sent, or it failed. This is not an error.
+    /// acknowledged. According to a ledger, this write was never sent, or it failed. This is not an
+    /// error.
     pub never_written: u64,
     /// Number of rows with a value that was once right, but should have been overwritten.
     pub stale: u64,
@@ -371,10 +372,11 @@ impl CheckCounts {
 /// Figures of the client itself in one interval.
 #[derive(Clone, Debug, Default)]
 pub struct ClientInterval {
-    /// Release lag, ns: the time from the intended start to the send. It covers operations that
-    /// waited only for the clock, not for a free slot. Empty in a closed loop.
+    /// Release lag in ns, which is the time from the intended start to the send. The histogram
+    /// includes only operations that waited for the clock, and not for a free slot. It is empty in
+    /// a closed loop.
     pub lag: Histogram,
-    /// CPU time (user and system) of the workers, ns.
+    /// CPU time (user and system) of the workers, in ns.
     pub cpu_ns: u64,
     /// Counters of operations before they were sent, and counters of connections.
     pub counts: ClientCounts,
@@ -382,13 +384,13 @@ pub struct ClientInterval {
     pub sends: u64,
     /// Number of system calls that received bytes.
     pub receives: u64,
-    /// Time in which the workers were runnable but had no CPU, ns. `None` if the kernel does not
-    /// count it.
+    /// Time in which the workers were runnable but had no CPU, in ns. `None` if the kernel does not
+    /// measure this time.
     pub wait_ns: Option<u64>,
-    /// Longest time for which a worker waited for responses and received none, ns. It counts in the
-    /// interval in which the wait ended.
+    /// Longest time for which a worker waited for responses and received none, in ns. The time
+    /// belongs to the interval in which the wait ended.
     pub quiet_ns: u64,
-    /// Delays of timers, which threads measure that only sleep.
+    /// Delays of timers, which separate threads measure by sleeping.
     pub hiccups: Hiccups,
 }
 
@@ -429,21 +431,21 @@ counters! {
 /// workers from running.
 #[derive(Clone, Debug, Default)]
 pub struct Hiccups {
-    /// Delay of each wake-up, ns. `None` in the intervals of single workers.
+    /// Delay of each wake-up, in ns. `None` in the intervals of single workers.
     pub late: Option<Box<Histogram>>,
-    /// Sum of the delays of at least [`STALL_NS`], ns. The client was stalled during these delays.
-    /// A stall that spans several intervals is divided among them.
+    /// Sum of the delays of at least [`STALL_NS`], in ns. The client was stalled during these
+    /// delays. A stall that spans several intervals is divided among them.
     pub stalled_ns: u64,
-    /// CPU time that the measurement of the delays used, ns.
+    /// CPU time that the measurement of the delays used, in ns.
     pub cpu_ns: u64,
 }
 
-/// Minimum delay of a timer that counts as a stall, ns. It is longer than the time slice that a
+/// Minimum delay of a timer that counts as a stall, in ns. It is longer than the time slice that a
 /// scheduler grants to one of several tasks on a core (3 ms, doubled on machines with many cores).
 pub const STALL_NS: u64 = 10 * crate::clock::MILLISECOND_NS;
 
 impl Hiccups {
-    /// Adds the delays that another thread measured, or those of a later time.
+    /// Adds delays that another thread has measured, or delays of a later interval.
     pub fn add(&mut self, other: &Hiccups) {
         if let Some(late) = &other.late {
             self.late.get_or_insert_default().add(late);
@@ -461,7 +463,7 @@ impl Hiccups {
         self.cpu_ns = 0;
     }
 
-    /// Returns the longest delay, ns. `None` if no delay was measured.
+    /// Returns the longest delay in ns. Returns `None` if no delay was measured.
     pub fn longest_ns(&self) -> Option<u64> {
         let late = self.late.as_ref().filter(|late| !late.is_empty());
         late.map(|late| late.max_ns())
@@ -519,7 +521,8 @@ mod tests {
         }
     }
 
-    /// An earlier merge assigned instead of adding, and lost the errors of all workers except one.
+    /// An earlier version assigned the counters instead of adding them, and so lost the errors of
+    /// all workers except one.
     #[test]
     fn the_counts_of_all_workers_are_added_and_none_is_assigned() {
         let part = |n: u64| {

@@ -1,7 +1,7 @@
 //! The only crate that knows how to represent a measurement: units, clock, histogram, interval,
 //! outcome.
 //!
-//! It does not depend on any other workspace crate, performs no I/O and starts no threads.
+//! The crate does not depend on other crates of the workspace, perform I/O or start threads.
 //! [`clock`] is the only module in the workspace that reads clocks. Every duration is in
 //! nanoseconds (`_ns`). Every point in time is in nanoseconds of the machine's monotonic clock
 //! unless its name contains `unix`.
@@ -29,6 +29,6 @@ pub use lower_bound::Known;
 pub use outcome::{Outcome, WriteMismatch};
 pub use word_enum::{word_or_default, word_or_none};
 
-/// The expansion of [`word_enum`] uses this to refer to serde in other crates.
+/// The expansion of [`word_enum`] in other crates uses this path of serde.
 #[doc(hidden)]
 pub use serde;

@@ -1,7 +1,7 @@
-//! A figure of which only a lower bound may be known.
+//! A figure that is known exactly, or of which only a lower bound is known.
 //!
 //! Invariant: a lower bound is never mistaken for the figure. So the type has no order and no
-//! arithmetic. A comparison with a limit is undecided if the lower bound does not decide it. A
+//! arithmetic. A comparison with a limit has no result if the lower bound does not decide it. A
 //! caller gets a plain number only by explicitly requesting the lower bound.
 
 /// A figure, or a lower bound of it.
@@ -14,8 +14,8 @@ pub enum Known {
 }
 
 impl Known {
-    /// Returns the lower bound, or the figure itself if it is known. Display the number after
-    /// [`Known::sign`].
+    /// Returns the lower bound, or the figure itself if it is known. To display the number, write
+    /// [`Known::sign`] before it.
     pub fn least(self) -> f64 {
         match self {
             Known::Exactly(value) | Known::AtLeast(value) => value,
@@ -35,8 +35,8 @@ impl Known {
         }
     }
 
-    /// Returns true if the figure is above `limit`. A lower bound above the limit decides this; for
-    /// a lower bound below the limit, returns `None`.
+    /// Returns true if the figure is above `limit`. A lower bound above the limit is sufficient for
+    /// this. For a lower bound that is not above the limit, returns `None`.
     pub fn is_above(self, limit: f64) -> Option<bool> {
         match self {
             Known::Exactly(value) => Some(value > limit),

@@ -1,7 +1,7 @@
-//! Formats numbers with enough digits to be useful, and never more than are known.
+//! Formats numbers with enough digits to be useful, but never with more digits than are known.
 //!
-//! Thousands are separated by commas, and `–` marks an absent value. The unit is in the heading,
-//! not next to each number.
+//! Thousands are separated by commas, and `–` marks an absent value. Most numbers are formatted
+//! without a unit, which is in the heading of a table.
 
 use std::fmt;
 
@@ -25,8 +25,7 @@ pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// Formats a number of objects with their noun, which is in the singular for one object: `1 node`,
-/// `2 nodes`.
+/// Formats a number of objects with their noun, such as `1 node` or `2 nodes`.
 pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };
     format!("{count} {one}{plural}")
@@ -80,7 +79,8 @@ pub fn round(value: f64, digits: i32) -> f64 {
 /// Minimum ratio that is written as a factor, because a change such as `+63900 %` is hard to read.
 const FACTOR_FROM: f64 = 10.0;
 
-/// Formats a ratio as a change: `+5.1 %`, `-31.2 %`, and from tenfold on `× 640`.
+/// Formats a ratio as a change, such as `+5.1 %` or `-31.2 %`. A ratio of 10 or more is formatted
+/// as a factor, such as `× 640`.
 pub fn change(ratio: f64) -> String {
     if ratio >= FACTOR_FROM {
         format!("× {}", short(ratio, 3))
@@ -89,7 +89,8 @@ pub fn change(ratio: f64) -> String {
     }
 }
 
-/// Formats both ends of an interval in the same form: `+3.9 to +6.3 %`, `× 0.5 to × 640`.
+/// Formats both ends of an interval of a ratio in the same form, such as `+3.9 to +6.3 %` or `× 0.5
+/// to × 640`.
 pub fn changes([low, high]: [f64; 2]) -> String {
     if high >= FACTOR_FROM {
         format!("× {} to × {}", short(low, 3), short(high, 3))
@@ -99,19 +100,19 @@ pub fn changes([low, high]: [f64; 2]) -> String {
     }
 }
 
-/// Formats with `digits` significant digits, without trailing zeros of a fraction: `1.50` becomes
-/// `1.5`.
+/// Formats a value with `digits` significant digits, but without trailing zeros of a fraction. For
+/// example, `1.50` becomes `1.5`.
 pub fn short(value: f64, digits: i32) -> String {
     without_zeros(&significant(value, digits)).to_owned()
 }
 
-/// Formats bytes with three digits, in the largest binary unit for which the number is at least 1,
-/// such as `23.5 GiB`.
+/// Formats a number of bytes with three digits, in the largest binary unit for which the number is
+/// at least 1, such as `23.5 GiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
     let mut unit = 0;
-    // A value that would be rounded to 1,024 of a unit is written in the next unit.
+    // A value that would be rounded to 1,024 is written in the next larger unit.
     while value >= 1023.5 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
@@ -123,8 +124,8 @@ pub fn bytes(bytes: u64) -> String {
     )
 }
 
-/// Formats a measured time in seconds: with three digits below a minute, above that in the two
-/// largest units.
+/// Formats a measured time, which is given in seconds. A time below a minute has three digits. A
+/// longer time is written in its two largest units.
 pub fn duration(seconds: f64) -> String {
     match seconds.round() as u64 {
         _ if !seconds.is_finite() || seconds < 0.0 => ABSENT.into(),
@@ -133,7 +134,8 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Formats an estimated or remaining time in seconds: `4.2 s`, `45 s`, `3 min 20 s`.
+/// Formats an estimated or remaining time, which is given in seconds. Examples are `4.2 s`, `45 s`
+/// and `3 min 20 s`.
 pub fn about_duration(seconds: f64) -> String {
     let seconds = seconds.max(0.0);
     match seconds.round() as u64 {
@@ -143,8 +145,8 @@ pub fn about_duration(seconds: f64) -> String {
     }
 }
 
-/// Formats a time of at least a minute in its two largest units: `2 min 5 s`, `24 h`, `2 days 12
-/// h`.
+/// Formats a time of at least a minute in its two largest units, such as `2 min 5 s`, `24 h` or `2
+/// days 12 h`.
 fn two_units(seconds: u64) -> String {
     let [(large, of_large), (small, of_small)] = match seconds {
         ..3600 => [(seconds / 60, "min"), (seconds % 60, "s")],
@@ -157,7 +159,7 @@ fn two_units(seconds: u64) -> String {
     }
 }
 
-/// Formats a range of estimates: `45 s`, `45 s to 3 min 20 s`.
+/// Formats a range of estimated times, such as `45 s` or `45 s to 3 min 20 s`.
 pub fn about_durations(least: f64, most: f64) -> String {
     match [least, most].map(about_duration) {
         [least, most] if least == most => most,
@@ -174,13 +176,13 @@ pub fn without_zeros(number: &str) -> &str {
     }
 }
 
-/// Relative error above which a number is practically unknown, so that the ends of its interval are
-/// displayed instead.
+/// Maximum relative error that is displayed. A number with a larger error is practically unknown,
+/// so the ends of its interval are displayed instead.
 const ERROR_SHOWN_MAX: f64 = 0.5;
 
-/// Returns the ends of the interval of a rate, if the interval is too wide to be displayed as a
-/// relative error. `compared` is the geometric mean of blocks, with the relative error of that
-/// mean. The ends are scaled to this mean.
+/// Returns the ends of the interval of a rate, if this interval is too wide to be displayed as a
+/// relative error. `compared` is the geometric mean over blocks, with the relative error of that
+/// mean. The ends are scaled to `compared`.
 pub fn wide_ends(value: f64, ci95: Option<[f64; 2]>, compared: Option<f64>) -> Option<[f64; 2]> {
     let [low, high] = ci95?;
     let scale = compared.map_or(1.0, |compared| compared / value);

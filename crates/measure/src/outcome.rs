@@ -1,4 +1,5 @@
-//! Outcomes of operations. The list is closed, and the same in code, files and reports.
+//! Outcomes of operations. The list of outcomes is closed, and is the same in code, files and
+//! reports.
 
 use crate::counts::counters;
 
@@ -81,8 +82,9 @@ crate::word_enum! {
         UnknownError = "unknown_error",
         /// The response was not a valid frame of CQL. The client closed the connection.
         BadAnswer = "bad_answer",
-        /// The client did not send the request, because no frame can contain it. Either a batch has
-        /// no statement or more than 65 535, or the request has more bytes than a frame may have.
+        /// The client did not send the request, because no frame can contain it. The request is a
+        /// batch without statements or with more than 65 535 statements, or has more bytes than a
+        /// frame may have.
         ClientRefused = "client_refused",
         /// The pages of a result did not end, or formed a cycle.
         EndlessPages = "endless_pages",
@@ -96,9 +98,9 @@ pub const OUTCOMES_COUNT: usize = OUTCOMES.len();
 pub const OUTCOMES: [Outcome; Outcome::ALL.len()] = Outcome::ALL;
 
 impl Outcome {
-    /// Returns true if the latency is only known as a lower bound, because the operation would have
-    /// taken longer if the client had waited longer. An error from the server ends an operation, so
-    /// its latency is exact.
+    /// Returns true if only a lower bound of the latency is known, because the operation would have
+    /// taken longer if the client had waited longer. The latency of an operation that ends with an
+    /// error from the server is exact.
     pub fn is_censored(self) -> bool {
         matches!(
             self,

@@ -1,9 +1,9 @@
-//! Waits for events or for a time, with nanosecond precision on every kernel.
+//! Waits for events, or until a time limit, with nanosecond precision on every kernel.
 //!
 //! `epoll_pwait2`, which takes nanoseconds, came with Linux 5.11. Older kernels are still in use on
-//! long-lived systems, and emulators and sandboxes may not support the call. There, `ppoll` waits
-//! for the epoll descriptor, with nanoseconds on every kernel, and `epoll_wait` only fetches the
-//! events. This takes one additional system call per wait.
+//! long-lived systems, and emulators and sandboxes may not support the call. Without this call,
+//! `ppoll`, which always takes nanoseconds, waits for the epoll descriptor, and `epoll_wait` only
+//! fetches the events. This requires one additional system call per wait.
 
 use rustix::event::epoll::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,7 +18,7 @@ const _: () = assert!(size_of::<Event>() == size_of::<libc::epoll_event>());
 #[derive(Debug)]
 pub struct Poller {
     set: OwnedFd,
-    /// True if the kernel supports nanoseconds in epoll waits.
+    /// True if the kernel supports `epoll_pwait2`, which takes nanoseconds.
     is_precise: bool,
 }
 
@@ -26,22 +26,23 @@ impl Poller {
     /// Creates an empty set.
     ///
     /// # Errors
-    /// The process has no free descriptor.
+    /// The process has no free file descriptor.
     pub fn new() -> rustix::io::Result<Poller> {
         let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut room = [MaybeUninit::<Event>::uninit(); 1];
-        // If a sandbox does not support the call, it may return an error other than "not
-        // implemented".
+        // Any error counts as "not supported", because a sandbox may return an error other than
+        // "not implemented".
         let is_precise = epoll::wait(&set, &mut room, Some(&Timespec::default())).is_ok();
         Ok(Poller { set, is_precise })
     }
 
-    /// Returns the events, at most as many as fit into the free space. Returns at once if there are
-    /// events, otherwise at the first event or after `timeout`. With `None`, there is no time
-    /// limit.
+    /// Waits for events, and returns at most as many events as fit into `room`. Returns immediately
+    /// if events are pending, and otherwise at the first event or after `timeout`. With `None`, the
+    /// wait has no time limit.
     ///
     /// # Errors
-    /// A signal arrived first ([`Errno::INTR`]). The only other error is a closed set.
+    /// A signal arrived before an event ([`Errno::INTR`]). The only other error is a closed epoll
+    /// descriptor.
     #[inline]
     pub fn wait<'room>(
         &self,

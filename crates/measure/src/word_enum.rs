@@ -1,9 +1,9 @@
-//! Closed sets of words: enums in which each variant is one word in files, in options and in the
+//! Closed sets of words. These are enums whose variants are words in files, in options and in the
 //! output.
 
-/// Defines an enum whose variants are words: with [`Display`](std::fmt::Display) and serde's traits
-/// as that word, and with `name`, `from_name` and `ALL`. A word after a bar is an older one, which
-/// is only read.
+/// Defines an enum whose variants are words. The enum implements [`Display`](std::fmt::Display) and
+/// serde's traits by these words, and has `name`, `from_name` and `ALL`. A word after a bar is a
+/// former word, which is only read.
 ///
 /// ```
 /// measure::word_enum! {
@@ -20,7 +20,8 @@
 /// assert_eq!(Sight::ALL, [Sight::Clear, Sight::Hazy]);
 /// ```
 ///
-/// It replaces `strum` with `serde_with`, which need five derives and two attributes on every enum.
+/// This macro replaces the crates `strum` and `serde_with`, which together need five derives and
+/// two attributes on every enum.
 #[macro_export]
 macro_rules! word_enum {
     (
@@ -37,7 +38,7 @@ macro_rules! word_enum {
 
         #[allow(dead_code, reason = "not every set of words is read, or gone through")]
         impl $name {
-            /// All variants, in order.
+            /// All variants, in the order of their definition.
             pub const ALL: [$name; { [$($word),+].len() }] = [$($name::$variant),+];
 
             /// Returns the word of this variant in files and in the output.
@@ -80,7 +81,7 @@ macro_rules! word_enum {
     };
 }
 
-/// Reads a word. Older files may have an empty word instead, which means the default.
+/// Reads a word. Older files may have an empty word, which means the default.
 ///
 /// # Errors
 /// The word is not in the set.
@@ -92,7 +93,7 @@ where
     word_or_none(from).map(Option::unwrap_or_default)
 }
 
-/// Reads an optional word. Older files have an empty word if the value is absent.
+/// Reads an optional word. In older files, an empty word means that the value is absent.
 ///
 /// # Errors
 /// The word is not in the set.

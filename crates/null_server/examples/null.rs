@@ -6,12 +6,12 @@
 //! cargo run --release -p null_server --example null -- blast [seconds] [in flight] [spin]
 //! cargo run --release -p null_server --example null -- late [µs]
 //! ```
-//! Each second, `serve` prints how many requests it has received. For each given rate, it also
-//! prints how far the requests lag behind an even spacing. `blast` sends ready-made EXECUTE frames
-//! of about 300 bytes on one connection, with the client on CPU 0 and the server on CPU 1. It only
-//! counts the bytes of the answers, so its cost is the lower bound of a client's cost, and its rate
-//! shows the server's capacity. `late` measures how much later than the requested fixed latency an
-//! answer arrives.
+//! Each second, `serve` prints the number of requests that it has received. For each given rate, it
+//! also prints the time by which the requests lag behind an even spacing. `blast` sends ready-made
+//! EXECUTE frames of about 300 bytes on one connection, with the client on CPU 0 and the server on
+//! CPU 1. `blast` only counts the bytes of the answers. So its cost is a lower bound of a client's
+//! cost, and its rate shows the server's capacity. `late` measures how much later than the
+//! requested fixed latency an answer arrives.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result, bail, ensure};
@@ -60,8 +60,8 @@ fn serve(port: u16, cpu: u64, rates: &[u64]) -> Result<()> {
         cpus,
         ..NullSpec::default()
     };
-    // The capacity is a second of the highest rate. If the channel overflows, no figures are
-    // printed for that second.
+    // The capacity of the channel is the number of requests in a second at the highest rate. If the
+    // channel overflows, the example prints no figures for that second.
     let (to, arrivals) = sync_channel(1 << 17);
     let server = if rates.is_empty() {
         NullServer::start(&spec)?
@@ -69,7 +69,8 @@ fn serve(port: u16, cpu: u64, rates: &[u64]) -> Result<()> {
         NullServer::start_noting(&spec, to)?
     };
     println!("null target on {}", server.address());
-    // Prints lines each second, for `cargo xtask peers`. Stops when the reader has ended.
+    // Prints lines each second, for `cargo xtask peers`. Stops when the reader of the output has
+    // ended.
     while writeln!(std::io::stdout(), "executes {}", server.counts().executes()).is_ok() {
         clock::sleep(Duration::from_secs(1));
         let second: Vec<Arrival> = arrivals.try_iter().collect();
@@ -80,7 +81,8 @@ fn serve(port: u16, cpu: u64, rates: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the lag of a second's requests behind an even spacing, if they have one of these rates.
+/// Describes the lag of a second's requests behind an even spacing, if they have about one of these
+/// rates.
 fn lag_line(second: &[Arrival], rates: &[u64]) -> Option<String> {
     let seen: u64 = second.iter().map(|arrival| arrival.executes).sum();
     let rate = rates.iter().find(|rate| seen.abs_diff(**rate) * 20 <= **rate)?;
@@ -95,7 +97,8 @@ fn pin(cpu: usize) -> Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// Connects, creates the table standard1 and returns an EXECUTE frame that writes a row of it.
+/// Connects, creates the table standard1 and returns the connection and an EXECUTE frame that
+/// writes a row of this table.
 fn prepare(server: &NullServer) -> Result<(TcpStream, Vec<u8>)> {
     let mut socket = TcpStream::connect(server.address())?;
     socket.set_nodelay(true)?;

@@ -1,9 +1,9 @@
 //! Answers requests. Prepared statements take the fast path, and all other requests take the slow
 //! path.
 //!
-//! There is one [`Engine`] per event loop and one [`Peer`] per connection. The effects of
-//! statements are in `operations`. The answer to bytes that are not CQL is a PROTOCOL_ERROR, after
-//! which the connection ends. Valid CQL that cannot be executed gets the same error as in
+//! Each event loop has an [`Engine`], and each connection has a [`Peer`]. The module `operations`
+//! implements the effects of statements. The answer to bytes that are not CQL is a PROTOCOL_ERROR,
+//! after which the connection ends. Valid CQL that cannot be executed gets the same error as in
 //! Cassandra.
 
 use super::catalog::{ID_BYTES, Shared};
@@ -19,15 +19,16 @@ use cql::response::{ErrorCode, ErrorDetail};
 use std::sync::Arc;
 use target_spec::{NullSpec, Reads};
 
-/// Class name of the authenticator, by which drivers recognize that a password is required.
+/// Class name of the authenticator in an answer. From this name, drivers recognize that a password
+/// is required.
 const AUTHENTICATOR: &str = "org.apache.cassandra.auth.PasswordAuthenticator";
-/// Maximum size of a body after decompression in bytes. It is the same as for an uncompressed
-/// frame.
+/// Maximum size of a body after decompression in bytes. The limit is the same as for an
+/// uncompressed frame.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Offset of the parameters' flags in the body of an EXECUTE. The id and the consistency come
-/// before them.
+/// Offset of the parameters' flags in the body of an EXECUTE. The id of the statement and the
+/// consistency come before the flags.
 const EXECUTE_FLAGS_OFFSET: usize = 2 + ID_BYTES + 2;
-/// Flag that requests rows without a description of their columns.
+/// Flag with which a client requests rows without a description of their columns.
 const SKIP_METADATA: u8 = 0x02;
 
 /// State that a server keeps for a connection.
@@ -36,34 +37,34 @@ pub struct Peer {
     phase: Phase,
     /// The keyspace in use. The text is empty if no keyspace is in use.
     pub(super) keyspace: String,
-    /// Requested compression.
+    /// Compression that the client has requested.
     compression: Option<Compression>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Before STARTUP.
+    /// The client has not sent STARTUP yet.
     #[default]
     New,
-    /// Before credentials.
+    /// The client has not sent credentials yet.
     Authenticating,
-    /// Requests are answered.
+    /// The server answers requests.
     Ready,
 }
 
 /// Decision about a connection after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The request was answered.
+    /// The request was answered, and the connection continues.
     Answered,
-    /// The client got an error, and the connection will end.
+    /// The client gets an error, after which the connection ends.
     Refused,
 }
 
 /// Answers the requests of one event loop.
 #[derive(Debug)]
 pub struct Engine {
-    /// Counters of this loop.
+    /// Counters of this event loop.
     pub counts: NullCounts,
     pub(super) shared: Arc<Shared>,
     pub(super) reads: Reads,
@@ -71,7 +72,7 @@ pub struct Engine {
     pub(super) refusals: Refusals,
     /// Effects of prepared statements, by their ids.
     pub(super) table: PreparedTable,
-    /// Effects of unprepared texts, by the hash of the text and the keyspace in use.
+    /// Effects of unprepared texts. The key is a hash of the text and the keyspace in use.
     pub(super) texts: PreparedTable,
     /// Number of schema changes at the time when `table` was filled.
     changes: u64,
@@ -128,8 +129,8 @@ impl Engine {
         self.answer_any(peer, header, body, out)
     }
 
-    /// Takes the fast path, if this loop knows the statement and its answer is ready-made.
-    /// Otherwise returns false and does nothing.
+    /// Answers a request by the fast path, if this event loop knows the statement and has a
+    /// ready-made answer. Otherwise returns false and does nothing.
     #[inline]
     fn execute_ready(&mut self, peer: &Peer, stream: i16, body: &[u8], out: &mut Vec<u8>) -> bool {
         if peer.phase != Phase::Ready {
@@ -157,7 +158,7 @@ impl Engine {
         true
     }
 
-    /// The slow path.
+    /// Answers any request. This is the slow path.
     fn answer_any(
         &mut self,
         peer: &mut Peer,

@@ -1,8 +1,8 @@
 //! Computes when an answer may be sent, from the latency and the stalls of a null server.
 //!
-//! The module only computes with the monotonic time of the event loop in nanoseconds, so it can be
-//! tested without waiting. An answer is never sent early. By how much it is late depends on the
-//! loop (see `event_loop`).
+//! The module does not read a clock. It computes with the monotonic time of the event loop in
+//! nanoseconds, so tests do not have to wait. An answer is never sent early. The time by which an
+//! answer is late depends on the loop (see `event_loop`).
 
 use target_spec::{Drift, Latency, Stall};
 
@@ -40,10 +40,10 @@ impl Stalls {
     }
 }
 
-/// A single server with one queue, in which the first request is served first. An answer is ready
-/// one service time after the arrival of its request, or after the previous answer was ready,
-/// whichever is later. With a load below the capacity, requests wait only in bursts. With a load
-/// above it, the waiting time increases continuously.
+/// A single server with one queue, which serves requests in the order of arrival. The service of a
+/// request begins when the request arrives or when the previous answer is ready, whichever is
+/// later. The answer is ready one service time after that. With a load below the capacity, requests
+/// wait only in bursts. With a load above the capacity, the waiting time increases continuously.
 #[derive(Clone, Copy, Debug)]
 pub struct Serving {
     service_ns: f64,
@@ -65,7 +65,8 @@ impl Serving {
     }
 
     /// Returns the time at which the answer to the next request is ready. The request arrived at
-    /// `arrival_ns`. For a hundred days after the origin, the double is accurate to the nanosecond.
+    /// `arrival_ns`. The time is stored as a double, which is accurate to the nanosecond for a
+    /// hundred days after the origin.
     pub fn ready_ns(&mut self, arrival_ns: u64) -> u64 {
         let since = arrival_ns.saturating_sub(self.origin_ns) as f64;
         let begun_ns = self.free_ns.max(since);
@@ -82,7 +83,7 @@ impl Serving {
     }
 }
 
-/// Draws latencies. It is deterministic: the same seed yields the same sequence.
+/// Draws latencies at random. The same seed always yields the same sequence.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     latency: Latency,
@@ -106,16 +107,16 @@ impl Sampler {
             Latency::Uniform { from_ns, to_ns } => {
                 from_ns + (self.next_fraction() * (to_ns - from_ns) as f64) as u64
             }
-            // This is the inverse of the distribution function. 1 - u is never 0, so the logarithm
-            // is finite, and the largest draw is about 37 times the mean.
+            // This is the inverse of the distribution function. `1 - u` is never 0, so the
+            // logarithm is finite. The largest possible value is about 37 times the mean.
             Latency::Exponential { mean_ns } => {
                 (-(1.0 - self.next_fraction()).ln() * mean_ns as f64) as u64
             }
         }
     }
 
-    /// Returns a uniform number in [0, 1) with 53 random bits (SplitMix64: Steele, Lea and Flood
-    /// 2014).
+    /// Returns a uniformly distributed number in [0, 1) with 53 random bits (SplitMix64: Steele,
+    /// Lea and Flood 2014).
     fn next_fraction(&mut self) -> f64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -182,7 +183,7 @@ mod tests {
         }
     }
 
-    /// A load of 1 % above the capacity for ten seconds leaves a tenth of a second of work.
+    /// After ten seconds with a load 1 % above the capacity, a tenth of a second of work remains.
     #[test]
     fn requests_beyond_the_capacity_wait_longer_and_longer() {
         let mut serving = Serving::new(1000.0, None, 0);

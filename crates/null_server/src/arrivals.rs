@@ -1,5 +1,5 @@
-//! Arrival times of requests. They show from the server's view how late a client is at a fixed
-//! rate, independently of the client's own figures.
+//! Arrival times of requests. They show how late a client is at a fixed rate. The server measures
+//! them, so they are independent of the client's own figures.
 
 /// Requests that were received together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +11,8 @@ pub struct Arrival {
 }
 
 /// Returns the lag of each request behind an even spacing at `per_s` requests per second in ns, in
-/// ascending order. The true start of the spacing is unknown, so the request that is earliest
-/// relative to the spacing determines it. So the result is a lower bound of the lag.
+/// ascending order. The true start of the spacing is unknown. The function assumes that the request
+/// that is earliest relative to the spacing has no lag. So the result is a lower bound of the lag.
 pub fn lags_ns(arrivals: &[Arrival], per_s: u64) -> Vec<u64> {
     let gap_ns = 1e9 / per_s.max(1) as f64;
     let mut behind_ns = Vec::new();
@@ -43,7 +43,7 @@ mod tests {
     fn timely_bytes_have_no_lag_and_a_burst_has_that_of_its_oldest() {
         let even: Vec<(u64, u64)> = (0..5).map(|n| (7_000 + n * 1_000_000, 1)).collect();
         assert_eq!(lags_ns(&arrivals(&even), 1000), [0; 5]);
-        // There are four requests per millisecond, all at its end.
+        // Each millisecond has four requests, all of which arrive at its end.
         let burst = arrivals(&[(1_000_000, 4), (2_000_000, 4)]);
         let expected = [0, 0, 250_000, 250_000, 500_000, 500_000, 750_000, 750_000];
         assert_eq!(lags_ns(&burst, 4000), expected);

@@ -1,8 +1,8 @@
 //! The state of a null server. It contains the keyspaces and tables that were created on it, and
 //! the prepared texts.
 //!
-//! All event loops share it behind a lock. An EXECUTE does not take the lock if the loop has
-//! executed its statement since the last schema change.
+//! All event loops share this state behind a lock. An EXECUTE does not take the lock if its loop
+//! has already executed the statement since the last schema change.
 
 use super::definition::{ColumnDefinition, CreateKeyspace, CreateTable};
 use super::statement::{Statement, TableName};
@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Length of a statement's id in bytes. Cassandra's id is an MD5 sum of the same length.
 pub const ID_BYTES: usize = 16;
-/// Maximum number of prepared statements. A client that prepares more has a leak.
+/// Maximum number of prepared statements. A client that prepares more statements has a leak.
 const STATEMENTS_MAX: usize = 65_536;
 /// Maximum number of keyspaces, and of tables in each keyspace. This is far more than Cassandra can
 /// handle.
@@ -41,14 +41,14 @@ impl Shared {
         }
     }
 
-    /// Locks the catalog. A panic while it is locked leaves it consistent, since every change is a
-    /// single insert or removal.
+    /// Locks the catalog. A panic while the catalog is locked cannot make it inconsistent, because
+    /// every change is a single insertion or removal.
     pub fn catalog(&self) -> MutexGuard<'_, Catalog> {
         self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of schema changes. Data that was derived from an earlier state is
-    /// outdated.
+    /// Returns the number of schema changes. If the number has changed, data that was derived from
+    /// the catalog is outdated.
     pub fn changes(&self) -> u64 {
         self.changes.load(Acquire)
     }
@@ -91,7 +91,7 @@ pub struct Text {
 pub struct Keyspace {
     /// Name of the keyspace.
     pub name: String,
-    /// The replication map as written.
+    /// The replication map as the client has written it.
     pub replication: Vec<(String, String)>,
     /// True if writes go to the commit log.
     pub durable_writes: bool,
@@ -100,7 +100,7 @@ pub struct Keyspace {
 }
 
 impl Keyspace {
-    /// Returns a keyspace of which only the name is known.
+    /// Returns a keyspace with this name, for a keyspace of which nothing else is known.
     fn one_copy(name: &str) -> Keyspace {
         let entries = [("class", "SimpleStrategy"), ("replication_factor", "1")];
         Keyspace {
@@ -122,7 +122,7 @@ pub struct Table {
     /// Id of the table.
     pub id: [u8; 16],
     /// Columns in the order of `SELECT *`: partition key, clustering columns, static columns, and
-    /// then the others by name.
+    /// then the other columns by name.
     pub columns: Vec<Column>,
 }
 
@@ -131,13 +131,13 @@ pub struct Table {
 pub struct Column {
     /// Name of the column.
     pub name: String,
-    /// Type as written.
+    /// Type of the column, as written in the statement.
     pub type_text: String,
     /// Type of the column.
     pub typ: CqlType,
     /// Role of the column in the primary key.
     pub kind: ColumnKind,
-    /// Position of a key column among the columns of its kind. -1 for other columns.
+    /// Position of a key column among the columns of its kind. It is -1 for other columns.
     pub position: i32,
     /// True for a clustering column in descending order.
     pub descending: bool,
@@ -161,12 +161,12 @@ pub enum ColumnKind {
 pub enum Refusal {
     /// The object already exists.
     Exists {
-        /// The keyspace.
+        /// Name of the keyspace.
         keyspace: String,
         /// Name of the table. It is empty if the keyspace itself exists.
         table: String,
     },
-    /// The change is not possible, for this reason.
+    /// The change is impossible for this reason.
     Invalid(String),
 }
 
@@ -273,8 +273,8 @@ impl Catalog {
                  none"
             )));
         }
-        // A workload may use a keyspace that already exists in the original cluster, so it does not
-        // create the keyspace here. The table creates the missing keyspace.
+        // A workload may rely on a keyspace that already exists in its original cluster, and so
+        // does not create it. Therefore CREATE TABLE also creates a missing keyspace.
         let keyspace = self
             .keyspaces
             .entry(keyspace_name.to_owned())
@@ -370,13 +370,13 @@ fn column(definition: &ColumnDefinition, create: &CreateTable) -> Column {
     }
 }
 
-/// Returns the id of a text on a connection that uses `keyspace`.
+/// Returns the id of a statement's text on a connection that uses `keyspace`.
 pub fn text_id(keyspace: &str, cql: &str) -> [u8; ID_BYTES] {
     hash(&[keyspace, cql])
 }
 
-/// Returns a hash of 128 bits over the parts. After each part comes a byte that does not occur in
-/// names.
+/// Returns a hash of 128 bits of several texts. A byte that does not occur in names is appended to
+/// each text.
 fn hash(parts: &[&str]) -> [u8; ID_BYTES] {
     let mut bytes = Vec::new();
     for part in parts {

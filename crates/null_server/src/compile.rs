@@ -20,7 +20,7 @@ pub struct CompiledStatement {
 }
 
 /// Compiles `statement` for a connection that uses the keyspace `in_use`. If the statement reads a
-/// system table that does not exist here, the function fails with a message for the client.
+/// system table that the null server does not have, returns an error with a message for the client.
 pub fn compile(
     statement: Statement,
     id: [u8; ID_BYTES],
@@ -91,7 +91,7 @@ fn compile_select(
             .into_iter()
             .map(|(column, typ)| spec(&name, in_use, &column, typ))
             .collect();
-        // The WHERE clauses of system tables compare texts.
+        // In the WHERE clause of a system table, every marker has the type text.
         let bind = |marker: &Marker| match &marker.stands_for {
             MarkerType::ListOf(_) => CqlType::List(Box::new(CqlType::Text)),
             MarkerType::Type(typ) => typ.clone(),
@@ -114,7 +114,7 @@ fn compile_select(
         let cells = columns.iter().map(|column| cell(&column.typ, cell_bytes));
         cells.collect()
     };
-    // The columns of `SELECT *` are unknown for a table that was not created here.
+    // The columns of `SELECT *` are unknown if the table was not created on this server.
     let effect = match reads {
         _ if columns.is_empty() => Effect::Read(ready_rows(&columns, &[])),
         Reads::Empty => Effect::Read(ready_rows(&columns, &[])),
@@ -161,8 +161,8 @@ fn spec(table: &TableName, in_use: &str, name: &str, typ: CqlType) -> ColumnSpec
     }
 }
 
-/// The markers of a statement with their types. Each has the column that must equal the marker, if
-/// any.
+/// The markers of a statement with their types. For each marker, `key_columns` has the column that
+/// must equal the marker, if any.
 #[derive(Default)]
 struct BindColumns {
     specs: Vec<ColumnSpec>,
@@ -202,8 +202,8 @@ fn prepared(
     }
 }
 
-/// Returns the marker of each column of the partition key. The list is empty if one of them has no
-/// marker.
+/// Returns the marker of each column of the partition key. The list is empty if one of these
+/// columns has no marker.
 fn partition_key_indexes(key_columns: &[Option<String>], table: Option<&Table>) -> Vec<u16> {
     let columns = table.map_or(&[][..], |table| &table.columns);
     let keys = columns.iter().filter(|column| column.kind == ColumnKind::PartitionKey);
@@ -213,8 +213,8 @@ fn partition_key_indexes(key_columns: &[Option<String>], table: Option<&Table>) 
         .unwrap_or_default()
 }
 
-/// Returns a value of the type. If its length is variable, it has `bytes` bytes. Otherwise the
-/// value is zero.
+/// Returns a value of the type. A value of variable length has `bytes` bytes. Any other value is
+/// zero.
 fn cell(typ: &CqlType, bytes: u32) -> Value {
     let count = bytes as usize;
     match typ {
@@ -248,7 +248,8 @@ fn cell(typ: &CqlType, bytes: u32) -> Value {
         CqlType::Set(_) => Value::Set(Vec::new()),
         CqlType::Map(..) => Value::Map(Vec::new()),
         CqlType::Tuple(of) => Value::Tuple(of.iter().map(|_| Value::Null).collect()),
-        // A vector could be arbitrarily large, since the type states the number of its elements.
+        // The value of a vector is null, because the type states the number of elements, which
+        // could be arbitrarily large.
         CqlType::Vector(..) => Value::Null,
     }
 }

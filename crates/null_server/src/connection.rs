@@ -7,20 +7,21 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// Initial capacity for answers in bytes. It is more than an ordinary batch needs, which is 5 000
-/// acknowledgements or 300 rows of standard1. If the buffer grew during a run, this would add
-/// latency of the null target that is not latency of the client.
+/// Initial capacity for answers in bytes. This is space for 5 000 acknowledgements or 300 rows of
+/// standard1, which is more than an ordinary batch needs. If the buffer had to grow during a run,
+/// the null target would add latency to the results.
 const OUTPUT_BYTES: usize = 64 << 10;
 
 /// Maximum number of bytes per `recv`. These are 800 EXECUTE frames of 300 bytes, which is more
-/// than a client has in flight on a connection by default. They still fit into a core's
-/// second-level cache.
+/// than a client has in flight on a connection by default. This number of bytes still fits into a
+/// core's second-level cache.
 const INPUT_BYTES: usize = 256 * 1024;
-/// Maximum number of unsent bytes. If a connection has more, the server stops reading from it.
+/// Maximum number of unsent bytes. If a connection has more unsent bytes, the server stops reading
+/// from it.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Maximum number of answers in the heap. If a connection has more, the server stops reading from
-/// it. A client that follows the protocol cannot have more than 32768 requests in flight on a
-/// connection.
+/// Maximum number of answers in the heap. If a connection has more answers in the heap, the server
+/// stops reading from it. A client that follows the protocol cannot have more than 32768 requests
+/// in flight on a connection.
 const HELD_ANSWERS_MAX: usize = 65_536;
 /// Generation of a connection that is ending. Waiting answers can no longer find it.
 pub const ENDED: u32 = 0;
@@ -33,8 +34,8 @@ pub struct Connection {
     pub id: ConnectionId,
     /// State of the engine for this connection.
     pub peer: Peer,
-    /// Buffer for received bytes. `input[..filled]` has not been answered yet, and begins with a
-    /// header.
+    /// Buffer for received bytes. The requests in `input[..filled]` have not been answered yet.
+    /// These bytes begin with a header.
     pub input: Vec<u8>,
     /// Number of bytes that have been received into `input`.
     pub filled: usize,
@@ -50,11 +51,11 @@ pub struct Connection {
     pub interest: EventFlags,
     /// True if the connection ends as soon as all releasable bytes have been sent.
     pub closing: bool,
-    /// True if the connection will be flushed at the end of the wake-up.
+    /// True if the event loop must flush the connection at the end of the wake-up.
     pub touched: bool,
 }
 
-/// A connection that cannot continue.
+/// The error for a connection that cannot continue.
 pub struct GoneNode;
 
 impl Connection {
@@ -63,7 +64,8 @@ impl Connection {
             socket,
             id,
             peer: Peer::default(),
-            // The kernel provides zeroed pages only when they are first touched.
+            // This does not use memory yet, because the kernel provides zeroed pages only when they
+            // are first accessed.
             input: vec![0; INPUT_BYTES],
             filled: 0,
             output: Vec::with_capacity(OUTPUT_BYTES),
@@ -112,7 +114,7 @@ impl Connection {
         Ok(count)
     }
 
-    /// Permits the sending of waiting bytes, or of an answer.
+    /// Permits the connection to send waiting bytes or an answer.
     pub fn release(&mut self, released: ReleasedData<'_>) {
         match released {
             ReleasedData::Held { bytes } => self.releasable += bytes,
@@ -124,8 +126,8 @@ impl Connection {
         }
     }
 
-    /// Limits the size of the output buffer. Sent bytes are dropped once they are more than half of
-    /// it.
+    /// Limits the size of the output buffer. Drops the sent bytes when they are more than half of
+    /// the buffer.
     fn forget_sent(&mut self) {
         if self.sent == self.output.len() {
             self.output.clear();
@@ -139,7 +141,8 @@ impl Connection {
     }
 
     /// Ends the connection once all of the output has been sent. Bytes that still wait are sent
-    /// without further delay, before the error that gives the reason. Answers in the heap are lost.
+    /// without further delay, before the error message with the reason. Answers in the heap are
+    /// lost.
     pub fn end(&mut self) {
         self.closing = true;
         self.releasable = self.output.len();

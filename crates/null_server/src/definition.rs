@@ -12,7 +12,7 @@ pub struct CreateKeyspace {
     pub keyspace: String,
     /// True if the keyspace may already exist.
     pub if_not_exists: bool,
-    /// The replication map as written.
+    /// The replication map as the client has written it.
     pub replication: Vec<(String, String)>,
     /// True if writes go to the commit log.
     pub durable_writes: bool,
@@ -25,7 +25,7 @@ pub struct CreateTable {
     pub table: TableName,
     /// True if the table may already exist.
     pub if_not_exists: bool,
-    /// Columns of the table, as written.
+    /// Columns of the table, in the order of the statement.
     pub columns: Vec<ColumnDefinition>,
     /// Names of the columns of the partition key.
     pub partition_key: Vec<String>,
@@ -40,9 +40,9 @@ pub struct CreateTable {
 pub struct ColumnDefinition {
     /// Name of the column.
     pub name: String,
-    /// Type as written.
+    /// Type of the column, as written in the statement.
     pub type_text: String,
-    /// Type of the column. A user-defined type counts as a blob.
+    /// Type of the column. A user-defined type is treated as a blob.
     pub typ: CqlType,
     /// True if the column has only one value per partition.
     pub is_static: bool,

@@ -1,9 +1,9 @@
 //! Delays answers until they are due. This produces the latencies and stalls of a null server.
 //!
 //! If all answers have the same latency, they leave in the order of their requests, and wait in the
-//! output buffer of their connection. With individual latencies, they overtake each other and wait
-//! in a binary heap. The capacity of the server applies first. An answer's latency begins when the
-//! answer is ready.
+//! output buffer of their connection. With individual latencies, answers overtake each other and
+//! wait in a binary heap. The capacity of the server applies first: the latency of an answer begins
+//! when the server has processed the request.
 
 use super::answer_time::{Sampler, Serving, Stalls};
 use super::connection::Connection;
@@ -14,7 +14,7 @@ use target_spec::{Latency, NullSpec};
 pub enum Queue {
     /// No answer waits.
     AtOnce,
-    /// All answers have the same latency, so they leave in the order in which they came.
+    /// All answers have the same latency, so they leave in the order in which they were added.
     InOrder {
         latency_ns: u64,
         stalls: Option<Stalls>,
@@ -90,11 +90,11 @@ impl Answer {
     }
 }
 
-/// Data that may leave now.
+/// Data that a connection may send now.
 pub enum ReleasedData<'a> {
-    /// Further bytes that wait in the connection's output.
+    /// Bytes that wait in the connection's output.
     Held {
-        /// Number of bytes.
+        /// Number of further bytes that may be sent.
         bytes: usize,
     },
     /// An answer that is not in the connection's output yet.
@@ -146,7 +146,7 @@ impl Queue {
         }
     }
 
-    /// Passes on every answer that is due, in the order of the due times.
+    /// Passes every answer that is due to `deliver`, in the order of the due times.
     pub fn release(&mut self, now_ns: u64, mut deliver: impl FnMut(ConnectionId, ReleasedData)) {
         match self {
             Queue::AtOnce => {}
@@ -164,8 +164,8 @@ impl Queue {
         }
     }
 
-    /// Takes the answer at the end of `output` if it has a separate due time. The answer goes into
-    /// the heap, or into the queue after earlier answers.
+    /// Removes the answer at the end of `output` if it has an individual due time. The answer then
+    /// waits in the heap, or in the queue after earlier answers.
     #[inline]
     pub fn take_answer(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
         match self {
@@ -205,7 +205,8 @@ impl Queue {
         }
     }
 
-    /// Determines when the answers that were appended to `connection` since `start` may leave.
+    /// Determines the time at which the answers that were appended to the output of `connection`
+    /// since `start` may leave.
     pub fn take_batch(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
         match self {
             Queue::AtOnce => connection.releasable = connection.output.len(),
@@ -230,7 +231,7 @@ impl Queue {
     }
 }
 
-/// Returns the time at which an answer is ready, given the server's capacity.
+/// Returns the time at which an answer is ready, which depends on the server's capacity.
 fn ready_ns(serving: &mut Option<Serving>, arrival_ns: u64) -> u64 {
     let ready = serving.as_mut().map(|serving| serving.ready_ns(arrival_ns));
     ready.unwrap_or(arrival_ns)

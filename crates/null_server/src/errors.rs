@@ -1,5 +1,5 @@
-//! The error answers of a null server. They are for bytes that are not CQL, for statements that
-//! cannot be executed, and for configured errors.
+//! The error answers of a null server. The module has answers for bytes that are not CQL, for
+//! statements that cannot be executed, and for configured errors.
 
 use super::answer_request::Verdict;
 use cql::frame::FrameError;
@@ -47,11 +47,12 @@ pub fn invalid(out: &mut Vec<u8>, stream: i16, why: &str) {
     reply::error(out, stream, ErrorCode::Invalid, why, &ErrorDetail::None);
 }
 
-/// Appends the configured error. `body` is the body of the request. It is needed for the one error
-/// that repeats the id of its statement.
+/// Appends the configured error. `body` is the body of the request. It is needed because one of the
+/// errors repeats the id of the statement.
 #[cold]
 pub fn append_refusal(out: &mut Vec<u8>, stream: i16, code: ErrorCode, body: &[u8]) {
-    // With LOCAL_ONE, one replica out of one was needed, and none answered.
+    // The error states consistency level LOCAL_ONE. One replica was required, and no replica
+    // answered.
     let (consistency, write_type) = (0x000A, "SIMPLE");
     let (received, block_for, failures, data_present) = (0, 1, 1, false);
     let detail = match code {

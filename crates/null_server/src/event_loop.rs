@@ -6,10 +6,10 @@
 //! may leave at once, one `send`. The first loop also accepts connections and distributes them in
 //! turn.
 //!
-//! With a latency or a stall, answers wait. With a fixed latency, they leave in the order of their
-//! requests, and wait in the output buffer itself. If they can overtake each other, they wait in a
-//! binary heap. The kernel's timer wakes the loop at the requested nanosecond (timer slack 1 ns),
-//! so only the wake-up of the thread adds delay.
+//! With a latency or a stall, answers wait. With a fixed latency, answers leave in the order of
+//! their requests, so they wait in the output buffer. If answers can overtake each other, they wait
+//! in a binary heap. The kernel's timer wakes the loop at the requested nanosecond (timer slack 1
+//! ns), so only the wake-up of the thread adds delay.
 
 use super::PublishedCounts;
 use super::answer_request::{Engine, Verdict};
@@ -37,15 +37,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Maximum number of events per wake-up.
 const EVENTS_MAX: usize = 256;
-/// Identifies the events of the listener. The next value identifies the wake-up. The events of
-/// connections have their slot number.
+/// Identifier of the events of the listener. The next constant is that of wake-ups. The identifier
+/// of a connection's events is its slot number.
 const LISTENER: u64 = u64::MAX;
 const WAKE: u64 = u64::MAX - 1;
 
 /// Handle through which other threads reach an event loop.
 #[derive(Debug)]
 pub struct EventLoopHandle {
-    /// An eventfd that the loop watches.
+    /// An eventfd that the loop watches, with which other threads wake it up.
     pub wake: OwnedFd,
     /// True if the loop must end.
     pub stop: AtomicBool,
@@ -73,7 +73,7 @@ impl EventLoopHandle {
     }
 }
 
-/// The listener, and the loops to which connections are distributed in turn.
+/// The listener, and the event loops among which it distributes connections in turn.
 pub struct Acceptor {
     listener: OwnedFd,
     doors: Vec<Arc<EventLoopHandle>>,
@@ -81,7 +81,8 @@ pub struct Acceptor {
 }
 
 impl Acceptor {
-    /// Distributes the connections that `listener` accepts to the loops behind `doors`.
+    /// Creates an acceptor that distributes the connections of `listener` among the loops of the
+    /// handles `doors`.
     pub fn new(listener: OwnedFd, doors: Vec<Arc<EventLoopHandle>>) -> Acceptor {
         Acceptor {
             listener,
@@ -101,8 +102,8 @@ impl Acceptor {
                     door.knock();
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
-                // Either no connection is waiting, or no descriptor is free. In the second case,
-                // the client waits in the backlog.
+                // Either no connection is waiting, or the process has no free descriptor. In the
+                // second case, the client waits in the backlog.
                 Err(_) => return,
             }
         }
@@ -111,9 +112,9 @@ impl Acceptor {
 
 /// An event loop and its state.
 pub struct EventLoop {
-    /// Handle for other threads.
+    /// Handle with which other threads control this loop.
     pub door: Arc<EventLoopHandle>,
-    /// Channel for the arrival times of requests, if requested.
+    /// Channel for the arrival times of requests, if the caller has requested them.
     pub arrivals: Option<SyncSender<Arrival>>,
     epoll: Poller,
     acceptor: Option<Acceptor>,
@@ -122,13 +123,13 @@ pub struct EventLoop {
     spin: bool,
     connections: Vec<Option<Connection>>,
     generation: u32,
-    /// Slots of connections for which answers were released during the current wake-up.
+    /// Slots of the connections that got answers to send during the current wake-up.
     touched: Vec<u32>,
 }
 
 impl EventLoop {
-    /// Creates a loop with its epoll instance, which watches the handle, and the listener if the
-    /// loop accepts connections.
+    /// Creates a loop with an epoll instance. This instance watches the handle and, if the loop
+    /// accepts connections, the listener.
     pub fn new(
         door: Arc<EventLoopHandle>,
         acceptor: Option<Acceptor>,
@@ -167,8 +168,8 @@ impl EventLoop {
             let events: &[Event] = match self.epoll.wait(&mut room, timeout.as_ref()) {
                 Ok(events) => events,
                 Err(Errno::INTR) => &[],
-                // The only remaining cause is a closed or wrong descriptor, which cannot occur
-                // here.
+                // The only remaining cause of an error is a closed or wrong descriptor, which would
+                // be a bug.
                 Err(error) => unreachable!(
                     "epoll_wait on the event loop's own descriptor: \
                                             {error}"
@@ -187,8 +188,8 @@ impl EventLoop {
         }
     }
 
-    /// Returns the time until the next answer is due, for which the loop sleeps unless an event
-    /// arrives. Returns 0 with `spin`, and `None` if no answer is queued.
+    /// Returns the time until the next answer is due. The loop sleeps for this time unless an event
+    /// arrives. Returns 0 with `spin`, and `None` if no answer waits.
     fn timeout(&self) -> Option<Timespec> {
         let wait_ns = if self.spin {
             0
@@ -210,7 +211,7 @@ impl EventLoop {
     /// Takes over the connections that were assigned to this loop.
     fn admit(&mut self) {
         let mut count = [0; 8];
-        // The value is not used, since reading resets the counter.
+        // The value is ignored. Reading only resets the counter.
         let _ = rustix::io::read(&self.door.wake, &mut count);
         let sockets =
             std::mem::take(&mut *self.door.accepted.lock().unwrap_or_else(PoisonError::into_inner));
@@ -251,7 +252,8 @@ impl EventLoop {
                 answer_all(connection, &mut self.engine, &mut self.queue);
                 let executes = self.engine.counts.executes() - before;
                 if let Some((to, at_ns)) = noted.filter(|_| executes > 0) {
-                    // Sending fails if the channel is full, or if its receiver no longer exists.
+                    // The result is ignored. Sending fails if the channel is full, or if its
+                    // receiver no longer exists.
                     let _ = to.try_send(Arrival { at_ns, executes });
                 }
                 // The counters are published before the answers leave, so that they include every
@@ -321,7 +323,8 @@ impl EventLoop {
     }
 }
 
-/// Returns the connection with this `id`, and marks it for flushing. `None` if it no longer exists.
+/// Returns the connection with this `id`, and marks it for flushing. Returns `None` if the
+/// connection no longer exists.
 fn touch<'a>(
     connections: &'a mut [Option<Connection>],
     touched: &mut Vec<u32>,
@@ -342,8 +345,8 @@ fn touch<'a>(
 ///
 /// The cost of an EXECUTE frame is parsing a header, a look-up by the first bytes of the
 /// statement's id, and a copy of 13 bytes. Including both system calls, this takes 0.05 µs in
-/// batches of 500 frames of 236 bytes. It takes 0.24 µs in batches of 128, mostly for the wake-up.
-/// These times were measured by the example `null blast` on a busy machine.
+/// batches of 500 frames of 236 bytes. In batches of 128 frames, it takes 0.24 µs, mostly for the
+/// wake-up. These times were measured by the example `null blast` on a busy machine.
 fn answer_all(connection: &mut Connection, engine: &mut Engine, queue: &mut Queue) {
     let arrival_ns = match queue {
         Queue::AtOnce => 0,
@@ -378,7 +381,7 @@ fn answer_all(connection: &mut Connection, engine: &mut Engine, queue: &mut Queu
     connection.input.copy_within(start..connection.filled, 0);
     connection.filled -= start;
     // The buffer is full and the frame is incomplete. The buffer grows by the number of received
-    // bytes, not to the announced length.
+    // bytes, and not to the length in the header.
     if needed > connection.input.len() && connection.filled == connection.input.len() {
         let room = cql::frame::room_bytes(connection.filled, needed);
         connection.input.resize(room, 0);

@@ -1,18 +1,19 @@
 //! The only crate that knows how to answer CQL at once without storing anything: the null target.
 //!
-//! It exists to measure the client: the whole cost of a run against it is the cost of the client.
-//! It uses protocol version 4 on loopback. It stores the keyspaces and tables that clients create
-//! (so that drivers find their metadata), and prepares any statement. It acknowledges every write
-//! and batch, reports every condition as applied, and answers every read with a canned result. It
-//! can add a known latency, stall periodically, and refuse an exact share of the operations, so
-//! that the measurement itself can be tested against known values.
+//! The purpose of the null target is to measure the client, because the whole cost of a run against
+//! this target is the cost of the client. The target uses protocol version 4 on loopback. It stores
+//! the keyspaces and tables that clients create (so that drivers find their metadata), and prepares
+//! any statement. It acknowledges every write and batch, reports every condition as applied, and
+//! answers every read with a fixed result. It can add a known latency, stall periodically, and
+//! refuse an exact share of the operations. So the measurement itself can be tested against known
+//! values.
 //!
 //! Invariants: an EXECUTE without latency does not cause an allocation or a separate system call
 //! (one `recv` and one `send` serve a batch of requests). Bytes that are not CQL close only the
 //! connection that sent them. Dropping the [`NullServer`] ends its threads and connections.
 //!
-//! It differs from Cassandra. It accepts statements without checking them, does not coordinate
-//! requests, does not return written data, and does not push events.
+//! The null target differs from Cassandra. It accepts statements without checking them, does not
+//! coordinate requests, does not return written data, and does not push events.
 
 mod answer_request;
 mod answer_time;
@@ -107,11 +108,11 @@ const CELL_BYTES_MAX: u32 = 1 << 20;
 /// Counters of a null server since its start. They never decrease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NullCounts {
-    /// Connections accepted.
+    /// Number of accepted connections.
     pub connections: u64,
     /// Number of connections that were closed because of bytes that are not CQL version 4.
     pub connections_refused: u64,
-    /// Number of requests, indexed by opcode.
+    /// Number of requests of each kind, indexed by opcode.
     pub requests_by_opcode: [u64; OPCODES_COUNT],
     /// Number of acknowledged writes. Refused writes are not included.
     pub writes: u64,
@@ -119,13 +120,13 @@ pub struct NullCounts {
     pub reads: u64,
     /// Number of operations that were answered with an error from [`NullSpec::errors`].
     pub refused: u64,
-    /// Bytes received.
+    /// Number of bytes received.
     pub bytes_in: u64,
-    /// Bytes sent.
+    /// Number of bytes sent.
     pub bytes_out: u64,
 }
 
-/// Upper bound of opcodes. All opcodes of version 4 are below it.
+/// Upper bound of opcodes. All opcodes of protocol version 4 are lower.
 pub const OPCODES_COUNT: usize = 32;
 
 impl NullCounts {

@@ -1,14 +1,14 @@
 //! Determines the meaning of the bind markers of a statement.
 //!
-//! It uses the tokens around a marker instead of a full grammar. A marker belongs to the last
-//! column before an operator. If this is ambiguous, the marker's type is unknown (and becomes a
-//! blob), but it is never wrong.
+//! The module uses the tokens around a marker instead of a full grammar. A marker belongs to the
+//! last column before an operator. If the column is ambiguous, the marker's type is unknown (and
+//! becomes a blob), but it is never wrong.
 
 use super::statement::{Marker, MarkerType};
 use super::tokens::{Token, split_at_commas};
 use cql::CqlType;
 
-/// Words that show that the name before them is the left side of a relation.
+/// Words that follow the left side of a relation, which is a name.
 const RELATION_WORDS: [&str; 5] = ["in", "contains", "like", "between", "is"];
 
 /// Returns the markers of any statement, without the values of an INSERT.
@@ -30,7 +30,7 @@ pub fn markers(tokens: &[Token]) -> Vec<Marker> {
     found
 }
 
-/// Adds the markers among the values of an INSERT. They belong to the columns at the same
+/// Adds the markers among the values of an INSERT. The values belong to the columns at the same
 /// positions.
 pub fn add_inserted_values(columns: &[String], values: &[Token], found: &mut Vec<Marker>) {
     for (column, value) in columns.iter().zip(split_at_commas(values)) {
@@ -52,16 +52,17 @@ pub fn add_inserted_values(columns: &[String], values: &[Token], found: &mut Vec
     }
 }
 
-/// The left side of the relation to which the current token belongs.
+/// The left side of the relation that contains the current token.
 #[derive(Default)]
 struct LeftSide {
     /// The last column before an operator.
     column: Option<String>,
     /// The symbols after the column.
     operator: String,
-    /// True within `column[…]`, or in the value that is assigned to such an element.
+    /// True if the current token is within `column[…]`, or in the value that is assigned to such an
+    /// element.
     element: bool,
-    /// True if the left side is `token(…)`.
+    /// True if the left side of the relation is `token(…)`.
     token_function: bool,
 }
 

@@ -1,9 +1,9 @@
 //! Executes statements: prepared statements without a ready-made answer, texts, batches and schema
 //! changes.
 //!
-//! A repeated text is not parsed again, since its answer is stored under the hash of the text. The
-//! answer to a prepared statement is stored in the same way under its id. So unprepared workloads
-//! are not slowed down more by the null target than by other servers.
+//! A repeated text is not parsed again, because its answer is stored under a hash of the text. The
+//! answer to a prepared statement is stored under the id of the statement. So the null target does
+//! not slow down unprepared workloads more than other servers do.
 
 use super::answer_request::{Engine, Peer};
 use super::catalog::{ID_BYTES, Refusal, Text, text_id};
@@ -17,8 +17,8 @@ use cql::request::{BatchStatement, BoundValue, Parameters};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail};
 use std::sync::Arc;
 
-/// Maximum number of stored texts. If a client writes values into texts, every text is new. All
-/// stored texts are therefore dropped when this number is reached.
+/// Maximum number of stored texts. When this number is reached, all stored texts are dropped. This
+/// happens if a client writes values into its texts, because every text is then new.
 const TEXTS_MAX: usize = 4096;
 
 /// Key of a stored effect.
@@ -53,8 +53,8 @@ impl Engine {
         }
     }
 
-    /// Executes a statement without a ready-made answer. Either the loop has not executed it yet,
-    /// or its answer varies.
+    /// Executes a statement without a ready-made answer. Either this event loop has not executed
+    /// the statement yet, or the answer to it varies.
     pub(super) fn execute(
         &mut self,
         peer: &mut Peer,
@@ -78,8 +78,8 @@ impl Engine {
         }
     }
 
-    /// Makes the effect of a statement available in this loop, regardless of where the statement
-    /// was prepared. Returns its id.
+    /// Makes the effect of a prepared statement available in this event loop, regardless of the
+    /// loop in which it was prepared. Returns the id of the statement.
     fn learn(&mut self, id: &[u8]) -> Option<[u8; ID_BYTES]> {
         let id: [u8; ID_BYTES] = id.try_into().ok()?;
         if self.table.find(&id).is_some() {
@@ -94,7 +94,7 @@ impl Engine {
         Some(id)
     }
 
-    /// Executes `cql` on a connection that uses the keyspace `in_use`.
+    /// Executes the text `cql` on a connection that uses the keyspace `in_use`.
     pub(super) fn query(
         &mut self,
         peer: &mut Peer,
@@ -187,8 +187,8 @@ impl Engine {
         }
     }
 
-    /// Makes the effect of a text in a batch available in this loop. Returns `None` if the text
-    /// cannot be parsed.
+    /// Makes the effect of a text in a batch available in this event loop. Returns the id of the
+    /// text, or `None` if the text cannot be parsed.
     fn learn_text(&mut self, in_use: &str, cql: &str) -> Option<[u8; ID_BYTES]> {
         let id = text_id(in_use, cql);
         if self.texts.find(&id).is_none() {
@@ -208,7 +208,7 @@ impl Engine {
         }
     }
 
-    /// Counts an operation and answers it, unless it must be refused.
+    /// Counts an operation, and answers it normally or with a configured error.
     fn operate(
         &mut self,
         known: EffectKey,
@@ -246,7 +246,7 @@ impl Engine {
         }
     }
 
-    /// Answers the operation with an error if it must be refused. Returns true in this case.
+    /// If the configured errors require it, answers the operation with an error and returns true.
     fn is_refused(&mut self, stream: i16, out: &mut Vec<u8>) -> bool {
         let Some(code) = self.refusals.next_code() else {
             return false;

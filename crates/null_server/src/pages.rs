@@ -1,8 +1,8 @@
-//! Reads of many rows. The result is one row that is repeated, in pages if the request specifies
-//! pages.
+//! Reads of many rows. The result consists of copies of one row. It is divided into pages if the
+//! request specifies a page size.
 //!
 //! A paging state is the number of rows before the page. With an invalid state, the page begins at
-//! the first row, since the null target does not validate its clients.
+//! the first row, because the null target does not check what its clients send.
 
 use cql::response::ColumnSpec;
 use cql::{Value, reply};
@@ -11,7 +11,7 @@ use cql::{Value, reply};
 /// MiB that Cassandra allows. The next page contains the rest.
 const CELLS_BYTES_MAX: usize = 12 << 20;
 
-/// The rows of a table.
+/// The rows of a table, all of which are equal.
 #[derive(Clone, Debug)]
 pub struct Pages {
     columns: Vec<ColumnSpec>,
@@ -32,7 +32,8 @@ impl Pages {
         }
     }
 
-    /// Appends the page of at most `page_size` rows that begins at `state`.
+    /// Appends an answer with a page of at most `page_size` rows, which begins at the paging state
+    /// `state`.
     pub fn append(
         &self,
         out: &mut Vec<u8>,

@@ -1,5 +1,5 @@
-//! Ready-made answers to prepared statements. They are whole frames in which only the stream id is
-//! missing.
+//! Ready-made answers to prepared statements. The answers are whole frames in which only the stream
+//! id is missing.
 //!
 //! Each event loop has a separate table, so that an EXECUTE finds its answer without a lock. The
 //! table uses open addressing by the first bytes of the id, which is already a hash.
@@ -13,17 +13,17 @@ use cql::frame::HEADER_BYTES;
 /// Effect of executing a statement.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// Acknowledges a write to the table with this mark.
+    /// Acknowledges a write to the table that this mark identifies.
     Write(Ready, TableMark),
-    /// Answers a conditional write. The condition always holds.
+    /// Answers a conditional write. The condition is always reported as met.
     Conditional(Ready),
     /// Answers a read of a table.
     Read(Ready),
     /// Answers a read of a table with the requested number of rows per page.
     Pages(Box<Pages>),
-    /// Reads a system table, whose rows vary with the schema and the keyspace in use.
+    /// Reads a system table, whose rows depend on the schema and on the keyspace in use.
     System(Box<Select>),
-    /// Changes the schema or the keyspace in use. It is executed like a QUERY.
+    /// Changes the schema or the keyspace in use. Such a statement is executed like a QUERY.
     Schema,
 }
 
@@ -34,19 +34,19 @@ pub type TableMark = u64;
 /// A ready-made answer in each form that a client can request.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// The first index is whether the client skips metadata. The second index is the client's
-    /// compression.
+    /// Frames of the answer. The first index states whether the client skips metadata. The second
+    /// index is the client's compression.
     forms: [[Box<[u8]>; 3]; 2],
 }
 
 impl Ready {
-    /// Returns an answer from whole frames. They are with and without metadata, each uncompressed,
-    /// in LZ4 and in Snappy.
+    /// Creates an answer from whole frames. The frames are with and without metadata, each
+    /// uncompressed, compressed by LZ4, and compressed by Snappy.
     pub fn new(forms: [[Box<[u8]>; 3]; 2]) -> Ready {
         Ready { forms }
     }
 
-    /// Appends the answer for `stream`.
+    /// Appends the answer with the stream id `stream`.
     #[inline]
     pub fn append(
         &self,
@@ -114,7 +114,7 @@ impl PreparedTable {
         let id: &[u8; ID_BYTES] = id.try_into().ok()?;
         let mask = self.places.len() - 1;
         let mut index = first_place(id) & mask;
-        // The search ends at a free slot, and half of the slots are free.
+        // The loop ends, because at least half of the slots are free.
         while let Some(place) = &self.places[index] {
             if place.id == *id {
                 return Some(&place.effect);
@@ -124,7 +124,7 @@ impl PreparedTable {
         None
     }
 
-    /// Stores the effect of the statement `id`. Replaces an earlier effect.
+    /// Stores the effect of the statement `id`, which replaces an earlier effect of this statement.
     pub fn insert(&mut self, id: [u8; ID_BYTES], effect: Effect) {
         if (self.count + 1) * 2 > self.places.len() {
             let larger = empty(self.places.len() * 2);

@@ -1,5 +1,5 @@
-//! Chooses the operations that are answered with an error. The shares are exact and spread evenly,
-//! and the choice depends only on the number of the operation.
+//! Chooses the operations that are answered with an error. The shares are exact, and the errors are
+//! spread evenly. The choice depends only on the number of the operation.
 //!
 //! After n operations of one event loop, exactly ⌊n·S⌋ were refused, where S is the sum of the
 //! shares. The number of uses of each error code differs by at most one from n times its share. The
@@ -7,7 +7,7 @@
 
 use cql::response::ErrorCode;
 
-/// Unit of shares, which are in parts per billion so that sums are exact.
+/// The value 1 in the unit of shares. Shares are in parts per billion, so that sums are exact.
 const WHOLE_PPB: i64 = 1_000_000_000;
 
 /// Decides which operations are refused.
@@ -15,7 +15,7 @@ const WHOLE_PPB: i64 = 1_000_000_000;
 pub struct Refusals {
     shares: Vec<Share>,
     total_ppb: i64,
-    /// Refusals that are due over all codes, in parts per billion.
+    /// Number of refusals that are due over all error codes, in parts per billion.
     due_ppb: i64,
 }
 
@@ -27,8 +27,8 @@ struct Share {
 }
 
 impl Refusals {
-    /// Returns the refusals for shares between 0 and 1. The error names the wrong share, or states
-    /// that the sum exceeds 1.
+    /// Creates refusals from error codes and their shares, which must be between 0 and 1. The error
+    /// names the wrong share, or states that the sum exceeds 1.
     pub fn new(errors: &[(ErrorCode, f64)]) -> Result<Refusals, String> {
         let mut shares = Vec::new();
         for &(code, share) in errors {
@@ -75,8 +75,8 @@ impl Refusals {
         if self.due_ppb < WHOLE_PPB {
             return None;
         }
-        // This finds the code that is furthest behind its share. If there are several, it is the
-        // first one.
+        // This loop finds the code that is furthest behind its share. Among several such codes, it
+        // finds the first.
         let mut furthest = 0;
         for index in 1..self.shares.len() {
             if self.shares[index].due_ppb > self.shares[furthest].due_ppb {

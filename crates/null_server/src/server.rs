@@ -1,4 +1,4 @@
-//! The interface of the null server for its owner: start, counters and stop.
+//! Starts and stops a null server, and returns its counters.
 
 use super::NullCounts;
 use super::answer_request::Engine;
@@ -38,20 +38,20 @@ impl NullServer {
         NullServer::start_at(Ipv4Addr::LOCALHOST, spec)
     }
 
-    /// Does the same as [`NullServer::start`] at another address of this machine.
+    /// Starts a server like [`NullServer::start`], but at another address of this machine.
     ///
     /// # Errors
-    /// As for [`NullServer::start`]. Also, the address does not belong to this machine.
+    /// Those of [`NullServer::start`], or the address does not belong to this machine.
     pub fn start_at(address: Ipv4Addr, spec: &NullSpec) -> io::Result<NullServer> {
         NullServer::start_telling(address, spec, None)
     }
 
-    /// Does the same as [`NullServer::start`], and also reports the arrival times of requests.
-    /// Reports that do not fit into the channel are dropped, so that a slow reader does not delay
-    /// answers.
+    /// Starts a server like [`NullServer::start`], which also reports the arrival times of
+    /// requests. Reports that do not fit into the channel are dropped, so that a slow reader does
+    /// not delay answers.
     ///
     /// # Errors
-    /// As for [`NullServer::start`].
+    /// Those of [`NullServer::start`].
     pub fn start_noting(
         spec: &NullSpec,
         arrivals: mpsc::SyncSender<Arrival>,
@@ -98,14 +98,14 @@ impl NullServer {
         self.address
     }
 
-    /// Returns the time at which the server was started, in nanoseconds of the monotonic clock. Its
-    /// stalls are counted from this time.
+    /// Returns the time at which the server was started, in nanoseconds of the monotonic clock. The
+    /// stalls of the server are counted from this time.
     pub fn started_ns(&self) -> u64 {
         self.started_ns
     }
 
     /// Returns the counters of the server. A request is counted before its answer leaves. So when a
-    /// client has all its answers, the counters include all its requests.
+    /// client has received all its answers, the counters include all its requests.
     pub fn counts(&self) -> NullCounts {
         let mut sum = NullCounts::default();
         for handle in &self.loops {
@@ -123,7 +123,7 @@ impl Drop for NullServer {
         }
         for handle in &mut self.loops {
             if let Some(thread) = handle.thread.take() {
-                // A loop that panicked has ended anyway, so the result is ignored.
+                // The result is ignored, because a loop that panicked has ended anyway.
                 let _ = thread.join();
             }
         }
@@ -143,14 +143,15 @@ fn listen(address: Ipv4Addr, port: u16) -> io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// Starts the thread of a loop and waits until it is pinned, so that a wrong CPU is reported here.
+/// Starts the thread of an event loop, and waits until the thread is pinned, so that this function
+/// can report a wrong CPU.
 fn spawn(event_loop: EventLoop, index: usize, cpu: Option<usize>) -> io::Result<LoopHandle> {
     let door = Arc::clone(&event_loop.door);
     let (tell, told) = mpsc::sync_channel(1);
     let thread = std::thread::Builder::new().name(format!("null-{index}")).spawn(move || {
         let pinned = cpu.map_or(Ok(()), pin);
         let run = pinned.is_ok();
-        // Sending cannot fail, since the receiver waits for exactly this message.
+        // Sending cannot fail, because the receiver waits for this message.
         let _ = tell.send(pinned);
         if run {
             event_loop.run();

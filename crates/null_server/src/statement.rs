@@ -1,9 +1,9 @@
 //! Parses CQL as far as necessary for a server that does not store data. It finds the kind of a
 //! statement, its table, its bind markers, and the definition in a CREATE TABLE.
 //!
-//! It accepts more than Cassandra does. Unknown statements are [`Statement::Other`]. It never
-//! panics and never recurses deeper than [`NESTING_MAX`](super::types::NESTING_MAX), regardless of
-//! the text.
+//! The parser accepts more than Cassandra does. Unknown statements are [`Statement::Other`]. The
+//! parser never panics and never recurses deeper than [`NESTING_MAX`](super::types::NESTING_MAX),
+//! regardless of the text.
 
 use super::definition::{CreateKeyspace, CreateTable, create_keyspace, create_table};
 use super::tokens::{Token, TokenReader, tokenize};
@@ -26,7 +26,7 @@ pub struct TableName {
 pub enum Statement {
     /// Reads rows.
     Select(Select),
-    /// INSERT, UPDATE or DELETE.
+    /// An INSERT, UPDATE or DELETE.
     Write(Write),
     /// `USE keyspace`.
     Use(String),
@@ -38,14 +38,14 @@ pub enum Statement {
     DropKeyspace {
         /// Name of the keyspace.
         keyspace: String,
-        /// True if the object may be missing.
+        /// True if the statement has IF EXISTS, so that the object may be missing.
         if_exists: bool,
     },
     /// `DROP TABLE`.
     DropTable {
         /// Name of the table.
         table: TableName,
-        /// True if the object may be missing.
+        /// True if the statement has IF EXISTS, so that the object may be missing.
         if_exists: bool,
     },
     /// Another schema change, which is only acknowledged: ALTER, CREATE INDEX, CREATE TYPE, DROP
@@ -63,7 +63,7 @@ pub enum Statement {
 pub struct Select {
     /// Table that the statement reads.
     pub table: TableName,
-    /// Result columns. If the list is empty, all columns are selected.
+    /// Result columns. If the list is empty, the statement selects all columns.
     pub selectors: Vec<Selector>,
     /// Equality conditions of the WHERE clause.
     pub conditions: Vec<Condition>,
@@ -85,7 +85,7 @@ pub struct Selector {
 pub enum SelectorOf {
     /// A column.
     Column(String),
-    /// The number of rows.
+    /// The number of rows, from `count(…)`.
     Count,
     /// A function or another expression that is not evaluated.
     Expression,
@@ -96,7 +96,7 @@ pub enum SelectorOf {
 pub struct Condition {
     /// Column that is compared.
     pub column: String,
-    /// Values, of which the column must equal one.
+    /// Values. The column must equal one of them.
     pub operands: Vec<Operand>,
 }
 
@@ -105,9 +105,9 @@ pub struct Condition {
 pub enum Operand {
     /// A text literal.
     Text(String),
-    /// The value bound to this marker.
+    /// The value that is bound to the marker with this index.
     Marker(usize),
-    /// The elements of the list bound to this marker.
+    /// The elements of the list that is bound to the marker with this index.
     MarkerList(usize),
 }
 
@@ -116,7 +116,7 @@ pub enum Operand {
 pub struct Write {
     /// Table that the statement writes.
     pub table: TableName,
-    /// True if the statement has an IF clause. Its answer then has rows.
+    /// True if the statement has an IF clause, so that its answer has rows.
     pub conditional: bool,
     /// Bind markers of the statement, in order.
     pub markers: Vec<Marker>,
@@ -125,12 +125,13 @@ pub struct Write {
 /// A bind marker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marker {
-    /// Name of the value. It is the name of the marker, or otherwise that of the column.
+    /// Name of the value. It is the name of the marker, or the name of the column if the marker has
+    /// no name.
     pub name: String,
     /// Source of the value's type.
     pub stands_for: MarkerType,
-    /// The column that the value sets or equals. The value is a part of the partition key if the
-    /// column is.
+    /// The column that the value sets or must equal. If this is a column of the partition key, the
+    /// value is a part of the partition key.
     pub key_column: Option<String>,
 }
 
@@ -139,9 +140,9 @@ pub struct Marker {
 pub enum MarkerType {
     /// A column's value.
     Column(String),
-    /// A list of values of a column.
+    /// The marker is a list of values of this column.
     ListOf(String),
-    /// A type that does not depend on the table.
+    /// The marker has this type, which does not depend on the table.
     Type(CqlType),
     /// The type is unknown, because the statement cannot be interpreted.
     Unknown,
@@ -279,7 +280,7 @@ fn selector(item: &[Token]) -> Option<Selector> {
 }
 
 /// Returns the equality conditions after a table's name. `all` are the tokens of the statement, and
-/// `rest` are those after the first `before` tokens.
+/// `rest` are the tokens after the first `before` tokens.
 fn conditions(rest: &[Token], before: usize, all: &[Token]) -> Vec<Condition> {
     let mut marker = all[..before].iter().filter(|token| token.as_marker().is_some()).count();
     let mut found = Vec::new();
@@ -312,8 +313,8 @@ fn conditions(rest: &[Token], before: usize, all: &[Token]) -> Vec<Condition> {
     found
 }
 
-/// Returns the operands up to the closing parenthesis. The list is empty if one of them is neither
-/// a text nor a marker, because the condition is unknown in this case.
+/// Returns the operands up to the closing parenthesis. The list is empty if an operand is neither a
+/// text nor a marker, because the condition is then unknown.
 fn in_list(list: &[Token], first_marker: usize) -> Vec<Operand> {
     let mut operands = Vec::new();
     let mut marker = first_marker;

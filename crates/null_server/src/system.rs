@@ -1,8 +1,8 @@
-//! The system tables that drivers read when they connect. They describe one node, and the schema
-//! that was created on it.
+//! The system tables that drivers read when they connect. The tables describe one node, and the
+//! schema that was created on this node.
 //!
 //! The columns are those of Cassandra 5.0 that drivers of any version request. A column without a
-//! value is null. A WHERE clause may only contain equality with texts, since drivers do not use
+//! value is null. A WHERE clause may only contain equality with texts, because drivers do not use
 //! other conditions.
 
 use super::catalog::{Catalog, Column, ColumnKind, Keyspace, Shared, Table};
@@ -21,8 +21,8 @@ const HOST_ID: [u8; 16] = [
     0x6e, 0x75, 0x6c, 0x6c, 0x6e, 0x75, 0x4c, 0x4c, 0x8e, 0x75, 0x6c, 0x6c, 0x6e, 0x75, 0x6c, 0x6c,
 ];
 
-/// Keyspace and name of each table, and its columns as `column type`, of which the partition key
-/// comes first.
+/// Keyspace, name and columns of each table. The columns are written as `column type`, and the
+/// partition key comes first.
 const TABLES: &[(&str, &str, &str)] = &[
     (
         "system",
@@ -125,12 +125,12 @@ const TABLES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A result, which consists of the columns and the rows of cells in the requested order.
+/// Result of a read. The columns, and the cells of each row, are in the requested order.
 #[derive(Debug)]
 pub struct SystemRows {
-    /// Names and types.
+    /// Names and types of the columns.
     pub columns: Vec<(String, CqlType)>,
-    /// Rows of the result. Each has as many cells as there are `columns`.
+    /// Rows of the result. Each row has one cell for each of `columns`.
     pub rows: Vec<Vec<Value>>,
 }
 
@@ -139,12 +139,13 @@ pub fn is_system(keyspace: &str) -> bool {
     keyspace == "system" || keyspace.starts_with("system_")
 }
 
-/// Returns the error for a system table that does not exist here.
+/// Returns the error message for a system table that the null server does not have.
 pub fn no_such_table(keyspace: &str, table: &str) -> String {
     format!("the null target has no table '{keyspace}.{table}'")
 }
 
-/// Returns the columns of a system table. Returns `None` if the table does not exist here.
+/// Returns the columns of a system table. Returns `None` if the null server does not have the
+/// table.
 pub fn columns(keyspace: &str, table: &str) -> Option<Vec<(String, CqlType)>> {
     let (.., definition) = TABLES.iter().find(|(k, t, _)| *k == keyspace && *t == table)?;
     Some(
@@ -157,7 +158,7 @@ pub fn columns(keyspace: &str, table: &str) -> Option<Vec<(String, CqlType)>> {
 }
 
 /// Returns the names and types of the columns that `select` returns from a system table. Returns
-/// `None` if the table does not exist here.
+/// `None` if the null server does not have the table.
 pub fn result_columns(select: &Select, keyspace: &str) -> Option<Vec<(String, CqlType)>> {
     let all = columns(keyspace, &select.table.table)?;
     if select.selectors.is_empty() {
@@ -174,8 +175,8 @@ pub fn result_columns(select: &Select, keyspace: &str) -> Option<Vec<(String, Cq
     Some(select.selectors.iter().map(|s| (s.name.clone(), typ(&s.of))).collect())
 }
 
-/// Reads a system table. `bound` has the values of the markers. Returns `None` if the table does
-/// not exist here.
+/// Reads a system table. `bound` has the values of the markers. Returns `None` if the null server
+/// does not have the table.
 pub fn read(
     shared: &Shared,
     select: &Select,
@@ -271,7 +272,7 @@ fn columns_by_name(table: &Table) -> Vec<SystemRow<'_>> {
 }
 
 impl SystemRow<'_> {
-    /// Returns the cell in `column`.
+    /// Returns the cell of this row in the column `column`.
     fn cell(&self, shared: &Shared, catalog: &Catalog, column: &str) -> Value {
         match self {
             SystemRow::Node => node_cell(shared.address, catalog, column),
@@ -323,13 +324,13 @@ fn node_cell(address: SocketAddr, catalog: &Catalog, column: &str) -> Value {
         "rack" => text("rack1"),
         "release_version" => text(RELEASE_VERSION),
         "schema_version" => Value::Uuid(schema_version(catalog)),
-        // With only one token, this node owns the whole ring.
+        // A single token is enough, because this node owns the whole ring.
         "tokens" => Value::Set(vec![text("0")]),
         _ => Value::Null,
     }
 }
 
-/// Returns a UUID in the form of version 4 that is different after each schema change.
+/// Returns a UUID in the form of version 4, which differs after each schema change.
 fn schema_version(catalog: &Catalog) -> [u8; 16] {
     let mut uuid = HOST_ID;
     uuid[8..].copy_from_slice(&catalog.changes().to_be_bytes());

@@ -6,16 +6,17 @@ use cql::tokens::{self, TokenKind};
 /// KiB.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
-/// Maximum length of a name in bytes. Cassandra allows 48 characters for tables, and 64 KiB for
-/// columns, which no client needs. The limit applies to every name that the server sends back.
+/// Maximum length of a name in bytes. Cassandra allows 48 characters for the names of tables, and
+/// 64 KiB for the names of columns, which is more than any client needs. The limit applies to every
+/// name that the server sends back.
 const NAME_BYTES_MAX: usize = 1024;
 
 /// A token of CQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// A keyword or a name. It is in lower case unless it was quoted.
+    /// A keyword or a name. It is in lower case unless it was quoted in the text.
     Name {
-        /// Without quotes.
+        /// The name without quotes.
         name: String,
         /// True if the name was quoted, so that it cannot be a keyword.
         quoted: bool,
@@ -24,7 +25,7 @@ pub enum Token {
     Text(String),
     /// A number, a UUID or a blob literal.
     Number(String),
-    /// `?` or `:name`.
+    /// A bind marker, which is `?` or `:name`.
     Marker(Option<String>),
     /// Any other character.
     Symbol(char),
@@ -72,8 +73,8 @@ impl Token {
     }
 }
 
-/// Splits `text` into tokens. Returns `None` if it is longer than a mebibyte, a quote or comment is
-/// not closed, or a name is longer than a kibibyte.
+/// Splits `text` into tokens. Returns `None` if the text is longer than a mebibyte, if a quote or
+/// comment is not closed, or if a name is longer than a kibibyte.
 pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     if text.len() > TEXT_BYTES_MAX {
         return None;
@@ -81,7 +82,7 @@ pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     let read = cql::tokens::tokens(text).ok()?;
     let mut read = read.into_iter().peekable();
     let mut tokens = Vec::new();
-    // The text before this offset has been consumed.
+    // The text before this offset was already split into tokens.
     let mut end = 0;
     while let Some(token) = read.next() {
         if token.at < end {
@@ -121,7 +122,7 @@ pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     }
 }
 
-/// Returns the parts of a list between those commas that are outside of all brackets.
+/// Splits a list of tokens at those commas that are outside of all brackets.
 pub fn split_at_commas(tokens: &[Token]) -> impl Iterator<Item = &[Token]> {
     let mut depth = 0i32;
     tokens.split(move |token| {
@@ -191,7 +192,7 @@ impl<'a> TokenReader<'a> {
         }
     }
 
-    /// Skips `symbol` if it comes next. Returns true if it did.
+    /// Skips `symbol` if it is the next token. Returns true if it was skipped.
     pub fn skip_symbol(&mut self, symbol: char) -> bool {
         let is_next = self.rest.first() == Some(&Token::Symbol(symbol));
         if is_next {
@@ -200,12 +201,12 @@ impl<'a> TokenReader<'a> {
         is_next
     }
 
-    /// Skips `keyword` if it comes next. Returns true if it did.
+    /// Skips `keyword` if it is the next token. Returns true if it was skipped.
     pub fn skip_keyword(&mut self, keyword: &str) -> bool {
         self.skip_keywords(&[keyword])
     }
 
-    /// Skips all of `keywords` if they come next. Returns true if they did.
+    /// Skips all of `keywords` if they are the next tokens. Returns true if they were skipped.
     pub fn skip_keywords(&mut self, keywords: &[&str]) -> bool {
         let are_next = self.rest.len() >= keywords.len()
             && self.rest.iter().zip(keywords).all(|(token, keyword)| token.is_keyword(keyword));
@@ -215,14 +216,15 @@ impl<'a> TokenReader<'a> {
         are_next
     }
 
-    /// Skips all tokens up to and including `keyword`, or all tokens if there is no such keyword.
+    /// Skips all tokens up to and including `keyword`. If `keyword` does not occur, skips all
+    /// tokens.
     pub fn skip_past_keyword(&mut self, keyword: &str) {
         let position = self.rest.iter().position(|token| token.is_keyword(keyword));
         self.rest = position.map_or(&[], |position| &self.rest[position + 1..]);
     }
 
     /// Reads the tokens between `(` and the matching `)`. Returns `None` if the next token is not
-    /// `(`, or if it is not closed.
+    /// `(`, or if the parenthesis is not closed.
     pub fn parenthesised(&mut self) -> Option<&'a [Token]> {
         if !self.skip_symbol('(') {
             return None;

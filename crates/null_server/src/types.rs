@@ -6,8 +6,8 @@ use cql::CqlType;
 /// Maximum nesting depth of types. The types of Cassandra's own tables have a depth below 5.
 pub const NESTING_MAX: usize = 32;
 
-/// Parses a type as written in a schema, such as `map<text, frozen<list<int>>>`. Returns `None` if
-/// the text is not a type.
+/// Parses a type in the form in which schemas contain it, such as `map<text, frozen<list<int>>>`.
+/// Returns `None` if the text is not a type.
 pub fn parse_type(text: &str) -> Option<CqlType> {
     column_type(&mut TokenReader::new(&tokenize(text)?), 0)
 }
@@ -33,7 +33,8 @@ pub fn column_type(cursor: &mut TokenReader, depth: usize) -> Option<CqlType> {
     composed_type(&name, inner, dimensions)
 }
 
-/// Returns the type `name<inner, …>`. An unknown name is that of a user-defined type.
+/// Returns the type `name<inner, …>`. An unknown name is treated as the name of a user-defined
+/// type.
 fn composed_type(name: &str, mut inner: Vec<CqlType>, dimensions: u32) -> Option<CqlType> {
     let last = inner.pop().map(Box::new);
     Some(match (name, last) {

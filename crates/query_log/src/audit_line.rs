@@ -1,13 +1,14 @@
-//! Parses a line of an audit log, binary or text. A line consists of fields `name:value` between
-//! bars, with the statement last.
+//! Parses a line of an audit log, binary or text. A line consists of fields `name:value` separated
+//! by bars. The statement is the last field.
 //!
 //! An audit log contains the text and the time of a statement, but neither its values nor its
-//! consistency level. So only statements with their values in their text can be replayed.
+//! consistency level. cassay can therefore replay only statements that have their values in the
+//! text.
 
 use crate::log_record::{Bound, Entry, Request, Why};
 
-/// Start of the part of a line that Cassandra itself writes. Before it is the prefix of the logging
-/// framework.
+/// Start of the part of a line that Cassandra itself writes. The prefix of the logging framework
+/// precedes this part.
 pub(crate) const BEGINS: &str = "user:";
 
 /// Parses the text that Cassandra writes for one event.
@@ -16,7 +17,8 @@ pub(crate) fn read(message: &str) -> Entry {
     let (mut at_ms, mut keyspace, mut in_batch) = (0, None, false);
     let (mut kind, mut category) = ("", "");
     while !rest.is_empty() {
-        // The statement may itself contain bars and line breaks.
+        // The statement is the rest of the message, because the statement may itself contain bars
+        // and line breaks.
         if let Some(operation) = rest.strip_prefix("operation:") {
             return event(kind, (category, in_batch), (at_ms, keyspace), operation);
         }
@@ -63,19 +65,20 @@ fn event(
     Entry::Other(why, at_ms)
 }
 
-/// Joins the lines of a text file into events. A statement may span several lines, and only the
-/// first one begins like an event.
+/// Joins the lines of a text file into events. A statement may span several lines, of which only
+/// the first line has the start of an event.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     held: String,
 }
 
 impl Lines {
-    /// Maximum length of an event, in bytes. A statement cannot be longer than a request.
+    /// Maximum length of an event, in bytes. The limit is the maximum length of a request, because
+    /// a statement cannot be longer.
     const HELD_BYTES_MAX: usize = 256 << 20;
 
-    /// Takes a line without its line break. If the line begins a new event, returns the previous
-    /// one.
+    /// Adds a line without its line break. If the line begins a new event, returns the previous
+    /// event.
     pub fn take(&mut self, line: &str) -> Option<String> {
         let begins = begin(line);
         if let Some(event) = begins {
@@ -95,8 +98,8 @@ impl Lines {
     }
 }
 
-/// Returns the part of a line that begins with an event, after level, thread and time. `None` if no
-/// event begins in the line.
+/// Returns the part of a line after the level, thread and time, with which an event begins. Returns
+/// `None` if no event begins in the line.
 fn begin(line: &str) -> Option<&str> {
     let at = line.find(BEGINS)?;
     let (before, event) = line.split_at(at);

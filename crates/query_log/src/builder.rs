@@ -1,8 +1,8 @@
-//! Builds a recording from the records of logs. It selects records, and keeps the parts that are
-//! replayed.
+//! Builds a recording from the records of logs. The builder selects records, and keeps the parts
+//! that a replay needs.
 //!
-//! Invariants: every omitted record is counted under the reason for its omission. Memory remains
-//! within the limit for any content of a log.
+//! Invariants: the builder counts every omitted record under the reason for its omission. Memory
+//! remains within the limit for any content of a log.
 
 use crate::log_record::{Bound, Entry, Request, Why};
 use crate::recording::{
@@ -17,16 +17,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::ArrivalTimes;
 
-/// Maximum number of separate kinds. The load engine accepts 64, and two of these are for all
-/// operations of other kinds.
+/// Maximum number of separate kinds. The load engine accepts 64 kinds. Two of these are for the
+/// operations of all other kinds.
 const KINDS_MAX: usize = 62;
-/// Memory for an operation without its statements, in bytes.
+/// Memory for an operation, in bytes. The memory for its statements is not included.
 const OPERATION_BYTES: u64 = 16;
-/// Memory for a statement of an operation without its values, in bytes.
+/// Memory for a statement of an operation, in bytes. The memory for its values is not included.
 const PART_BYTES: u64 = 16;
 const MS_NS: u64 = 1_000_000;
 
-/// Builds a recording from records, which it gets roughly in the order of their times.
+/// Builds a recording from records. The caller adds the records roughly in the order of their
+/// times.
 #[derive(Debug)]
 pub struct Builder {
     choice: Choice,
@@ -45,16 +46,18 @@ pub struct Builder {
     tables: IndexMap<(String, String), u64>,
     left_out: BTreeMap<Why, u64>,
     without_level: u64,
-    /// Bytes of the cached texts, and bytes of the texts to be replayed.
+    /// Total size of the cached texts, in bytes. The next field is the total size of the texts to
+    /// be replayed.
     known_bytes: usize,
     forms_bytes: usize,
     is_full: bool,
 }
 
-/// Maximum number of texts whose parse result is cached. A text that repeats at all repeats soon.
+/// Maximum number of texts whose parse result the builder caches. If a text occurs again in a log,
+/// it usually occurs again soon.
 const KNOWN_MAX: usize = 2 * STATEMENTS_MAX;
-/// Maximum total size of the cached texts, in bytes. It is limited because a log may contain long
-/// texts.
+/// Maximum total size of the cached texts, in bytes. A limit is necessary because a log may contain
+/// long texts.
 const KNOWN_BYTES_MAX: usize = 64 << 20;
 
 impl Builder {
@@ -81,7 +84,8 @@ impl Builder {
         }
     }
 
-    /// Adds a record. If the record cannot be replayed, counts it under the reason.
+    /// Adds a record. If the record cannot be replayed, the function only counts it under the
+    /// reason.
     pub fn push(&mut self, entry: Entry) {
         let why = match entry {
             Entry::Other(why, _) => Some(why),
@@ -92,7 +96,8 @@ impl Builder {
         }
     }
 
-    /// Counts records that are omitted for another reason, such as unreadable records.
+    /// Counts `count` records that the caller omits for the reason `why`, such as unreadable
+    /// records.
     pub fn left_out(&mut self, why: Why, count: u64) {
         *self.left_out.entry(why).or_default() += count;
     }
@@ -116,8 +121,8 @@ impl Builder {
         self.add(request, &known)
     }
 
-    /// Returns the parsed statements of a request. If one statement cannot be replayed, neither can
-    /// the request.
+    /// Returns the parsed statements of a request. Fails if any statement of the request cannot be
+    /// replayed.
     fn parse_request(&mut self, request: &Request) -> Result<Vec<KnownStatement>, Why> {
         let mut all = Vec::with_capacity(request.statements.len());
         for bound in &request.statements {
@@ -249,8 +254,8 @@ impl Builder {
             });
         };
         let mut order: Vec<u32> = (0..self.at_ms.len() as u32).collect();
-        // Operations must be sorted, because Cassandra logs requests when they end, with the time
-        // at which they began.
+        // The order in the log is not the order of the operations. Cassandra logs a request when it
+        // ends, but with the time at which it began.
         order.sort_by_key(|at| self.at_ms[*at as usize]);
         let operations: Vec<Operation> =
             order.iter().map(|at| self.operations[*at as usize]).collect();
@@ -290,7 +295,7 @@ impl Builder {
     }
 }
 
-/// Error for logs without any record that can be replayed.
+/// Error for logs that contain no record that can be replayed.
 #[derive(Debug)]
 pub struct Nothing {
     /// Number of omitted records, by reason.
@@ -299,8 +304,8 @@ pub struct Nothing {
     pub logs: Vec<LogRead>,
 }
 
-/// Returns the name of a kind, and true if the kind writes. The name has no spaces, because it is
-/// also used as the tag of a histogram.
+/// Returns the name of a kind of operation, and true if operations of this kind write. The name
+/// contains no spaces, because it also serves as the tag of a histogram.
 fn kind_name(request: &Request, known: &[KnownStatement]) -> (String, bool) {
     let first = &known[0];
     let (keyspace, table) = &first.table;
@@ -335,8 +340,9 @@ fn form(request: &Request, known: &KnownStatement, values_count: u16, kind: u8) 
     }
 }
 
-/// Returns the due times of operations that began in these milliseconds. Operations of one
-/// millisecond are spaced evenly within it, because their exact times are unknown.
+/// Returns the due times of operations from the milliseconds in which they began. If several
+/// operations began in the same millisecond, spaces them evenly within it, because their exact
+/// times are unknown.
 fn course(at_ms: &[u64]) -> ArrivalTimes {
     let mut due_ns = Vec::with_capacity(at_ms.len());
     for same in at_ms.chunk_by(|a, b| a == b) {
@@ -345,7 +351,8 @@ fn course(at_ms: &[u64]) -> ArrivalTimes {
         due_ns.extend(at);
     }
     let last_ns = due_ns.last().copied().unwrap_or(0);
-    // The recording ends after the last operation, by the average distance between operations.
+    // The recording ends after the last operation. The time between them is the average interval
+    // between operations.
     let gap_ns = last_ns / (due_ns.len() as u64).max(2).saturating_sub(1);
     ArrivalTimes::new(due_ns, last_ns + gap_ns.max(MS_NS))
 }

@@ -1,9 +1,9 @@
 //! Reads the documents in a file of a Chronicle queue (`.cq4`), one after the other.
 //!
 //! A document consists of a header of four bytes and its content. The header contains the length of
-//! the content. Two bits of the header mark the queue's own documents (its settings, its index) and
-//! documents that are not finished. A file is larger than its content, and filled with zeros, so a
-//! header of zero is the end.
+//! the content. One bit of the header marks the queue's own documents (its settings and its index).
+//! Another bit marks documents that are not finished. A file is larger than its documents, and the
+//! rest is filled with zeros. A header of zero therefore marks the end.
 //!
 //! Invariants: memory for a document grows as its bytes arrive, up to the size of a request to
 //! Cassandra. A document that is cut off ends the file, and the reader reports this.
@@ -18,11 +18,11 @@ const META: u32 = 0x4000_0000;
 const OPEN: u32 = 0x8000_0000;
 /// Header at the end of a file. The queue continues in the next file.
 const END: u32 = OPEN | META;
-/// Alignment of headers, in bytes.
+/// Alignment of the headers in a file, in bytes.
 const ALIGNMENT: u64 = 4;
 /// Maximum length of a document, in bytes. A CQL frame has at most 256 MiB.
 const DOCUMENT_BYTES_MAX: u32 = 300 << 20;
-/// Number of bytes per read in the search for data after the last document.
+/// Number of bytes that are read at a time in the search for data after the last document.
 const SEARCH_BYTES: usize = 64 << 10;
 /// Type name in the first document of a queue.
 const MAGIC: &[u8] = b"SCQStore";
@@ -30,15 +30,15 @@ const MAGIC: &[u8] = b"SCQStore";
 /// Reasons why a file has no further document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueEnd {
-    /// The normal end, which is an end mark, zeros that were never written, or the end of the file.
+    /// The normal end: an end mark, zeros that were never overwritten, or the end of the file.
     Whole,
-    /// The last document is incomplete. Either the file was copied while it was written, or it was
-    /// cut off.
+    /// The last document is incomplete. Either the file was copied while Cassandra was writing it,
+    /// or the file was cut off.
     InDocument,
-    /// Other bytes follow a header of zero. Either the file was copied while it was written, or a
-    /// part was lost.
+    /// Data follows a header of zero. Either the file was copied while Cassandra was writing it, or
+    /// a part of the file was lost.
     Hole {
-        /// Offset of the header of zero in the file.
+        /// Offset of the header of zero in the file, in bytes.
         at: u64,
         /// Number of bytes from this header to the last byte that is not zero.
         behind: u64,
@@ -51,15 +51,15 @@ pub enum QueueError {
     /// The file could not be read.
     #[error("cassay cannot read the file: {0}")]
     Unreadable(#[from] io::Error),
-    /// The file does not begin like a queue.
+    /// The file does not begin as a Chronicle queue does.
     #[error("the file does not begin like a Chronicle queue file (no SCQStore in the header)")]
     NoQueue,
     /// A document exceeds the maximum length.
     #[error("the record at byte {at} has {bytes} bytes; the maximum is {DOCUMENT_BYTES_MAX}")]
     TooLong {
-        /// Length of the document.
+        /// Length of the document, in bytes.
         bytes: u32,
-        /// Offset of the document in the file.
+        /// Offset of the document in the file, in bytes.
         at: u64,
     },
 }
@@ -68,7 +68,7 @@ pub enum QueueError {
 #[derive(Debug)]
 pub struct Queue<R> {
     input: R,
-    /// Number of bytes read so far.
+    /// Number of bytes that the reader has read so far, which is the offset of the next byte.
     at: u64,
     document: Vec<u8>,
     end: Option<QueueEnd>,
@@ -89,7 +89,7 @@ impl<R: Read> Queue<R> {
         let Some(header) = queue.header()? else {
             return Err(QueueError::NoQueue);
         };
-        // The queue's own settings are always the first document, even in an empty queue.
+        // The first document must contain the queue's own settings, which even an empty queue has.
         if header & META == 0 || !queue.body(header)? {
             return Err(QueueError::NoQueue);
         }
@@ -100,8 +100,8 @@ impl<R: Read> Queue<R> {
         }
     }
 
-    /// Returns the next document that is not the queue's own. At the end, returns `None`, and
-    /// [`Queue::end`] returns the reason.
+    /// Returns the next document, and skips the queue's own documents. At the end, returns `None`,
+    /// and [`Queue::end`] returns the reason.
     ///
     /// # Errors
     /// The file cannot be read, or a document is too long.
@@ -123,13 +123,13 @@ impl<R: Read> Queue<R> {
         Ok(None)
     }
 
-    /// Returns the reason why the file has no further document. `None` if the file may still have
-    /// another document.
+    /// Returns the reason why the file has no further document. Returns `None` if the file may
+    /// still have another document.
     pub fn end(&self) -> Option<QueueEnd> {
         self.end
     }
 
-    /// Returns the number of bytes read so far.
+    /// Returns the number of bytes that the reader has read so far.
     pub fn bytes(&self) -> u64 {
         self.at
     }
@@ -153,10 +153,11 @@ impl<R: Read> Queue<R> {
         Ok(Some(u32::from_le_bytes(header)))
     }
 
-    /// Reads the document that belongs to a header. Returns true if the document is complete.
+    /// Reads the document that follows `header`. Returns true if the document is complete.
     fn body(&mut self, header: u32) -> Result<bool, QueueError> {
         let bytes = header & LENGTH;
-        // The length of the queue's own documents is not limited, because they are not kept.
+        // The limit applies only to the documents that the reader keeps in memory. It skips the
+        // queue's own documents, which may have any length.
         if bytes > DOCUMENT_BYTES_MAX {
             return Err(QueueError::TooLong { bytes, at: self.at });
         }
@@ -167,7 +168,7 @@ impl<R: Read> Queue<R> {
         Ok(got == bytes as usize)
     }
 
-    /// Reads on after a header of zero, to find out whether data follows.
+    /// Reads on after a header of zero, to check whether data follows.
     fn after_zeros(&mut self) -> Result<QueueEnd, QueueError> {
         let documents_end = self.at;
         let at = documents_end - 4;

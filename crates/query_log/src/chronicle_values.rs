@@ -1,9 +1,9 @@
-//! Reads the values in one document of a Chronicle queue: field names, numbers, texts and bytes,
-//! each after a code of one byte.
+//! Reads the values in one document of a Chronicle queue. The values are field names, numbers,
+//! texts and bytes. A code of one byte precedes each value.
 //!
-//! Only codes are supported that occur in Cassandra's logs, or that the library may choose for the
-//! same values. Invariants: every length is checked against the remaining bytes. An unknown item is
-//! an error with its offset, never a guess.
+//! The module supports only codes that occur in Cassandra's logs, and codes that the library may
+//! choose for the same values. Invariants: the module checks every length against the remaining
+//! bytes. For an unknown item, it returns an error with the offset, and never guesses.
 
 use std::borrow::Cow;
 
@@ -13,11 +13,11 @@ use std::borrow::Cow;
 pub struct MalformedDocument {
     /// The problem at this position.
     pub what: &'static str,
-    /// Offset of the problem in the document.
+    /// Offset of the problem in the document, in bytes.
     pub at: usize,
 }
 
-/// A value, or the name of the field whose value comes next.
+/// A value, or the name of a field. The value of the field follows its name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item<'a> {
     Field(Cow<'a, str>),
@@ -27,7 +27,7 @@ pub(crate) enum Item<'a> {
     Null,
 }
 
-/// Codes of items that begin with a length.
+/// Codes of items that begin with their length.
 mod code {
     pub const BYTES_8: u8 = 0x80;
     pub const BYTES_16: u8 = 0x81;
@@ -69,7 +69,7 @@ impl<'a> Items<'a> {
         Items { bytes, at: 0 }
     }
 
-    /// Creates an error at the position of the last item.
+    /// Returns an error at the position of the last item.
     pub fn wrong(&self, what: &'static str) -> MalformedDocument {
         MalformedDocument { what, at: self.at }
     }
@@ -93,7 +93,7 @@ impl<'a> Items<'a> {
         Ok(self.array::<1>()?[0])
     }
 
-    /// Reads a number with seven bits per byte, the lowest bits first.
+    /// Reads a number that is stored with seven bits per byte, the lowest bits first.
     fn stop_bit(&mut self) -> Result<usize, MalformedDocument> {
         let mut number = 0_u64;
         for shift in (0..35).step_by(7) {
@@ -110,7 +110,7 @@ impl<'a> Items<'a> {
         Ok(text_of(self.take(length)?))
     }
 
-    /// Reads bytes of a given length. An array has a code before its first byte.
+    /// Reads a block of `length` bytes. If the block is an array, a code precedes its content.
     fn block(&mut self, length: usize) -> Result<Item<'a>, MalformedDocument> {
         let all = self.take(length)?;
         Ok(Item::Bytes(match all {
@@ -119,7 +119,7 @@ impl<'a> Items<'a> {
         }))
     }
 
-    /// Returns the next item. At the end of the document, returns `None`.
+    /// Returns the next item. Returns `None` at the end of the document.
     pub fn next(&mut self) -> Result<Option<Item<'a>>, MalformedDocument> {
         while self.at < self.bytes.len() {
             let at = self.at;
@@ -157,8 +157,8 @@ impl<'a> Items<'a> {
                 code::INT_16 => number(i64::from(i16::from_le_bytes(self.array()?))),
                 code::INT_32 => number(i64::from(i32::from_le_bytes(self.array()?))),
                 code::INT_64 | code::INT_64_HEX => number(i64::from_le_bytes(self.array()?)),
-                // The library may write a whole number as a shorter float, if the float represents
-                // it exactly.
+                // The library may write a whole number as a shorter float if this float represents
+                // the number exactly.
                 code::FLOAT_32 => number(f32::from_le_bytes(self.array()?) as i64),
                 code::FLOAT_64 => number(f64::from_le_bytes(self.array()?) as i64),
                 code::FALSE => number(0),
@@ -222,7 +222,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Reads bytes unchanged. Returns `None` for null.
+    /// Reads a value of bytes without decoding it. Returns `None` for null.
     pub fn bytes(&mut self) -> Result<Option<&'a [u8]>, MalformedDocument> {
         match self.next()? {
             Some(Item::Bytes(bytes)) => Ok(Some(bytes)),
@@ -232,8 +232,8 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Decodes a text as the library writes it. The library encodes each half of a surrogate pair
-/// separately. So a character beyond the first 65,536 takes six bytes instead of four.
+/// Decodes a text in the encoding of the library. The library encodes each half of a surrogate pair
+/// separately. A character beyond the first 65,536 therefore takes six bytes instead of four.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -1,8 +1,8 @@
 //! Reads the files of logs in a folder, and merges their records in the order of their times.
 //!
-//! Invariants: a file is read once, from start to end, and is never entirely in memory. Logs of
-//! several nodes are merged while they are read. So if memory runs out, the recording contains the
-//! first part of all logs, instead of the first log only.
+//! Invariants: the module reads each file once, from start to end, and never keeps a whole file in
+//! memory. It merges the logs of several nodes while it reads them. If memory runs out, the
+//! recording therefore contains the first part of all logs, and not only the first log.
 
 use crate::audit_line::{self, Lines};
 use crate::builder::{Builder, Nothing};
@@ -16,21 +16,21 @@ use std::path::{Path, PathBuf};
 
 /// Number of bytes at the start of a text file that are examined to recognize an audit log.
 const HEAD_BYTES: u64 = 16 << 10;
-/// Number of bytes that are read from the system at a time.
+/// Number of bytes that one read requests from the system.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Reasons why logs do not result in a recording.
+/// Reasons why cassay cannot make a recording from logs.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A file or folder cannot be read.
     #[error("cassay cannot read {name}: {error}")]
     Unreadable {
-        /// Name of the file or folder that the user gave.
+        /// Name of the file or folder, as the user wrote it.
         name: String,
-        /// Error that the system reports.
+        /// Error that the system returned.
         error: io::Error,
     },
-    /// The folder contains no log.
+    /// The folder does not contain a log.
     #[error(
         "{0} has no query log: neither files `*.cq4` of a full query log or a binary audit log, \
          nor a text file of an audit log"
@@ -41,10 +41,10 @@ pub enum ReadError {
     OtherFile {
         /// Name of the file.
         name: String,
-        /// The part that is missing for a log.
+        /// The part of a log that the file lacks.
         why: String,
     },
-    /// No record of the logs can be replayed.
+    /// The logs contain no record that cassay can replay.
     #[error("cassay cannot replay any operation of the log{}", describe(.0))]
     Nothing(Nothing),
 }
@@ -58,16 +58,17 @@ fn describe(nothing: &Nothing) -> String {
     }
 }
 
-/// Describes the number of records that were omitted for a reason.
+/// Returns a text that states the number of records omitted for the reason `why`.
 pub fn left_out(why: Why, count: u64) -> String {
     format!("{count} left out: {}", why.words())
 }
 
-/// Reads logs. Each file or folder, with the name that the user gave, is the log of one node. A
-/// folder that contains folders has the logs of several nodes.
+/// Reads logs. `paths` contains files and folders, each with the name that the user gave. A file or
+/// folder is the log of one node. If a folder contains folders, each of them is the log of one
+/// node.
 ///
 /// # Errors
-/// A log cannot be read or does not exist, or the logs have no record to replay.
+/// A log does not exist or cannot be read, or the logs have no record to replay.
 pub fn read(paths: &[(String, PathBuf)], choice: Choice) -> Result<Recording, ReadError> {
     let mut logs = Vec::new();
     for (name, path) in paths {
@@ -79,7 +80,7 @@ pub fn read(paths: &[(String, PathBuf)], choice: Choice) -> Result<Recording, Re
     builder.finish(logs).map_err(ReadError::Nothing)
 }
 
-/// The log of one node, while it is read.
+/// The log of one node, while the module reads it.
 struct Log {
     read: LogRead,
     files: VecDeque<PathBuf>,
@@ -110,7 +111,8 @@ fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
     for entry in path.read_dir().map_err(unreadable(name))? {
         let entry = entry.map_err(unreadable(name))?;
         let path = entry.path();
-        // A link is not followed, because it may lead outside of the folder that a study may read.
+        // The function skips links, because a link may lead outside of the folder that a study may
+        // read.
         if entry.file_type().map_err(unreadable(name))?.is_symlink() {
             continue;
         }
@@ -121,8 +123,8 @@ fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
         }
     }
     if !files.is_empty() {
-        // This is the order of their times: a queue names its files by their times, and the numbers
-        // of text files grow with their age.
+        // This sorts the files by time. A queue names its files by their times, and the numbers of
+        // text files grow with their age.
         files.sort();
         if files.iter().all(|file| !is_queue(file)) {
             files.reverse();
@@ -159,8 +161,8 @@ fn is_queue(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "cq4")
 }
 
-/// Returns true if a file in a folder is a log. The table of the queue (`metadata.cq4t`) is not a
-/// log.
+/// Returns true if a file in a folder is a log. Returns false for the table of the queue
+/// (`metadata.cq4t`).
 fn is_log(path: &Path) -> io::Result<bool> {
     if is_queue(path) {
         return Ok(true);
@@ -179,7 +181,7 @@ fn head(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Passes all records to a builder, roughly in the order of their times.
+/// Passes all records of the logs to the builder, roughly in the order of their times.
 fn merge(logs: &mut [Log], builder: &mut Builder) -> Result<(), ReadError> {
     let mut heads: BTreeMap<(u64, usize), Entry> = BTreeMap::new();
     for (index, log) in logs.iter_mut().enumerate() {
@@ -204,7 +206,7 @@ fn at_ms(entry: &Entry) -> u64 {
 }
 
 impl Log {
-    /// Returns the next record. Unreadable records are counted and skipped.
+    /// Returns the next record. Counts and skips unreadable records.
     fn next(&mut self, builder: &mut Builder) -> Result<Option<Entry>, ReadError> {
         loop {
             let Some((path, opened)) = &mut self.open else {
@@ -225,7 +227,8 @@ impl Log {
                 ReadStep::Unreadable(why) => {
                     self.read.records += 1;
                     builder.left_out(Why::Unreadable, 1);
-                    // The first message of this kind represents all of them.
+                    // The report contains only the first message about unreadable records, which
+                    // represents the others.
                     if self.read.notes.is_empty() {
                         self.read.notes.push(format!("{name}: cassay cannot read a record: {why}"));
                     }

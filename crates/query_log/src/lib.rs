@@ -1,13 +1,13 @@
-//! The only crate that knows Cassandra's full query logs and audit logs, and which of their records
-//! can be replayed.
+//! The only crate that can read Cassandra's full query logs and audit logs, and that decides which
+//! of their records cassay can replay.
 //!
 //! A full query log (`nodetool enablefullquerylog`) and a binary audit log are files of a Chronicle
-//! queue. [`queue`] splits them into records, and [`entry`] parses these. A text audit log consists
-//! of lines of a logging framework. Invariants:
+//! queue. [`queue`] splits them into records, and [`entry`] parses the records. A text audit log
+//! consists of lines of a logging framework. Invariants:
 //! - Bytes from a file never cause a panic. They never reserve more memory than their number
 //!   justifies.
-//! - Statements, values and their order are those of the log, without additions. Records that
-//!   cannot be replayed are omitted, and counted by reason.
+//! - The statements, the values and their order are the same as in the log, without additions. The
+//!   crate omits records that cannot be replayed, and counts them by reason.
 
 mod audit_line;
 mod builder;

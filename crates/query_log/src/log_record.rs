@@ -6,7 +6,7 @@ use crate::options;
 use cql::Consistency;
 use workload::BatchKind;
 
-/// Highest version of records that is known. Later versions may contain unknown fields.
+/// Highest version of records that this module supports. Later versions may contain unknown fields.
 const VERSION_MAX: i64 = 0;
 /// Maximum number of statements in a batch, and maximum number of values of a statement.
 const COUNT_MAX: usize = u16::MAX as usize;
@@ -16,12 +16,12 @@ const COUNT_MAX: usize = u16::MAX as usize;
 pub enum Entry {
     /// A request that was executed.
     Request(Request),
-    /// A record that is not a request or cannot be replayed: the reason, and the time in ms since
-    /// 1970.
+    /// A record that is not a request or cannot be replayed, with the reason and the time in ms
+    /// since 1970.
     Other(Why, u64),
 }
 
-/// Reasons why a record is not replayed.
+/// Reasons why cassay does not replay a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
     /// The record defines an object: CREATE, ALTER, DROP.
@@ -30,19 +30,19 @@ pub enum Why {
     Administration,
     /// The record sets the keyspace of its connection.
     Use,
-    /// The record concerns the server's own keyspaces, which drivers read when they connect.
+    /// The record concerns the server's own keyspaces. Drivers read these when they connect.
     System,
-    /// The record requests a further page of an earlier read. Only first pages can be requested in
-    /// a replay.
+    /// The record requests a further page of an earlier read. A replay can request only first
+    /// pages.
     FurtherPage,
-    /// The values of the record are not in the log. Audit logs contain no values.
+    /// The log does not contain the values of the record. Audit logs never contain values.
     NoValues,
-    /// The record is part of a batch in an audit log, which does not contain whole batches.
+    /// The record is part of a batch in an audit log. An audit log does not contain whole batches.
     AuditBatch,
-    /// The request was refused or failed.
+    /// The server refused the request, or the request failed.
     Failed,
-    /// The record is not a statement that was executed. It is a login, or a statement that was only
-    /// prepared.
+    /// The record is not a statement that the server executed. It is a login, or a statement that
+    /// was only prepared.
     NoStatement,
     /// Neither the statement nor its connection names a keyspace.
     NoKeyspace,
@@ -50,22 +50,24 @@ pub enum Why {
     Unknown,
     /// The number of values differs from the number of markers in the statement.
     OtherValues,
-    /// The record cannot be read.
+    /// The parser cannot parse the record.
     Unreadable,
-    /// The statement would exceed the maximum number of statements.
+    /// The statement would be one more than the recording's maximum number of statements.
     TooManyStatements,
     /// The recording has reached its memory limit.
     NoRoom,
-    /// The record is a write, but only reads were chosen, or the reverse.
+    /// The record is a write, but the user chose only reads, or the record is a read, but the user
+    /// chose only writes.
     NotChosen,
-    /// The keyspace of the record was not chosen.
+    /// The user did not choose the keyspace of the record.
     OtherKeyspace,
-    /// The record is outside the chosen period.
+    /// The record is outside the period that the user chose.
     OutsideOfTime,
 }
 
 impl Why {
-    /// Returns the reason as the end of a sentence that begins with "… were omitted: they …".
+    /// Returns the reason in words, such as "they define objects (CREATE, ALTER, DROP)". A message
+    /// can contain the words after the number of omitted records.
     pub fn words(self) -> &'static str {
         match self {
             Why::Definition => "they define objects (CREATE, ALTER, DROP)",
@@ -125,24 +127,24 @@ impl Why {
 pub struct Request {
     /// Time at which the request began, in ms since 1970.
     pub at_ms: u64,
-    /// Keyspace for table names without a keyspace.
+    /// Keyspace of the tables that the statements name without a keyspace.
     pub keyspace: Option<String>,
     /// Statements of the request. The request is a batch if it has several statements, or if it has
     /// a kind of batch.
     pub statements: Vec<Bound>,
     /// Kind of the batch. `None` if the request is not a batch.
     pub batch: Option<BatchKind>,
-    /// Consistency level. `None` if the log does not contain it.
+    /// Consistency level of the request. `None` if the log does not contain the level.
     pub consistency: Option<Consistency>,
-    /// Consistency level of the Paxos part.
+    /// Consistency level of the Paxos part. `None` if the log does not contain the level.
     pub serial_consistency: Option<Consistency>,
-    /// Number of rows per page.
+    /// Number of rows per page. `None` if the request does not limit the page.
     pub page_size: Option<i32>,
     /// True if the request asks for a further page.
     pub continues: bool,
     /// True if the client set the write timestamp.
     pub stamped: bool,
-    /// True if the log contains the values.
+    /// True if the log contains the values of the statements.
     pub has_values: bool,
 }
 
@@ -153,14 +155,14 @@ pub struct Bound {
     pub cql: String,
     /// Number of values of the statement.
     pub values_count: u16,
-    /// The values, each as `[int length][bytes]`.
+    /// The values, each as an int length and the bytes of the value (`[int length][bytes]`).
     pub values: Vec<u8>,
 }
 
 /// Parses a record of a full query log or of a binary audit log.
 ///
 /// # Errors
-/// The document is neither of these, or has a later version.
+/// The document is not a record of such a log, or has a later version.
 pub fn read(document: &[u8]) -> Result<Entry, MalformedDocument> {
     let mut items = Items::new(document);
     items.field("version")?;

@@ -1,7 +1,7 @@
-//! Parses the options of a request in a full query log. They have the form of the native protocol,
-//! in the version of the client.
+//! Parses the options of a request in a full query log. The options have the form of the native
+//! protocol, in the protocol version of the client.
 //!
-//! Invariants: lengths are checked against the remaining bytes. The parser keeps values unchanged,
+//! Invariants: the parser checks lengths against the remaining bytes. It keeps values unchanged,
 //! each after its length, so null remains null and unset remains unset.
 
 use cql::Consistency;
@@ -17,16 +17,17 @@ mod flag {
     pub const KEYSPACE: u32 = 0x80;
 }
 
-/// First protocol version in which the flags have four bytes instead of one byte.
+/// First protocol version whose flags have four bytes. In earlier versions, the flags have one
+/// byte.
 const WIDE_FLAGS_SINCE: i64 = 5;
 
-/// Size of a value's length field, in bytes. Null and unset values have no further bytes.
+/// Size of a value's length field, in bytes. A null or unset value consists only of this field.
 const LENGTH_BYTES: usize = 4;
 
 /// The options of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options<'a> {
-    /// Consistency level. `None` if the code is unknown.
+    /// Consistency level of the request. `None` if the code of the level is unknown.
     pub consistency: Option<Consistency>,
     pub serial_consistency: Option<Consistency>,
     pub page_size: Option<i32>,
@@ -34,14 +35,15 @@ pub(crate) struct Options<'a> {
     pub continues: bool,
     /// True if the client sets the write timestamp.
     pub stamped: bool,
-    /// Keyspace that the request itself states.
+    /// Keyspace that the options name. `None` if they do not name a keyspace.
     pub keyspace: Option<&'a str>,
     pub values_count: u16,
-    /// The values, each as `[int length][bytes]`.
+    /// The values, each as an int length and the bytes of the value (`[int length][bytes]`).
     pub values: Vec<u8>,
 }
 
-/// Parses the options of a request in a protocol version. `None` if the bytes end too early.
+/// Parses the options of a request in a protocol version. Returns `None` if the bytes end too
+/// early.
 pub(crate) fn parse(bytes: &[u8], version: i64) -> Option<Options<'_>> {
     let mut reader = Reader(bytes);
     let consistency = Consistency::from_code(reader.u16()?);
@@ -109,7 +111,7 @@ impl<'a> Reader<'a> {
         Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
     }
 
-    /// Reads a value, including the length in front of it.
+    /// Reads a value together with its length field.
     fn value(&mut self) -> Option<&'a [u8]> {
         let length = self.0.first_chunk().map(|bytes| i32::from_be_bytes(*bytes))?;
         self.take(LENGTH_BYTES + usize::try_from(length).unwrap_or(0))
@@ -122,8 +124,8 @@ mod tests {
 
     #[test]
     fn options_are_read_as_each_version_of_the_protocol_has_them() {
-        // The bytes mean LOCAL_QUORUM, the flags for values, page size, serial consistency and
-        // timestamp, and the values 7, null and unset.
+        // The bytes are LOCAL_QUORUM and the flags for values, page size, serial consistency and
+        // timestamp. The values 7, null and unset follow.
         let rest = [
             &[
                 0, 3, 0, 0, 0, 1, 7, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE,

@@ -1,8 +1,8 @@
-//! Recorded traffic in memory, ready for replay: each statement once, values as bytes, and the time
-//! of each operation.
+//! Recorded traffic in memory, ready for replay. It contains each statement once, the values as
+//! bytes, and the time of each operation.
 //!
-//! Invariants: operations are in the order of their times. Memory has a limit, and operations
-//! beyond it are omitted and counted. Every omission has a reason.
+//! Invariants: operations are in the order of their times. Memory has a limit, and the builder
+//! omits and counts the operations beyond it. Every omission has a reason.
 
 use crate::log_record::Why;
 use cql::Consistency;
@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::{ArrivalTimes, BatchKind};
 
-/// Maximum number of different statements. The number is limited, because each statement is
-/// prepared on every connection. A log whose statements have their values in their texts exceeds
-/// it. Records with further statements are omitted.
+/// Maximum number of different statements. The number is limited, because the replay prepares each
+/// statement on every connection. A log whose statements have their values in their texts exceeds
+/// this number. The builder then omits records with further statements.
 pub const STATEMENTS_MAX: usize = 10_000;
-/// Default memory for operations and values, in bytes. 2 GiB are enough for an hour of 5,000
-/// operations per second with values of 80 bytes each.
+/// Default limit of the memory for operations and values, in bytes. 2 GiB are enough for an hour of
+/// 5,000 operations per second with values of 80 bytes each.
 pub const MEMORY_BYTES: u64 = 2 << 30;
 
 /// Selection of operations by their effect on data.
@@ -25,9 +25,9 @@ pub enum Only {
     /// All reads and writes.
     #[default]
     All,
-    /// Operations that change no data.
+    /// Only operations that do not change data.
     Reads,
-    /// Operations that change data.
+    /// Only operations that change data.
     Writes,
 }
 
@@ -44,13 +44,13 @@ impl Only {
 /// Selection of a part of recorded traffic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Choice {
-    /// Selects reads, writes or both.
+    /// Selection of reads, writes or both.
     pub only: Only,
-    /// Keyspaces whose operations are selected. If empty, all keyspaces.
+    /// Keyspaces whose operations are selected. An empty list selects all keyspaces.
     pub keyspaces: Vec<String>,
-    /// Start of the selected period after the first record, in ms.
+    /// Start of the selected period, in ms after the first record.
     pub from_ms: u64,
-    /// Length of the selected period, in ms. `None` means up to the end.
+    /// Length of the selected period, in ms. `None` means up to the end of the log.
     pub for_ms: Option<u64>,
     /// Memory for operations and values, in bytes.
     pub memory_bytes: u64,
@@ -68,7 +68,7 @@ impl Default for Choice {
     }
 }
 
-/// A statement to replay: its text, and its parameters.
+/// A statement to replay, with its text and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Form {
     pub cql: String,
@@ -97,18 +97,18 @@ pub struct KindCount {
     pub statements: u64,
 }
 
-/// A statement of an operation, with the place of its values.
+/// A statement of an operation, with the position of its values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     /// Offset of the statement's values in [`Recording::values`].
     pub at: u64,
     /// Length of the statement's values, in bytes.
     pub bytes: u32,
-    /// Index of the statement's form.
+    /// Index of the text and parameters of the statement ([`Form`]).
     pub form: u16,
 }
 
-/// An operation, which is a range of parts.
+/// An operation, which consists of a range of statements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub first: u32,
@@ -116,7 +116,7 @@ pub(crate) struct Operation {
     pub kind: u8,
 }
 
-/// Statistics of a log, which is a file or the log of a node.
+/// Statistics of one log, which is a file or the folder of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogRead {
     /// Name of the folder or file that the user gave.
@@ -127,7 +127,7 @@ pub struct LogRead {
     pub bytes: u64,
     /// Number of records in the log. It includes records that are not replayed.
     pub records: u64,
-    /// Notes on the files of the log, one sentence each.
+    /// Notes about the files of the log. Each note is one sentence.
     pub notes: Vec<String>,
 }
 
@@ -138,9 +138,9 @@ pub struct Recording {
     pub logs: Vec<LogRead>,
     /// Time at which the first operation began, in ms since 1970.
     pub began_ms: u64,
-    /// Due time of each operation after the first operation, and the length of the recording.
+    /// Due time of each operation relative to the first operation, and the length of the recording.
     pub course: Arc<ArrivalTimes>,
-    /// Kinds of operations, in the order of their first operations.
+    /// Kinds of operations, in the order in which they first occur.
     pub kinds: Vec<KindCount>,
     /// Number of operations by consistency level.
     pub levels: BTreeMap<Consistency, u64>,
@@ -152,7 +152,7 @@ pub struct Recording {
     pub left_out: BTreeMap<Why, u64>,
     /// Number of operations for which the log does not contain a consistency level.
     pub without_level: u64,
-    /// Digest of everything that a study replays.
+    /// Digest of all data that a replay uses.
     pub digest: String,
     pub(crate) forms: Vec<Form>,
     pub(crate) operations: Vec<Operation>,

@@ -1,5 +1,6 @@
-//! Turns a recording into a program. Operation n of the program is the n-th recorded operation.
-//! After the last recorded operation, the program starts again with the first operation.
+//! Turns a recording into a program. Operation n of the program (counted from 0) is the recorded
+//! operation with the same index. After the last recorded operation, the program starts again with
+//! the first operation.
 
 use crate::recording::{Form, Only, Recording};
 use cql::response::RawRows;
@@ -9,12 +10,12 @@ use workload::{
     Stage, Statement,
 };
 
-/// Maximum memory that is reserved for the values of a request, in bytes. A larger request
-/// allocates its own memory.
+/// Maximum memory that is reserved in advance for the values of a request, in bytes. For a larger
+/// request, the program allocates more memory when it generates the request.
 const VALUES_BYTES_MAX: u64 = 1 << 20;
 
-/// Returns the program of a recording. The program has the statements that create the tables, if
-/// these are available.
+/// Returns the program of a recording. The program contains the statements that create the tables,
+/// if these statements are available.
 pub fn program(recording: &Arc<Recording>, name: &str, schema: &[String]) -> Program {
     let kinds = recording.kinds.iter().map(|kind| Kind::new(&kind.name, kind.is_write));
     let statements = recording.forms.iter().map(statement);
@@ -46,11 +47,12 @@ fn statement(form: &Form) -> Statement {
         idempotent: form.returns_rows,
         returns_rows: form.returns_rows,
         page_size: form.page_size,
-        // One page is read, because further pages were separate requests.
+        // The program reads only one page, because the log contains each further page as a separate
+        // request.
         pages_max: form.page_size.map(|_| 1),
         serial_consistency: form.serial_consistency,
-        // The log does not state whether a statement was prepared, but a client that binds values
-        // has prepared it.
+        // The log does not state whether the client prepared the statement. This code assumes that
+        // a client that binds values has prepared it.
         prepared: form.values_count > 0,
         batch: form.batch,
         client_timestamp: form.stamped,
@@ -134,8 +136,8 @@ impl OperationEncoder for Cursor {
         self.at = operation.key as usize % self.source.recording.operations.len();
     }
 
-    /// Returns no token. Any node may be used, because only the server can determine the columns of
-    /// the partition key.
+    /// Returns no token, so that the client may use any node. The columns of the partition key are
+    /// unknown, because only the server can determine them.
     fn token(&self) -> Option<i64> {
         None
     }
@@ -159,8 +161,8 @@ impl OperationEncoder for Cursor {
         out.extend_from_slice(&recording.values[at..at + part.bytes as usize]);
     }
 
-    /// Returns an unknown result. The answers cannot be checked, because the recording does not
-    /// contain the results.
+    /// Returns an unknown result. The program cannot check the answers, because the recording does
+    /// not contain results.
     fn check(&mut self, _rows: &RawRows) -> Check {
         Check::Unknown
     }
@@ -171,7 +173,7 @@ impl OperationEncoder for Cursor {
 }
 
 impl Only {
-    /// Returns the name of the selection in a study.
+    /// Returns the name of the selection, as written in a study.
     pub fn name(self) -> &'static str {
         match self {
             Only::All => "all",

@@ -1,5 +1,5 @@
-//! Analyses a recorded statement: its verb, its table, and its text. The analysed text contains the
-//! table's keyspace, because the connection of a replay has no keyspace.
+//! Analyses a recorded statement to find its verb, its table and its text. The analysed text
+//! contains the table's keyspace, because the connection of a replay has no keyspace.
 
 use crate::log_record::Why;
 use cql::tokens::{Token, TokenKind, quoted_name};
@@ -37,25 +37,27 @@ impl Verb {
     }
 }
 
-/// A statement that can be replayed.
+/// A statement that cassay can replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownStatement {
     /// Verb of the statement.
     pub verb: Verb,
-    /// Keyspace and table of the statement. For a batch, those of its first statement.
+    /// Keyspace and table of the statement. For a batch, the keyspace and table of its first
+    /// statement.
     pub table: (String, String),
-    /// Text in which every table has its keyspace.
+    /// Text of the statement. The text names the keyspace of every table.
     pub cql: String,
     /// Number of bind markers in the statement.
     pub markers: usize,
-    /// True if the statement has a condition. Its result then shows whether the condition was true.
+    /// True if the statement has a condition. The result of such a statement shows whether the
+    /// condition was true.
     pub conditional: bool,
 }
 
 /// Analyses a statement of a connection whose current keyspace is `used`.
 ///
 /// # Errors
-/// The statement cannot be replayed. The error is the reason.
+/// The statement cannot be replayed. The error states the reason.
 pub fn analyse(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
     let tokens = cql::tokens::tokens(cql).map_err(|_| Why::Unknown)?;
     let words = Words(&tokens);
@@ -101,7 +103,7 @@ pub fn analyse(cql: &str, used: Option<&str>) -> Result<KnownStatement, Why> {
     })
 }
 
-/// Returns true if a keyspace belongs to the server itself.
+/// Returns true if the server uses the keyspace for its own tables.
 fn is_system(keyspace: &str) -> bool {
     keyspace == "system" || keyspace.starts_with("system_")
 }
@@ -137,13 +139,13 @@ impl Words<'_> {
         Some(Name::Part(first))
     }
 
-    /// Returns the positions of table names, in the order of the text.
+    /// Returns the positions of the table names, in the order of the text.
     fn tables(&self, verb: Verb) -> Vec<usize> {
         match verb {
             Verb::Insert => self.behind(0, "into").into_iter().collect(),
             Verb::Update => vec![1],
-            // The first keyword `from` precedes the table. A column with this name must be quoted,
-            // and is then not a keyword.
+            // The first keyword `from` precedes the table. A column can have this name only in
+            // quotes, and then its token is not a keyword.
             Verb::Select | Verb::Delete => self.behind(0, "from").into_iter().collect(),
             Verb::Batch => self.tables_of_batch(),
         }
@@ -154,8 +156,9 @@ impl Words<'_> {
         Some(all.into_iter().find(|at| self.word(*at) == Some(word))? + 1)
     }
 
-    /// Returns the positions of the tables of a batch. The first statement begins after the first
-    /// words of the batch, and each other statement begins after the end of the previous one.
+    /// Returns the positions of the table names in a batch. The first statement begins after the
+    /// first words of the batch. Each other statement begins after the end of the previous
+    /// statement.
     fn tables_of_batch(&self) -> Vec<usize> {
         let mut tables = Vec::new();
         let mut at = self.behind(0, "batch").unwrap_or(self.0.len());
@@ -175,8 +178,8 @@ impl Words<'_> {
         tables
     }
 
-    /// Returns the position after the end of the statement of a batch that contains the position
-    /// `from`. A statement without `;` ends before `APPLY` or `INSERT INTO`.
+    /// Returns the position after the end of the statement in a batch that contains the position
+    /// `from`. If the statement does not end with `;`, it ends before `APPLY` or `INSERT INTO`.
     fn end_of_statement(&self, from: usize) -> usize {
         let ends = |at: &usize| {
             let next = self.word(at + 1);
@@ -198,7 +201,7 @@ impl Words<'_> {
         (0..self.0.len()).filter(|at| self.is_symbol(*at, "?") || is_named(*at)).count()
     }
 
-    /// Returns true if a `:` separates a key and a value of a map. Such a colon follows a token
+    /// Returns true if a `:` separates a key from a value in a map. Such a colon follows a token
     /// that ends a value.
     fn is_map_colon(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.0.get(before));
@@ -275,7 +278,7 @@ mod tests {
             ("TRUNCATE t", "administration"),
             ("USE \"shop\"", "use"),
             ("SELECT 'a FROM t", "unknown"),
-            // This comment ends at different places in Cassandra and in other programs.
+            // Cassandra and other programs disagree about the position at which this comment ends.
             ("-- a\rSELECT a FROM t /*\nSELECT b FROM t -- */", "unknown"),
             (
                 "-- a\r\nSELECT a FROM t",

@@ -1,12 +1,13 @@
-//! Tests logs that real nodes have written.
+//! Tests the reader with logs that real nodes have written.
 //!
 //! `fixtures/` contains the logs that a Cassandra 5.0.8 wrote for a program of the Python driver
 //! (3.30, protocol version 5): a full query log, a binary audit log (of three runs) and a text
 //! audit log. The binary logs are cut off at the end of their records, because the server makes
-//! them 80 MiB long. The program creates tables, writes 20 users, changes 5, and reads 30. It
-//! writes 4 batches of 3 events and one of 2 counters, inserts 3 users if they do not exist, reads
-//! 13 events in pages of 5, and deletes a user. It also queries a keyspace and a table whose names
-//! need quotes, truncates a table, and queries a column that does not exist.
+//! their files 80 MiB long. The program creates tables, writes 20 users, changes 5 users, and reads
+//! 30 users. It writes 4 batches of 3 events and one batch of 2 counters. It inserts 3 users if
+//! they do not exist, reads 13 events in pages of 5, and deletes a user. It also queries a keyspace
+//! and a table whose names need quotes, truncates a table, and queries a column that does not
+//! exist.
 
 use crate::chronicle_file::{Queue, QueueEnd};
 use crate::files::{self, left_out};
@@ -33,7 +34,7 @@ fn fixture(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Returns a folder with files of these contents.
+/// Returns a folder that contains the given files.
 fn folder(files: &[(&str, &[u8])]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, bytes) in files {
@@ -144,7 +145,8 @@ fn batches_are_offered_as_they_were_sent() {
             batches.push(format!("{kind:?} {} {}", generator.entries(), bytes.len()));
         }
     }
-    // Each of the three events has two bigints and "what": 3 × (12 + 12 + 8) bytes.
+    // Each of the three events has two bigints and the text "what". The values of an event take 12
+    // + 12 + 8 bytes.
     let expected = [
         "Unlogged 3 96",
         "Logged 3 96",
@@ -208,8 +210,8 @@ fn logs_of_several_nodes_are_merged_by_their_times() {
     assert_eq!(two.logs.len(), 2);
     let due = two.course.due_ns();
     assert!(due.is_sorted() && due.len() as u64 == two.operations());
-    // The same operation is in both logs. Its two copies follow each other within their
-    // millisecond.
+    // Both logs contain the same operation. The two copies of the operation follow each other
+    // within one millisecond.
     assert_eq!(due[0] / 1_000_000, due[1] / 1_000_000);
     assert_eq!(two.began_ms, one.began_ms);
 }
@@ -284,13 +286,13 @@ fn a_link_in_a_folder_of_logs_leads_nowhere() {
     assert!(found.expect_err("no log").to_string().contains("has no query log"));
 }
 
-/// If a file is copied while it grows, the copy may contain a part that was never written.
+/// If a log file is copied while it grows, the copy may contain a hole that was never written.
 #[test]
 fn a_hole_in_a_log_is_said_with_what_is_behind_it() {
     let bytes = fixture("full-query-log.cq4.gz");
     let whole = read(&[("a.cq4", &bytes)], Choice::default());
     assert!(whole.logs[0].notes.is_empty(), "{:?}", whole.logs[0].notes);
-    // According to the queue, this is the header of the document in the middle of the file.
+    // This is the header of the document in the middle of the file, according to the reader.
     let mut queue = Queue::open(&bytes[..]).expect("a queue");
     let mut headers = Vec::new();
     while let Some(length) = queue.next_document().expect("whole").map(<[u8]>::len) {
@@ -348,7 +350,8 @@ fn unpacked(bytes: &[u8]) -> Result<Recording, UnpackError> {
     Recording::unpack(&mut &bytes[..], bytes.len() as u64)
 }
 
-/// The packed data from which the clients of one load make their programs.
+/// The packed data is what several clients of one load receive. Each client makes its program from
+/// the data.
 #[test]
 fn a_packed_log_offers_the_same_elsewhere() {
     for name in ["full-query-log.cq4.gz", "audit.cq4.gz"] {
@@ -369,8 +372,8 @@ fn a_packed_log_offers_the_same_elsewhere() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The digest of a package covers every replayed byte. Other bytes belong to the names of
-    /// kinds.
+    /// The digest of a package covers every byte that a replay uses. The other bytes are part of
+    /// the names of kinds.
     #[test]
     fn a_changed_package_is_refused_or_offers_the_same(
         at: prop::sample::Index, bits in 1u8.., cut: prop::sample::Index,
@@ -385,7 +388,8 @@ proptest! {
         }
     }
 
-    /// A changed byte leads to another recording or to an unreadable record, but not to a panic.
+    /// A changed byte may lead to another recording or to an unreadable record, but must not cause
+    /// a panic.
     #[test]
     fn no_byte_of_a_log_can_make_it_panic(at in 0usize..8000, byte: u8, cut in 0usize..2000) {
         let mut bytes = fixture("full-query-log.cq4.gz");

@@ -1,8 +1,8 @@
 //! Converts the replayed part of a recording to bytes, for another process of this program.
 //!
-//! Both processes are the same build, so fields have no labels. Invariants: unpacking results in
-//! exactly the packed operations, and the digest verifies this. Bytes never cause a panic. They
-//! never reserve more memory than their number justifies.
+//! Both processes are the same build, so the format has no labels for its fields. Invariants:
+//! unpacking returns exactly the packed operations, and the digest verifies this. Bytes never cause
+//! a panic. They never reserve more memory than their number justifies.
 
 use crate::builder::digest;
 use crate::recording::{Form, KindCount, Operation, Part, Recording};
@@ -18,14 +18,15 @@ pub enum UnpackError {
     /// The bytes cannot be read.
     #[error("cassay cannot read the received recorded traffic: {0}")]
     Unreadable(#[from] io::Error),
-    /// The bytes differ from those that were packed.
+    /// The bytes differ from the packed bytes. The text states the difference.
     #[error("the received recorded traffic differs from the original: {0}")]
     Other(&'static str),
 }
 
 impl Recording {
-    /// Writes the replayed part of the recording: the bytes of the values, and about 15 bytes per
-    /// operation. Notes on the logs and the numbers of omitted records are not written.
+    /// Writes the replayed part of the recording to `out`. The output contains the bytes of the
+    /// values, and about 15 bytes per operation. It does not contain notes on the logs or the
+    /// numbers of omitted records.
     ///
     /// # Errors
     /// `out` accepts no more bytes.
@@ -123,7 +124,7 @@ impl Recording {
     }
 }
 
-/// Checks that all references are valid, and that the content matches the digest.
+/// Fails unless all references are valid and the content matches the digest.
 fn fits(recording: &Recording, values_bytes: u64) -> Result<(), UnpackError> {
     let (kinds, forms) = (recording.kinds.len(), recording.forms.len());
     let is_there = |operation: &Operation| {
@@ -179,7 +180,7 @@ impl Packer<'_> {
         self.number(u64::from(flag))
     }
 
-    /// Writes `None` as 0, and a number as the number plus one.
+    /// Writes `None` as 0, and a number as its value plus one.
     fn maybe(&mut self, number: Option<u64>) -> io::Result<()> {
         self.number(number.map_or(0, |number| number + 1))
     }
@@ -215,7 +216,7 @@ impl Packer<'_> {
 
 struct Unpacker<'i> {
     from: &'i mut dyn Read,
-    /// Number of bytes that may still be read.
+    /// Number of bytes of the input that the reader may still read.
     left: u64,
 }
 
@@ -285,8 +286,8 @@ impl Unpacker<'_> {
         mut one: impl FnMut(&mut Self) -> Result<T, UnpackError>,
     ) -> Result<Vec<T>, UnpackError> {
         let count = self.count(bytes_each)?;
-        // An item may take more memory than its bytes in the input, so memory grows as items
-        // arrive.
+        // An item may take more memory than its bytes in the input. The vector therefore grows
+        // while items arrive.
         (0..count).map(|_| one(self)).collect()
     }
 

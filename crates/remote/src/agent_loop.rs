@@ -15,25 +15,26 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How a conversation ended.
+/// The way in which a conversation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The controller asked the agent to end all processes and undo all changes that it began.
+    /// The controller requested that the agent end all its processes and undo all its changes.
     Told,
-    /// The controller has left normally.
+    /// The controller ended the conversation normally.
     Left,
-    /// The controller hung up: it has ended, or the connection was cut.
+    /// The connection was closed without a message, because the controller has ended or the
+    /// connection was cut.
     HungUp,
-    /// The controller was silent for longer than its lease allows.
+    /// The controller was silent for longer than the lease.
     Silent,
 }
 
-/// An agent's outgoing messages, sent to the controller that is connected at the time.
+/// An agent's outgoing messages, which are sent to the controller that is currently connected.
 #[derive(Clone, Default)]
 pub struct Outbox(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
 
 impl Outbox {
-    /// Sends an unrequested message to the controller, if there is one.
+    /// Sends an unrequested message to the controller, if a controller is connected.
     pub fn note(&self, note: &impl Serialize) {
         if let Ok(note) = serde_json::to_value(note) {
             self.say(&FromAgent::Note(note));
@@ -42,13 +43,15 @@ impl Outbox {
 
     fn say(&self, message: &FromAgent) {
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // If the controller has ended, a write fails. The reading thread then detects the silence.
+        // The result is ignored. If the controller has ended, the write fails, and the reading
+        // thread detects the end.
         if let Some(writer) = &mut *writer {
             let _ = frame::write(writer, message);
         }
     }
 
-    /// Reports whether the agent could end all its work. This is the agent's last message.
+    /// Reports to the controller whether the agent could end all its processes and undo all its
+    /// changes. This is the agent's last message.
     pub fn end(&self, ended: &Result<()>) {
         let ended = ended.as_ref().copied();
         self.say(&FromAgent::Ended(
@@ -66,8 +69,8 @@ impl Outbox {
     }
 }
 
-/// Returns the agent's input and output. Other code in the process that prints or reads no longer
-/// uses these descriptors.
+/// Returns the agent's input and output. Afterwards, other code in the process that prints or reads
+/// uses other descriptors.
 ///
 /// # Errors
 /// The descriptors cannot be duplicated.
@@ -82,18 +85,18 @@ pub fn pipes() -> Result<(File, File)> {
     Ok((reader, writer))
 }
 
-/// Reads the first message of a conversation, before threads are started. There is no lease yet, so
-/// the whole message must arrive within `limit`.
+/// Reads the first message of a conversation, before threads are started. The lease has not begun
+/// yet, so the whole message must arrive within `limit`.
 ///
 /// # Errors
-/// The message does not arrive in that time, or it cannot be parsed.
+/// The message does not arrive in time, or it cannot be parsed.
 pub fn first<T: DeserializeOwned>(reader: &mut (impl Read + AsFd), limit: Duration) -> Result<T> {
     let deadline = Deadline::after(limit);
     let mut reader = Until { reader, deadline };
     frame::read(&mut reader)?.ok_or_else(|| anyhow!("the controller sent no request"))
 }
 
-/// Reads until a deadline.
+/// A reader that stops with an error at a deadline.
 struct Until<'r, R> {
     reader: &'r mut R,
     deadline: Deadline,
@@ -115,13 +118,13 @@ impl<R: Read + AsFd> Read for Until<'_, R> {
 
 /// Sends the reason why the agent refuses the conversation.
 pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
-    // A controller that has hung up does not need to receive the reason.
+    // The result is ignored, because a controller that has hung up does not need the reason.
     let _ = frame::write(writer, &FromAgent::Refusal(format!("{why:#}")));
 }
 
-/// Answers calls until the controller leaves, has ended, or is silent for longer than `lease`.
-/// Calls in progress finish first. Each call has its own thread. The conversation remains open, so
-/// that the controller sees when the agent has ended its work.
+/// Answers calls until the controller leaves, has ended, or is silent for longer than `lease`. Each
+/// call has a separate thread, and calls in progress finish before this function returns. The
+/// connection remains open, so that the controller can see when the agent has ended its work.
 pub fn serve<S: Sync>(
     rows: &[Row<S>],
     state: &S,
@@ -242,7 +245,8 @@ mod tests {
         frame::write(&mut theirs, &7).unwrap();
     }
 
-    /// Starts an agent in a thread that listens on a socket. Returns how each conversation ended.
+    /// Starts an agent in a thread that listens on a socket. The thread returns the way in which
+    /// each conversation ended.
     fn agent(conversations: usize) -> (tempfile::TempDir, std::thread::JoinHandle<Vec<Ending>>) {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("socket")).unwrap();

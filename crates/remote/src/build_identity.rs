@@ -1,4 +1,4 @@
-//! Identity and build of an agent, which controller and agent compare first.
+//! Identity and build of an agent. Controller and agent compare their builds before anything else.
 
 use crate::process::Identity;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,8 @@ impl Hello {
 
 static BUILD: OnceLock<&'static str> = OnceLock::new();
 
-/// Sets the build of this program, before the first conversation. Only the first call counts.
+/// Sets the build of this program, before the first conversation. Only the first call has an
+/// effect.
 pub fn name_build(build: &'static str) {
     let _ = BUILD.set(build);
 }

@@ -18,7 +18,7 @@ pub trait Serve<S>: Call {
     /// Executes the call.
     ///
     /// # Errors
-    /// The call fails. The controller receives the text of the reason.
+    /// The call fails. The controller receives the error as text.
     fn serve(self, state: &S) -> Result<Self::Answer>;
 }
 
@@ -51,7 +51,8 @@ pub(crate) enum ToAgent {
     },
     /// The controller is alive. It sends this message each second.
     Alive,
-    /// The controller sends no more messages. If `end` is true, the agent ends all that it started.
+    /// The controller sends no more messages. If `end` is true, the agent ends all processes and
+    /// undoes all changes.
     Bye {
         end: bool,
     },
@@ -69,7 +70,7 @@ pub(crate) enum FromAgent {
         /// CPU time of the thread that was started for the call, in nanoseconds.
         cpu_ns: u64,
     },
-    /// The agent has ended all that it began, or failed to do so.
+    /// The agent has ended all its processes and undone all its changes, or has failed to do so.
     Ended(Result<(), String>),
     /// An unrequested event.
     Note(Value),

@@ -1,12 +1,12 @@
 //! Offset of another machine's monotonic clock from this machine's, estimated from exchanges over
 //! the link.
 //!
-//! An exchange has four times: sent (on this machine), read and answered (on the other), received
-//! (on this machine). For any delays in the two directions, the other clock is ahead by at most
-//! `read - sent` and by at least `answered - received`. So half the round trip bounds the error,
-//! including any asymmetry. The module intersects the intervals of many exchanges, so the exchange
-//! with the shortest delay determines the result. NTP's clock filter does the same (RFC 5905,
-//! section 10). A mean would include the delays that a busy machine adds.
+//! An exchange has four times: sent (on this machine), read and answered (on the other machine),
+//! and received (on this machine). For any delays in the two directions, the other clock is ahead
+//! by at most `read - sent` and by at least `answered - received`. So the error is at most half of
+//! the round trip, even if the two delays differ. The module intersects the intervals of many
+//! exchanges, so the exchange with the shortest delay determines the result. NTP's clock filter
+//! does the same (RFC 5905, section 10). A mean would include the delays that a busy machine adds.
 
 use crate::{Call, Link, Serve};
 use anyhow::Result;
@@ -14,12 +14,13 @@ use measure::clock;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Number of nanoseconds in which two clocks drift apart by at most one nanosecond. Old estimates
-/// widen at this rate. A quartz clock is accurate to 100 ppm, and both clocks may be wrong in
-/// opposite directions.
+/// Number of nanoseconds in which two clocks drift apart by at most one nanosecond. The bounds of
+/// old estimates widen at this rate. A quartz clock is accurate to 100 ppm, and the two clocks may
+/// be wrong in opposite directions.
 const DRIFT_NS: u64 = 5000;
 
-/// Reads the monotonic clock twice: when the call arrives, and when the agent answers.
+/// Call that reads the monotonic clock of the agent twice: when the call arrives, and when the
+/// agent answers.
 #[derive(Serialize, Deserialize)]
 pub struct ReadClock;
 
@@ -44,18 +45,18 @@ pub struct Offset {
 }
 
 impl Offset {
-    /// Converts the other machine's time to this machine's.
+    /// Converts a time of the other machine's clock to this machine's clock.
     pub fn ours(self, theirs_ns: u64) -> u64 {
         theirs_ns.saturating_add_signed(self.ahead_ns.saturating_neg())
     }
 
-    /// Converts this machine's time to the other machine's.
+    /// Converts a time of this machine's clock to the other machine's clock.
     pub fn theirs(self, ours_ns: u64) -> u64 {
         ours_ns.saturating_add_signed(self.ahead_ns)
     }
 }
 
-/// All that is known about another machine's clock.
+/// The current estimate of another machine's clock.
 #[derive(Clone, Debug, Default)]
 pub struct ClockOffset {
     known: Option<KnownOffset>,
@@ -82,9 +83,9 @@ impl ClockOffset {
         Ok(())
     }
 
-    /// Adds an exchange: sent, read, answered, received. An exchange that contradicts earlier
-    /// exchanges means that a clock was set or stood still. In that case this function drops the
-    /// earlier bounds and counts the break.
+    /// Adds the four times of an exchange: sent, read, answered, received. If the exchange
+    /// contradicts earlier exchanges, a clock was set or stood still. In that case this function
+    /// drops the earlier bounds and counts a break.
     pub fn add(&mut self, [sent_ns, read_ns, answered_ns, received_ns]: [u64; 4]) {
         let new = KnownOffset {
             low_ns: answered_ns.wrapping_sub(received_ns) as i64,
@@ -132,16 +133,18 @@ mod tests {
 
     #[test]
     fn an_exchange_bounds_the_offset_by_half_its_round_trip() {
-        // Each row: the four times of the exchange, the offset, and the bound on its error.
+        // Each row has the four times of an exchange, the offset, and the bound on the error of the
+        // offset.
         for (times, ahead_ns, bound_ns) in [
             ([0, 15, 25, 20], 10, 5),
-            // The whole delay is in one direction. The other clock is 1000 s ahead.
+            // In this case, the whole delay is in one direction, and the other clock is 1000 s
+            // ahead.
             (
                 [100, 1_000_000_000_140, 1_000_000_000_140, 140],
                 1_000_000_000_020,
                 20,
             ),
-            // The other clock is behind, because its machine started later.
+            // In this case, the other clock is behind, because its machine started later.
             ([5000, 1010, 1030, 5060], -4010, 20),
             ([7, 7, 7, 7], 0, 0),
         ] {
@@ -180,7 +183,8 @@ mod tests {
     }
 
     proptest! {
-        /// The property holds for all delays, and for a clock with the maximum drift.
+        /// The true offset must be within the bound for all delays, and for a clock with the
+        /// maximum drift.
         #[test]
         fn the_truth_lies_within_the_bound(
             ahead_ns in -1_000_000_000_000_i64..1_000_000_000_000,
@@ -203,7 +207,7 @@ mod tests {
                 theirs.add([sent_ns, theirs_at(read_ns), theirs_at(read_ns + within), now_ns]);
                 let offset = theirs.offset().unwrap();
                 let error_ns = offset.ahead_ns.abs_diff(ahead_at(now_ns));
-                // Drift of the clocks during an exchange.
+                // Maximum drift of the clocks since the exchange, plus rounding.
                 let within_ns = (now_ns - sent_ns) / DRIFT_NS + 2;
                 prop_assert!(error_ns <= offset.bound_ns + within_ns, "{error_ns} {offset:?}");
             }

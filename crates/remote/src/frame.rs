@@ -21,8 +21,8 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
         "a message of {length} bytes is too long; the maximum is {BYTES_MAX} bytes"
     );
     bytes[..4].copy_from_slice(&(length as u32).to_le_bytes());
-    // This code writes the whole message at once. If this process is killed here, the receiver is
-    // unlikely to see half a message.
+    // The whole message is written at once, so that the receiver is unlikely to get half a message
+    // if this process is killed.
     to.write_all(&bytes).context("send a message")?;
     to.flush().context("send a message")
 }
@@ -42,7 +42,8 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
         "the peer announces a message of {length} bytes, but the maximum is {BYTES_MAX} bytes: the \
          peer is not an agent of cassay"
     );
-    // The buffer grows only as bytes arrive, so a wrong length does not allocate memory.
+    // The buffer grows only as bytes arrive, so a wrong length does not make this process allocate
+    // memory.
     let mut bytes = Vec::new();
     let read = from.by_ref().take(length as u64).read_to_end(&mut bytes);
     read.context("receive a message")?;
@@ -55,7 +56,8 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<Option<T>> {
     Ok(Some(message))
 }
 
-/// Fills `length`. Returns false if the stream ends before the first byte of the length.
+/// Reads a length into `length`. Returns false if the stream ends before the first byte of the
+/// length.
 fn begins(from: &mut impl Read, length: &mut [u8; 4]) -> Result<bool> {
     let mut have = 0;
     while have < length.len() {
@@ -132,7 +134,7 @@ mod tests {
         let long = "x".repeat(BYTES_MAX);
         let said = write(&mut Vec::new(), &long).unwrap_err().to_string();
         assert!(said.contains("is too long"), "{said}");
-        // The bytes "HTTP", read as a length.
+        // The four bytes "HTTP" are read as a length, which is too large.
         let said = read::<Value>(&mut &b"HTTP/1.1 400"[..]).unwrap_err();
         assert!(
             said.to_string().contains("bytes: the peer is not an agent of cassay"),

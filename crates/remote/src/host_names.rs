@@ -1,4 +1,4 @@
-//! Addresses of a name, as this machine resolves names.
+//! Resolves the name of a host to addresses, in the same way as other programs on this machine.
 //!
 //! A program built with musl lacks the system's name services (NSS). It would use only `/etc/hosts`
 //! and DNS, and ignore LDAP, mDNS and other sources in `/etc/nsswitch.conf`. So cassay runs
@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
-/// Time limit of the name services: DNS itself gives up after about 10 s.
+/// Time limit of the name services. DNS itself gives up after about 10 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Returns the addresses of a host, in the order in which to try them. Adds the port to each
@@ -34,7 +34,7 @@ pub fn addresses_of(host: &str, port: u16) -> Result<Vec<SocketAddr>> {
 /// name.
 fn by_getent(host: &str) -> Option<Vec<IpAddr>> {
     let mut command = process::command(Path::new("getent"));
-    // A name that looks like an option is not a host name.
+    // The `--` is necessary so that a name that looks like an option is not treated as an option.
     command.args(["ahosts", "--", host]);
     let answer = process::ask(command, b"", Patience::up_to(LIMIT)).ok()?;
     let found = parse(&String::from_utf8_lossy(&answer.output));
@@ -80,7 +80,8 @@ mod tests {
         assert!(error.contains("find the address of -h"), "{error}");
     }
 
-    /// The test also runs in a build that uses the C library, so that both methods are tested.
+    /// This test also runs in a build that resolves names by the C library. Both methods must
+    /// return the same addresses.
     #[test]
     fn getent_says_the_same_where_it_is_there() {
         if let Some(found) = by_getent("localhost") {

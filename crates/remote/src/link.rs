@@ -22,7 +22,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Interval between two messages which show that this side is alive.
+/// Interval between two messages that show that this process is alive.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 
 /// Time limit for an agent's first message, which includes the start of the program.
@@ -31,27 +31,28 @@ const HELLO_LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for a child process to end after it has closed its output.
 pub(crate) const STATUS_LIMIT: Duration = Duration::from_secs(5);
 
-/// Argument that makes this program an agent.
+/// Command line argument that makes this program an agent.
 pub const ARGUMENT: &str = "agent";
 
 /// Prefix of the names of agents that only generate load.
 pub const CLIENT: &str = "client";
 
-/// Path of the running program. It remains valid after the file was replaced by a newer one.
+/// Path of the running program. The path remains valid after the file was replaced by a newer file.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
 /// A conversation with one agent. Dropping the link ends the connection without a message. The
-/// agent then ends all that it began, unless it is a kept agent.
+/// agent then ends all its processes and undoes all its changes, unless it is a kept agent.
 #[derive(Debug)]
 pub struct Link {
-    /// Name of the agent, for messages: `host1`.
+    /// Name of the agent in messages, such as `host1`.
     name: String,
     hello: Hello,
     shared: Arc<Shared>,
     reached_at: Option<IpAddr>,
 }
 
-/// Stream for outgoing messages. Closing the stream hangs up, even if the other side still listens.
+/// Stream for outgoing messages. Closing the stream ends the conversation, even if the other side
+/// still listens.
 enum Writer {
     Pipe(ChildStdin),
     Socket(UnixStream),
@@ -69,7 +70,8 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if let Writer::Socket(socket) = self {
-            // If the stream was already closed, the conversation was hung up before.
+            // The result is ignored. If the stream was already closed, the conversation had ended
+            // before.
             let _ = socket.shutdown(Shutdown::Write);
         }
     }
@@ -87,9 +89,9 @@ type Input = Box<dyn Read + Send>;
 /// A child process that leads to an agent.
 pub(crate) struct Tunnel {
     pub(crate) child: Child,
-    /// The end of the child's error output. `None` if the child itself is the agent.
+    /// The last error output of the child. `None` if the child itself is the agent.
     pub(crate) last_words: Option<Arc<LastWords>>,
-    /// Source of information on the destination, if the destination no longer answers.
+    /// Function that finds out why the destination does not answer any more.
     pub(crate) fate: Option<Fate>,
 }
 
@@ -125,7 +127,8 @@ pub fn cpu_there_ns() -> u64 {
     CPU_THERE_NS.get()
 }
 
-/// Receives an agent's unrequested messages, and `None` when no more messages will come.
+/// Function that receives an agent's unrequested messages, and `None` when no more messages will
+/// come.
 pub type Listener = Box<dyn FnMut(Option<serde_json::Value>) + Send>;
 
 #[derive(Default)]
@@ -133,9 +136,10 @@ struct Heard {
     last_id: u64,
     waiting: HashMap<u64, Sender<Answer>>,
     notes: Vec<serde_json::Value>,
-    /// Receiver to which unrequested messages go instead of the list.
+    /// Function that receives unrequested messages, which are then not added to the list.
     listener: Option<Listener>,
-    /// Result of the agent's end: `Ok` if the agent could end all that it began.
+    /// Result of the agent's end. It is `Ok` if the agent could end all its processes and undo all
+    /// its changes.
     ended: Option<Result<(), String>>,
     /// Reason why no more messages will come.
     lost: Option<String>,
@@ -152,8 +156,9 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Link {
-    /// Starts an agent as a separate process, which outlives this one for as long as its lease
-    /// allows. `begin` is the first message to the agent. `mark` is a variable of its environment.
+    /// Starts an agent as a separate process, which outlives this process for as long as its lease
+    /// allows. `begin` is the first message to the agent. `mark` is an environment variable for the
+    /// agent.
     ///
     /// # Errors
     /// The agent cannot be started, or does not send its first message.
@@ -172,7 +177,8 @@ impl Link {
         let (Some(mut writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("the agent of {name} has no pipes");
         };
-        // If the agent has already ended, this write fails. The code below detects that.
+        // If the agent has already ended, this write fails. The code below then reports the end of
+        // the agent.
         let sent = frame::write(&mut writer, begin);
         let way = Tunnel {
             child,
@@ -238,19 +244,20 @@ impl Link {
         })
     }
 
-    /// Returns this link with the address at which the machine's sshd was reached.
+    /// Returns this link with the address at which this machine reached the sshd of the agent's
+    /// machine.
     pub(crate) fn reached_at(mut self, reached_at: Option<IpAddr>) -> Link {
         self.reached_at = reached_at;
         self
     }
 
-    /// Returns the address at which the sshd of the agent's machine was reached, from that
-    /// machine's view. Returns `None` for an agent of this machine.
+    /// Returns the address at which this machine reached the sshd of the agent's machine, as that
+    /// machine sees the address. Returns `None` for an agent of this machine.
     pub fn address(&self) -> Option<IpAddr> {
         self.reached_at
     }
 
-    /// Returns the name of the agent: `host1`.
+    /// Returns the name of the agent, such as `host1`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -263,8 +270,8 @@ impl Link {
     /// Sends a call, and waits at most `limit` for the answer.
     ///
     /// # Errors
-    /// The call fails. In this case, the error contains the agent's own text. Or the agent has
-    /// ended, or does not answer in time.
+    /// The call fails (the error then contains the agent's text), the agent has ended, or the agent
+    /// does not answer in time.
     pub fn call<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         let asked = || -> Result<C::Answer> {
             let value = serde_json::to_value(call).context("write a call as JSON")?;
@@ -274,7 +281,8 @@ impl Link {
         asked().with_context(|| format!("tell {} to {}", self.name, C::NAME.replace('-', " ")))
     }
 
-    /// Describes an agent that no longer answers. On another machine, it may still run for a while.
+    /// Describes an agent that does not answer any more. An agent on another machine may still run
+    /// until its lease expires.
     fn gone(&self, why: &str) -> String {
         match self.reached_at {
             Some(_) => format!("cassay cannot reach the agent: {why}"),
@@ -324,8 +332,9 @@ impl Link {
         notes.into_iter().filter_map(read).collect()
     }
 
-    /// Passes further unrequested messages to `listener`, in the thread that reads. So `listener`
-    /// must neither wait nor make calls. It first receives the messages that have already arrived.
+    /// Passes further unrequested messages to `listener`, in the thread that reads messages. So
+    /// `listener` must not wait or make calls. It first receives the messages that have already
+    /// arrived.
     pub fn listen(&self, mut listener: Listener) {
         let mut heard = lock(&self.shared.heard);
         std::mem::take(&mut heard.notes)
@@ -342,12 +351,13 @@ impl Link {
         lock(&self.shared.heard).lost.clone()
     }
 
-    /// Tells the agent to end all that it started, and waits until the agent has done so.
+    /// Tells the agent to end all its processes and undo all its changes, and waits until the agent
+    /// has done so.
     ///
     /// # Errors
     /// A step fails (the error contains the agent's text), or the agent takes longer than `limit`.
     pub fn end(&self, limit: Duration) -> Result<()> {
-        // An agent that has ended does not need the message.
+        // The result is ignored, because an agent that has already ended does not need the message.
         let _ = self.shared.say(&ToAgent::Bye { end: true });
         let deadline = Deadline::after(limit);
         let mut heard = lock(&self.shared.heard);
@@ -405,8 +415,8 @@ impl Shared {
         }
     }
 
-    /// Returns the exit status of the process that led to the agent. Returns `None` if there is no
-    /// such process, or it has not ended.
+    /// Returns the exit status of the process that led to the agent. Returns `None` if the link has
+    /// no such process, or if the process has not ended.
     fn status(&self) -> Option<ExitStatus> {
         let deadline = Deadline::after(STATUS_LIMIT);
         let mut heard = lock(&self.heard);
@@ -440,7 +450,8 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
             }
             Ok(Some(FromAgent::Answer { id, answer, cpu_ns })) => {
                 let waiting = lock(&shared.heard).waiting.remove(&id);
-                // If an answer arrives too late, the caller no longer waits for it.
+                // The result is ignored. If an answer arrives too late, its caller does not wait
+                // any more.
                 let _ = waiting.map(|waiting| waiting.send((answer, cpu_ns)));
             }
             Ok(Some(FromAgent::Refusal(why))) => break why,
@@ -468,9 +479,11 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
     heard.listener.iter_mut().for_each(|listener| listener(None));
     shared.news.notify_all();
     drop(heard);
-    // A caller that waits for the first message is notified here. The process may end much later.
+    // This notifies a caller that still waits for the first message, because the process may end
+    // much later.
     drop(hello);
-    // The child's status must be collected, or it remains a zombie. A kept agent may run for long.
+    // This collects the status of the child, which would otherwise remain a zombie. It may take
+    // long if the child is a kept agent.
     let status = way.and_then(|mut way| way.child.wait().ok());
     let mut heard = lock(&shared.heard);
     heard.status = status;
@@ -478,7 +491,8 @@ fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &S
     shared.news.notify_all();
 }
 
-/// Sends a message each second which shows that this side is alive, until the conversation ends.
+/// Sends a message each second until the conversation ends. The message shows that this process is
+/// alive.
 fn keep_alive(shared: &Shared) {
     while shared.say(&ToAgent::Alive).is_ok() {
         let deadline = Deadline::after(ALIVE_EVERY);
@@ -493,7 +507,8 @@ fn keep_alive(shared: &Shared) {
     }
 }
 
-/// Locks a mutex, even if it is poisoned. Code under these locks leaves nothing half-done.
+/// Locks a mutex, even if it is poisoned. This is safe, because a panic cannot interrupt an update
+/// of the data.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Child processes that cannot outlive this one, and the identity of processes that may.
+//! Child processes that cannot outlive this process, and identities of processes that can.
 //!
 //! One thread, the *keeper*, starts all child processes, because the kernel ties a child's
 //! parent-death signal to the thread that forked it. If a short-lived thread forked a child, the
@@ -22,11 +22,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Interval between two checks of a process that is ending. It is short compared with a JVM's stop
-/// of about 1 s.
+/// Interval between two checks of a process that is ending. It is short compared with the time that
+/// a JVM takes to stop, which is about 1 s.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Time limit for a killed process to end: the kernel must free its memory.
+/// Time limit for a killed process to end. It is long, because the kernel must free the memory of
+/// the process.
 pub const KILL_LIMIT: Duration = Duration::from_secs(20);
 
 /// Lifetime of a child process, relative to this process.
@@ -34,36 +35,38 @@ pub const KILL_LIMIT: Duration = Duration::from_secs(20);
 pub enum Life {
     /// The kernel kills the child when this process ends for any reason.
     Ours,
-    /// The child continues after this process ends: it has its own session and no death signal.
+    /// The child continues after this process has ended. It has a separate session and no
+    /// parent-death signal.
     Detached,
 }
 
-/// Identity of a process across processes and commands. The process id alone is not enough, because
-/// ids are reused.
+/// Identity of a process, which is also valid in other processes and later commands. The process id
+/// alone is not enough, because ids are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// Process id.
     pub pid: u32,
-    /// Field 22 of `/proc/PID/stat`: clock ticks between boot and the start of the process.
+    /// Time from boot to the start of the process, in clock ticks. It is field 22 of
+    /// `/proc/PID/stat`.
     pub start_ticks: u64,
 }
 
-/// A machine, as far as process ids are concerned: a process id is unique within it.
+/// A machine, or a container on a machine, within which a process id is unique.
 ///
 /// Two containers on one machine share a kernel, but do not see each other's processes. Two
 /// machines created from one image may have the same machine id, but different host names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessSpace {
-    /// Host name of the machine.
+    /// Host name of the machine or container.
     name: String,
-    /// Content of `/etc/machine-id`. Empty if that file does not exist.
+    /// Content of `/etc/machine-id`. It is empty if that file does not exist.
     id: String,
-    /// Process id namespace of the machine, by the kernel's name.
+    /// Process id namespace, by the name that the kernel gives it.
     pids: String,
 }
 
 impl ProcessSpace {
-    /// Returns the machine on which this process runs.
+    /// Returns the machine or container in which this process runs.
     pub fn ours() -> ProcessSpace {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let pids = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
@@ -74,7 +77,7 @@ impl ProcessSpace {
         }
     }
 
-    /// Returns another machine for tests: a copy of this one with a different name.
+    /// Returns a different machine for tests, which is a copy of this machine with another name.
     pub fn called(name: &str) -> ProcessSpace {
         ProcessSpace {
             name: name.to_owned(),
@@ -90,8 +93,8 @@ impl std::fmt::Display for ProcessSpace {
 }
 
 impl Identity {
-    /// Returns the identity of a running process. Returns `None` if it does not exist or is a
-    /// zombie.
+    /// Returns the identity of a running process. Returns `None` if the process does not exist or
+    /// is a zombie.
     pub fn read(pid: u32) -> Option<Identity> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (state, start_ticks) = parse_stat(&stat)?;
@@ -140,8 +143,7 @@ impl Identity {
         if self.alive()
             && let Some(pid) = Pid::from_raw(self.pid as i32)
         {
-            // The process may end between the check and the signal. In that case the error is
-            // ignored.
+            // The result is ignored, because the process may end between the check and the signal.
             let _ = kill_process(pid, signal);
         }
     }
@@ -158,12 +160,12 @@ impl Identity {
         true
     }
 
-    /// Ends the process: sends SIGTERM, and SIGKILL after `grace`. If `grace` is zero, sends
-    /// SIGKILL at once. Returns true if the process ended without SIGKILL.
+    /// Ends the process. Sends SIGTERM, and SIGKILL after `grace`. If `grace` is zero, sends
+    /// SIGKILL immediately. Returns true if the process ended without SIGKILL.
     ///
     /// # Errors
-    /// The process still exists after SIGKILL: it is stuck in the kernel, or this user may not kill
-    /// it.
+    /// The process still exists after SIGKILL, because it is stuck in the kernel, or because this
+    /// user may not kill it.
     pub fn end(self, grace: Duration) -> Result<bool> {
         if !grace.is_zero() {
             self.signal(Signal::TERM);
@@ -189,8 +191,8 @@ impl Identity {
     }
 }
 
-/// Parses the state and the start time from `/proc/PID/stat`. The name in parentheses may contain
-/// any characters.
+/// Parses the state and the start time from `/proc/PID/stat`. The name of the process, which is in
+/// parentheses, may contain any characters.
 fn parse_stat(stat: &str) -> Option<(char, u64)> {
     let after_name = &stat[stat.rfind(')')? + 1..];
     let mut fields = after_name.split_ascii_whitespace();
@@ -208,8 +210,8 @@ pub fn state(process: Identity) -> Option<char> {
     (start_ticks == process.start_ticks && !"ZX".contains(state)).then_some(state)
 }
 
-/// Returns the arguments of a process. Returns `None` if it has ended or the user may not read
-/// them.
+/// Returns the arguments of a process. Returns `None` if the process has ended, or if this user may
+/// not read its arguments.
 pub fn command_line(pid: u32) -> Option<Vec<String>> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -234,13 +236,14 @@ pub fn jvms_with(arguments: &[String]) -> Vec<Identity> {
             program == Some(true) && arguments.iter().all(|argument| line.contains(argument))
         })
     };
-    // This code reads the identity first. If the id is reused later, the start time will differ.
+    // The identity is read before the arguments. If the process id is reused later, the start time
+    // in the identity differs.
     let identities = all_pids().into_iter().filter_map(Identity::read);
     identities.filter(|identity| is_one(&identity.pid)).collect()
 }
 
-/// Creates a command. The child must be started by [`spawn`] or [`output`], which determine how
-/// long it lives.
+/// Creates a command. The caller must start the child by [`spawn`] or [`output`], which determine
+/// the lifetime of the child.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that creates commands"
@@ -253,8 +256,8 @@ pub fn command(program: &Path) -> Command {
 
 static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Makes every wait for managed nodes end with an error as soon as `flag` is true, so that all
-/// started processes can end normally. Only the first call counts.
+/// Makes every wait for managed nodes end with an error when `flag` is true, so that all started
+/// processes can end normally. Only the first call has an effect.
 pub fn heed(flag: Arc<AtomicBool>) {
     let _ = INTERRUPT.set(flag);
 }
@@ -294,13 +297,13 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
         match life {
             Life::Ours => {
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-                // The parent may have died before the call above. In that case no signal would
+                // The parent may have died before the call above, in which case no signal would
                 // arrive.
                 if getppid() != Some(parent) {
                     return Err(std::io::Error::other("the parent process ended"));
                 }
-                // The child has its own process group. So Ctrl-C reaches only this program, which
-                // then stops the child normally.
+                // The child gets a separate process group. So Ctrl-C reaches only this program,
+                // which then stops the child normally.
                 rustix::process::setpgid(None, None)?;
             }
             Life::Detached => {
@@ -309,14 +312,15 @@ pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
         }
         Ok(())
     };
-    // SAFETY: between fork and exec, the child makes only system calls: no allocation, no lock.
-    // (The error for a lost parent allocates, in a child that only reports it and exits.)
+    // SAFETY: between fork and exec, the child makes only system calls. It does not allocate or
+    // lock. (The error for a lost parent allocates, but the child then only reports the error and
+    // exits.)
     unsafe { command.pre_exec(prepare) };
     let (answer, answered) = channel();
     keeper()?
         .send(Box::new(move || {
-            // If the receiver no longer exists, the caller has panicked. In that case the child
-            // ends with this process.
+            // The result is ignored. If the receiver no longer exists, the caller has panicked, and
+            // the child ends with this process.
             let _ = answer.send(command.spawn());
         }))
         .ok()

@@ -1,11 +1,11 @@
 //! An agent on another machine, under a user's account, or in a pod.
 //!
-//! Each agent has one open connection, made by the user's own `ssh` or `kubectl`: configurations,
-//! keys, jump hosts, known hosts and contexts apply. At the destination, the file name of the
-//! program is its SHA-256. If that file is missing, cassay sends the program over that connection.
-//! Invariants: cassay never asks for or accepts a host key or a password. It executes only a
-//! program with the expected digest at the destination. It reports all unreachable destinations
-//! together, before any work begins.
+//! Each agent has one open connection, which the user's own `ssh` or `kubectl` makes. So the user's
+//! configurations, keys, jump hosts, known hosts and contexts apply. At the destination, the file
+//! name of the program is its SHA-256. If that file is missing, cassay sends the program over that
+//! connection. Invariants: cassay never accepts an unknown host key, and never prompts for a
+//! password. It executes only a program with the expected digest at the destination. cassay reports
+//! all unreachable destinations together, before any work begins.
 
 mod destination;
 mod refusal;
@@ -33,22 +33,23 @@ use std::time::Duration;
 use upload::Program;
 
 /// Maximum number of simultaneous connection attempts. Many names may lead to the same sshd, for
-/// example that of a jump host. By default, sshd begins to drop connections at the tenth
-/// unauthenticated one: `MaxStartups 10:30:100`.
+/// example that of a jump host. By default (`MaxStartups 10:30:100`), sshd begins to drop
+/// connections when 10 of them are unauthenticated.
 const CONNECTING_MAX: usize = 8;
 
-/// Maximum number of attempts for a machine whose sshd hangs up before login, and pause before the
-/// second attempt. The pause doubles before each further attempt. The pauses take 7 s in total.
+/// Maximum number of attempts for a machine whose sshd closes the connection before the login. The
+/// next constant is the pause before the second attempt, which doubles before each further attempt.
+/// The pauses take 7 s in total.
 const TRIES_MAX: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Time limit for the first answer of the destination. It includes name resolution, key exchange
-/// and the start of a login shell.
+/// Time limit for the first answer of the destination. The limit includes name resolution, key
+/// exchange and the start of a login shell.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit for the destination to receive the rest of the program, after cassay has written all
-/// of it. Pipes and sockets on the way hold some megabytes, which take a minute over a line of one
-/// megabit per second.
+/// of it. Pipes and sockets on the way may contain some megabytes, which take a minute over a line
+/// of one megabit per second.
 const PUT_LIMIT: Duration = Duration::from_secs(300);
 
 /// Time limit for an idle agent to end.
@@ -57,12 +58,12 @@ const END_LIMIT: Duration = Duration::from_secs(30);
 /// Interval between two checks of a process that is ending.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Treatment of the agents that were reached if others were not.
+/// Treatment of the agents that were reached if some destinations were not reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherAgents {
     /// The agents end.
     End,
-    /// The agents continue, as they did before.
+    /// The agents continue, because they ran before.
     Leave,
 }
 
@@ -82,7 +83,7 @@ fn command_line() -> String {
 }
 
 impl Link {
-    /// Starts an agent elsewhere. `begin` is its first message.
+    /// Starts an agent at a destination. `begin` is the first message to the agent.
     ///
     /// # Errors
     /// The agent does not start. The error contains the reason and a remedy.
@@ -107,8 +108,8 @@ impl Link {
         }
     }
 
-    /// Starts an agent at each of several destinations, with a limited number of attempts at the
-    /// same time. Returns each agent, or the reason for its failure, in the order of the
+    /// Starts an agent at each of several destinations, with a limited number of simultaneous
+    /// attempts. Returns each agent, or the reason for its failure, in the order of the
     /// destinations.
     pub fn to_each<B: Serialize + Sync>(wanted: &[(Destination, B)]) -> Vec<Result<Link, Refusal>> {
         let next = AtomicUsize::new(0);
@@ -134,11 +135,12 @@ impl Link {
         answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
-    /// Starts an agent at each of several destinations, several at the same time.
+    /// Starts an agent at each of several destinations, with a limited number of simultaneous
+    /// attempts.
     ///
     /// # Errors
-    /// All destinations that cassay cannot reach, each with the reason. In this case the other
-    /// agents have ended. They continue if `others` requires it because they ran before.
+    /// All destinations that cassay cannot reach, each with the reason. In this case, the other
+    /// agents have ended, unless `others` is [`OtherAgents::Leave`].
     pub fn to_all<B: Serialize + Sync>(
         wanted: &[(Destination, B)],
         others: OtherAgents,
@@ -160,7 +162,8 @@ impl Link {
         }
         std::thread::scope(|scope| {
             for link in &links {
-                // An agent that does not end in time ends when its lease expires.
+                // The result is ignored. An agent that does not end in time will end when its lease
+                // expires.
                 scope.spawn(move || link.end(END_LIMIT));
             }
         });
@@ -187,15 +190,15 @@ fn paused(length: Duration) -> bool {
     !process::is_interrupted()
 }
 
-/// A connection to a machine before the conversation.
+/// A connection to a machine before the conversation with the agent begins.
 struct Connection {
     far: FarSide,
     child: Child,
     last_words: Arc<LastWords>,
     stage: Stage,
-    /// Program to run at the destination, if it is not the running program.
+    /// Program to run at the destination. `None` if it is the running program.
     other: Option<Arc<Program>>,
-    /// Address at which the machine's sshd was reached, or address of the pod.
+    /// Address at which this machine reached the sshd of the machine, or address of the pod.
     reached_at: Option<IpAddr>,
 }
 
@@ -234,7 +237,7 @@ impl Connection {
         })
     }
 
-    /// Runs the steps until there is an agent at the destination.
+    /// Runs all steps up to the start of the agent at the destination.
     fn enter(&mut self, wanted: &Destination, begin: &impl Serialize) -> Result<(), Trouble> {
         let sent = self.far.send(&mut SCRIPT.as_bytes());
         sent.map_err(|error| Trouble::from_error(&error))?;
@@ -277,7 +280,8 @@ impl Connection {
             return Err(Trouble::from_obstacle(wanted, &said, &[]));
         }
         self.stage = Stage::Program;
-        // If the connection has already ended, the next read detects it.
+        // The result is ignored. If the connection has already ended, the next read detects the
+        // end.
         let _ = crate::frame::write(&mut self.far.writer, begin);
         Ok(())
     }
@@ -332,14 +336,15 @@ impl Connection {
         })
     }
 
-    /// Returns the conversation, or the reason why it did not begin.
+    /// Begins the conversation with the started agent. Returns the conversation, or the reason why
+    /// it did not begin.
     fn begun(
         mut self,
         wanted: &Destination,
         entered: Result<(), Trouble>,
     ) -> Result<Link, Trouble> {
         if let Err(trouble) = entered {
-            // The process may still wait for input, so its input is closed here.
+            // The process may still wait for input, so it is killed.
             let _ = self.child.kill();
             let _ = self.child.wait();
             return Err(trouble);
@@ -359,7 +364,8 @@ impl Connection {
             }
             Err(no) => no,
         };
-        // No other code uses the process any longer, so a separate thread collects its status.
+        // The process that leads to the destination is not needed any more. A separate thread
+        // collects its status.
         if let Ok(way_there) = way_there {
             way_there.signal(Signal::KILL);
         }
@@ -418,8 +424,8 @@ fn by_kubectl(command: &mut Command, pod: &Pod) {
         .arg(first_line());
 }
 
-/// Returns the status of a process that has closed its output. Returns `None` if the process still
-/// runs.
+/// Returns the exit status of a process that has closed its output. Returns `None` if the process
+/// still runs.
 fn ended(child: &mut Child) -> Option<ExitStatus> {
     let deadline = Deadline::after(STATUS_LIMIT);
     loop {

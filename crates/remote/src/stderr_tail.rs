@@ -1,5 +1,5 @@
 //! The last output of a program on stderr. A thread reads the output as it arrives, so that the
-//! program never blocks, and keeps only the end. So the memory is bounded for any amount of output.
+//! program never blocks, and keeps only its end. So the memory is bounded for any amount of output.
 
 use anyhow::{Context, Result};
 use measure::clock::Deadline;
@@ -11,11 +11,11 @@ use std::time::Duration;
 /// Number of last bytes to keep. A banner may come first, but the relevant lines come last.
 const KEPT_BYTES: usize = 16 << 10;
 
-/// Time limit for the last output of the program after it has hung up.
+/// Time limit for the last output of a program after it has closed the connection.
 pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 
-/// Describes why an agent is permanently silent. Includes the last output of the process that leads
-/// to the agent, if any.
+/// Describes the reason why an agent does not send any more messages. The text includes the last
+/// output of the process that leads to the agent, if any.
 pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     let Some(words) = way else {
         return "the other side closed the connection".to_owned();
@@ -79,7 +79,7 @@ impl LastWords {
         lines.map(str::to_owned).collect()
     }
 
-    /// Drops the output up to now.
+    /// Drops the output that was read up to now.
     pub(crate) fn forget(&self) {
         self.lock().bytes.clear();
     }

@@ -11,7 +11,7 @@ use crate::page::{Part, Picture, Style};
 use layout::{Laid, PART_PX, PlacedLeaf, flow};
 use std::fmt::Write;
 
-/// Number of colours of owners in the style sheet: `--c0` to `--c7`.
+/// Number of colours for owners in the style sheet: `--c0` to `--c7`.
 const OWNERS: usize = 8;
 /// Maximum number of owners that are drawn side by side in one part.
 const BANDS_MAX: usize = 3;
@@ -23,7 +23,7 @@ const MARK_PX: f64 = 7.0;
 /// Writes the picture with its heading and its legend.
 pub fn figure(out: &mut String, picture: &Picture) {
     let (all, width, height) = flow(&picture.nests, WIDTH_PX);
-    // This leaves space for the lines of the outermost boxes.
+    // The two additional pixels leave space for the lines of the outermost boxes.
     let (width, height) = (width + 2.0, height + 2.0);
     let id = &picture.id;
     let _ = write!(

@@ -30,7 +30,7 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     compare_all(&[side(baseline), side(contender)])
 }
 
-/// Builds the page that compares runs with the first of them. There must be at least two runs.
+/// Builds the page that compares runs with the first run. `sides` must contain at least two runs.
 pub fn compare_all(sides: &[Side<'_>]) -> Page {
     let runs: Vec<&RunView> = sides.iter().map(|side| side.run).collect();
     let all: Vec<Vec<Point<'_>>> = runs.iter().map(|run| points(run)).collect();
@@ -71,8 +71,8 @@ pub fn compare_all(sides: &[Side<'_>]) -> Page {
     }
 }
 
-/// Returns the data for `--json`. It is flat for two runs, and contains a list of contenders for
-/// more runs.
+/// Returns the data for `--json`. For two runs, the data is flat. For more runs, it contains a list
+/// of contenders.
 fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRecord>) -> Value {
     let of = |pair: &Pair<'_, '_>| {
         json!({
@@ -192,13 +192,15 @@ fn facts(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns the sentences on a contender. They contain its name if there are several contenders.
+/// Returns the sentences on a contender. If there are several contenders, the sentences name the
+/// contender.
 fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<String> {
     let mut said = Vec::new();
     if pair.matched.is_empty() {
         said.push("The runs have no point in common.".to_string());
     }
-    // If space is limited, the comparison that keeps its whole error level comes first.
+    // If space is limited, the primary comparison comes first, because it is judged at the full
+    // error level.
     if is_named {
         said.extend(primary_sentence(&pair.comparisons, baseline));
     }
@@ -224,7 +226,8 @@ fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<Str
     vec![format!("{}: {}", pair.run.name, said.join(" "))]
 }
 
-/// Returns the comparison that keeps its whole error level, with its interval.
+/// Returns a sentence on the primary comparison, with its interval. The primary comparison is
+/// judged at the full error level.
 fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<String> {
     let c = comparisons.iter().find(|c| c.primary)?;
     let interval = interval_words(c)?;

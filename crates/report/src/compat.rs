@@ -1,4 +1,4 @@
-//! Prints the text that other load generators print, for scripts that parse it.
+//! Prints the same text as other load generators, for scripts that parse this text.
 //!
 //! Invariants: all functions are pure functions of plain numbers. For the same numbers, they print
 //! the same bytes as the tool, including its peculiarities.

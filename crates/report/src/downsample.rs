@@ -1,5 +1,5 @@
-//! Thins series so that peaks survive. In each bucket of time, the smallest and the largest value
-//! are kept, in the order in which they occurred.
+//! Thins series so that peaks survive. Each bucket of time keeps its smallest and its largest
+//! value, in the order in which they occurred.
 //!
 //! A mean or every n-th value would hide a single second in which the disk was busy. The measured
 //! window gets [`WINDOW_SHARE`] of the buckets, even if it is short compared with the load phase.
@@ -7,18 +7,19 @@
 
 /// Share of the buckets that the measured window gets.
 const WINDOW_SHARE: f64 = 0.6;
-/// Number of typical intervals between readings above which a gap in the line shows missing
-/// readings.
+/// Maximum distance between two readings that a line connects, as a multiple of the typical
+/// distance. A larger distance leaves a gap, because readings are missing.
 const GAP_LOOKS: f64 = 5.0;
 
 /// Buckets of time, which divide the time axis of one trial.
 #[derive(Clone, Debug)]
 pub struct Buckets {
-    /// Borders of the buckets in ascending order. There is one more border than there are buckets.
+    /// Borders of the buckets in ascending order. The list has one more border than there are
+    /// buckets.
     borders: Vec<f64>,
 }
 
-/// Positions and values of a line, ready to be drawn. A value of `None` leaves a gap.
+/// Positions and values of a line, ready to be drawn. A value of `None` leaves a gap in the line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThinnedSeries {
     /// Positions on the horizontal axis.
@@ -46,7 +47,8 @@ impl Buckets {
                 borders: even(&[(from, to, count)]),
             };
         }
-        // A window that takes most of the trial needs no preference.
+        // A window that takes most of the trial already has more than the minimum share of the
+        // buckets.
         let share = ((end - begin) / (to - from)).max(WINDOW_SHARE);
         let outside = |length: f64| count * (1.0 - share) * length / rest;
         let parts = [
@@ -76,7 +78,7 @@ impl Buckets {
         from + (to - from) * if second { 0.75 } else { 0.25 }
     }
 
-    /// Thins one series. A short series does not change.
+    /// Thins one series. A short series remains unchanged.
     pub fn thin(&self, values: &[(f64, f64)]) -> ThinnedSeries {
         if values.len() <= 2 * self.count() {
             return whole(values);
@@ -104,8 +106,8 @@ impl Buckets {
         thinned
     }
 
-    /// Selects the readings of stacked series to keep: those with the smallest and the largest
-    /// `total` in each bucket. If there are few readings, keeps all.
+    /// Selects the readings of stacked series to keep: the readings with the smallest and the
+    /// largest `total` in each bucket. If the series has few readings, keeps all readings.
     pub fn looks(&self, total: &[(f64, f64)]) -> Vec<usize> {
         if total.len() <= 2 * self.count() {
             return (0..total.len()).collect();
@@ -127,7 +129,8 @@ impl Buckets {
     }
 }
 
-/// Returns the borders of buckets. Each period is divided evenly into about its number of buckets.
+/// Returns the borders of buckets. Each period is divided evenly into about the requested number of
+/// buckets.
 fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     let mut borders = Vec::new();
     for (from, to, count) in parts {
@@ -176,8 +179,8 @@ impl Extremes {
 }
 
 impl ThinnedSeries {
-    /// Fills single empty buckets, which fall between two readings by chance, with the previous
-    /// value.
+    /// Fills each single empty bucket with the previous value. Such a bucket falls between two
+    /// readings by chance.
     fn bridge(&mut self) {
         for at in (2..self.y.len().saturating_sub(2)).step_by(2) {
             if self.y[at].is_none() && self.y[at + 2].is_some() {
@@ -188,7 +191,7 @@ impl ThinnedSeries {
     }
 }
 
-/// Returns every value, with a gap where readings are missing.
+/// Returns every value of a series, with a gap where readings are missing.
 fn whole(values: &[(f64, f64)]) -> ThinnedSeries {
     let mut steps: Vec<f64> = values.windows(2).map(|w| w[1].0 - w[0].0).collect();
     steps.sort_by(f64::total_cmp);
@@ -244,7 +247,7 @@ mod tests {
         );
         assert_eq!(a.x, b.x);
         assert!(a.x.windows(2).all(|w| w[0] < w[1]));
-        // There are no values after 900, so the line must have a gap there.
+        // The series has no values after 900, so the line must have a gap there.
         assert_eq!(b.y.last(), Some(&None));
     }
 

@@ -9,7 +9,7 @@ use crate::run_view::RunView;
 use crate::sections::lead_figure::{course_of, load_figure};
 use crate::svg;
 
-/// Minimum number of values above a point of a curve. Points with fewer values are not drawn.
+/// Minimum number of values above a point of a curve. The plot omits points with fewer values.
 const ABOVE_MIN: f64 = 10.0;
 
 /// A figure as a file.
@@ -21,8 +21,8 @@ pub struct FigureFile {
     pub svg: String,
 }
 
-/// Returns all figures of a run: that of the first screen, throughput and p99 by load, the latency
-/// distribution of each variant, and the series of each trial over time.
+/// Returns all figures of a run: the figure of the first screen, throughput and p99 by load, the
+/// latency distribution of each variant, and the series of each trial over time.
 pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     let points = points(view);
     let mut all: Vec<(String, LeadFigure)> = Vec::new();
@@ -52,8 +52,7 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     all.into_iter().map(file).collect()
 }
 
-/// Returns true if any line of the figure has at least two points, because a single second is not a
-/// series.
+/// Returns true if any line of the figure has at least two points. A single second is not a series.
 fn is_course(figure: &LeadFigure) -> bool {
     let has_line = |plot: &Plot| match plot {
         Plot::Curve(plot) => plot

@@ -1,9 +1,9 @@
 //! The history of a study. It contains a series for each variant, point and metric over the runs of
 //! the study, the change points, and the differences between the runs before and after a change.
 //!
-//! Only runs of one scale on one kind of target form a series. The page lists unusable runs, and
-//! leaves them out of the series. A history only notifies: a study that measures both versions must
-//! confirm a change.
+//! Only runs of one scale on one kind of target form a series. The page lists unusable runs, but
+//! the series do not contain them. A history only notifies: a study that measures both versions
+//! must confirm a change.
 
 mod export;
 pub(crate) mod figure;
@@ -61,7 +61,7 @@ pub(crate) struct UsedRun {
     /// Folder of the run.
     pub(crate) path: PathBuf,
     pub(crate) verdict: Option<record::Verdict>,
-    /// Link from the page to the run's report. `None` if no path leads there.
+    /// Link from the page to the run's report. `None` if no path leads from the page to the report.
     pub(crate) link: Option<String>,
     pub(crate) cassay: String,
     pub(crate) cassandra: String,
@@ -71,7 +71,7 @@ pub(crate) struct UsedRun {
     points: Vec<PointRecord>,
 }
 
-/// One metric of one variant at one point, run after run.
+/// Values of one metric, of one variant at one point, in the order of the runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) variant: VariantName,
@@ -125,9 +125,9 @@ impl HistoryMetric {
         }
     }
 
-    /// Returns the value of a point. `None` if the value does not describe the target. Throughput
-    /// at a rate equals the offered rate, the latency of a saturated rate grows with the window,
-    /// and a lower bound is not an exact number.
+    /// Returns the value of a point. `None` if the value does not describe the target. For example,
+    /// throughput at a rate equals the offered rate, the latency of a saturated rate grows with the
+    /// window, and a lower bound is not an exact number.
     fn value(&self, point: &PointRecord) -> Option<f64> {
         let latency = &point.latency_ms;
         let is_rate = point.point.is_some_and(procedure::Point::is_rate);
@@ -147,7 +147,7 @@ impl HistoryMetric {
 }
 
 impl HistoryMetric {
-    /// Returns the 95 % interval of a point's value, if there is one.
+    /// Returns the 95 % interval of a point's value. `None` if the value has no interval.
     fn ci95(&self, point: &PointRecord) -> Option<[f64; 2]> {
         match self.key.strip_suffix("_ms") {
             None => point.ops_per_s_ci95,
@@ -158,7 +158,7 @@ impl HistoryMetric {
 
 impl History {
     /// Sets the link to the report of every run. `way` receives the folder of a run, and returns
-    /// `None` if no path leads there.
+    /// `None` if no path leads from the page to this folder.
     pub fn link(&mut self, way: impl Fn(&Path) -> Option<String>) {
         for run in &mut self.runs {
             run.link = way(&run.path);
@@ -201,8 +201,9 @@ impl History {
         self.runs.len()
     }
 
-    /// Returns a sentence for each current regression: the last change of its series, confirmed, on
-    /// one machine, since the run with this stamp.
+    /// Returns a sentence for each current regression. A current regression is the last confirmed
+    /// change of its series. It happened on one machine, and is not older than the run with the
+    /// stamp `since`.
     pub fn regressions(&self, since: &str) -> Vec<String> {
         let worse = self.lines.iter().filter_map(|line| {
             let last = line.changes.iter().rfind(|c| c.kind != ChangeKind::Unconfirmed)?;
@@ -314,7 +315,8 @@ impl History {
     }
 }
 
-/// Returns the run if its answer is usable, otherwise the reason why it is not.
+/// Returns the run if its answer is usable. Otherwise, returns the reason why the answer is not
+/// usable.
 fn usable_run(run: Run) -> Result<Run, String> {
     let verdict = run.findings.as_ref().map(|f| f.verdict);
     match (run.state, verdict) {
@@ -361,7 +363,7 @@ impl UsedRun {
         let resolved = &run.plan.resolved;
         let flat = |(name, tree): (&String, &Value)| {
             let mut flat = flatten(tree);
-            // Requirements do not affect the measurement, so they are omitted.
+            // Requirements do not affect the measurement, so the facts do not contain them.
             flat.retain(|key, _| !key.starts_with("require"));
             for (file, text) in &resolved.overrides.inputs {
                 flat.insert(format!("file {file}"), format!("{} bytes", text.len()));

@@ -3,7 +3,7 @@
 //!
 //! The page loads no resources, because its content security policy forbids every request. Text and
 //! tables are visible before any script runs. Charts are drawn when they come into view. Only this
-//! module turns text from the model into HTML, so it escapes all text.
+//! module turns text from the model into HTML, so this module escapes all text.
 
 mod headline;
 
@@ -101,12 +101,9 @@ pub fn html(page: &Page) -> String {
         style()
     );
     out.push_str(&body);
-    if scripts.icicles {
-        let _ = writeln!(out, "<script>{}</script>", icicle::SCRIPT);
-    }
-    if scripts.charts {
-        // The library is contained as text, so that the page is readable before a megabyte of
-        // script is compiled.
+    if charts {
+        // The page contains the library as text. So the page is readable before the browser
+        // compiles a megabyte of script.
         out.push_str("<script type=\"text/plain\" id=\"chart-library\">");
         out.push_str(library);
         out.push_str("</script>\n");
@@ -123,8 +120,8 @@ fn packed_library() -> &'static str {
     &PACKED
 }
 
-/// Escapes a sentence. Messages quote keys and commands in backticks, and such text is marked as
-/// code. An unpaired backtick does not change.
+/// Escapes a sentence. Messages quote keys and commands in backticks, and this function marks such
+/// text as code. An unpaired backtick remains unchanged.
 fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     let mut out = String::with_capacity(text.len());
@@ -297,7 +294,7 @@ fn class(tone: Tone) -> &'static str {
 }
 
 fn table(out: &mut String, table: &Table) {
-    // The element can receive the focus, so that a wide table can be scrolled with the keyboard.
+    // The table can receive the focus, so that users can scroll a wide table with the keyboard.
     let label = if table.caption.is_empty() {
         "Table"
     } else {

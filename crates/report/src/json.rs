@@ -67,8 +67,8 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
     data
 }
 
-/// Returns the hosts and nodes of a trial. Their settings are left out, because they are summarized
-/// for the whole run.
+/// Returns the hosts and nodes of a trial. Omits their settings, because another part of the output
+/// summarizes the settings for the whole run.
 fn lab(view: &RunView, trial: &TrialView) -> Option<Value> {
     let record = trial.nodes.as_ref();
     if record.is_none() && trial.probes.is_empty() {

@@ -22,7 +22,7 @@ pub fn junit(view: &RunView) -> Result<String> {
     let took = took(view);
     let mut suite = TestSuite::new(view.plan.study.as_str());
     suite.set_time(took);
-    // This converts to the time type of the library, through a text format that both support.
+    // Both time types support this text format, so this line converts from one type to the other.
     suite.timestamp = began(view).and_then(|began| began.to_string().parse().ok());
     let verdict = Verdict::from_record(view.verdict).to_string();
     for (name, value) in [
@@ -168,8 +168,8 @@ fn requirement_case(view: &RunView, one: &RequirementRecord) -> TestCase {
     )
 }
 
-/// Replaces most control characters by `?`, because XML cannot contain them, even if they are
-/// escaped.
+/// Replaces most control characters by `?`, because XML cannot contain control characters, even if
+/// they are escaped.
 fn clean(text: &str) -> String {
     let is_allowed = |c: char| match c {
         '\t' | '\n' => true,

@@ -2,8 +2,8 @@
 //! question, the answer, the requirements, the tables of results and faults, and the reasons why
 //! the run is not valid.
 //!
-//! Charts, details and columns for wide screens are left out, because the report contains them. All
-//! text is escaped, so that a study can add neither markup nor a mention.
+//! The Markdown omits charts, details and columns for wide screens, because the report contains
+//! them. This module escapes all text, so that a study can add neither markup nor a mention.
 
 use crate::page::{Align, Block, Cell, Headline, Page, Table, Verdict};
 
@@ -167,8 +167,8 @@ fn text(raw: &str) -> String {
     out
 }
 
-/// Escapes a sentence. Messages quote keys and commands in backticks, and such text is marked as
-/// code.
+/// Escapes a sentence. Messages quote keys and commands in backticks, and this function marks such
+/// text as code.
 fn prose(raw: &str) -> String {
     let parts: Vec<&str> = raw.split('`').collect();
     let mut out = String::with_capacity(raw.len());

@@ -1,8 +1,8 @@
 //! Points, which merge all trials of one variant at one position on the axes.
 //!
-//! An invalid trial is listed, but its numbers are not used. If all trials of a point are invalid,
-//! the point uses them and is marked as invalid. Percentiles of several blocks come from merged
-//! histograms, and are never averaged.
+//! A point lists an invalid trial, but does not use its numbers. If all trials of a point are
+//! invalid, the point uses them and is itself invalid. Percentiles of several blocks come from
+//! merged histograms, and are never averaged.
 
 use crate::number;
 use crate::page::{Table, TableBuilder, Verdict};
@@ -24,8 +24,8 @@ pub struct Point<'a> {
     pub at: Option<procedure::Point>,
     /// All trials of the point, including invalid trials.
     pub trials: Vec<&'a TrialFinding>,
-    /// Trials that count. They are the trials that the findings use, or those that are not invalid,
-    /// or all trials.
+    /// Trials that count. They are the trials that the findings use. If the findings name no
+    /// trials, they are the trials that are not invalid, or else all trials.
     pub used: Vec<&'a TrialFinding>,
     /// Worst verdict of the trials that count.
     pub verdict: Verdict,
@@ -78,14 +78,14 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
     points
 }
 
-/// Returns true if the findings of the run say that the point of a trial is saturated.
+/// Returns true if the findings of the run mark the point of a trial as saturated.
 fn is_saturated(view: &RunView, trial: &TrialFinding) -> bool {
     let here = |p: &&PointRecord| p.variant == trial.variant && p.point == trial.point;
     view.findings.usable_points().find(here).is_some_and(|p| p.saturated)
 }
 
-/// Compares two points along the axes. Axes are ordered by name, and the values of an axis by
-/// number.
+/// Compares two points by their positions on the axes. Axes are ordered by name, and values on an
+/// axis by number.
 pub fn compare_places(
     a: Option<procedure::Point>,
     b: Option<procedure::Point>,
@@ -97,7 +97,7 @@ pub fn compare_places(
 
 impl<'a> Point<'a> {
     /// Selects the trials that the run's findings used, so that the page and the findings have the
-    /// same numbers. If the findings do not name them, selects the trials that are not invalid.
+    /// same numbers. If the findings name no trials, selects the trials that are not invalid.
     fn judge(&mut self, used: &[usize]) {
         let verdict = |t: &TrialFinding| Verdict::from_record(Some(t.verdict));
         let usable = |t: &&&TrialFinding| match used {
@@ -118,8 +118,8 @@ impl<'a> Point<'a> {
         sum / self.used.len().max(1) as f64
     }
 
-    /// Returns the 95 % confidence interval of the throughput. For one block, it comes from batch
-    /// means. For several blocks, it comes from the spread between them.
+    /// Returns the 95 % confidence interval of the throughput. For one block, the interval comes
+    /// from batch means. For several blocks, it comes from the spread between the blocks.
     pub fn ops_per_s_ci95(&self) -> Option<[f64; 2]> {
         match self.used.as_slice() {
             [] => None,
@@ -132,7 +132,7 @@ impl<'a> Point<'a> {
     }
 
     /// Returns true if the interval comes from a single window that is too short for an interval.
-    /// The interval of several blocks comes from the spread between them instead.
+    /// The interval of several blocks comes from the spread between the blocks instead.
     pub fn is_short_window(&self) -> bool {
         match self.used.as_slice() {
             [one] => one.short_window || autocorrelation::is_short_window(one.seconds),
@@ -140,8 +140,8 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns the labels of the interval. The interval of a single window may come from a short
-    /// window, or depend on few incidents.
+    /// Returns labels that warn about the interval. The interval of a single window may come from a
+    /// short window, or depend on few incidents.
     pub fn interval_labels(&self) -> Vec<&'static str> {
         let is_of_few = matches!(self.used.as_slice(), [one] if one.all.few_incidents);
         let labels = [
@@ -152,7 +152,8 @@ impl<'a> Point<'a> {
         said.map(|(_, label)| *label).collect()
     }
 
-    /// Returns the latency of one kind (or [`ALL`]), which counts from the intended start.
+    /// Returns the latency of one kind of operation (or [`ALL`]). Latency counts from the intended
+    /// start.
     pub fn latency<'b>(&'b self, view: &'b RunView, kind: &str) -> Option<&'b QuantilesRecord> {
         match self.used.as_slice() {
             [one] => series_of(one, kind).map(|s| &s.latency_ms),
@@ -160,7 +161,8 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns the service time of one kind (or [`ALL`]), which counts from the send.
+    /// Returns the service time of one kind of operation (or [`ALL`]). Service time counts from the
+    /// send.
     pub fn service<'b>(&'b self, view: &'b RunView, kind: &str) -> Option<&'b QuantilesRecord> {
         match self.used.as_slice() {
             [one] => series_of(one, kind).map(|s| &s.service_ms),
@@ -168,14 +170,14 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// Returns the merged distributions of one kind (or [`ALL`]).
+    /// Returns the merged distributions of one kind of operation (or [`ALL`]).
     pub fn curves<'b>(&self, view: &'b RunView, kind: &str) -> Option<&'b PointView> {
         view.points
             .iter()
             .find(|p| p.variant == *self.variant && p.point == self.at && p.kind == kind)
     }
 
-    /// Returns the number of failed operations, for all outcomes, in the blocks that count.
+    /// Returns the number of failed operations by outcome, in the blocks that count.
     pub fn errors(&self) -> BTreeMap<&'a str, u64> {
         let mut errors = BTreeMap::new();
         for trial in &self.used {
@@ -232,7 +234,7 @@ pub fn place(at: Option<procedure::Point>) -> String {
     }
 }
 
-/// Returns the axis that all points have in common, if there is exactly one.
+/// Returns the axis that all points have in common. `None` unless the points have exactly one axis.
 pub fn only_axis(points: &[Point<'_>]) -> Option<&'static str> {
     let axis = points.first()?.at?.axis();
     let same = |p: &Point<'_>| p.at.is_some_and(|at| at.axis() == axis);
@@ -251,7 +253,7 @@ pub fn is_searched(view: &RunView, point: &Point<'_>) -> bool {
     view.findings.searches.iter().any(|search| search.variant == *point.variant)
 }
 
-/// Among the costs that differ, returns the comparison with the largest difference.
+/// Returns the comparison with the largest difference, among the costs that differ.
 pub fn most_different_cost(view: &RunView) -> Option<&CostComparisonRecord> {
     let differing = view.findings.cost_comparisons.iter().filter(|one| one.differs);
     differing.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
@@ -266,8 +268,8 @@ pub fn axis_value(value: f64) -> String {
     }
 }
 
-/// Returns the labels of those points of a figure whose values may be lower bounds. Empty if there
-/// are no such points.
+/// Returns the labels of those points of a figure whose values may be lower bounds. Empty if no
+/// value is a lower bound.
 pub fn bound_labels(
     points: &[&Point<'_>],
     view: &RunView,
@@ -285,11 +287,11 @@ pub fn bound_labels(
     }
 }
 
-/// Returns the best point of a variant. According to the findings, it is the point in the answer's
-/// sentence. For several searches, it is the point of the first search with a result. For a single
-/// point, and without such findings, it is the unsaturated point with the highest throughput. If
-/// all points are saturated, it is the saturated point with the highest throughput. Points of
-/// invalid trials are omitted.
+/// Returns the best point of a variant. If the findings contain searches, this is the point of the
+/// first search with a result. If they contain a sweep, it is the point in the sentence of the
+/// answer. Otherwise, it is the unsaturated point with the highest throughput or, if all points are
+/// saturated, the saturated point with the highest throughput. In this case, points of invalid
+/// trials are omitted.
 pub fn best<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],
@@ -314,16 +316,16 @@ pub fn best<'p, 'a>(
     of_sweep().or_else(|| most(false)).or_else(|| most(true))
 }
 
-/// Returns the value of a point, by a metric whose comparison at this point has an interval. See
-/// [`store::record::compared_value`].
+/// Returns the value of a metric at a point, if the comparison of this metric at the point has an
+/// interval. See [`store::record::compared_value`].
 pub fn compared_value(view: &RunView, point: &Point<'_>, metric: &str) -> Option<f64> {
     let found = &view.findings;
     let place = (point.variant, point.at);
     store::record::compared_value(&found.comparisons, &found.trials, place, metric)
 }
 
-/// Moves the ends of an interval, in proportion, from the value that it belongs to, to another
-/// value.
+/// Moves the ends of an interval, which belong to the value `from`, to the value `to`. The ends
+/// change in proportion.
 pub fn moved_ends(ends: [f64; 2], from: f64, to: f64) -> [f64; 2] {
     ends.map(|end| end * to / from)
 }

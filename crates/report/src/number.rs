@@ -1,4 +1,4 @@
-//! Formats numbers with enough digits to be useful, and never with more than are known.
+//! Formats numbers with enough digits to be useful, and never with more digits than are known.
 //!
 //! Measured values have four significant digits, and values from histograms three. Other numbers
 //! have the format of [`measure::number`]. The unit is in the heading, not next to each number.
@@ -7,8 +7,8 @@ pub use measure::number::{ABSENT, bytes, count, duration, round, short, signific
 
 use measure::Known;
 
-/// Number of values that must be above a quantile for it to be reliable. With 100, the relative
-/// sampling error is about 10 %.
+/// Number of values that must be above a quantile for the quantile to be reliable. With 100 values,
+/// the relative sampling error is about 10 %.
 pub const COUNT_ABOVE_MIN: f64 = 100.0;
 
 /// Formats operations per second.
@@ -16,7 +16,7 @@ pub fn rate(value: f64) -> String {
     significant(value, 4)
 }
 
-/// Formats milliseconds with three digits, which is the precision of a histogram.
+/// Formats milliseconds with three digits. A histogram has this precision.
 pub fn ms(value: f64) -> String {
     significant(value, 3)
 }
@@ -51,8 +51,8 @@ pub fn relative_error(value: f64, ci95: Option<[f64; 2]>) -> String {
     }
 }
 
-/// Formats a ratio. Ratios near 1 have three decimals, because the third can distinguish two
-/// intervals.
+/// Formats a ratio. Ratios near 1 have three decimals, because two intervals may differ only in the
+/// third decimal.
 pub fn ratio(value: f64) -> String {
     if (0.1..10.0).contains(&value) {
         format!("{value:.3}")
@@ -61,7 +61,7 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// Formats a range from the minimum to the maximum, with three digits. If both are the same,
+/// Formats a range from the minimum to the maximum, with three digits. If the two values are equal,
 /// returns one number.
 pub fn range([least, most]: [f64; 2]) -> String {
     if least < most {

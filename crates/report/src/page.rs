@@ -49,12 +49,12 @@ pub struct Fold {
     pub title: String,
     /// True if the fold is initially open.
     pub is_open: bool,
-    /// Sections of the fold, in reading order. Not empty.
+    /// Sections of the fold, in reading order. The list is never empty.
     pub sections: Vec<Section>,
 }
 
 impl Fold {
-    /// Builds a fold of those sections that exist. `None` if there are none.
+    /// Builds a fold of those sections that exist. `None` if no section exists.
     pub fn with_sections(
         id: &'static str,
         title: &str,
@@ -79,7 +79,7 @@ measure::word_enum! {
         Valid = "valid",
         /// Some rule warned.
         Suspect = "suspect",
-        /// A rule failed. The result is kept, but never used in a comparison.
+        /// A rule failed. The result is kept, but is never used in a comparison.
         Invalid = "invalid",
         /// The result has not been judged.
         Unknown = "not judged",
@@ -87,7 +87,7 @@ measure::word_enum! {
 }
 
 impl Verdict {
-    /// Returns the verdict of a record. Returns `Unknown` if there is no record.
+    /// Returns the verdict of a record. Returns `Unknown` if the record is missing.
     pub fn from_record(judged: Option<record::Verdict>) -> Verdict {
         match judged {
             Some(record::Verdict::Valid) => Verdict::Valid,
@@ -152,13 +152,9 @@ pub enum Block {
     Chart(Chart),
     /// A picture of nested boxes.
     Picture(Picture),
-    /// A call tree with costs.
-    Icicle(Icicle),
-    /// A figure without a script. The text is its anchor, which is unique in the page.
-    Figure(&'static str, LeadFigure),
-    /// Several charts, from which the reader chooses one by its label.
+    /// Several charts, from which the reader chooses one chart by its label.
     Choice(String, Vec<(String, Chart)>),
-    /// Sentences under a heading, with one item for each sentence.
+    /// Sentences under a heading. Each sentence is an item of the list.
     List(String, Vec<String>),
     /// Facts, as pairs of name and value.
     Facts(Vec<(String, String)>),
@@ -177,7 +173,7 @@ pub enum Block {
 pub struct Card {
     /// Name of the item.
     pub title: String,
-    /// Place of the item, such as a node. It may be empty.
+    /// Place of the item, such as the name of a node. It may be empty.
     pub detail: String,
     /// Verdict on the item.
     pub verdict: String,
@@ -200,7 +196,7 @@ pub struct Mark {
     pub detail: String,
 }
 
-/// A table. Every row has the same number of cells as there are columns.
+/// A table. Every row has one cell for each column.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     /// Caption of the table.
@@ -258,7 +254,7 @@ pub struct Cell {
     pub hint: String,
     /// Index of the variant that determines the colour of the cell.
     pub variant: Option<usize>,
-    /// File to which the cell links, relative to the page. Empty if there is no link.
+    /// File to which the cell links, relative to the page. Empty if the cell has no link.
     pub link: String,
 }
 
@@ -309,7 +305,7 @@ impl Column {
         }
     }
 
-    /// Marks the column as optional: it is left out if space is limited.
+    /// Marks the column as optional. Renderers omit an optional column if space is limited.
     pub fn wide(mut self) -> Column {
         self.wide_only = true;
         self
@@ -346,8 +342,8 @@ pub struct Axis {
     pub title: String,
     /// Scale of the axis.
     pub scale: Scale,
-    /// Names on the axis, if it is an axis of names, in order. A series does not need to have all
-    /// of them. On a vertical axis, the names are at 1, 2, … from the top.
+    /// Names on an axis of names, in order. A series may lack some of these names. On a vertical
+    /// axis, the names are at 1, 2, … from the top.
     pub names: Vec<String>,
 }
 
@@ -381,7 +377,8 @@ pub enum Scale {
 pub struct Panel {
     /// Title above the panel. It may be empty.
     pub title: String,
-    /// Reason why the panel is empty, which replaces its content. Otherwise empty.
+    /// Text that states why the panel is empty, and replaces its content. No text if the panel has
+    /// content.
     pub note: String,
     /// Share of the chart's height.
     pub share: f64,
@@ -398,7 +395,8 @@ pub struct Panel {
 pub struct Series {
     /// Name of the series in the legend.
     pub name: String,
-    /// Group of the series, if any. Its lines appear together, and its bars share a position.
+    /// Group of the series, if any. The lines of a group appear together, and the bars of a group
+    /// share a position.
     pub group: String,
     /// True if the legend contains the series.
     pub in_legend: bool,
@@ -463,7 +461,8 @@ pub enum Shape {
 pub enum Color {
     /// Colour of one of several unordered items, such as a variant or a kind of operation.
     Category(usize),
-    /// Colour of a step of an ordered series. Contains the index and the number of steps.
+    /// Colour of a step of an ordered series. The fields are the index of the step and the number
+    /// of steps.
     Ramp(usize, usize),
     /// The colour of errors.
     Error,

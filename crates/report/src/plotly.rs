@@ -1,8 +1,8 @@
 //! Converts a [`Chart`] to a plotly figure.
 //!
 //! Colours are written as names (`@c0`, `@r3`, `@error`). The script of the page replaces them by
-//! the colours of the theme, so that one figure works on light and dark screens and on paper. All
-//! text is escaped, because plotly interprets a subset of HTML in names and titles.
+//! the colours of the theme, so that one figure works on light and dark screens and on paper. This
+//! module escapes all text, because plotly interprets a subset of HTML in names and titles.
 //!
 //! The keys are documented in plotly's figure reference.
 
@@ -22,25 +22,25 @@ use std::collections::hash_map::Entry;
 const RAMP_STEPS: usize = 8;
 /// Number of colours for unordered series in the style sheet: `--c0` to `--c7`.
 const CATEGORIES: usize = 8;
-/// Number of digits of the values in a figure. A screen cannot show more, and with fewer digits the
-/// page is smaller.
+/// Number of significant digits of the values in a figure. A screen cannot show more digits, and
+/// the page is smaller with fewer digits.
 const DIGITS: i32 = 4;
-/// Number of digits of positions on the horizontal axis, so that the seconds of a day are exact to
-/// the second.
+/// Number of significant digits of positions on the horizontal axis. It is high enough for the
+/// seconds of a day.
 const PLACE_DIGITS: i32 = 6;
 /// Gap between panels, as a share of the height.
 const GAP: f64 = 0.06;
 
-/// Height of axes and margins, px. The panels use the remaining height.
+/// Height of axes and margins, in pixels. The panels use the remaining height.
 const MARGINS_PX: f64 = 64.0;
-/// Minimum number of positions from which a reference to a shared array saves space.
+/// Minimum number of positions for which a reference to a shared array saves space.
 const SHARED_PLACES_MIN: usize = 8;
 
 /// Width of a line, in pixels.
 const LINE_PX: f64 = 1.8;
 
 /// Returns the figure as JSON with `data` and `layout`. If a trace has the same positions as an
-/// earlier one, it contains `{"same": number of that trace}` instead, which the page's script
+/// earlier trace, it contains `{"same": number of that trace}` instead, which the page's script
 /// resolves.
 pub fn figure(chart: &Chart) -> String {
     let mut traces: Vec<Value> = Vec::new();
@@ -163,7 +163,7 @@ fn axis_name(number: usize) -> String {
     }
 }
 
-/// Returns the text above a panel, or the text that replaces it.
+/// Returns the text above a panel, or the text that replaces the panel.
 fn panel_title(panel: &Panel, top: f64) -> Value {
     let text = match (panel.title.is_empty(), panel.note.is_empty()) {
         (false, false) => format!("{}: {}", panel.title, panel.note),
@@ -188,7 +188,8 @@ fn panel_title(panel: &Panel, top: f64) -> Value {
     })
 }
 
-/// Writes equal positions only once, because positions are half of a figure with many series.
+/// Writes equal positions only once, because positions take half of the space of a figure with many
+/// series.
 fn share_places(traces: &mut [Value]) {
     let mut known: HashMap<String, usize> = HashMap::new();
     for (index, trace) in traces.iter_mut().enumerate() {
@@ -239,7 +240,8 @@ fn rounded(values: &[f64]) -> Vec<f64> {
 fn trace(series: &Series, axis: &str, scale: Scale) -> Value {
     let places = match &series.x {
         XValues::Names(names) => json!(escaped(names)),
-        // Without any position, a trace would be missing in the legend.
+        // plotly does not show a trace without positions in the legend, so such a trace gets an empty
+        // position.
         XValues::Numbers(x) if x.is_empty() && !is_bar(series) && scale != Scale::Percentile => {
             json!([null])
         }
@@ -278,8 +280,8 @@ fn is_bar(series: &Series) -> bool {
 /// Returns the tooltip, with the value and its unit, and the name in the second box.
 fn hover(series: &Series, scale: Scale) -> String {
     let unit = escape(&series.unit).replace('%', "&#37;");
-    // The page's script adds the percentile for each x. If the figure contained it as text, the
-    // page would be twice as large.
+    // The page's script adds the percentile for each x. If the figure contained the percentiles as
+    // text, the page would be twice as large.
     let is_percentile = scale == Scale::Percentile && matches!(series.x, XValues::Numbers(_));
     if is_percentile && !is_bar(series) {
         format!("%{{text}}: %{{y:,.4~r}} {unit}")
@@ -335,7 +337,8 @@ fn bar(made: &mut Map<String, Value>, series: &Series) {
     made.insert("opacity".into(), 0.5.into());
     made.insert("marker".into(), marker);
     if !series.group.is_empty() {
-        // Bars of one group share a position, so at each position only one of them has a value.
+        // Bars of one group share a position, so at each position only one bar of a group has a
+        // value.
         made.insert("offsetgroup".into(), escape(&series.group).into());
     }
 }

@@ -1,6 +1,7 @@
 //! Renders a figure as PNG. resvg draws the SVG, in which texts have been replaced by outlines of
-//! the program's own font. So a machine without fonts produces the same picture. Text shaping by
-//! resvg would add a megabyte to the program, although the letters only need to be in a row.
+//! the program's own font. So a machine without fonts produces the same picture. resvg could shape
+//! texts itself, but this would add a megabyte to the program, and letters in a row need no
+//! shaping.
 
 mod letters;
 

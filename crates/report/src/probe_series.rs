@@ -1,7 +1,8 @@
 //! Queries the series of probes: their names, their places, and their values in the window.
 //!
 //! New probes may add series, so this file contains no names of series. A pattern may contain one
-//! `*`. A place is a host, a node, or a part of one after a slash, such as `host1` or `host1/vda`.
+//! `*`. A place is a host, a node, or a part of either after a slash, such as `host1` or
+//! `host1/vda`.
 
 use crate::run_view::{ProbeSeries, RunView, TrialView};
 use std::cmp::Ordering;
@@ -29,8 +30,8 @@ pub fn wildcard<'a>(name: &'a str, pattern: &str) -> &'a str {
     found.unwrap_or(name)
 }
 
-/// Returns the series of a trial that match a pattern. The first pattern that matches any series is
-/// used.
+/// Returns the series of a trial that match a pattern. Uses the first pattern that matches any
+/// series.
 pub fn first_of<'a>(trial: &'a TrialView, patterns: &[&str]) -> Vec<&'a ProbeSeries> {
     let of = |pattern: &&str| -> Vec<&ProbeSeries> {
         let named = trial.probes.iter().filter(|s| is_like(&s.name, pattern));
@@ -84,7 +85,7 @@ pub fn owners(trial: &TrialView) -> Vec<&str> {
     all
 }
 
-/// Returns the phases of a trial. If they are not recorded, derives them from the trial's
+/// Returns the phases of a trial. If the phases are not recorded, derives them from the trial's
 /// intervals.
 pub fn phases(view: &RunView, trial: &TrialView) -> Vec<PhaseTimeRecord> {
     let finding = view.findings.trials.iter().find(|t| t.index == trial.index);
@@ -110,7 +111,7 @@ fn phases_of_intervals(trial: &TrialView) -> Vec<PhaseTimeRecord> {
     phases
 }
 
-/// Returns the start and end of the measured window. `None` if the trial did not reach it.
+/// Returns the start and end of the measured window. `None` if the trial has no measured window.
 pub fn window(phases: &[PhaseTimeRecord]) -> Option<[f64; 2]> {
     let measured = phases.iter().find(|phase| phase.name == "measure")?;
     (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])
@@ -143,9 +144,10 @@ fn values_in(series: &ProbeSeries, [from, to]: [f64; 2]) -> &[(f64, f64)] {
     &series.values[begin..end.max(begin)]
 }
 
-/// Adds several series, value by value. Simultaneous readings have nearly the same time, so those
-/// within [`LOOK_S`] are added up. If the values are summaries of bins, the extremes of the sum are
-/// unknown. The extremes that are drawn never exceed the largest and the smallest possible sum.
+/// Adds several series, value by value. Simultaneous readings have nearly the same time, so this
+/// function adds up readings within [`LOOK_S`]. If the values are summaries of bins, the extremes
+/// of the sum are unknown. The extremes that are drawn never exceed the largest and the smallest
+/// possible sum.
 pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if let [only] = series {
         return only.values.clone();
@@ -161,7 +163,8 @@ pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     sums.into_values().collect()
 }
 
-/// Adds several series for a stacked chart. For bins, it uses the means, which can be added.
+/// Adds several series for a stacked chart. For bins, this function uses the means, which can be
+/// added.
 pub fn added_means(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if series.iter().all(|one| one.means.is_empty()) {
         return added(series);
@@ -178,14 +181,15 @@ struct Sum {
     mean: f64,
     lows: f64,
     highs: f64,
-    /// Widest range of a single series in this bin, and true if the value of that series rose.
+    /// Widest range of a single series in this bin. `rises` is true if the value of that series
+    /// rose.
     range: f64,
     rises: bool,
 }
 
 impl Sum {
-    /// Returns the two values to draw. When one series was at its highest, the others were at least
-    /// at their lowest.
+    /// Returns the two values to draw. When one series was at its highest value, the other series
+    /// were at least at their lowest values.
     fn ends(self) -> [(f64, f64); 2] {
         let high = (self.lows + self.range).max(self.mean);
         let low = (self.highs - self.range).min(self.mean);
@@ -213,11 +217,11 @@ fn stretches(series: &[&ProbeSeries]) -> BTreeMap<i64, Sum> {
     sums
 }
 
-/// Time within which readings count as simultaneous, s. Readings of different samples are at least
-/// a tenth of a second apart.
+/// Time within which readings count as simultaneous, in seconds. Readings of different samples are
+/// at least a tenth of a second apart.
 pub const LOOK_S: f64 = 0.05;
 
-/// Returns a factor and a unit that make the values readable. An unknown unit does not change.
+/// Returns a factor and a unit that make the values readable. An unknown unit remains unchanged.
 pub fn scaled(unit: &str) -> (f64, &str) {
     const KIB: f64 = 1024.0;
     match unit {
@@ -297,15 +301,15 @@ mod tests {
             in_window: Some((20, 60.0)),
             ..ProbeSeries::default()
         };
-        // One series rose to 100 for a moment, while the other was between 1 and 3.
+        // One series rises to 100 for a moment, while the other series is between 1 and 3.
         let a = of(&[(2.0, 0.0), (6.0, 100.0)], &[10.0]);
         let b = of(&[(2.0, 3.0), (6.0, 1.0)], &[2.0]);
         assert_eq!(added(&[&a, &b]), [(2.0, 3.0), (6.0, 101.0)]);
         assert_eq!(added(&[&a]), a.values);
         assert_eq!(added_means(&[&a, &b]), [(4.0, 12.0)]);
         assert_eq!(added_means(&[&b]), [(4.0, 2.0)]);
-        // The values are those of the whole trial, and the number and sum of those in the window
-        // are known.
+        // The values are those of the whole trial. For the window, the series has only the number
+        // and the sum of values.
         assert_eq!(mean(&a, [0.0, 1.0]), Some(3.0));
     }
 

@@ -50,8 +50,7 @@ impl RunView {
     }
 }
 
-/// Returns findings for a run that has none. They consist of the finished trials, without
-/// judgement.
+/// Returns findings for a run that has none. They consist of the finished trials, without verdicts.
 fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
     FindingsRecord {
         format: FORMAT,
@@ -83,8 +82,8 @@ fn trial_view(trial: &Trial) -> Result<TrialView> {
 /// Probe that observes the client's machine in every trial, so it belongs to the measuring client.
 const OTHERS: &str = "others";
 
-/// Collects the samples of the wanted probes as series. Each sample contains its names, and a long
-/// trial has millions of samples, so the names are stored once for each series.
+/// Collects the samples of the wanted probes as series. Each sample contains names of series, and a
+/// long trial has millions of samples. So this function stores the names once for each series.
 fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSeries>> {
     let mut known: BTreeMap<(String, String), ProbeSeries> = BTreeMap::new();
     for probe in trial.probes()?.into_iter().filter(|probe| is_wanted(probe)) {
@@ -116,7 +115,7 @@ fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSe
 }
 
 /// Returns the distributions of every point, with its blocks merged. The function reads one point
-/// at a time, because a histogram takes 290 kB, and a long study has hundreds of them.
+/// at a time, because a histogram takes 290 kB, and a long study has hundreds of histograms.
 fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
     let mut all = Vec::new();
     for point in points(view) {
@@ -185,7 +184,8 @@ fn gaps(run: &Run) -> Vec<String> {
     all.into_iter().map(sentence).collect()
 }
 
-/// Returns the result of `which` for the last line for which it returns one.
+/// Returns the last result of `which` over the lines of the journal. `None` if `which` returns no
+/// result for any line.
 fn last<T>(journal: &[JournalRecord], which: impl Fn(&JournalEvent) -> Option<T>) -> Option<T> {
     journal.iter().rev().find_map(|line| which(&line.event))
 }

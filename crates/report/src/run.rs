@@ -11,7 +11,7 @@ use crate::sections::{
     setup, spread, trial_series,
 };
 
-/// Builds the page of a run. Sections without records are omitted.
+/// Builds the page of a run. Omits sections without records.
 pub fn page(view: &RunView) -> Page {
     let points = points(view);
     let folds = [

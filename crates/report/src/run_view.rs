@@ -1,7 +1,7 @@
 //! Input of a page, which is one run as read from its folder.
 //!
-//! It is plain data without paths or handles. So a page can show a finished run, a running one, or
-//! an artificial one from a test.
+//! A `RunView` is plain data without paths or handles. So a page can show a finished run, a running
+//! one, or an artificial one from a test.
 
 use crate::history::History;
 use analysis::VariantName;
@@ -28,7 +28,7 @@ pub struct RunView {
     pub findings: FindingsRecord,
     /// Records of `journal.ndjson`, in order of time.
     pub journal: Vec<JournalRecord>,
-    /// Records of each trial that left any.
+    /// Records of each trial that has any records.
     pub trials: Vec<TrialView>,
     /// Percentile curves for each variant and point, with blocks merged.
     pub points: Vec<PointView>,
@@ -36,7 +36,7 @@ pub struct RunView {
     pub nodes: Vec<NodeView>,
     /// Facts about the machine, versions and more, as pairs of name and value.
     pub facts: Vec<(String, String)>,
-    /// Files of the run, beginning with the most useful ones.
+    /// Files of the run. The most useful files come first.
     pub files: Vec<FileView>,
     /// Remarks on the files, such as omitted lines, and files that could not be verified.
     pub notes: Vec<String>,
@@ -74,13 +74,14 @@ pub struct ProbeSeries {
     /// each bin has two values: the smallest and the largest, in the order in which they occurred.
     /// Empty if the page has no space for the series.
     pub values: Vec<(f64, f64)>,
-    /// In a long run, the mean of each bin.
+    /// Mean of each bin of the series, in a long run.
     pub means: Vec<f64>,
-    /// In a long run, the number of values in the measured window, and their sum.
+    /// Number of values in the measured window and the sum of these values, in a long run.
     pub in_window: Option<(u64, f64)>,
 }
 
-/// Latencies of one kind at one point of one variant, merged over the blocks that count.
+/// Latencies of one kind of operation at one point of one variant, merged over the blocks that
+/// count.
 #[derive(Clone, Debug, Default)]
 pub struct PointView {
     /// Name of the variant.

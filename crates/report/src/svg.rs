@@ -1,8 +1,8 @@
 //! Draws a [`LeadFigure`] as SVG, without scripts and references. Classes in the style sheet of the
 //! page set the colours, so the same figure works in light mode, in dark mode and on paper.
 //!
-//! The figure is drawn twice, for a wide page and for a narrow page. The style sheet shows one of
-//! the two drawings.
+//! The page contains two drawings of the figure, for a wide page and for a narrow page. The style
+//! sheet shows one of the two drawings.
 
 mod axis;
 mod curve;
@@ -76,7 +76,7 @@ fn both_drawings(out: &mut String, lead: &LeadFigure, prefix: &str) {
     out.push_str("</figcaption></figure>\n");
 }
 
-/// Height of the heading, which is above the plots in a file.
+/// Height of the heading above the plots, in a file.
 const TITLE_PX: f64 = 30.0;
 /// Margin around the drawing in a file.
 const MARGIN_PX: f64 = 16.0;
@@ -159,14 +159,9 @@ fn height_of_all(areas: &[Area]) -> f64 {
     areas.iter().map(|area| area.y + area.height).fold(0.0, f64::max)
 }
 
-/// Writes one drawing of all plots. The names of lines may be at their ends.
-fn drawing(
-    out: &mut String,
-    lead: &LeadFigure,
-    (prefix, class): (&str, &str),
-    width: f64,
-    has_names: bool,
-) {
+/// Writes one drawing of all plots. If `has_names` is true, the names of lines are at the ends of
+/// the lines.
+fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64, has_names: bool) {
     let is_wide = class == "wide";
     let areas = areas(&lead.plots, width, is_wide);
     let height = height_of_all(&areas);
@@ -236,7 +231,7 @@ fn class_of(paint: ColorRole, what: &str) -> String {
     }
 }
 
-/// Writes a text at a position, aligned by its class.
+/// Writes a text at a position. The class of the text determines the alignment.
 fn text(out: &mut String, class: &str, [x, y]: [f64; 2], said: &str) {
     let _ = write!(
         out,

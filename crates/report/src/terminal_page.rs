@@ -1,8 +1,8 @@
 //! Renders the page for a terminal, as plain lines without colours that are readable from 80
 //! columns on.
 //!
-//! Charts, pictures and details are omitted. The tables contain the same numbers, and the HTML
-//! report contains the rest. An asterisk marks text that is grey on the HTML page.
+//! The terminal page omits charts, pictures and details. The tables contain the same numbers, and
+//! the HTML report contains the rest. An asterisk marks text that is grey on the HTML page.
 
 use crate::page::{Align, Block, Card, Cell, Column, Headline, Mark, Page, Section, Table, Tone};
 use store::record::RuleOutcome;
@@ -38,7 +38,8 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// Replaces control characters by `?`, because with them the text of a study could move the cursor.
+/// Replaces control characters by `?`, because control characters in the text of a study could move
+/// the cursor.
 fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
@@ -119,8 +120,8 @@ fn headline(out: &mut String, headline: &Headline) {
 fn section(out: &mut String, section: &Section) {
     let mut body = String::new();
     section.blocks.iter().for_each(|b| block(&mut body, b));
-    // The explanation of terms is omitted, because it is for readers of the page and not for users
-    // of the command.
+    // The terminal omits the explanation of terms, because it is for readers of the page and not
+    // for users of the command.
     if body.trim().is_empty() || section.id == "words" {
         return;
     }
@@ -161,7 +162,7 @@ fn block(out: &mut String, what: &Block) {
     }
 }
 
-/// Writes the name and facts of a card. Its tables are omitted, because they need more space.
+/// Writes the name and facts of a card. Omits tables of the card, because they need more space.
 fn card(out: &mut String, card: &Card) {
     out.push('\n');
     line(out, &clean(&format!("{}: {}", card.title, card.verdict)));
@@ -175,7 +176,8 @@ fn card(out: &mut String, card: &Card) {
     }
 }
 
-/// Writes the marks. Rules that passed are only named, because readers look for the others.
+/// Writes the marks. For rules that passed, writes only the names, because readers look for the
+/// other rules.
 fn marks(out: &mut String, marks: &[Mark]) {
     let with =
         |result: RuleOutcome| marks.iter().filter(move |m| m.result == result).collect::<Vec<_>>();
@@ -242,7 +244,7 @@ fn table(out: &mut String, table: &Table) {
     }
 }
 
-/// Returns the columns that fit. If not all fit, optional columns are dropped, beginning with the
+/// Returns the columns that fit. If not all columns fit, drops optional columns, beginning with the
 /// last one.
 fn shown_columns(table: &Table) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();

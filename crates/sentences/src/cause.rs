@@ -1,5 +1,5 @@
-//! Describes the cause of a run's scatter in a short sentence, because the first screen has room
-//! for three causes.
+//! Describes the cause of a run's scatter in a short sentence, because the first screen must have
+//! space for three causes.
 
 use measure::number::{counted, short, whole};
 use store::record::{CauseKind, CauseRecord};
@@ -48,13 +48,13 @@ pub fn sentence(cause: &CauseRecord) -> String {
     format!("{what}.")
 }
 
-/// Returns the number of affected trials, such as ` (5 of 6 trials)`.
+/// Returns the number of affected trials in brackets, such as ` (5 of 6 trials)`.
 fn trials(cause: &CauseRecord) -> String {
     format!(" ({} of {})", cause.trials, counted(cause.of, "trial"))
 }
 
-/// Returns the values at both ends of the run, such as `7,200 op/s in its first trial, 34,700 in
-/// its last`.
+/// Returns the values at the start and at the end of the run, such as `7,200 op/s in its first
+/// trial, 34,700 in its last`.
 fn ends(cause: &CauseRecord) -> Option<String> {
     let [first, last] = cause.ends?;
     Some(match cause.metric.as_deref()? {

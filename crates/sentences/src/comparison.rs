@@ -1,4 +1,5 @@
-//! Describes the result of a comparison of two variants, and what it leaves undecided.
+//! Describes the result of a comparison of two variants, and the questions that the comparison
+//! leaves undecided.
 
 use crate::interval::Ratio;
 use crate::result_place::{metric_words, point_words, where_words};
@@ -11,15 +12,16 @@ use store::record::{
     Bound, ComparisonRecord, Finding, LooksHow, LooksRecord, MultiplicityRecord, PEAK, RobustRecord,
 };
 
-/// Maximum number of blocks that a sentence suggests to add, because no more can be added at once.
+/// Maximum number of additional blocks that a sentence suggests. cassay cannot add more blocks at
+/// once.
 pub const BLOCKS_ADDED_MAX: usize = 50;
 
-/// Detectable difference from which a sentence omits the number, because the trials scatter too
-/// much.
+/// Detectable difference, as a share, at and above which a sentence omits the number. The trials
+/// then scatter too much.
 const SCATTER_MAX: f64 = 0.5;
 
-/// Returns the sentence for a comparison with a stated number of blocks. `scatter` is the range of
-/// the metric in trials that should be alike.
+/// Returns the sentence for a comparison whose number of blocks was fixed in advance. `scatter` is
+/// the range of the metric in trials that should be alike.
 pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> String {
     let ComparisonRecord {
         baseline,
@@ -52,16 +54,16 @@ pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
     format!("{at}, {says}: {change}{left_open}.")
 }
 
-/// Returns true if the verdict is inconclusive only because of the correction for many comparisons,
-/// which means that the comparison's own interval excludes 1.
+/// Returns true if the verdict is inconclusive only because of the correction for many comparisons.
+/// In this case, the interval of the comparison alone excludes 1.
 fn is_chance_among_many(comparison: &ComparisonRecord) -> bool {
     let (blocks, planned) = (comparison.blocks, comparison.blocks_planned);
     let is_beside = comparison.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
     is_beside && !too_few_blocks(blocks, planned, comparison.looks_in())
 }
 
-/// Returns a proposal such as `; 6 blocks would decide`. Empty if the number is too large to be
-/// useful.
+/// Returns a proposal such as `; 6 blocks would decide`. Returns an empty string if the number of
+/// blocks is too large to be useful.
 pub(crate) fn settle(blocks: Option<usize>) -> String {
     let blocks = blocks.filter(|blocks| *blocks <= BLOCKS_ADDED_MAX);
     blocks.map_or(String::new(), |blocks| {
@@ -71,20 +73,20 @@ pub(crate) fn settle(blocks: Option<usize>) -> String {
 
 /// Range of a metric in trials of one variant at one load, which should be alike.
 pub struct Scatter<'a> {
-    /// Variant whose trials scatter more, of the two compared variants.
+    /// Variant whose trials scatter more than those of the other compared variant.
     pub variant: &'a VariantName,
-    /// Metric, as in [`ComparisonRecord::metric`].
+    /// Name of the metric, as in [`ComparisonRecord::metric`].
     pub metric: &'a str,
     /// Smallest and largest value of the metric.
     pub ends: [f64; 2],
 }
 
-/// Ratio of the largest to the smallest value from which the range is stated.
+/// Ratio of the largest to the smallest value above which a sentence states the range.
 const SCATTER_SAID: f64 = 1.5;
 
 impl Scatter<'_> {
-    /// Returns the range, such as `: throughput of “lz4” went from 7,200 to 31,500 op/s`. Empty if
-    /// the range is small.
+    /// Returns the range, such as `: throughput of “lz4” went from 7,200 to 31,500 op/s`. Returns
+    /// an empty string if the range is small.
     fn words(&self) -> String {
         let [least, most] = self.ends;
         if !(least > 0.0 && most > least * SCATTER_SAID) {
@@ -100,8 +102,8 @@ impl Scatter<'_> {
     }
 }
 
-/// Describes all comparisons that have only one block in one sentence, without judging their
-/// differences. `None` if there are no such comparisons.
+/// Describes comparisons that have only one block, all in one sentence. The sentence does not judge
+/// the differences. Returns `None` if `comparisons` is empty.
 pub fn one_block(comparisons: &[&ComparisonRecord]) -> Option<String> {
     let mut variants: IndexSet<&VariantName> = IndexSet::new();
     for one in comparisons {
@@ -124,7 +126,7 @@ pub fn one_block(comparisons: &[&ComparisonRecord]) -> Option<String> {
     })
 }
 
-/// Number of variants from which a sentence states the number instead of the names.
+/// Number of variants above which a sentence states the number of variants instead of their names.
 const VARIANTS_MANY: usize = 5;
 
 /// Describes a difference, such as `+5.1 % throughput (95 %: +3.9 to +6.3 %)`.
@@ -138,7 +140,8 @@ pub fn change_words(comparison: &ComparisonRecord) -> String {
 }
 
 /// Describes an undecided difference, such as `+20.6 % throughput, anything from -40.7 to +145 %`.
-/// If the interval includes tenfold changes, its ends are omitted, because they would not help.
+/// If the interval includes tenfold changes, the text omits the ends of the interval, because they
+/// would not help the reader.
 fn open_change_words(comparison: &ComparisonRecord) -> String {
     let metric = metric_words(&comparison.metric);
     let change = Ratio::from(comparison).change("95 %").0;
@@ -155,18 +158,17 @@ fn open_change_words(comparison: &ComparisonRecord) -> String {
 /// Two variants for which a metric could not be compared.
 #[derive(Clone, Copy, Debug)]
 pub struct IncomparablePair<'a> {
-    /// The variant that comes first in the study.
+    /// Variant that comes first in the study.
     pub baseline: &'a VariantName,
-    /// The variant that comes second in the study.
+    /// Variant that comes second in the study.
     pub contender: &'a VariantName,
     /// Name of the metric.
     pub metric: &'a str,
-    /// Point of both variants. `None` for a whole search.
+    /// Point at which both variants were measured. `None` if the pair covers a whole search.
     pub place: Option<Point>,
 }
 
-/// Describes a metric that cannot be compared, because it is only known as a lower bound on both
-/// sides.
+/// Describes a metric that cannot be compared, because both variants have only lower bounds.
 pub fn incomparable(pair: &IncomparablePair<'_>) -> String {
     let IncomparablePair {
         baseline,
@@ -271,8 +273,8 @@ pub fn multiplicity(many: &MultiplicityRecord) -> String {
     )
 }
 
-/// Summarizes, in one sentence, the result of a study that ends when its question is answered.
-/// `None` for any other comparison.
+/// Summarizes the result of a study that ends when its question is answered, in one sentence.
+/// Returns `None` if the comparison does not belong to such a study, or is not primary.
 pub fn answered(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> Option<String> {
     let looks = comparison.looks.as_ref().filter(|_| comparison.primary)?;
     let (contender, baseline) = (&comparison.contender, &comparison.baseline);
@@ -300,8 +302,8 @@ pub fn answered(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
     Some(format!("{says}: {number}; {ended}{whenever}{left_open}."))
 }
 
-/// Returns the point, such as ` at 8 threads`. Empty for searches, which are compared by their
-/// results.
+/// Returns the point, such as ` at 8 threads`. Returns an empty string for searches, which are
+/// compared by their results.
 fn place(comparison: &ComparisonRecord) -> String {
     if comparison.point.is_none() {
         String::new()
@@ -310,7 +312,8 @@ fn place(comparison: &ComparisonRecord) -> String {
     }
 }
 
-/// Returns the note on a ratio for which one block differs from the others.
+/// Returns a note if one block of a comparison differs from the others. The note states the robust
+/// ratio.
 pub fn robust(comparison: &ComparisonRecord) -> Option<String> {
     let RobustRecord {
         block,

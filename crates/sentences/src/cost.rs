@@ -7,11 +7,12 @@ use store::record::{CostComparisonRecord, CostKind, PointRecord};
 
 /// Maximum number of differences that a sentence names. The table lists all differences.
 const NAMED_MAX: usize = 3;
-/// Maximum number of contenders that get a sentence. The table lists all contenders.
+/// Maximum number of contenders for which the report contains a sentence. The table lists all
+/// contenders.
 const CONTENDERS_MAX: usize = 3;
 
-/// Returns a sentence for each contender whose costs differ. Comparisons of the same contender and
-/// point must be next to each other.
+/// Returns a sentence for each contender whose costs differ from the baseline's. In `comparisons`,
+/// comparisons of the same contender and point must be adjacent.
 pub fn sentences(comparisons: &[&CostComparisonRecord], points: &[PointRecord]) -> Vec<String> {
     let is_of_same = |one: &&CostComparisonRecord, next: &&CostComparisonRecord| {
         (&one.contender, one.point) == (&next.contender, next.point)
@@ -28,7 +29,8 @@ fn sentence(comparisons: &[&CostComparisonRecord], points: &[PointRecord]) -> Op
         comparisons.iter().copied().filter(|one| one.differs).collect();
     let distance = |one: &CostComparisonRecord| one.ratio.ln().abs();
     differing.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
-    // The compression ratio is stated together with the disk space.
+    // The sentence states the compression ratio together with the disk space, so the compression
+    // ratio is omitted here.
     let of = |cost: CostKind| differing.iter().copied().find(|one| one.cost == cost);
     let ratio = of(CostKind::Compression).filter(|_| of(CostKind::DiskSpace).is_some());
     let told = differing.iter().filter(|one| ratio.is_none_or(|ratio| ratio.cost != one.cost));
@@ -69,7 +71,8 @@ fn difference(
     )
 }
 
-/// Returns the values of contender and baseline, such as `41 B instead of 66 B`.
+/// Returns the value of the contender and the value of the baseline, such as `41 B instead of 66
+/// B`.
 fn values(one: &CostComparisonRecord, points: &[PointRecord]) -> Option<String> {
     let of = |variant: &VariantName| {
         let at = points.iter().find(|p| p.variant == *variant && p.point == one.point)?;

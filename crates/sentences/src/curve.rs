@@ -1,10 +1,10 @@
-//! Describes the curve through the points of a sweep.
+//! Describes the curve that was fitted to the points of a sweep.
 
 use crate::result_place::variant_words;
 use measure::number::{significant, whole};
 use store::record::{CurveRecord, WithoutPeak};
 
-/// Returns a sentence for each curve. If no curve could be fitted, there is no sentence.
+/// Returns a sentence for each curve that could be fitted.
 pub fn sentences(curves: &[CurveRecord]) -> Vec<String> {
     curves.iter().filter_map(sentence).collect()
 }

@@ -1,7 +1,7 @@
-//! Describes data that was lost, wrong or resurrected. These sentences come first in any answer.
+//! Describes data that was lost, wrong or resurrected. These sentences come first in every answer.
 //!
-//! Invariant: every objection of V14 to verified data is stated here, in every kind of study.
-//! Differences that the configuration allows are not stated.
+//! Invariant: in every kind of study, the sentences state every objection of rule V14 to verified
+//! data. They do not state differences that the configuration allows.
 
 use crate::trials::names_of;
 use measure::number::count;
@@ -9,10 +9,12 @@ use store::record::{
     MissedRowRecord, PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding, VerifyRecord,
 };
 
-/// Maximum number of rows that a sentence names. Further rows are only counted.
+/// Maximum number of rows that a sentence names. For further rows, the sentence states only their
+/// number.
 const ROWS_NAMED_MAX: usize = 5;
 
-/// Returns the sentences. Empty if there is no objection to the data.
+/// Returns the sentences about lost, wrong or resurrected data. The list is empty if rule V14 does
+/// not object to the data.
 pub fn against(trials: &[TrialFinding]) -> Vec<String> {
     let of: Vec<&TrialFinding> =
         trials.iter().filter(|trial| !trial.data_against().is_nothing()).collect();
@@ -28,7 +30,7 @@ pub fn against(trials: &[TrialFinding]) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// Returns the row with the lowest number among the wrong rows. `None` if the findings name no row.
+/// Returns the wrong row with the lowest number. Returns `None` if the findings do not name a row.
 pub fn first_row(trials: &[TrialFinding]) -> Option<&MissedRowRecord> {
     let named = trials.iter().flat_map(|trial| {
         let against = trial.data_against();
@@ -39,8 +41,8 @@ pub fn first_row(trials: &[TrialFinding]) -> Option<&MissedRowRecord> {
     named.min_by_key(|row| row.row)
 }
 
-/// Returns the affected trials, such as `, in 2 of 6 trials: “b” at 8 threads (blocks 1, 2)`. Empty
-/// if the run has one trial.
+/// Returns the affected trials, such as `, in 2 of 6 trials: “b” at 8 threads (blocks 1, 2)`.
+/// Returns an empty string if the run has only one trial.
 fn where_words(of: &[&TrialFinding], all: &[TrialFinding]) -> String {
     if all.len() < 2 {
         return String::new();
@@ -129,7 +131,7 @@ fn registers_sentence(found: &[&RegistersRecord], where_words: &str) -> Option<S
     ))
 }
 
-/// Numbers of unexpected rows or reads, by the kind of difference.
+/// Numbers of rows or reads that differ from the expected data, by the kind of difference.
 struct Counts {
     lost: u64,
     stale: u64,
@@ -156,7 +158,7 @@ impl Counts {
         }
     }
 
-    /// Lists the numbers of rows, such as `7 are lost, 3 have a wrong value`.
+    /// Lists the numbers of rows by kind of difference, such as `7 are lost, 3 have a wrong value`.
     fn words(&self) -> String {
         let each = [
             (self.lost, "is lost", "are lost"),
@@ -172,7 +174,8 @@ impl Counts {
         listed(&each)
     }
 
-    /// Lists the numbers of reads, such as `7 found no row, 3 found a wrong value`.
+    /// Lists the numbers of reads by kind of difference, such as `7 found no row, 3 found a wrong
+    /// value`.
     fn reads_words(&self) -> String {
         let each = [
             (self.lost, "found no row"),
@@ -196,8 +199,8 @@ fn listed(each: &[(u64, &str, &str)]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Lists the first rows, such as ` (rows 3, 17, 20, 41, 56 and 2 more)`. Empty if no row has a
-/// number.
+/// Lists the first rows, such as ` (rows 3, 17, 20, 41, 56 and 2 more)`. Returns an empty string if
+/// none of the rows has a number.
 fn named_rows<'a>(named: impl Iterator<Item = &'a MissedRowRecord>, all: u64) -> String {
     let mut rows: Vec<u64> = named.map(|one| one.row).collect();
     rows.sort_unstable();

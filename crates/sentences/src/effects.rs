@@ -1,7 +1,8 @@
 //! Describes the effects of a matrix's axes, at the primary point only.
 //!
-//! If two axes interact, the average effect of one axis over the other applies to no configuration.
-//! So the interaction is stated first, with the effect of one axis at each value of the other.
+//! If two axes interact, the average effect of one axis over the other does not apply to any
+//! configuration. So the interaction is stated first, with the effect of one axis at each value of
+//! the other axis.
 
 use crate::comparison::settle;
 use crate::interval::Ratio;
@@ -22,16 +23,17 @@ struct Words<'a> {
     effects: &'a EffectsRecord,
 }
 
-/// Text of one sentence, whose first letter is not yet a capital.
+/// Text of one sentence. If needed, the first letter is capitalized later.
 enum Clause {
-    /// The text begins with a name, which keeps its spelling.
+    /// The text begins with a name, whose spelling must not change.
     Name(String),
-    /// The text begins with a word, which gets a capital at the beginning of a sentence.
+    /// The text begins with a word, which is capitalized at the beginning of a sentence.
     Word(String),
 }
 
 impl Clause {
-    /// Returns the clause as a sentence that begins with a capital.
+    /// Returns the clause as a separate sentence. If the clause begins with a word, the word is
+    /// capitalized.
     fn alone(self) -> String {
         match self {
             Clause::Name(text) => text,
@@ -95,8 +97,8 @@ impl Words<'_> {
             .filter(move |e| e.verdict == EffectVerdict::Interaction(verdict))
     }
 
-    /// Describes each pair of interacting axes, by the effect of one axis at each value of the
-    /// other.
+    /// Describes each pair of interacting axes. The text states the effect of one axis at each
+    /// value of the other axis.
     fn interactions(&self) -> Vec<String> {
         let mut said: Vec<(&LevelRecord, &str, String)> = Vec::new();
         for effect in self.acts(Interaction::Matters) {
@@ -111,7 +113,8 @@ impl Words<'_> {
                     let value = &self::with(simple).value;
                     format!("by {} where {with} is “{value}”", change(simple))
                 });
-            // If an axis has more than two values, a single figure would be ambiguous.
+            // If an axis has more than two values, a single ratio of ratios would be ambiguous, so
+            // it is omitted.
             let is_two_by_two =
                 self.with_kind(EffectKind::Interaction).filter(|e| is_pair(e, effect));
             let how_much = match is_two_by_two.count() {
@@ -160,7 +163,8 @@ impl Words<'_> {
             EffectVerdict::Ratio(Finding::Equivalent) => format!(
                 "{axis}: {what} makes no relevant difference to {metric}: {change}, {average}."
             ),
-            // The interval covers this effect alone.
+            // In this case, the interval excludes 1 if the effect is judged alone, without the
+            // other effects.
             _ if leaves_one_out(effect) => format!(
                 "{axis}: {what} changes {metric} by {change}, {average}, if this is the only \
                  question. Among the {} questions here, the change may be chance{}.",
@@ -207,7 +211,7 @@ impl Words<'_> {
         })
     }
 
-    /// Returns the pairs of axes whose most serious interaction has this verdict.
+    /// Returns the pairs of axes whose most serious interaction has the verdict `verdict`.
     fn pairs(&self, verdict: Interaction) -> Vec<String> {
         let mut pairs = Vec::new();
         for effect in self.acts(verdict) {
@@ -266,7 +270,7 @@ fn concerns(effect: &EffectRecord, axis: &str) -> bool {
     effect.of.axis == axis || with(effect).axis == axis
 }
 
-/// Names the compared values, such as `“large” instead of “small”`.
+/// Names the two compared values, such as `“large” instead of “small”`.
 fn instead(level: &LevelRecord) -> String {
     format!("“{}” instead of “{}”", level.value, level.against)
 }

@@ -6,8 +6,8 @@ use analysis::endurance::{DriftDirection, MarginResult};
 use measure::number::{duration, short, whole, without_zeros};
 use store::record::{DriftRecord, EnduranceRecord, EnduredRecord, TrialFinding};
 
-/// Describes a variant. The change of throughput and p99 comes first, then the difference from the
-/// shorter windows before the long one, and the growth.
+/// Describes the results of a variant. The change of throughput and p99 comes first. Then follow
+/// the difference between the long window and the shorter windows before it, and the growth.
 pub fn sentences(
     variant: &VariantName,
     found: Option<&EnduredRecord>,
@@ -28,7 +28,7 @@ fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option
         .filter(|trial| long.trials.contains(&trial.index))
         .filter_map(|trial| trial.endurance.as_ref())
         .collect();
-    // If there are several blocks, the sentence describes the one with the largest change.
+    // If the variant has several blocks, the sentence describes the block with the largest change.
     let drift = |of: &str| {
         let all = shown.iter().filter_map(|one| one.drift(of));
         all.reduce(|a, b| {
@@ -112,7 +112,7 @@ fn change_words(drift: &DriftRecord) -> String {
     format!("change {} %{ends}", percent(drift.change))
 }
 
-/// Describes the difference between the long window and the shorter ones.
+/// Describes the difference between the throughputs of the long window and of the shorter windows.
 fn apart_words(found: &EnduredRecord) -> Option<String> {
     let (apart, [low, high]) = (found.apart?, found.apart_ci95?);
     let before = &found.turns[..found.turns.len().saturating_sub(1)];

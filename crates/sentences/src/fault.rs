@@ -1,5 +1,5 @@
-//! Describes the effects of faults in the answer, with one sentence for each of a few faults, or
-//! one sentence for many. Also states whether acknowledged data was lost.
+//! Describes the effects of faults in the answer. A few faults have one sentence each, and many
+//! faults share one sentence. Also states whether acknowledged data was lost.
 
 use analysis::procedure::Point;
 use measure::number::{count, counted, short};
@@ -8,16 +8,17 @@ use store::record::{
     read_back_words,
 };
 
-/// Minimum number of faults that one sentence summarizes.
+/// Minimum number of faults that one sentence summarizes together.
 const MANY: usize = 4;
-/// Number of faults whose latencies one sentence lists. If there are more faults, it lists those
-/// with the largest increase.
+/// Maximum number of faults whose latencies one sentence lists. If a trial has more faults, the
+/// sentence lists those with the largest increase.
 const LISTED_MAX: usize = 4;
-/// Ratio of p99 during the fault to p99 before it, from which the increase exceeds the usual
-/// variation.
+/// Ratio of the p99 during the fault to the p99 before the fault. At this ratio and above, the
+/// increase exceeds the normal variation.
 const RAISED: f64 = 1.5;
 
-/// Returns the sentences. Empty if no fault has a measurable effect.
+/// Returns the sentences about the faults of all trials. The list is empty if no fault has a
+/// measurable effect.
 pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
     let faults = trials.iter().flat_map(|trial| {
         let is_at_rate = trial.point.is_some_and(Point::is_rate);
@@ -31,8 +32,8 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
         few if few < MANY => told.iter().map(FaultEffect::sentence).collect(),
         _ => many(&told),
     };
-    // If rows were lost that must not be lost, the first sentence of the answer already states
-    // this.
+    // If rows were lost that must not be lost, the answer already begins with a sentence about
+    // them.
     let is_told = trials.iter().any(|trial| trial.data_against().rows.is_some());
     if trials.iter().any(|trial| !trial.faults.is_empty()) && !is_told {
         let read: Vec<_> = trials.iter().filter_map(|trial| trial.read_back.as_ref()).collect();
@@ -41,14 +42,14 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
     said
 }
 
-/// Effect of a fault before which the level is known.
+/// Effect of a fault, for faults whose level before the fault is known.
 struct FaultEffect<'a> {
     fault: &'a FaultRecord,
     is_at_rate: bool,
-    /// Number of operations that failed, and of all operations that ended.
+    /// Number of operations that failed, followed by the number of operations that ended.
     failed: u64,
     ended: u64,
-    /// Describes the depth and duration of the drop in throughput.
+    /// Depth of the drop in throughput as a share, followed by its duration in seconds.
     depth: f64,
     seconds: f64,
     aftermath: Option<Aftermath>,
@@ -78,8 +79,8 @@ impl<'a> FaultEffect<'a> {
         }
     }
 
-    /// Returns the sentence, in which the cost of the fault comes first: latency at a rate,
-    /// throughput in a closed loop.
+    /// Returns the sentence about the fault. The cost of the fault comes first, which is latency at
+    /// a fixed rate and throughput in a closed loop.
     fn sentence(&self) -> String {
         let throughput = if self.depth == 0.0 {
             "throughput stayed as before".to_owned()
@@ -111,13 +112,14 @@ impl<'a> FaultEffect<'a> {
         }
     }
 
-    /// Returns the factor by which p99 rose during the fault, if it exceeds the usual variation.
+    /// Returns the factor by which p99 rose during the fault. Returns `None` if the factor does not
+    /// exceed the normal variation.
     fn raised(&self) -> Option<f64> {
         p99_ratio(self.fault).filter(|ratio| *ratio >= RAISED)
     }
 }
 
-/// Returns the periods from the injection on.
+/// Returns the period during the fault and the period after it.
 fn stretches(found: &RecoveryRecord) -> impl Iterator<Item = &StretchRecord> {
     [&found.during, &found.after].into_iter().flatten()
 }
@@ -138,7 +140,8 @@ fn many(told: &[FaultEffect]) -> Vec<String> {
         ends(told)
     );
     match latencies(told) {
-        // If load comes at a rate, the cost of a fault is latency.
+        // If the client offers a fixed rate, the cost of a fault is latency, so latency comes
+        // first.
         Some(p99) if told.iter().any(|one| one.is_at_rate) => {
             vec![
                 format!("Of {all} faults {p99}."),
@@ -193,8 +196,8 @@ fn dips(told: &[FaultEffect]) -> String {
     }
 }
 
-/// Describes after how many faults throughput and p99 were normal again, and for how many faults
-/// that is unknown.
+/// States after how many faults throughput and p99 were normal again, and for how many faults the
+/// recovery is unknown.
 fn ends(told: &[FaultEffect]) -> String {
     let normal = told.iter().filter_map(|one| one.aftermath?.normal_s());
     let normal_count = normal.clone().count();

@@ -1,14 +1,14 @@
-//! Formats a ratio with its 95 % interval: as a change in percent, or as a plain number.
+//! Formats a ratio with its 95 % interval, either as a change in percent or as a plain number.
 
 use measure::number::{change, changes, significant};
 use store::record::{Bound, ComparisonRecord, EffectRecord};
 
-/// Ratio in a record, with its interval.
+/// Ratio from a record, with the interval of the ratio.
 #[derive(Clone, Copy)]
 pub(crate) struct Ratio {
     value: f64,
     ci95: Option<[f64; 2]>,
-    /// Known end of an interval whose other end is unknown.
+    /// Known end of the interval if the other end is unknown.
     end: Option<f64>,
     /// Direction of the bound, if the ratio is only a bound.
     bound: Option<Bound>,
@@ -37,13 +37,15 @@ impl From<&EffectRecord> for Ratio {
 }
 
 impl Ratio {
-    /// Returns the prefix of a ratio that is only a bound, such as `at least `.
+    /// Returns the words before a ratio that is only a bound, such as `at least `. Otherwise,
+    /// returns an empty string.
     fn before(self) -> String {
         self.bound.map_or_else(String::new, Bound::before)
     }
 
-    /// Returns the change, such as `+5.1 %`, and its interval, such as ` (95 %: +3.9 to +6.3 %)`.
-    /// The interval may be empty. `over` describes the coverage of the interval.
+    /// Returns two strings: the change, such as `+5.1 %`, and its interval, such as ` (95 %: +3.9
+    /// to +6.3 %)`. The string of the interval may be empty. `over` describes the coverage of the
+    /// interval.
     pub(crate) fn change(self, over: &str) -> (String, String) {
         let before = self.before();
         let interval = match (self.ci95, self.end) {
@@ -66,7 +68,7 @@ impl Ratio {
     }
 }
 
-/// Returns the interval after a value, such as ` (95 %: 8.50 to 9.50)`.
+/// Formats an interval that follows a value, such as ` (95 %: 8.50 to 9.50)`.
 pub fn ends([low, high]: [f64; 2], write: impl Fn(f64) -> String) -> String {
     format!(" (95 %: {} to {})", write(low), write(high))
 }

@@ -1,5 +1,5 @@
-//! Describes the result of a sweep: the best point, and the load from which more load no longer
-//! helped.
+//! Describes the result of a sweep: the best point, and the load beyond which more load did not
+//! help.
 
 use crate::result_place::{point_words, variant_words};
 use analysis::VariantName;
@@ -9,9 +9,9 @@ use measure::Known;
 use measure::number::{significant, whole, wide_ends};
 use store::record::PointRecord;
 
-/// Describes the best point of a variant, and the point from which the variant no longer improved.
-/// `None` if no trial is usable. If the target kept up with a rate, the sentence states this,
-/// because the rate is then not a measured throughput.
+/// Describes the best point of a variant, and the point beyond which the variant did not improve.
+/// If the target kept up with a rate, the sentence states this, because the rate is then not a
+/// measured throughput. Returns `None` if no trial is usable.
 pub fn best(
     variant: &VariantName,
     points: &[&PointRecord],
@@ -40,7 +40,8 @@ pub fn best(
     if let Some(bound) = bound_ms {
         sentence += &within_bound(points, sweep, bound);
     }
-    // If the target did not keep up with the only rate, the sentence already states this.
+    // If the study has only one rate and the target did not keep up with it, the sentence already
+    // states this.
     let is_said = point.saturated && points.len() == 1;
     let end = if is_said {
         String::new()
@@ -50,7 +51,7 @@ pub fn best(
     Some(sentence + &end + ".")
 }
 
-/// Names the variants without a usable result, in one sentence.
+/// Names the variants that have no usable result, in one sentence.
 pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
     Some(match variants {
         [] => return None,
@@ -66,7 +67,7 @@ pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
     })
 }
 
-/// Returns the error of a throughput and the basis of that error, such as ` (± 1.2 %, mean of 3
+/// Returns the error of a throughput and the source of the error, such as ` (± 1.2 %, mean of 3
 /// blocks)`.
 fn error(point: &PointRecord, compared: Option<f64>) -> String {
     let half = point.ops_per_s_ci95.map(|[low, high]| (high - low) / 2.0);
@@ -100,7 +101,7 @@ fn error(point: &PointRecord, compared: Option<f64>) -> String {
     }
 }
 
-/// Describes the loads at which p99 certainly stayed within a bound.
+/// Describes the loads at which p99 was certainly within a bound.
 fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> String {
     let untold = sweep.untold_within_bound.map(|at| {
         let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);

@@ -1,19 +1,21 @@
 //! Describes the resource that was full at a knee, a peak, a difference, a fault or a drift.
 //!
-//! Without an experiment, the words are those of a hypothesis: a full resource coincides with a
-//! limit of the load. An experiment that moves the result as predicted shows that it causes the
-//! limit.
+//! Without an experiment, the sentences state only a hypothesis, because a full resource may merely
+//! coincide with a limit of the load. If an experiment changes the result as predicted, it shows
+//! that the resource causes the limit.
 
 use crate::result_place::{point_words, variant_words};
 use analysis::limits::LimitKind;
 use measure::number::{counted, short, significant};
 use store::record::ExperimentOutcome::{self, Confirmed};
 use store::record::{
-    ExperimentRecord, LimitCandidateRecord, LimitEvent, LimitRecord, NodeCpuRecord, limit_name,
+    ChangedSettingRecord, ExperimentRecord, LimitCandidateRecord, LimitEvent, LimitRecord,
+    NodeCpuRecord,
 };
 
-/// Returns the sentences. The first names the event and the first full resource, or the resource
-/// nearest its limit. The last states the CPU use of the busiest node.
+/// Returns the sentences about one event. The first sentence names the event and the first full
+/// resource, or the resource nearest its limit. The last sentence states the CPU use of the busiest
+/// node.
 pub fn sentences(record: &LimitRecord) -> String {
     let cpu = cpu_sentence(&record.nodes).map(|cpu| format!(" {cpu}"));
     sentence(record) + &others(record) + &cpu.unwrap_or_default()
@@ -47,41 +49,86 @@ fn outcome(candidate: &LimitCandidateRecord) -> Option<ExperimentOutcome> {
     Some(candidate.experiment.as_ref()?.outcome)
 }
 
-/// Returns a sentence for each experiment that refuted a candidate or has no result.
+/// Returns a sentence for each experiment that refuted a candidate or was inconclusive, and one
+/// sentence about the candidates without an experiment.
 fn others(record: &LimitRecord) -> String {
-    let said = record.candidates.iter().filter_map(|one| {
-        let experiment = one.experiment.as_ref()?;
-        let name = limit_name(one.kind);
+    let mut said = String::new();
+    let mut untested = Vec::new();
+    for one in &record.candidates {
+        let Some(experiment) = &one.experiment else {
+            continue;
+        };
+        let name = short_name(one.kind);
         match experiment.outcome {
-            ExperimentOutcome::Confirmed => None,
-            ExperimentOutcome::Refuted => Some(format!(
-                " The limit was not this one: {name}. {}",
-                moved(experiment)
-            )),
-            ExperimentOutcome::Inconclusive => Some(format!(
-                " The experiment with this resource did not decide: {name}. {}",
-                moved(experiment)
-            )),
-            ExperimentOutcome::NotRun => Some(format!(
-                " cassay did not test this resource: {name}. Reason: {}.",
-                experiment.reason
-            )),
+            ExperimentOutcome::Confirmed => {}
+            ExperimentOutcome::Refuted => {
+                let moved = uncapitalized(&moved(experiment));
+                said.push_str(&format!(" An experiment refutes {name}: {moved}"));
+            }
+            ExperimentOutcome::Inconclusive => {
+                let moved = uncapitalized(&moved(experiment));
+                said.push_str(&format!(
+                    " The experiment with {name} is inconclusive: {moved}"
+                ));
+            }
+            ExperimentOutcome::NotRun => untested.push(format!("{name} ({})", experiment.reason)),
         }
-    });
-    said.collect()
+    }
+    if !untested.is_empty() {
+        said.push_str(&format!(" cassay did not test {}.", untested.join(", ")));
+    }
+    said
 }
 
-/// Returns the result of an experiment: `With A 2 instead of 1, throughput was 1.21 times as high
-/// (95 % interval 1.15 to 1.27, 5 pairs of trials).`
+/// Returns the name of a resource within a sentence.
+fn short_name(kind: LimitKind) -> &'static str {
+    match kind {
+        LimitKind::Client => "the client",
+        LimitKind::OtherPrograms => "other programs",
+        LimitKind::CpuQuota => "the CPU quota",
+        LimitKind::GarbageCollection => "garbage collection",
+        LimitKind::DiskRate | LimitKind::DiskQueue => "the disk",
+        LimitKind::Network => "the network link",
+        LimitKind::CompactionThroughput => "the compaction throughput",
+        LimitKind::Thread => "the busiest thread",
+        LimitKind::Cpu => "the CPU",
+        LimitKind::CommitLogSync => "the sync of the commit log",
+        LimitKind::CommitLogSegments => "the segments of the commit log",
+        LimitKind::MemtableSpace => "the space for memtables",
+        LimitKind::FlushWriters => "the flush writers",
+        LimitKind::Compactors => "the compactors",
+        LimitKind::Safepoints => "the safepoints",
+        LimitKind::Pause => "the longest pause",
+        LimitKind::PacketLoss => "packet loss",
+        LimitKind::BetweenNodes => "the time between nodes",
+        LimitKind::ClientLink => "the time outside of the coordinator",
+        LimitKind::ReadRepair => "read repairs",
+        LimitKind::SstablesPerRead => "the SSTables per read",
+        LimitKind::Tombstones => "the tombstones per read",
+        LimitKind::Caches => "the caches",
+        LimitKind::Stage => "the read and write threads",
+        LimitKind::TransportQueue => "the coordinator threads",
+        LimitKind::Shedding => "dropped requests",
+    }
+}
+
+fn uncapitalized(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// Describes the result of an experiment, such as `With A 2 instead of 1, throughput was 1.21 times
+/// as high (95 % interval 1.15 to 1.27, 5 pairs of trials).`
 fn moved(experiment: &ExperimentRecord) -> String {
-    let ExperimentRecord {
-        setting, from, to, ..
-    } = experiment;
-    let last = |path: &'_ str| path.rsplit('.').next().unwrap_or(path).to_owned();
-    let keys: Vec<String> = setting.split(" and ").map(last).collect();
-    let head = format!("With {} {to} instead of {from}", keys.join(" and "));
+    let said = |one: &ChangedSettingRecord| {
+        let key = one.setting.rsplit('.').next().unwrap_or(&one.setting);
+        format!("{key} {} instead of {}", one.to, one.from)
+    };
+    let changes: Vec<String> = experiment.changes.iter().map(said).collect();
+    let head = format!("With {}", changes.join(" and "));
     let Some(ratio) = experiment.ratio else {
-        return format!("{head}: {}.", experiment.reason);
+        return format!("{head}, {}.", experiment.reason);
     };
     let metric = match experiment.metric.as_str() {
         "ops_per_s" => "throughput",
@@ -101,8 +148,8 @@ fn moved(experiment: &ExperimentRecord) -> String {
     )
 }
 
-/// Returns how much CPU the nodes used, such as `The nodes used 1.7 of 2 CPUs (85 %).` `None` if
-/// that is not known.
+/// States how much CPU the nodes used, such as `The nodes used 1.7 of 2 CPUs (85 %).` Returns
+/// `None` if the CPU use is not known.
 fn cpu_sentence(nodes: &[NodeCpuRecord]) -> Option<String> {
     let share = |node: &&NodeCpuRecord| node.used / node.available;
     let fullest = nodes.iter().max_by(|one, other| share(one).total_cmp(&share(other)))?;
@@ -293,5 +340,65 @@ mod tests {
             "The busiest node, node2, used 1 of 2 CPUs (50 %)."
         );
         assert_eq!(cpu_sentence(&[]), None);
+    }
+
+    fn tested(kind: LimitKind, outcome: ExperimentOutcome) -> LimitCandidateRecord {
+        let change = ChangedSettingRecord {
+            setting: "target.local.host.cpu_quota".to_owned(),
+            from: "0.5".to_owned(),
+            to: "0.625".to_owned(),
+        };
+        let is_run = outcome != ExperimentOutcome::NotRun;
+        let experiment = ExperimentRecord {
+            outcome,
+            reason: if is_run {
+                String::new()
+            } else {
+                "too long".to_owned()
+            },
+            changes: vec![change],
+            metric: "ops_per_s".to_owned(),
+            ratio: is_run.then_some(1.21),
+            ci95: is_run.then_some([1.15, 1.27]),
+            blocks: 5,
+            ..ExperimentRecord::default()
+        };
+        LimitCandidateRecord {
+            experiment: Some(experiment),
+            ..candidate(kind, "host1", 0.9)
+        }
+    }
+
+    #[test]
+    fn each_experiment_is_named_with_its_outcome() {
+        use ExperimentOutcome::{Confirmed, Inconclusive, NotRun, Refuted};
+        let of = |candidates: Vec<LimitCandidateRecord>| {
+            sentences(&LimitRecord {
+                event: LimitEvent::HighestLoad,
+                candidates,
+                ..LimitRecord::default()
+            })
+        };
+        assert_eq!(
+            of(vec![tested(LimitKind::CpuQuota, Confirmed)]),
+            "The target had its highest load, limited by the CPU quota of host1, which throttled \
+             90 % of its periods. With cpu_quota 0.625 instead of 0.5, throughput was 1.21 times \
+             as high (95 % interval 1.15 to 1.27, 5 pairs of trials)."
+        );
+        let said = of(vec![
+            tested(LimitKind::CpuQuota, Refuted),
+            tested(LimitKind::Cpu, Inconclusive),
+            tested(LimitKind::Stage, NotRun),
+            tested(LimitKind::Pause, NotRun),
+        ]);
+        let refuted = " An experiment refutes the CPU quota: with cpu_quota 0.625 instead of 0.5, ";
+        assert!(said.contains(refuted), "{said}");
+        assert!(
+            said.contains(" The experiment with the CPU is inconclusive: with "),
+            "{said}"
+        );
+        let untested = " cassay did not test the read and write threads (too long), the longest \
+                        pause (too long).";
+        assert!(said.ends_with(untested), "{said}");
     }
 }

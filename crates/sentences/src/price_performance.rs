@@ -1,4 +1,5 @@
-//! Describes throughput in relation to its price, and the number of nodes that a throughput needs.
+//! Describes throughput in relation to its price, and the number of nodes that are needed for a
+//! throughput.
 
 use crate::interval::ends;
 use crate::result_place::where_words;
@@ -19,7 +20,8 @@ fn who(variant: &VariantName) -> String {
     }
 }
 
-/// Returns the currency, such as ` USD`. Empty without a currency.
+/// Returns the currency after a space, such as ` USD`. Returns an empty string if the study does
+/// not name a currency.
 fn unit(currency: Option<&str>) -> String {
     currency.map_or_else(String::new, |currency| format!(" {currency}"))
 }

@@ -1,14 +1,15 @@
-//! Describes the results of a study's requirements. Each requirement is counted once.
+//! Describes the results of a study's requirements. Each requirement counts once.
 
 use analysis::Verdict;
 use store::record::RequirementRecord;
 
-/// Maximum number of requirements that a sentence names. Further ones are only counted.
+/// Maximum number of requirements that a sentence names. For further requirements, the sentence
+/// states only their number.
 const NAMED_MAX: usize = 3;
 
-/// Returns the first sentences of an answer. Empty if there are no requirements. Missed
-/// requirements come first, with their numbers. If the run is also invalid, a sentence states which
-/// of the two decides the exit code.
+/// Returns the first sentences of an answer, or an empty list if the study has no requirements.
+/// Missed requirements come first, with their numbers. If the run is also invalid, a sentence
+/// states whether the missed requirement or the invalid run decides the exit code.
 pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<String> {
     let missed: Vec<_> = requirements.iter().filter(|one| one.is_missed()).collect();
     let open: Vec<_> = requirements.iter().filter(|one| one.is_open()).collect();
@@ -27,7 +28,7 @@ pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<St
     said
 }
 
-/// States the number of requirements and their results.
+/// States the number of requirements, and how many of them are met, missed or undecided.
 fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<String> {
     let untold = match open.len() {
         0 => String::new(),
@@ -50,7 +51,7 @@ fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<Stri
     })
 }
 
-/// Returns the first few requirements with their numbers.
+/// Lists the first few requirements with their numbers.
 fn list_names(requirements: &[&RequirementRecord]) -> String {
     let first = requirements.iter().take(NAMED_MAX);
     let mut clauses: Vec<String> = first.map(|one| one.in_short().to_owned()).collect();
@@ -96,7 +97,8 @@ mod tests {
             said(&[open(), missed("a"), missed("b"), met()]),
             "Missed: a; b. 2 of 4 requirements are missed. 1 undecided: p95 is 8 ms."
         );
-        // A requirement that is undecided and counts as missed is listed as missed.
+        // If a study counts an undecided requirement as missed, the sentence lists the requirement
+        // as missed.
         assert_eq!(
             said(&[one("c", RequirementOutcome::Untold, true)]),
             "Missed: c. This is the only requirement."

@@ -1,4 +1,4 @@
-//! Names the place of a result: points of the axis, blocks, variants and metrics.
+//! Names the place of a result: a point of the axis, blocks, variants and metrics.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
@@ -24,8 +24,8 @@ pub fn block_words(blocks: &[usize]) -> String {
     format!("{noun} {}", runs.map(words).collect::<Vec<_>>().join(", "))
 }
 
-/// Begins a sentence with a point, such as `At 28 threads`. Results of searches have no common
-/// point.
+/// Returns the beginning of a sentence about a point, such as `At 28 threads`. Results of searches
+/// have no common point, so their sentences begin with `At the loads that the searches found`.
 pub fn where_words(metric: &str, place: Option<Point>) -> String {
     match metric {
         PEAK => "At the loads that the searches found".to_owned(),
@@ -51,9 +51,9 @@ pub fn variant_words(variant: &VariantName) -> String {
     }
 }
 
-/// Makes a sentence of a clause about a variant. The clause follows the variant's name, or begins
-/// with a capital if the study has only one variant. A clause that begins with a name or a number
-/// does not change.
+/// Turns a clause about a variant into a sentence. The sentence begins with the variant's name. If
+/// the study has only one variant, the sentence begins with the clause, whose first letter becomes
+/// a capital. A clause that begins with a name or a number does not change.
 pub fn sentence_of(variant: &VariantName, clause: &str) -> String {
     let first: String = clause.chars().take_while(|c| c.is_alphanumeric()).collect();
     let is_word = first.chars().all(char::is_alphabetic);
@@ -66,8 +66,8 @@ pub fn sentence_of(variant: &VariantName, clause: &str) -> String {
     }
 }
 
-/// Returns the prefix of a sentence about a variant, such as `“large”: `. Empty if the study has
-/// only one variant.
+/// Returns the prefix of a sentence about a variant, such as `“large”: `. Returns an empty string
+/// if the study has only one variant.
 pub fn variant_before(variant: &VariantName) -> String {
     match variant.name() {
         None => String::new(),

@@ -1,4 +1,4 @@
-//! Describes how much a machine gains from more of its units.
+//! Describes how much throughput a machine gains if more of its units are used.
 
 use crate::interval::ends;
 use measure::number::significant;
@@ -46,7 +46,7 @@ fn arm_sentences(arm: &ScaleUpRecord) -> Vec<String> {
     said
 }
 
-/// Returns the plural of the kind of unit on which an instance runs.
+/// Returns the plural of the word for the kind of unit on which an instance runs.
 pub fn plural(instances: &str) -> &str {
     match instances {
         "l3" => "L3 groups",

@@ -1,4 +1,4 @@
-//! Describes the results of searches. The searches of a variant are described together.
+//! Describes the results of searches. One text describes all searches of a variant.
 
 use crate::result_place::{block_words, point_words, sentence_of};
 use analysis::VariantName;
@@ -10,16 +10,17 @@ use store::record::{SearchOutcome, SearchProcedure, SearchRecord};
 
 /// Results of trials at a share of the load that a search found.
 pub struct PointAtShare {
-    /// Share of the found load, 0 to 1.
+    /// Share of the found load, from 0 to 1.
     pub share: f64,
     /// Percentile that the search uses.
     pub of: Percentile,
-    /// Usable trials at that share of the load. Each has its point, its operations per second, and
-    /// the percentile in ms.
+    /// Usable trials at that share of the load. Each trial is given by its point, its operations
+    /// per second, and the percentile in ms.
     pub trials: Vec<(Option<Point>, f64, Known)>,
 }
 
-/// Returns a sentence for each result of a variant's searches. `blocks` is the number of blocks.
+/// Returns a sentence for each result of a variant's searches. `blocks` is the number of blocks of
+/// the run.
 pub fn sentences(
     variant: &VariantName,
     blocks: usize,
@@ -48,7 +49,8 @@ pub fn sentences(
     }));
     if let Some(words) = at_share.and_then(at_share_words) {
         match clauses.as_mut_slice() {
-            // The load that was found and the result at a share of it belong to one sentence.
+            // One sentence states both the load that was found and the result at a share of that
+            // load.
             [one] => *one += &format!("; {words}"),
             _ => clauses.push(words),
         }
@@ -57,8 +59,8 @@ pub fn sentences(
     sentences.map(|clause| sentence_of(variant, &clause)).collect()
 }
 
-/// Describes the end of a search, with the throughput at its number of threads, such as `8 threads
-/// (3,030 op/s)`.
+/// Describes the end of a search. If the search found a number of threads, the text includes the
+/// throughput, such as `8 threads (3,030 op/s)`.
 fn with_throughput(search: &SearchRecord) -> String {
     let did = search.found_ops_per_s().filter(|_| !search.at.is_some_and(Point::is_rate));
     match (&search.ending, did) {
@@ -67,8 +69,8 @@ fn with_throughput(search: &SearchRecord) -> String {
     }
 }
 
-/// Describes the result with its error, such as `48,200 op/s (± 2.1 %, mean of 5 searches) is the
-/// highest load with a p99 within 10 ms`.
+/// Describes the mean result of several searches with its error, such as `48,200 op/s (± 2.1 %,
+/// mean of 5 searches) is the highest load with a p99 within 10 ms`.
 fn mean_words(searches: &[&SearchRecord]) -> String {
     let first = searches[0];
     let mean = |of: &dyn Fn(&SearchRecord) -> Option<Known>| -> Option<(f64, Option<[f64; 2]>)> {
@@ -80,8 +82,8 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
     };
     let least = searches.iter().filter_map(|one| one.found());
     let least = least.map(Known::least).fold(f64::INFINITY, f64::min);
-    // A search ends at the point of the grid below the true value. So even equal results have an
-    // error.
+    // A search ends at a grid point below the true value. So the mean has an error even if all
+    // results are equal.
     let half = |[low, high]: [f64; 2]| ((high - low) / 2.0).exp() * grid(least) - 1.0;
     let error = |interval: Option<[f64; 2]>| {
         let half = interval.map(|interval| significant(half(interval) * 100.0, 2));
@@ -119,7 +121,8 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
 /// op/s at 6 threads with a p99 of 22.1 ms`.
 fn at_share_words(at_share: &PointAtShare) -> Option<String> {
     let in_words = at_share.trials.iter().map(|(point, ops_per_s, ms)| {
-        // If the target kept up with a rate, the rate is the throughput.
+        // If the target kept up with a rate, the throughput equals the rate, so the text states
+        // only the rate.
         let did = if point.is_some_and(Point::is_rate) {
             point_words(*point)
         } else {

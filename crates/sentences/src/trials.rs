@@ -1,4 +1,4 @@
-//! Summarizes facts about all trials, and the reasons why some of them are not valid.
+//! Summarizes facts about all trials, and the reasons why some trials are not valid.
 
 use crate::result_place::{block_words, point_words};
 use analysis::rules::seriousness;
@@ -9,23 +9,23 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use store::record::{ReasonRecord, RuleOutcome, TrialFinding};
 
-/// Number of reasons from the same rule above which only the first is shown.
+/// Minimum number of reasons from the same rule at which only the first reason is shown.
 const REASONS_MANY: usize = 4;
 
-/// Number of names from which a sentence has only the first name and the number.
+/// Number of names above which a sentence contains only the first name and the number of trials.
 const NAMES_MANY: usize = 4;
 
 /// Reason for the verdict of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunReason {
-    /// The reason as a sentence.
+    /// Text of the reason, as a sentence.
     pub words: String,
-    /// The reason as data.
+    /// Reason as data, for the records of the run.
     pub record: ReasonRecord,
 }
 
 impl RunReason {
-    /// Returns a reason that belongs neither to a rule nor to a single trial.
+    /// Returns a reason that belongs to the run as a whole, not to a rule or a single trial.
     pub fn of_run(words: String) -> RunReason {
         RunReason {
             words,
@@ -34,16 +34,16 @@ impl RunReason {
     }
 }
 
-/// Reason that one or more trials have.
+/// Reason for the verdicts of one or more trials.
 struct TrialReason<'a> {
-    /// Data of the first trial.
+    /// The reason as data, with the numbers of the first trial.
     record: ReasonRecord,
     trials: Vec<&'a TrialFinding>,
 }
 
-/// Returns the reasons of all trials, each once, with the names of its trials. If a rule has many
-/// reasons, the result contains only the first one and the number of trials, because each trial
-/// also lists its own reasons.
+/// Returns the reasons of all trials. Each reason occurs once, with the names of its trials. If a
+/// rule has many reasons, the result contains only the first reason and the number of trials,
+/// because each trial also lists its own reasons.
 pub fn reasons(trials: &[&TrialFinding]) -> Vec<RunReason> {
     let mut rules: IndexMap<String, IndexMap<&str, TrialReason<'_>>> = IndexMap::new();
     for trial in trials {
@@ -94,7 +94,8 @@ pub fn reasons(trials: &[&TrialFinding]) -> Vec<RunReason> {
     said
 }
 
-/// Returns the data of a reason that several trials have, with the numbers of the first trial.
+/// Returns the data of a reason that applies to several trials. The numbers are those of the first
+/// trial.
 fn record_of(first: &ReasonRecord, trials: &[&TrialFinding]) -> ReasonRecord {
     let rule = first.rule.as_deref();
     ReasonRecord {
@@ -105,8 +106,8 @@ fn record_of(first: &ReasonRecord, trials: &[&TrialFinding]) -> ReasonRecord {
     }
 }
 
-/// Returns the worst outcome of a rule over all trials. A reason without a rule means that the
-/// trial was aborted, which is worse than any rule.
+/// Returns the worst outcome of a rule over all trials. A reason that does not come from a rule
+/// means that the trial was aborted, which is worse than any rule.
 fn worst(trials: &[&TrialFinding], rule: &str) -> Option<RuleOutcome> {
     if seriousness(rule) > seriousness("V16") {
         return Some(RuleOutcome::Fail);
@@ -142,8 +143,9 @@ fn name_of(trial: &TrialFinding) -> String {
     }
 }
 
-/// Describes facts that the latencies do not show, in all trials by kind: unsent requests, repeated
-/// or speculative attempts, and conditions that were not met. `None` if there were none.
+/// Describes facts that the latencies do not show: unsent requests, repeated or speculative
+/// attempts, and conditions that were not met. The text covers all trials, by kind of operation.
+/// Returns `None` if the trials have no such facts.
 pub fn besides(trials: &[TrialFinding]) -> Option<String> {
     let mut kinds: BTreeMap<&str, KindCounts> = BTreeMap::new();
     for (kind, counts) in trials.iter().flat_map(|trial| &trial.counts) {
@@ -181,7 +183,8 @@ pub fn besides(trials: &[TrialFinding]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("All trials together: {}.", parts.join("; ")))
 }
 
-/// States that the trials used several generations of data. `None` if they used only one.
+/// States that the trials used several generations of data. Returns `None` if the trials used only
+/// one generation.
 pub fn generations(trials: &[TrialFinding]) -> Option<String> {
     let mut all: Vec<u64> = trials.iter().filter_map(|trial| trial.generation).collect();
     all.sort_unstable();
@@ -200,7 +203,8 @@ mod tests {
     use super::*;
     use store::record::{MeasurementRecord, Quantity, RuleRecord};
 
-    /// Returns a trial whose window has this length in seconds, although at least 5 s are required.
+    /// Returns a trial with a window of `seconds` seconds, for which rule V12 requires at least 5
+    /// s.
     fn short(index: usize, seconds: f64) -> TrialFinding {
         let length = MeasurementRecord {
             quantity: Quantity::WindowLength,
@@ -230,7 +234,8 @@ mod tests {
         }
     }
 
-    /// Returns the reasons of a run with windows of these lengths, as pairs of trials and value.
+    /// Returns the reasons of a run whose windows have these lengths. Each reason is a pair of its
+    /// trials and its value.
     fn of_run(lengths: &[f64]) -> Vec<(Vec<usize>, f64)> {
         let all = lengths.iter().enumerate();
         let trials: Vec<TrialFinding> =

@@ -1,13 +1,13 @@
-//! Describes the effects of faults compared with the same trials without faults, with one sentence
-//! for each of a few faults, or one sentence for many.
+//! Describes the effects of faults, compared with the same trials without faults. A few faults have
+//! one sentence each, and many faults share one sentence.
 
 use crate::comparison::change_words;
 use store::record::{ComparisonRecord, FaultStretch, Finding, WithoutFaultsRecord};
 
-/// Minimum number of faults that one sentence summarizes.
+/// Minimum number of faults that one sentence summarizes together.
 const MANY: usize = 4;
 
-/// Returns a sentence for each of a few faults, or one for many.
+/// Returns one sentence for each of a few faults, or one sentence for many faults together.
 pub fn sentences(records: &[WithoutFaultsRecord]) -> Vec<String> {
     let faults: Vec<&[WithoutFaultsRecord]> = records
         .chunk_by(|a, b| (&a.variant, &a.point, a.fault) == (&b.variant, &b.point, b.fault))
@@ -33,8 +33,8 @@ fn sentence(stretches: &[WithoutFaultsRecord]) -> String {
     )
 }
 
-/// Describes the effect in a period, such as `while broken −31.2 % throughput (…), +310 % p99 (…),
-/// 12 operations failed, 0 without it`.
+/// Describes the effect of a fault in one period, such as `while broken −31.2 % throughput (…),
+/// +310 % p99 (…), 12 operations failed, 0 without it`.
 fn stretch_words(record: &WithoutFaultsRecord) -> String {
     let [without, with] = record.failed;
     let mut said: Vec<String> = Vec::new();

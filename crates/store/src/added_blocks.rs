@@ -1,8 +1,9 @@
 //! Blocks that were added to a finished run.
 //!
-//! `plan.json` does not change once the run has begun. Added blocks are in separate files,
-//! `added-1.json`, `-2`, …. A line in the journal announces each file and contains its checksum.
-//! The file is written before that line. Readers of the run see the trials of all these files.
+//! `plan.json` does not change once the run has begun. Added blocks are in separate files:
+//! `added-1.json`, `added-2.json`, …. cassay first writes the file and then a line in the journal,
+//! which announces the file and contains its checksum. A reader of the run sees the trials of all
+//! these files.
 
 use crate::event::JournalEvent;
 use crate::file;
@@ -23,7 +24,7 @@ pub struct AddedRecord {
     pub cassay: String,
     /// Number of blocks that were added.
     pub blocks: usize,
-    /// Trials of the added blocks, with numbers that continue those of the existing trials.
+    /// Trials of the added blocks. Their numbers continue the numbers of the existing trials.
     pub trials: Vec<TrialRecord>,
 }
 
@@ -40,8 +41,8 @@ pub(crate) fn added(journal: &Journal) -> impl Iterator<Item = (usize, &Sums)> {
     })
 }
 
-/// Returns the plan of a run with all additions. Fails if the plan, the study or an addition
-/// differs from its checksum in the journal.
+/// Returns the plan of a run with all additions. Fails if the plan, the study or an addition does
+/// not match its checksum in the journal.
 pub(crate) fn whole_plan(run: &Path, journal: &Journal) -> Result<PlanRecord> {
     let mut records = journal.records.iter();
     let planned = records.find_map(|line| match &line.event {

@@ -1,22 +1,22 @@
-//! Describes the measured aftermath of a fault. Answers, panels, tables and cards all use the same
+//! Describes what was measured after a fault. Answers, panels, tables and cards all use the same
 //! value.
 //!
-//! Invariants: only [`Aftermath`] decides whether everything was normal or not. A series that was
-//! not measured counts as neither.
+//! Invariants: only [`Aftermath`] decides whether throughput and p99 returned to normal. A series
+//! that was not measured counts neither as normal nor as abnormal.
 
 use crate::record::{FaultRecord, RecoveryRecord, Returns};
 use analysis::recovery::HOLD_S;
 use measure::number::{change, short};
 
-/// State of throughput or p99 after a fault.
+/// Recovery of throughput or p99 after a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SeriesEnd {
     /// The series was always normal.
     Usual,
-    /// The series was normal again after this time in seconds, counted from the healing, or from
-    /// the injection if the fault was not healed.
+    /// The series returned to normal after this many seconds, counted from the healing, or from the
+    /// injection if the fault was not healed.
     Back(f64),
-    /// The series was not normal again within this time in seconds, counted from the healing, or
+    /// The series did not return to normal within this many seconds, counted from the healing, or
     /// from the injection if the fault was not healed.
     NotBack(f64),
     /// The recovery of the series was not measured.
@@ -26,31 +26,31 @@ pub enum SeriesEnd {
 /// Reason why the recovery from a fault was not measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NotMeasured {
-    /// All nodes of the target were up again only after the end of the observation. Contains the
-    /// delay, s.
+    /// The last node of the target was up again only after the end of the observation. The value is
+    /// the time from the end of the observation to that moment, s.
     WholeLater(f64),
-    /// No observation showed all nodes of the target up.
+    /// cassay never observed all nodes of the target up after the fault.
     NeverWhole,
-    /// After all nodes of the target were up again, too little time was left. Contains that time,
-    /// s.
+    /// Too little of the observation was left after all nodes of the target were up again. The
+    /// value is the time that was left, s.
     LittleLeft(f64),
 }
 
-/// Aftermath of a fault, for throughput and p99.
+/// Recovery of throughput and p99 after a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aftermath {
-    /// State of throughput. `None` if no level before the fault is known.
+    /// Recovery of throughput. `None` if the level before the fault is unknown.
     pub throughput: Option<SeriesEnd>,
-    /// State of p99. `None` if no level before the fault is known.
+    /// Recovery of p99. `None` if the level before the fault is unknown.
     pub p99: Option<SeriesEnd>,
-    /// Reason why recovery was not measured. `None` if it was measured, or if everything was
-    /// normal.
+    /// Reason why the recovery was not measured. `None` if the recovery was measured, or if both
+    /// series were always normal.
     pub not_measured: Option<NotMeasured>,
 }
 
 impl Aftermath {
-    /// Returns the aftermath of a fault. `None` if nothing is known about the time before the
-    /// fault.
+    /// Returns what was measured after a fault. `None` if nothing is known about the time before
+    /// the fault.
     pub fn from_fault(fault: &FaultRecord) -> Option<Aftermath> {
         let found = fault.recovery.as_ref()?;
         let why = not_measured(fault, found);
@@ -65,8 +65,8 @@ impl Aftermath {
         })
     }
 
-    /// Returns the time at which both series were normal again, in seconds since the healing.
-    /// `None` if that was not observed for both.
+    /// Returns the time at which both series had returned to normal, in seconds since the healing.
+    /// `None` if cassay did not observe this for both series.
     pub fn normal_s(&self) -> Option<f64> {
         let ends = [self.throughput, self.p99].into_iter().flatten();
         ends.map(|end| match end {
@@ -77,7 +77,7 @@ impl Aftermath {
         .try_fold(0.0, |most: f64, end| Some(most.max(end?)))
     }
 
-    /// Describes the aftermath as a clause. `None` if both series were always normal.
+    /// Describes the recovery from a fault as a clause. `None` if both series were always normal.
     pub fn words(&self, fault: &FaultRecord) -> Option<String> {
         let from = since(fault);
         let each = [("throughput", self.throughput), ("p99", self.p99)];
@@ -99,8 +99,8 @@ impl Aftermath {
 }
 
 impl NotMeasured {
-    /// Describes the reason, such as `node2 was back 4.7 s after the window ended: cassay did not
-    /// measure the recovery`.
+    /// Describes the reason why the recovery was not measured, such as `node2 was back 4.7 s after
+    /// the window ended: cassay did not measure the recovery`.
     pub fn words(self, fault: &FaultRecord) -> String {
         let what = match &fault.place {
             Some(place) if fault.kind.starts_with("node-") => format!("{place} was back"),
@@ -139,10 +139,12 @@ pub fn since(fault: &FaultRecord) -> &'static str {
     }
 }
 
-/// Returns the state of a series whose times of recovery are known.
+/// Returns the recovery of a series from the times in `returns`. `was_cut` is true if too little
+/// time was left to measure a recovery.
 fn series_end(returns: &Returns, was_cut: bool) -> SeriesEnd {
     let back = returns.healed.unwrap_or(returns.injected);
-    // A series that was abnormal only during the fault was normal immediately after it.
+    // A series that was abnormal only during the fault also left its level, so both times are
+    // examined.
     match (returns.injected.left_s.or(back.left_s), back.back_s) {
         (None, Some(_)) => SeriesEnd::Usual,
         (Some(_), Some(back_s)) => SeriesEnd::Back(back_s),
@@ -151,8 +153,8 @@ fn series_end(returns: &Returns, was_cut: bool) -> SeriesEnd {
     }
 }
 
-/// Returns the reason why too little time for a recovery is left after the fault. `None` if enough
-/// time is left.
+/// Returns the reason why too little time was left after the fault to measure a recovery. `None` if
+/// enough time was left.
 fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasured> {
     let until_s = fault.injected_s? + found.watched_s;
     match fault.whole_s {
@@ -165,8 +167,8 @@ fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasur
     }
 }
 
-/// Describes the effect of a fault on the latency of responses, for example `p99 51 → 1,040 ms
-/// while broken (× 20.4)`. `None` if one of the two values is unknown.
+/// Describes the effect of a fault on latency, for example `p99 51 → 1,040 ms while broken (×
+/// 20.4)`. `None` if the p99 before or during the fault is unknown.
 pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     let found = fault.recovery.as_ref()?;
     let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);
@@ -185,8 +187,8 @@ pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     })
 }
 
-/// Returns the factor by which p99 was higher during a fault than before it. `None` if unknown, and
-/// infinite if there was no response during the fault.
+/// Returns the factor by which p99 was higher during a fault than before the fault. `None` if the
+/// factor is unknown, and infinite if no response arrived during the fault.
 pub fn p99_ratio(fault: &FaultRecord) -> Option<f64> {
     let found = fault.recovery.as_ref()?;
     let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);

@@ -1,31 +1,31 @@
-//! Adds up histograms of intervals. A histogram contains the counts of HdrHistogram's buckets, at
-//! three digits and values from 1. Only the few hundred buckets that are not empty are visited,
-//! because a whole histogram takes 290 kB. Figures are computed as in HdrHistogram.
+//! Adds up histograms of intervals. A histogram is a list of the counts in HdrHistogram's buckets,
+//! for values from 1 with a precision of three digits. Only the few hundred non-empty buckets are
+//! visited, because a whole histogram takes 290 kB. Figures are computed as in HdrHistogram.
 
 use crate::record::QuantilesRecord;
 use measure::{Histogram, Known};
 
-/// Values below this limit have one bucket each. HdrHistogram distinguishes 2 × 10^3 values,
+/// Each value below this limit has a separate bucket. HdrHistogram distinguishes 2 × 10^3 values,
 /// rounded up to a power of two.
 const SINGLE: u64 = 2048;
-/// Base-2 logarithm of the number of buckets for each further power of two.
+/// Base-2 logarithm of the number of buckets for each power of two from [`SINGLE`] on.
 const HALF_BITS: u32 = 10;
 const HALF: u64 = 1 << HALF_BITS;
-/// Quantiles that the figures contain.
+/// Quantiles that [`Buckets::quantiles_ms`] returns.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
-/// Number of bits in a word.
+/// Number of bits in a word of the bit set.
 const WORD: usize = u64::BITS as usize;
 
-/// Number of a bucket, and the number of values in it.
+/// Number of a bucket, and the number of values in the bucket.
 pub(crate) type BucketCount = (u32, u64);
 
 /// Sum of the histograms that were added.
 #[derive(Debug, Default)]
 pub(crate) struct Buckets {
-    /// Number of values in each bucket, by the number of the bucket.
+    /// Number of values in each bucket, indexed by the number of the bucket.
     counts: Vec<u64>,
-    /// One bit for each bucket. It is set if the bucket contains values.
+    /// A bit set with one bit for each bucket. The bit is set if the bucket contains values.
     held: Vec<u64>,
     count: u64,
 }
@@ -39,7 +39,7 @@ pub(crate) fn from_histogram(values: &Histogram) -> Vec<BucketCount> {
 }
 
 impl Buckets {
-    /// Removes all values.
+    /// Removes all values from the sum.
     pub(crate) fn clear(&mut self) {
         for bucket in bits(&self.held) {
             self.counts[bucket] = 0;
@@ -48,7 +48,7 @@ impl Buckets {
         self.count = 0;
     }
 
-    /// Adds the buckets of a histogram, in ascending order.
+    /// Adds the buckets of a histogram. The buckets must be in ascending order.
     pub(crate) fn add(&mut self, histogram: &[BucketCount]) {
         let Some((last, _)) = histogram.last() else {
             return;
@@ -110,8 +110,8 @@ impl Buckets {
             .sum()
     }
 
-    /// Returns the figures in ms. A figure is a lower bound if the true values of `censored` could
-    /// change it.
+    /// Returns the mean, the quantiles and the maximum in ms. The values in `censored` are lower
+    /// bounds. If the true values could change a figure, that figure is also a lower bound.
     pub(crate) fn quantiles_ms(&self, censored: &Buckets) -> QuantilesRecord {
         let any = censored.count > 0;
         let known = |is_at_least: bool, ns: f64| {

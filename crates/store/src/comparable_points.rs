@@ -1,20 +1,20 @@
-//! Points that allow conclusions, and the values behind a displayed ratio.
+//! Points that allow conclusions, and the values from which a displayed ratio is computed.
 
 use crate::record::{ComparisonRecord, FindingsRecord, PointRecord, TrialFinding, Verdict};
 use analysis::VariantName;
 use analysis::procedure::Point;
 
 impl FindingsRecord {
-    /// Returns the points that allow conclusions.
+    /// Returns the points that allow conclusions, which are all points that are not `invalid`.
     pub fn usable_points(&self) -> impl Iterator<Item = &PointRecord> {
         self.points.iter().filter(|point| point.verdict != Verdict::Invalid)
     }
 }
 
-/// Returns the value of a variant at a place, by a metric whose comparison there has an interval.
-/// For the baseline, the value is the geometric mean of its blocks. For a contender, it is that
-/// mean times the ratio. So the quotient of any two displayed values is the displayed ratio. `None`
-/// without such a comparison.
+/// Returns the value of a metric for a variant at a point. For the baseline, the value is the
+/// geometric mean over its blocks. For a contender, the value is the baseline's mean times the
+/// ratio, so the quotient of two displayed values is the displayed ratio. `None` if the variant has
+/// no comparison with an interval at this point.
 pub fn compared_value(
     comparisons: &[ComparisonRecord],
     trials: &[TrialFinding],
@@ -52,7 +52,7 @@ pub fn compared_value(
 mod tests {
     use super::*;
 
-    /// With arithmetic means of scattered blocks, the displayed values once had the quotient 1.215,
+    /// An earlier version displayed arithmetic means of scattered blocks. Their quotient was 1.215,
     /// next to a ratio of 1.416.
     #[test]
     fn values_beside_a_ratio_divide_to_it() {

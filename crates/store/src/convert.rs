@@ -1,4 +1,4 @@
-//! Converts measurements to records. No other module converts nanoseconds to the ms and µs of the
+//! Converts measurements to records. Only this module converts nanoseconds to the ms and µs of the
 //! files.
 
 use crate::record::{ClientIntervalRecord, IntervalRecord, QuantilesRecord, VerifyRecord};
@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 /// Kind of the line that contains the client's own figures.
 pub const CLIENT_KIND: &str = "client";
 
-/// Returns mean and quantiles of a histogram of ns, in ms. The figures have no confidence
-/// intervals, because an interval needs the variation over the window, which one histogram does not
-/// contain.
+/// Returns the mean and the quantiles of a histogram of ns, in ms. The figures lack confidence
+/// intervals, because an interval needs the variation over the window, which a single histogram
+/// does not contain.
 pub fn quantiles_ms(values: &Histogram) -> QuantilesRecord {
     times_ms(&Times::from_logs(values.clone(), Histogram::new()))
 }
 
-/// Returns mean and quantiles of times in ms. Some of these times are lower bounds. A figure that a
-/// lower bound could change is also a lower bound.
+/// Returns the mean and the quantiles of times in ms. Some of these times are lower bounds. If the
+/// true times could change a figure, that figure is also a lower bound.
 pub fn times_ms(times: &Times) -> QuantilesRecord {
     let ms = |q: f64| times.quantile_ns(q).divided_by(1e6);
     QuantilesRecord {
@@ -34,7 +34,7 @@ pub fn times_ms(times: &Times) -> QuantilesRecord {
     }
 }
 
-/// Returns the numbers of failed operations, by the names of outcomes in the records.
+/// Returns the number of failed operations for each outcome, by the outcome's name in the records.
 pub fn errors(outcomes: &measure::outcome::OutcomeCounts) -> BTreeMap<String, u64> {
     outcomes
         .errors_by_name()
@@ -42,7 +42,7 @@ pub fn errors(outcomes: &measure::outcome::OutcomeCounts) -> BTreeMap<String, u6
         .collect()
 }
 
-/// Returns verified reads in the form of the records.
+/// Converts the results of verified reads to a record.
 pub fn verify(checks: &CheckCounts) -> VerifyRecord {
     VerifyRecord {
         checked: checks.checked,
@@ -59,8 +59,9 @@ pub fn verify(checks: &CheckCounts) -> VerifyRecord {
     }
 }
 
-/// Returns the lines of one interval: one line for each kind, in the order of `kinds`, followed by
-/// the client's line. `start_line_ns` is the trial's start line on the monotonic clock.
+/// Returns the lines of one interval. They consist of one line for each kind of operation, in the
+/// order of `kinds`, and the client's line. `start_line_ns` is the trial's start line on the
+/// monotonic clock.
 pub fn interval_records(
     phase: &str,
     start_line_ns: u64,

@@ -1,5 +1,5 @@
-//! Costs of operations for the target, in `findings.json`. They cover a trial, a point, or one
-//! variant compared with another. Unknown costs are absent.
+//! Costs of operations for the target, in `findings.json`. The records describe a trial, a point,
+//! or one variant compared with another. Unknown costs are absent.
 
 use analysis::VariantName;
 use analysis::procedure::Point;
@@ -74,7 +74,7 @@ impl CostKind {
     }
 }
 
-/// Number of bytes from which the next larger unit is used.
+/// Size in bytes from which cassay displays the next larger unit.
 const KIB: f64 = 1024.0;
 
 /// Costs of a trial, each in the unit of its kind.
@@ -87,8 +87,8 @@ pub struct CostRecord {
     pub cost: CostKind,
     /// Arithmetic mean over the blocks in which the cost is known.
     pub mean: f64,
-    /// 95 % confidence interval of the mean, from the scatter between the blocks. Absent with fewer
-    /// than three blocks.
+    /// 95 % confidence interval of the mean, from the scatter between the blocks. Absent if the
+    /// cost is known in fewer than three blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
     /// Number of blocks in which the cost is known.
@@ -100,23 +100,23 @@ pub struct CostRecord {
 pub struct CostComparisonRecord {
     /// Kind of the cost.
     pub cost: CostKind,
-    /// Load of both variants.
+    /// Load at which both variants ran.
     #[serde(default, with = "crate::point")]
     pub point: Option<Point>,
     /// Name of the baseline variant.
     pub baseline: VariantName,
     /// Name of the contender variant.
     pub contender: VariantName,
-    /// Contender ÷ baseline, as a ratio of geometric means over blocks.
+    /// Ratio contender ÷ baseline, computed from geometric means over the blocks.
     pub ratio: f64,
-    /// 95 % confidence interval of the ratio, without adjustment for other comparisons. Absent with
-    /// one block.
+    /// 95 % confidence interval of the ratio, without adjustment for other comparisons. Absent if
+    /// the variants have only one block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Number of pairs, or number of blocks of the variant with fewer blocks.
+    /// Number of pairs of blocks, or the number of blocks of the variant with fewer blocks.
     pub blocks: usize,
-    /// True if the cost differs by more than 5 %, and significantly after adjustment for all costs
-    /// of the two variants at the point.
+    /// True if the cost differs by more than 5 % and the difference is significant after adjustment
+    /// for all costs of the two variants at the point.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub differs: bool,
 }

@@ -4,7 +4,7 @@ use analysis::VariantName;
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
-    /// Reason why no peak of a curve is shown.
+    /// Reason why cassay shows no peak of a curve.
     pub enum WithoutPeak {
         /// Throughput falls from the first measured load on.
         First = "first",
@@ -17,20 +17,21 @@ measure::word_enum! {
     }
 }
 
-/// Throughput against the operations in flight as one curve, by the Universal Scalability Law
-/// (Gunther 2007): X(N) = λ N ÷ (1 + σ (N − 1) + κ N (N − 1)).
+/// A curve of throughput against operations in flight, by the Universal Scalability Law (Gunther
+/// 2007): X(N) = λ N ÷ (1 + σ (N − 1) + κ N (N − 1)).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CurveRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Reason why there is no curve. All other figures are then absent. Absent if there is a curve.
+    /// Reason why cassay could not fit a curve. All other figures are then absent. This field is
+    /// absent if the variant has a curve.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub refused: Option<String>,
-    /// λ: throughput of a single operation in flight, op/s.
+    /// λ: throughput with a single operation in flight, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lambda: Option<f64>,
     /// σ: share of the work that is serialized (contention).
@@ -45,14 +46,15 @@ pub struct CurveRecord {
     /// 95 % confidence interval of κ. The upper end is `null` if there is no upper limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kappa_ci95: Option<[Option<f64>; 2]>,
-    /// Distance of the points from the curve: root of the mean square of ln (measured ÷ curve).
+    /// Distance of the points from the curve, as the root mean square of ln (measured ÷ curve).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<f64>,
-    /// Peak of the throughput. Absent if it is unknown.
+    /// Peak of the throughput. Absent if the peak is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<PeakRecord>,
-    /// Reason why there is no peak: `first` (throughput falls from the first load on), `untold` (κ
-    /// cannot be distinguished from 0) or `beyond` (more than twice the last load).
+    /// Reason why `peak` is absent: `first` (throughput falls from the first load on), `untold` (κ
+    /// cannot be distinguished from 0) or `beyond` (the peak would be at more than twice the last
+    /// load).
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -64,7 +66,7 @@ pub struct CurveRecord {
 /// Peak of a curve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PeakRecord {
-    /// Operations in flight at the peak.
+    /// Number of operations in flight at the peak.
     pub threads: f64,
     /// 95 % confidence interval of the operations in flight at the peak. The upper end is `null` if
     /// there is no upper limit.

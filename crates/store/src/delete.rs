@@ -1,8 +1,8 @@
 //! Deletes runs.
 //!
-//! Invariants: only folders that contain a run of this results folder are deleted, and never a run
-//! that a process is writing. A deletion first renames the folder to a hidden name, so that a
-//! half-deleted run is not listed.
+//! Invariants: cassay deletes only folders that contain a run of this results folder. It does not
+//! delete a run that a process is writing. A deletion first renames the folder to a hidden name, so
+//! that a half-deleted run is not listed.
 
 use crate::name::Name;
 use crate::run::is_locked;
@@ -24,8 +24,8 @@ pub struct Deletable {
     pub tags: Vec<String>,
 }
 
-/// Returns the runs with these names. A name may have any form that `find` accepts. Unreadable runs
-/// need the form `STUDY/STAMP`.
+/// Returns the runs with these names. A name may have any form that `find` accepts. A run that
+/// cassay cannot read must be named in the form `STUDY/STAMP`.
 ///
 /// # Errors
 /// A run does not exist, or a process is writing it.
@@ -41,8 +41,8 @@ pub fn deletable(results: &Path, names: &[String]) -> Result<Vec<Deletable>> {
     Ok(all)
 }
 
-/// Returns the runs that began before a time in ns since 1970, oldest first. Leaves out runs that a
-/// process is writing.
+/// Returns the runs that began before `unix_ns` (nanoseconds since 1970), oldest first. Leaves out
+/// runs that a process is writing.
 ///
 /// # Errors
 /// A folder cannot be read.
@@ -91,8 +91,8 @@ fn look(results: &Path, path: &Path) -> Result<Deletable> {
     })
 }
 
-/// Returns the total size of the files below a folder. The function does not follow links, and
-/// unreadable files count as 0.
+/// Returns the total size of the files below a folder, in bytes. This function does not follow
+/// links. An unreadable file counts as 0 bytes.
 fn bytes_below(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes = entries.map(|entry| match entry.metadata() {
@@ -103,8 +103,8 @@ fn bytes_below(folder: &Path) -> u64 {
     bytes.sum()
 }
 
-/// Deletes a run and its tags. If the run was the last one of its study, also deletes the folder of
-/// the study.
+/// Deletes a run and its tags. If this was the study's last run, also deletes the folder of the
+/// study.
 ///
 /// # Errors
 /// Files cannot be removed.
@@ -116,7 +116,8 @@ pub fn delete(results: &Path, run: &Deletable) -> Result<()> {
     let hidden = results.join(format!("{HIDDEN}{}", run.name.replace('/', "-")));
     fs::rename(&run.path, &hidden).with_context(|| format!("delete {}", run.path.display()))?;
     clear(results)?;
-    // The folder remains if it contains other runs.
+    // If the folder contains other runs, the removal fails and the folder remains. So the error is
+    // ignored.
     let _ = fs::remove_dir(run.path.parent().unwrap_or(results));
     Ok(())
 }
@@ -124,8 +125,8 @@ pub fn delete(results: &Path, run: &Deletable) -> Result<()> {
 /// Prefix of the hidden name of a run that is being deleted.
 const HIDDEN: &str = ".deleted-";
 
-/// Removes runs with a hidden name. These are the run that is being deleted, and runs that an
-/// interrupted deletion left.
+/// Removes all runs with a hidden name: the run that is being deleted, and runs that an interrupted
+/// deletion left behind.
 fn clear(results: &Path) -> Result<()> {
     let entries = fs::read_dir(results).with_context(|| format!("read {}", results.display()))?;
     for entry in entries.flatten() {

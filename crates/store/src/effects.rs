@@ -7,45 +7,46 @@ use analysis::effects::Interaction;
 use analysis::procedure::Point;
 use serde::{Deserialize, Serialize};
 
-/// The effects of a matrix at one point, measured by one metric.
+/// The effects of the axes of a matrix on one metric at one point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EffectsRecord {
-    /// Metric: `ops_per_s`, `latency_ms.p99`, …; `peak` for the results of searches.
+    /// Name of the metric: `ops_per_s`, `latency_ms.p99`, …; `peak` for the results of searches.
     pub metric: String,
     /// Load that the procedure used; `{}` for the results of searches.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// Step of the import, in a study of imports.
+    /// Step of the import. Present only in a study of imports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// True if the question of the study is about this point. Effects at other points are adjusted
-    /// for their number.
+    /// True if the question of the study is about this point. cassay adjusts the effects at all
+    /// other points for the number of these points.
     pub primary: bool,
     /// Axes of the matrix with more than one value, in the study's order.
     pub axes: Vec<AxisRecord>,
     /// Every combination of values. The value of the last axis varies fastest.
     pub cells: Vec<CellRecord>,
-    /// Number of blocks if all trials had been usable.
+    /// Number of blocks that the effects would have if all trials had been usable.
     pub blocks_planned: usize,
-    /// `repeated` or `anytime`, if blocks were evaluated while they were measured; the intervals
-    /// allow for that. Absent if there was only one look.
+    /// `repeated` or `anytime`, if cassay evaluated blocks while others were still to be measured.
+    /// The intervals allow for this. Absent if the blocks were evaluated only once.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub looks: Option<LooksHow>,
-    /// Margin, as a share. A ratio between 1/(1 + margin) and 1 + margin does not matter.
+    /// Margin of equivalence, as a share. A ratio between 1/(1 + margin) and 1 + margin does not
+    /// matter.
     pub margin: f64,
-    /// Reason why no effect has an interval: `blocks` (fewer than three) or `sequential` (the
-    /// variants were not interleaved). Absent if the effects have intervals.
+    /// Reason why the effects have no intervals: `blocks` (fewer than three blocks) or `sequential`
+    /// (the variants were not interleaved). Absent if the effects have intervals.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub without_interval: Option<WithoutInterval>,
-    /// Main effects, then interactions, then simple effects.
+    /// Effects in this order: main effects, interactions, simple effects.
     pub effects: Vec<EffectRecord>,
 }
 
@@ -74,23 +75,23 @@ pub struct CellRecord {
     pub blocks: usize,
 }
 
-/// A value of an axis, with the value that it is compared with.
+/// A value of an axis, and the value with which it is compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelRecord {
     /// Name of the axis.
     pub axis: String,
     /// Name of the value.
     pub value: String,
-    /// First value of the axis, with which `value` is compared. Empty if the axis is held at
-    /// `value`.
+    /// First value of the axis, with which `value` is compared. Empty for an axis that the effect
+    /// holds constant at `value`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub against: String,
 }
 
 measure::word_enum! {
-    /// Reason why no effect has an interval.
+    /// Reason why the effects have no intervals.
     pub enum WithoutInterval {
-        /// There are fewer than three blocks.
+        /// The matrix has fewer than three blocks.
         Blocks = "blocks",
         /// The variants were not interleaved.
         Sequential = "sequential",
@@ -104,10 +105,11 @@ measure::word_enum! {
         /// Ratio of a value to the first value of its axis, averaged over the other axes.
         #[default]
         Main = "main",
-        /// Factor by which the ratio of a main effect is larger with another value of the second
-        /// axis.
+        /// Factor by which the ratio of a main effect changes when the second axis has another
+        /// value.
         Interaction = "interaction",
-        /// Ratio while the second axis is held at one of its values.
+        /// Ratio of a value to the first value of its axis, while the second axis is held at one
+        /// value.
         Simple = "simple",
     }
 }
@@ -141,47 +143,50 @@ impl EffectVerdict {
 /// One effect of the axes of a matrix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EffectRecord {
-    /// Kind of the effect. `main`: a value compared with the first value of its axis, averaged over
-    /// the other axes. `interaction`: the factor by which that ratio is larger with another value
-    /// of `with`. `simple`: the ratio while `with` is held at one value.
+    /// Kind of the effect. `main` compares a value with the first value of its axis, averaged over
+    /// the other axes. `interaction` is the factor by which that ratio changes when the axis in
+    /// `with` has another value. `simple` is the ratio while the axis in `with` is held at one
+    /// value.
     pub kind: EffectKind,
     /// Value whose effect was measured.
     pub of: LevelRecord,
-    /// Second axis. Absent for a main effect.
+    /// Second axis of an interaction or a simple effect. Absent for a main effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<LevelRecord>,
-    /// Ratio of geometric means over the blocks; for an interaction, a ratio of ratios.
+    /// Ratio of geometric means over the blocks. For an interaction, it is a ratio of two such
+    /// ratios.
     pub ratio: f64,
-    /// Direction of the bound, `at_least` or `at_most`, if the ratio is only a bound. Absent if it
-    /// is exact.
+    /// Direction of the bound, `at_least` or `at_most`, if `ratio` is only a bound. Absent if
+    /// `ratio` is exact.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub bound: Option<Bound>,
-    /// 95 % confidence interval of the ratio, without adjustment for other effects. `null` with
-    /// fewer than three blocks, if the variants were not interleaved, and if the ratio is a bound.
+    /// 95 % confidence interval of the ratio, without adjustment for other effects. `null` if the
+    /// matrix has fewer than three blocks, if the variants were not interleaved, or if the ratio is
+    /// a bound.
     pub ci95: Option<[f64; 2]>,
-    /// Known end of the 95 % interval, if the ratio is only a bound.
+    /// The end of the 95 % confidence interval that is known, if the ratio is only a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95_end: Option<f64>,
-    /// Verdict. It is `matters`, `negligible` or `not_resolved` for an interaction, and `faster`,
-    /// `slower`, `equivalent` or `inconclusive` for other effects.
+    /// Verdict on the effect: `matters`, `negligible` or `not_resolved` for an interaction, and
+    /// `faster`, `slower`, `equivalent` or `inconclusive` for other effects.
     pub verdict: EffectVerdict,
-    /// Number of blocks with all cells that the effect needs.
+    /// Number of blocks that have all cells of this effect.
     pub blocks: usize,
-    /// Probability of a ratio at least as far from 1 if the value has no effect.
+    /// Probability (p-value) of a ratio at least this far from 1 if the value had no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
     /// The probability `p`, adjusted for the number of effects. The verdict uses this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p_adjusted: Option<f64>,
-    /// Number of blocks that would decide the verdict at this scatter. Absent if more blocks would
-    /// not help.
+    /// Number of blocks with which the verdict would be decided at this scatter. Absent if more
+    /// blocks would not help.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks_to_settle: Option<usize>,
-    /// Absolute value of ln ratio, scaled so that all effects have the same error, for a
-    /// half-normal plot (Daniel 1959).
+    /// Absolute value of ln `ratio` for a half-normal plot (Daniel 1959), scaled so that all
+    /// effects have the same standard error.
     pub scaled: f64,
 }

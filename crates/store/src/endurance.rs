@@ -6,15 +6,16 @@ use analysis::endurance::{DriftDirection, Growing, MarginResult};
 use analysis::procedure::{Point, Role};
 use serde::{Deserialize, Serialize};
 
-/// Findings in the window of a long trial. This is a part of [`crate::record::TrialFinding`].
+/// Findings about the window of a long trial. This record belongs to
+/// [`crate::record::TrialFinding`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EnduranceRecord {
-    /// Length of the blocks into which throughput is divided, s.
+    /// Length of the blocks into which the window is divided for throughput, s.
     pub block_s: f64,
     /// Drift of throughput and of latency over the window.
     pub drifts: Vec<DriftRecord>,
-    /// Changes of level of throughput and of p99, at most five for each.
+    /// Changes in the level of throughput and of p99, at most five for each of the two series.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ChangeRecord>,
     /// Cycles of compaction. Absent if no probe read compactions.
@@ -23,7 +24,7 @@ pub struct EnduranceRecord {
     /// Growth of pending compactions, memory, open files, threads and SSTables, node by node.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub growths: Vec<GrowthRecord>,
-    /// Series that no probe read, with a sentence about each.
+    /// One sentence for each series that the probes did not read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
     /// Rare events that the probes observed: the longest pauses, and compactions that began.
@@ -40,7 +41,7 @@ impl EnduranceRecord {
         self.drifts.iter().find(|drift| drift.of == of)
     }
 
-    /// Returns the growths whose values would reach their limit within the horizon.
+    /// Returns the growths that would reach their limit within the horizon.
     pub fn leaks(&self) -> impl Iterator<Item = &GrowthRecord> {
         self.growths.iter().filter(|growth| growth.growing == Growing::Leaks)
     }
@@ -52,15 +53,16 @@ impl EnduranceRecord {
 pub struct DriftRecord {
     /// Name of the series: `ops_per_s`, `latency_ms.mean`, `latency_ms.p50` or `latency_ms.p99`.
     pub of: String,
-    /// Change from the start of the window to its end, as a share of the median block (Theil and
-    /// Sen's slope).
+    /// Change from the start of the window to its end, as a share of the median block (from the
+    /// Theil-Sen slope).
     pub change: f64,
-    /// 95 % interval of the change, by Sen. Absent with too few blocks.
+    /// 95 % confidence interval of the change, by Sen's method. Absent if the window has too few
+    /// blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Share up to which a change does not matter.
+    /// Largest change that does not matter, as a share.
     pub within: f64,
-    /// Mann and Kendall's z, corrected for correlated blocks.
+    /// z value of the Mann-Kendall test, corrected for correlated blocks.
     pub z: f64,
     /// Number of blocks in the window.
     pub blocks: usize,
@@ -74,13 +76,14 @@ pub struct DriftRecord {
 pub struct ChangeRecord {
     /// Name of the series, as in [`DriftRecord`].
     pub of: String,
-    /// Time of the change in seconds since the start of the window, exact to half a block.
+    /// Time of the change in seconds since the start of the window, accurate to half a block.
     pub at_s: f64,
-    /// Mean of the blocks between the previous change and this one.
+    /// Mean of the blocks from the previous change (or the start of the window) to this change.
     pub before: f64,
-    /// Mean of the blocks between this change and the next.
+    /// Mean of the blocks from this change to the next change (or the end of the window).
     pub after: f64,
-    /// Nearest rare event, which is at most one block away. Absent if there was none.
+    /// The rare event nearest to the change. Absent if no rare event occurred within one block of
+    /// the change.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -90,14 +93,14 @@ pub struct ChangeRecord {
 }
 
 measure::word_enum! {
-    /// Result of the search for cycles of compaction.
+    /// Result of the search for cycles of compaction in a window.
     #[derive(Default)]
     pub enum CyclesState {
-        /// The window has three cycles or more.
+        /// The window contains at least three cycles.
         Seen = "seen",
-        /// The window has fewer than three cycles.
+        /// The window contains cycles, but fewer than three.
         Few = "few",
-        /// The series has no cycles.
+        /// The series does not repeat in cycles.
         #[default]
         Unseen = "unseen",
         /// The series is constant, because no compaction ran.
@@ -114,18 +117,18 @@ pub struct CyclesRecord {
     /// Result of the search: `seen`, `few` (fewer than three cycles in the window), `unseen` (no
     /// cycles) or `quiet` (no compaction ran).
     pub state: CyclesState,
-    /// Length of a cycle, s; 0 if there are no cycles.
+    /// Length of a cycle, s. 0 if the series has no cycles.
     pub period_s: f64,
-    /// Number of cycles in the window; 0 if there are no cycles.
+    /// Number of cycles in the window. 0 if the series has no cycles.
     pub count: f64,
 }
 
-/// Growth of a series on one node. The growth is that of the lowest value of each block in the last
-/// two thirds of the window.
+/// Growth of a series on one node. The growth is computed from the lowest value of each block in
+/// the last two thirds of the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GrowthRecord {
-    /// Name of the probe's series.
+    /// Name of the series, as the probe reports it.
     pub of: String,
     /// Name of the node.
     pub place: String,
@@ -133,26 +136,27 @@ pub struct GrowthRecord {
     pub unit: String,
     /// Lowest value in the last block.
     pub last: f64,
-    /// Growth of the lowest values per day (Theil and Sen's slope).
+    /// Growth of the lowest values per day (Theil-Sen slope).
     pub per_day: f64,
-    /// 95 % interval of the growth per day. Absent with too few blocks.
+    /// 95 % confidence interval of the growth per day. Absent if the window has too few blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_day_ci95: Option<[f64; 2]>,
-    /// Limit of the values. Absent if there is no limit or if it is unknown.
+    /// Limit of the values. Absent if the series has no limit, or if the limit is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
-    /// Time until the values would reach the limit at this growth, days. Absent if the growth is
-    /// uncertain, or if there is no limit.
+    /// Time until the values would reach the limit at this growth, in days. Absent if the growth is
+    /// uncertain, or if the series has no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reaches_days: Option<f64>,
-    /// Horizon of the forecast in days: 30 times the window, but at most 30 days.
+    /// Horizon of the forecast in days. It is 30 times the length of the window, but at most 30
+    /// days.
     pub horizon_days: f64,
-    /// Judgement of the growth: `no`, `grows`, `leaks` (reaches its limit within the horizon) or
-    /// `untold`.
+    /// Judgement of the growth: `no`, `grows`, `leaks` (the series reaches its limit within the
+    /// horizon) or `untold`.
     pub growing: Growing,
 }
 
-/// A rare event.
+/// A rare event in the window of a long trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HappenedRecord {
@@ -166,7 +170,7 @@ pub struct HappenedRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CourseRecord {
-    /// Name of the series, as in [`DriftRecord`] or of a probe.
+    /// Name of the series: a name as in [`DriftRecord`], or the name of a probe's series.
     pub of: String,
     /// Name of the node. Empty for the client's figures.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -175,41 +179,42 @@ pub struct CourseRecord {
     pub unit: String,
     /// Width of a bin, s.
     pub width_s: f64,
-    /// For each bin: the time of its middle in seconds since the start of the window, and the mean,
-    /// the smallest and the largest value.
+    /// Four numbers for each bin: the time of its middle in seconds since the start of the window,
+    /// and the mean, the smallest and the largest value.
     pub bins: Vec<[f64; 4]>,
 }
 
-/// Comparison of long trials of a variant with its shorter trials.
+/// Comparison of the long trials of a variant with the shorter trials of the same variant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EnduredRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Load of the trials.
+    /// Load at which the trials ran.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// Turns, with the shorter turns first.
+    /// Turns of the study. The shorter turns come first.
     pub turns: Vec<TurnRecord>,
-    /// Largest throughput of a turn ÷ the smallest, minus 1. Absent if a turn has no throughput, or
-    /// if the error of a turn is unknown.
+    /// Ratio of the largest throughput of a turn to the smallest, minus 1. Absent if a turn has no
+    /// throughput, or if the error of a turn is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<f64>,
-    /// Interval of `apart` that covers all pairs of turns at once with 95 % confidence.
+    /// Confidence interval of `apart`. It covers all pairs of turns simultaneously with 95 %
+    /// confidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart_ci95: Option<[f64; 2]>,
-    /// Share up to which the throughputs of turns count as equal.
+    /// Largest difference at which the throughputs of turns count as equal, as a share.
     pub within: f64,
-    /// Result for the share `within`: `inside`, `outside` or `untold`. Absent if there is no
-    /// shorter turn.
+    /// Result of comparing the interval of `apart` with the share `within`: `inside`, `outside` or
+    /// `untold`. Absent if the study has no shorter turn.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub agreed: Option<MarginResult>,
-    /// Mean latency of the long turn ÷ mean latency of the shorter turns, minus 1. All shorter
-    /// turns have the same weight.
+    /// Mean latency of the long turn ÷ mean latency of the shorter turns, minus 1. Each shorter
+    /// turn has the same weight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_ms_change: Option<f64>,
 }
@@ -222,14 +227,14 @@ pub struct TurnRecord {
     pub role: Role,
     /// Numbers of the usable trials.
     pub trials: Vec<usize>,
-    /// Mean length of the measured windows, s.
+    /// Mean length of the measured windows of the turn's trials, s.
     pub seconds: f64,
-    /// Mean throughput, op/s.
+    /// Mean throughput of the turn's trials, op/s.
     pub ops_per_s: f64,
-    /// Standard error of the throughput. With three or more blocks, it comes from the scatter
-    /// between them, otherwise from the intervals of the windows. Absent if unknown.
+    /// Standard error of the throughput. With three or more blocks, it is computed from the scatter
+    /// between the blocks; otherwise, from the intervals of the windows. Absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
-    /// Mean latency, ms.
+    /// Mean latency of the turn's trials, ms.
     pub mean_ms: f64,
 }

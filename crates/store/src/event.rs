@@ -1,8 +1,8 @@
 //! Events of a run's journal, with their details.
 //!
-//! Invariant: events and details have the names of format 1. A later version may add details with
-//! defaults, but never renames a detail. Lines of earlier versions have fewer details, and lines of
-//! later versions may have unknown events. Runs with such lines can still be read.
+//! Invariant: events and details keep the names of format 1. A later version may add details with
+//! defaults, but never renames a detail. A line of an earlier version has fewer details, and a line
+//! of a later version may have an unknown event. cassay can still read a run with such lines.
 
 use crate::file_digests::{FileSum, Sums};
 use crate::fleet::ClientMachineRecord;
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Change of state that the journal records.
+/// A change of state that the journal records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", content = "detail", rename_all = "snake_case")]
 pub enum JournalEvent {
-    /// The plan has been written.
+    /// cassay has written the plan.
     RunPlanned {
         /// Checksums of `study.yaml` and `plan.json`.
         #[serde(default)]
@@ -34,7 +34,7 @@ pub enum JournalEvent {
     },
     /// The run begins, or is resumed.
     RunStarted {
-        /// Version of cassay.
+        /// Version of cassay that runs the trials.
         #[serde(default)]
         cassay: String,
         /// Machine that the client runs on.
@@ -86,8 +86,8 @@ pub enum JournalEvent {
         #[serde(default)]
         proofs: Vec<ProofRecord>,
     },
-    /// A file of another tool was read. The text contains the number of series and points, or the
-    /// reason why the file was not read.
+    /// cassay read a file of another tool. The text contains the number of series and points, or
+    /// the reason why cassay could not read the file.
     Imported(String),
     /// A trial begins.
     TrialStarted {
@@ -106,10 +106,10 @@ pub enum JournalEvent {
         /// Kind of the fault.
         #[serde(default)]
         kind: String,
-        /// Target of the fault, which is the name of a node.
+        /// Name of the node on which the fault is injected.
         #[serde(default)]
         place: String,
-        /// Duration of the fault, seconds.
+        /// Duration of the fault, s.
         #[serde(default)]
         seconds: f64,
     },
@@ -118,11 +118,11 @@ pub enum JournalEvent {
         /// Kind of the fault.
         #[serde(default)]
         kind: String,
-        /// Target of the fault, which is the name of a node.
+        /// Name of the node on which the fault is healed.
         #[serde(default)]
         place: String,
     },
-    /// A trial has ended, and its finding has been written.
+    /// A trial has ended, and cassay has written its finding.
     TrialFinished {
         /// Verdict of the trial. `None` in records of earlier versions.
         #[serde(
@@ -144,12 +144,12 @@ pub enum JournalEvent {
         #[serde(default)]
         files: Sums,
     },
-    /// Files of the nodes could not be read when the target was stopped.
+    /// cassay could not read files of the nodes when it stopped the target.
     FilesMissing {
         /// Folder of the trial that the files belong to.
         #[serde(default)]
         slug: String,
-        /// Names of the missing files.
+        /// Missing files, with the reasons.
         #[serde(default)]
         gaps: Vec<GapRecord>,
     },
@@ -159,7 +159,7 @@ pub enum JournalEvent {
         #[serde(default)]
         reason: String,
     },
-    /// A trial was omitted, for this reason.
+    /// cassay omitted a trial. The text is the reason.
     TrialSkipped(String),
     /// A resume skipped damaged lines of the journal.
     JournalDamaged {
@@ -169,7 +169,7 @@ pub enum JournalEvent {
     },
     /// The user interrupted the run.
     RunInterrupted,
-    /// The run has ended. `findings.json` is written next.
+    /// The run has ended. cassay writes `findings.json` next.
     RunFinished {
         /// Verdict of the run. `None` in records of earlier versions.
         #[serde(
@@ -181,12 +181,13 @@ pub enum JournalEvent {
         /// Reason why the run ended early.
         #[serde(default)]
         stopped: Option<String>,
-        /// Checksum of the `findings.json` that is written next. `None` in runs of versions without
-        /// checksums.
+        /// Checksum of `findings.json`, which cassay writes next. `None` in runs of versions
+        /// without checksums.
         #[serde(default)]
         findings: Option<FileSum>,
     },
-    /// An event that this version does not know, or a known event with unknown details.
+    /// An event that this version of cassay does not know, or a known event with details that this
+    /// version does not know.
     #[serde(skip)]
     Unknown {
         /// Name of the event.
@@ -199,7 +200,7 @@ pub enum JournalEvent {
 /// Facts about a machine that determine its performance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineFacts {
-    /// Number of CPUs.
+    /// Number of CPUs of the machine.
     #[serde(default)]
     pub cpus: usize,
     /// Model of the CPUs.
@@ -211,14 +212,14 @@ pub struct MachineFacts {
     /// Version of the kernel.
     #[serde(default)]
     pub kernel: Option<String>,
-    /// Rate of the machine's fastest link, bit/s in each direction. Absent if the driver does not
-    /// report a rate.
+    /// Data rate of the machine's fastest network link, bit/s in each direction. Absent if the
+    /// driver does not report a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_bits_per_s: Option<u64>,
 }
 
 impl MachineFacts {
-    /// Returns the known facts with their names.
+    /// Returns the names of the facts, each with its value if known.
     pub fn facts(&self) -> [(&'static str, Option<String>); 4] {
         let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         [
@@ -236,7 +237,7 @@ impl JournalEvent {
         self.clone().into_parts().0
     }
 
-    /// Returns name and details.
+    /// Returns the name and the details of the event.
     fn into_parts(self) -> (String, Value) {
         match self {
             JournalEvent::Unknown { event, detail } => (event, detail),
@@ -249,19 +250,20 @@ impl JournalEvent {
     }
 }
 
-/// A line of `journal.ndjson`. A line that announces a change is written before the change.
+/// A line of `journal.ndjson`. If a line announces a change, cassay writes the line before it makes
+/// the change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "RawRecord", into = "RawRecord")]
 pub struct JournalRecord {
-    /// Time, ns since 1970.
+    /// Time of the event, ns since 1970.
     pub unix_ns: u64,
-    /// Number of the trial that the event belongs to.
+    /// Number of the trial that the event belongs to. `None` if the event belongs to the whole run.
     pub trial: Option<usize>,
     /// Event that the line records.
     pub event: JournalEvent,
 }
 
-/// Form of a line in the file.
+/// A line in the form in which the file contains it.
 #[derive(Serialize, Deserialize)]
 struct RawRecord {
     unix_ns: u64,
@@ -279,8 +281,8 @@ impl From<RawRecord> for JournalRecord {
             let tagged = json!({"event": event, "detail": detail});
             serde_json::from_value(tagged).ok()
         };
-        // A line of an earlier version that has no details, or other details, still records the
-        // same event.
+        // Lines of earlier versions have fewer or different details. Such a line still records the
+        // same event, so it is read without details.
         let read = known(&detail).or_else(|| known(&json!({})));
         JournalRecord {
             unix_ns: raw.unix_ns,
@@ -302,7 +304,8 @@ impl From<JournalRecord> for RawRecord {
     }
 }
 
-/// Returns the trials that were omitted and have not run since, by number, with the reason.
+/// Returns the trials that cassay omitted and has not run since. Maps the number of each trial to
+/// the reason.
 pub fn left_out(journal: &[JournalRecord]) -> BTreeMap<usize, &str> {
     let mut left_out = BTreeMap::new();
     for line in journal {
@@ -342,8 +345,8 @@ pub fn left_out_words(journal: &[JournalRecord]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// In an earlier version, trials that a ladder no longer needed looked like trials that had yet
-    /// to run.
+    /// In an earlier version, reports did not distinguish trials that a ladder skipped from trials
+    /// that had yet to run.
     #[test]
     fn skipped_trials_are_reported_with_reasons_until_they_run() {
         let skipped = |why: &str| JournalEvent::TrialSkipped(why.to_owned());
@@ -368,7 +371,7 @@ mod tests {
             words(&journal),
             "3 left out: the ladder ended at 1 threads; cassay could not start its target"
         );
-        // After a resume, the target is started again.
+        // The resume starts the target of the run again.
         journal.push(line((3, started)));
         assert_eq!(words(&journal), "2 left out: the ladder ended at 1 threads");
         journal.push(line((4, skipped("a"))));
@@ -393,7 +396,7 @@ mod tests {
         }
     }
 
-    /// Early lines of format 1 had either no details or other details.
+    /// Early lines of format 1 had no details or different details.
     #[test]
     fn an_event_is_what_it_was_whatever_its_details_are() {
         let finished = JournalEvent::TrialFinished {

@@ -1,7 +1,7 @@
 //! Length and SHA-256 of every complete file, to detect damaged files.
 //!
-//! SHA-256 was chosen instead of a CRC so that edited files are also detected. Hashing a file takes
-//! less time than reading it.
+//! cassay uses SHA-256 rather than a CRC in order to detect edited files as well. Hashing a file
+//! takes less time than reading it.
 
 use anyhow::{Context, Result};
 use data_encoding::HEXLOWER;
@@ -14,14 +14,14 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Description of an object at the path of a file that is not a file.
+/// Description of an object, such as a folder or a link, that has the path of a file but is not a
+/// file.
 pub(crate) const NO_FILE: &str = "an object other than a file";
 
-/// Number of bytes that are read at once. It is so large that the time of system calls does not
-/// matter.
+/// Number of bytes per read. It is large enough that the time of the system calls does not matter.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Number of hexadecimal digits of a SHA-256 in a message.
+/// Number of hexadecimal digits of a SHA-256 that a message shows.
 const SHOWN_DIGITS: usize = 12;
 
 /// Length and SHA-256 of a whole file.
@@ -33,7 +33,8 @@ pub struct FileSum {
     pub sha256: String,
 }
 
-/// Checksums of files, by the path of each file within a folder. The separator is `/`.
+/// Checksums of files. The keys are the paths of the files within a folder, with `/` as the
+/// separator.
 pub type Sums = BTreeMap<String, FileSum>;
 
 impl FileSum {
@@ -45,7 +46,7 @@ impl FileSum {
         }
     }
 
-    /// Waits until the file at `path` is on the disk. Returns its checksum.
+    /// Waits until the file at `path` is on the disk, and returns its checksum.
     pub(crate) fn sync_and_read(path: &Path) -> Result<FileSum> {
         let read = || -> io::Result<FileSum> {
             let file = foreign::open(FileKind::RunFile, path)?;
@@ -84,24 +85,24 @@ impl fmt::Display for FileSum {
 /// Extent to which the files of a run are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// Every byte.
+    /// Verifies every byte of all files.
     Bytes,
-    /// Verifies every byte of the files that a page shows. These exclude the raw lines of long
-    /// runs.
+    /// Verifies every byte of the files that a page shows. The raw lines of long runs are not among
+    /// these files.
     Shown,
-    /// Verifies only that a file exists and has the recorded length. Lists use this, because they
-    /// show no figures from these files.
+    /// Verifies only that each file exists and has the recorded length. Lists use this extent,
+    /// because they do not show figures from these files.
     Lengths,
 }
 
 /// A file that differs from its recorded state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Path within the run's folder.
+    /// Path of the file within the run's folder.
     pub file: String,
-    /// Description of the recorded state.
+    /// Description of the file as recorded.
     pub expected: String,
-    /// Description of the actual state.
+    /// Description of the file as found.
     pub seen: String,
 }
 
@@ -116,14 +117,14 @@ impl fmt::Display for Damage {
     }
 }
 
-/// A run that is not shown because some of its files are damaged.
+/// A run that cassay does not show, because some of its files are damaged.
 #[derive(Clone, Debug)]
 pub struct DamagedRun {
     /// Folder of the run.
     pub run: PathBuf,
     /// Damaged files. The list is not empty.
     pub files: Vec<Damage>,
-    /// True if `resume` can repeat the trials that the files belong to.
+    /// True if `resume` can repeat the trials to which the damaged files belong.
     pub resumable: bool,
 }
 
@@ -151,7 +152,8 @@ impl fmt::Display for DamagedRun {
 
 impl std::error::Error for DamagedRun {}
 
-/// Compares the file at `folder`/`path` with `expected`. `None` if the file matches.
+/// Compares the file at `folder`/`path` with `expected`. Returns the damage, or `None` if the file
+/// matches.
 pub(crate) fn damage(
     folder: &Path,
     path: &str,
@@ -197,8 +199,8 @@ fn is_absent(e: &io::Error) -> bool {
     )
 }
 
-/// Returns the regular files under `folder`, sorted by their path within the folder, with the
-/// separator `/`. Leaves out links and special files, because no reader follows them.
+/// Returns the paths of the regular files under `folder`, sorted, relative to `folder` and with `/`
+/// as the separator. Leaves out links and special files, because readers do not follow them.
 pub(crate) fn files_in(folder: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
     let mut folders = vec![String::new()];
@@ -224,7 +226,7 @@ pub(crate) fn files_in(folder: &Path) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// Returns the first 16 hexadecimal digits of the SHA-256 of the concatenation of these parts.
+/// Returns the first 16 hexadecimal digits of the SHA-256 of the concatenated `parts`.
 pub(crate) fn short(parts: [&[u8]; 2]) -> String {
     let mut hash = Sha256::new();
     parts.iter().for_each(|part| hash.update(part));

@@ -1,4 +1,5 @@
-//! Finds runs under a results folder. It lists all runs, and finds a single run by a short name.
+//! Finds runs in a results folder. This module lists all runs, and finds a single run by a short
+//! name.
 
 use crate::name::{self, Name};
 use crate::record::{RequirementOutcome, Verdict, left_out_words, outcome_of};
@@ -15,7 +16,7 @@ pub struct RunLine {
     pub path: PathBuf,
     /// Name of the study.
     pub study: String,
-    /// Stamp of the run, which is the time in its name.
+    /// Stamp of the run, which is the time at which the run began, as in its name.
     pub stamp: String,
     /// State of the run. `None` if the run cannot be read.
     pub state: Option<RunState>,
@@ -25,17 +26,17 @@ pub struct RunLine {
     pub trials_finished: usize,
     /// Number of trials in the plan.
     pub trials_planned: usize,
-    /// Result of the study's requirements: `met`, `missed` or `untold`. `None` if the study has
-    /// none.
+    /// Outcome of the study's requirements: `met`, `missed` or `untold`. `None` if the study has no
+    /// requirements.
     pub requirements: Option<RequirementOutcome>,
-    /// Number of omitted trials, with the reason. `None` if no trial was omitted.
+    /// Number of omitted trials, with the reasons. `None` if no trial was omitted.
     pub left_out: Option<String>,
-    /// Reason why the run cannot be read.
+    /// Reason why the run cannot be read. `None` if the run can be read.
     pub error: Option<String>,
 }
 
-/// Returns all runs under `results`, oldest first. The list contains unreadable runs with their
-/// errors.
+/// Returns all runs under `results`, oldest first. For an unreadable run, the line contains the
+/// error.
 pub fn list(results: &Path) -> Result<Vec<RunLine>> {
     Ok(run_paths(results)?.into_iter().map(listed).collect())
 }
@@ -70,8 +71,8 @@ fn listed(path: PathBuf) -> RunLine {
     line
 }
 
-/// Opens the run that `name` refers to. `name` is a path; `latest`; a tag; `study` (its newest
-/// run); `study/stamp`; a stamp; or the beginning of one of the last two.
+/// Opens the run that `name` refers to. `name` may be a path; `latest`; a tag; a study, which means
+/// its newest run; `study/stamp`; a stamp; or the beginning of `study/stamp` or of a stamp.
 ///
 /// # Errors
 /// No run or more than one run matches, or as [`Run::open`].
@@ -79,13 +80,14 @@ pub fn find(results: &Path, name: &str) -> Result<Run> {
     Run::open(&place(results, name)?)
 }
 
-/// Returns the newest run of a study that has findings, and skips unreadable runs. It reads only
-/// the files that a list shows. For all other files, it only compares the length.
+/// Returns the newest run of a study that has findings. Skips unreadable runs. As in a list, this
+/// function reads only the files that a list shows, and compares only the lengths of all other
+/// files.
 pub fn last_finished(results: &Path, study: &str) -> Option<Run> {
     last(results, study, |run| run.findings.is_some())
 }
 
-/// Result of the requirements of a run.
+/// Outcome of the requirements of a run that may serve as a baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DidWell {
     /// The run met all of its requirements, or the study had none.
@@ -94,10 +96,10 @@ pub enum DidWell {
     MissedNone,
 }
 
-/// Returns the newest usable run of a study that met its requirements. If there is no such run, it
-/// returns the newest run that missed no requirement. A run that missed a requirement is not a
-/// baseline. Otherwise a regression would be reported only once, and later runs would pass. Only
-/// runs before the stamp `before` count, so that no run is its own baseline.
+/// Returns the newest usable run of a study that met its requirements. If no run met them, returns
+/// the newest run that missed no requirement. A run that missed a requirement cannot be a baseline.
+/// Otherwise cassay would report a regression only once, and later runs would pass. This function
+/// considers only runs before the stamp `before`, so that a run is not its own baseline.
 pub fn last_good(results: &Path, study: &str, before: Option<&str>) -> Option<(Run, DidWell)> {
     let key = before.map(run_name::order_key);
     let is_before =
@@ -117,8 +119,8 @@ pub fn last_good(results: &Path, study: &str, before: Option<&str>) -> Option<(R
     good().find(|(_, well)| *well == DidWell::Met).or_else(|| good().next())
 }
 
-/// Returns the runs of a study that have findings, newest first, with the verification of a list. A
-/// run is read only when the caller requests it.
+/// Returns the runs of a study that have findings, newest first. Files are verified only to the
+/// extent that a list requires. The iterator reads a run only when the caller requests that run.
 pub fn finished(results: &Path, study: &str) -> impl Iterator<Item = Run> {
     newest_first(results, study).filter(|run| run.findings.is_some())
 }
@@ -127,7 +129,7 @@ fn last(results: &Path, study: &str, is_it: impl Fn(&Run) -> bool) -> Option<Run
     newest_first(results, study).find(is_it)
 }
 
-/// Returns the readable runs, newest first.
+/// Returns the readable runs of a study, newest first.
 fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
     let folder = Name::for_study(study).map(|name| name.in_folder(results)).unwrap_or_default();
     let mut stamps = names_in(&folder).unwrap_or_default();
@@ -151,8 +153,9 @@ pub fn salvage(results: &Path, name: &str) -> Result<SalvagedRun> {
 pub struct Past {
     /// Time in the name of the run.
     pub stamp: String,
-    /// The run, or the reason why it cannot be read. The files behind the numbers of a point (plan,
-    /// findings, journal) were compared byte by byte, and the other files by length.
+    /// The run, or the reason why it cannot be read. The plan, the findings and the journal, from
+    /// which the numbers of a point come, were compared byte by byte. For all other files, only the
+    /// length was compared.
     pub run: Result<Run>,
 }
 
@@ -167,8 +170,8 @@ pub fn past(results: &Path, study: &str) -> Result<Vec<Past>> {
     Ok(past.collect())
 }
 
-/// Returns the runs of the same study in the same results folder that did not begin after `run`,
-/// including `run`.
+/// Returns the runs of the same study in the same results folder up to and including `run`, oldest
+/// first.
 pub fn past_of(run: &Run) -> Result<Vec<Past>> {
     let folder = run.path.parent();
     let place = folder.and_then(|folder| Some((folder.parent()?, folder.file_name()?.to_str()?)));
@@ -230,8 +233,8 @@ pub(crate) fn place(results: &Path, name: &str) -> Result<PathBuf> {
     }
 }
 
-/// Returns the run that the link `latest` points to. If the link is missing, broken, or points
-/// elsewhere, returns the newest run.
+/// Returns the run that the link `latest` points to. If the link is missing or broken, or does not
+/// point to a run, returns the newest run.
 fn latest(results: &Path, all: &[PathBuf]) -> PathBuf {
     let link = std::fs::read_link(results.join(file::LATEST)).ok();
     let linked = link

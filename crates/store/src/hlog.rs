@@ -1,8 +1,8 @@
-//! Reads and writes HdrHistogram interval logs (format V2, log version 1.3). A log has one line per
-//! interval and tag, in the form that other HdrHistogram tools read.
+//! Reads and writes HdrHistogram interval logs (format V2, log version 1.3). A log has one line for
+//! each interval and tag, in the form that other HdrHistogram tools read.
 //!
-//! Values are nanoseconds. Division by [`MAX_VALUE_DIVISOR`] converts the maximum in the line to
-//! milliseconds. The start time in a line is in seconds since the base time of the header.
+//! Values are nanoseconds. The maximum in a line is a value divided by [`MAX_VALUE_DIVISOR`], so it
+//! is in milliseconds. The start time in a line is in seconds since the base time in the header.
 //! Invariant: the sum of the histograms of a tag is the tag's histogram over the whole trial.
 
 mod v2;
@@ -23,10 +23,10 @@ use std::path::{Path, PathBuf};
 
 use crate::ndjson::LineWriter;
 
-/// Divisor that converts nanoseconds to milliseconds, for the human-readable maximum of each line.
+/// Divisor that converts nanoseconds to milliseconds for the human-readable maximum in each line.
 pub const MAX_VALUE_DIVISOR: f64 = 1e6;
 
-/// Writes one log.
+/// Writes one histogram log.
 pub struct HlogWriter {
     lines: LineWriter,
     serializer: V2DeflateSerializer,
@@ -35,9 +35,9 @@ pub struct HlogWriter {
 }
 
 impl HlogWriter {
-    /// Opens the log at `path`, and creates it if it is missing. `what` describes its content.
-    /// `base_unix_ns` is the time from which the seconds in the lines count. An existing log is
-    /// continued without a second header.
+    /// Opens the log at `path`, and creates a missing log. `what` describes the content of the log.
+    /// The seconds in the lines count from `base_unix_ns`. In an existing log, the new lines follow
+    /// the old lines without a second header.
     pub fn create(path: &Path, what: &str, base_unix_ns: u64) -> Result<HlogWriter> {
         let mut lines = LineWriter::open(path)?;
         let place = || format!("read the size of {}", path.display());
@@ -52,8 +52,8 @@ impl HlogWriter {
         })
     }
 
-    /// Appends the histogram of one interval and one tag. Leaves out empty histograms, because they
-    /// would not change any sum. `tag` must not contain a comma, a space or a line break.
+    /// Appends the histogram of one interval for one tag. Leaves out an empty histogram, because it
+    /// would not change a sum. `tag` must not contain a comma, a space or a line break.
     pub fn append(
         &mut self,
         tag: &str,
@@ -78,7 +78,7 @@ impl HlogWriter {
     }
 }
 
-/// Checks a tag, which is written without quotes into a comma-separated line.
+/// Checks that a tag can be written without quotes into a comma-separated line.
 fn check_tag(tag: &str) -> Result<()> {
     if tag.is_empty() || tag.chars().any(|c| c == ',' || c == ' ' || c.is_control()) {
         bail!(
@@ -89,8 +89,8 @@ fn check_tag(tag: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the comment lines that other tools expect at the start, and the legend that the Java
-/// writer adds.
+/// Returns the header of a log: the comment lines that other tools expect, and the legend that the
+/// Java writer adds.
 fn header(what: &str, base_unix_ns: u64) -> Result<String> {
     let seconds = base_unix_ns as f64 / 1e9;
     let date = jiff::Timestamp::from_nanosecond(i128::from(base_unix_ns))?;
@@ -108,19 +108,19 @@ fn header(what: &str, base_unix_ns: u64) -> Result<String> {
 /// A line of a log.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Tag; empty if the line has none.
+    /// Tag of the line. Empty if the line has no tag.
     pub tag: String,
-    /// Start of the interval as in the line, in seconds since the log's base time.
+    /// Start of the interval as written in the line, in seconds since the log's base time.
     pub start_s: f64,
-    /// Length of the interval, seconds.
+    /// Length of the interval, s.
     pub seconds: f64,
     encoded: String,
     place: String,
 }
 
 impl Entry {
-    /// Decodes the histogram of the line, with values in ns. A line is decoded only on request, so
-    /// skipping lines is cheap.
+    /// Decodes the histogram of the line. Values are in ns. Lines are decoded only by this
+    /// function, so skipping a line is cheap.
     pub fn histogram(&self) -> Result<Histogram> {
         self.decode().map(|hdr| Histogram::from_hdr(&hdr))
     }
@@ -132,8 +132,8 @@ impl Entry {
             .map_err(|e| anyhow!("{}: the histogram does not decode: {e}", self.place))
     }
 
-    /// Adds the histogram of the line to a sum. If the histogram has cassay's own bounds, this
-    /// takes a fiftieth of the time of decoding it.
+    /// Adds the histogram of the line to a sum. If the histogram has cassay's own bounds, adding
+    /// takes a fiftieth of the time that decoding takes.
     pub(crate) fn add_to(&self, sum: &mut Buckets, room: &mut V2Room) -> Result<()> {
         match room.buckets(&self.bytes()?) {
             Some(held) => sum.add(held),
@@ -148,7 +148,7 @@ impl Entry {
     }
 }
 
-/// Reads a log line by line. An incomplete last line ends the reading, as with [`crate::Lines`].
+/// Reads a log line by line. An incomplete last line ends the iteration, as with [`crate::Lines`].
 #[derive(Debug)]
 pub struct HlogReader {
     reader: Option<BufReader<OpenFile>>,
@@ -158,7 +158,7 @@ pub struct HlogReader {
 }
 
 impl HlogReader {
-    /// Opens the log at `path`. A missing file has no lines.
+    /// Opens the log at `path`. If the file is missing, the reader returns no lines.
     pub fn open(path: &Path) -> Result<HlogReader> {
         let reader = match foreign::open(FileKind::Histograms, path) {
             Ok(file) => Some(BufReader::new(file)),
@@ -173,8 +173,8 @@ impl HlogReader {
         })
     }
 
-    /// Returns the time from which the seconds in the lines count, in seconds since 1970. It is
-    /// known once the first line has been read.
+    /// Returns the base time of the log, from which the seconds in the lines count, in seconds
+    /// since 1970. The base time is known once the first line has been read.
     pub fn base_unix_s(&self) -> Option<f64> {
         self.base_unix_s
     }
@@ -249,13 +249,13 @@ fn parse(line: &str, place: String) -> Result<Entry> {
     })
 }
 
-/// Adds up the histograms of `tag` whose lines begin within `range` (seconds since the base time,
-/// end exclusive). If `range` is `None`, adds up all lines.
+/// Adds up the histograms of `tag`. Includes only lines whose start is in `range`, in seconds since
+/// the base time, or all lines if `range` is `None`. The end of `range` is exclusive.
 pub fn merged(path: &Path, tag: &str, range: Option<(f64, f64)>) -> Result<Histogram> {
     let mut all = Histogram::new();
-    // Histograms with cassay's own bounds are added directly, in half the time (0.6 ms a line,
-    // unoptimized). Histograms of other tools may have other bounds, so their values are added one
-    // by one.
+    // Histograms with cassay's own bounds are added as a whole, which takes half the time (0.6 ms
+    // per line, unoptimized). Histograms of other tools may have other bounds, so their values are
+    // added one by one.
     let mut same_bounds = all.hdr().clone();
     for entry in HlogReader::open(path)? {
         let entry = entry?;

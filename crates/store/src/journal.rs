@@ -1,10 +1,10 @@
-//! The journal has one record per line, and each line is chained to the line before it.
+//! The journal has one record per line, and a checksum chains each line to the line before it.
 //!
-//! A line ends with `"chain"`: the first 16 digits of the SHA-256 of the previous line's chain and
-//! of its own text. So a reader detects changed, duplicated and removed lines anywhere, even in a
-//! run that has not ended. The reader skips and reports damaged lines, and reads all others,
-//! because the trials' findings are in separate files. Journals of earlier versions have no chain.
-//! Their lines are read one by one.
+//! A line ends with `"chain"`, which is the first 16 digits of the SHA-256 of the previous line's
+//! chain and of the line's own text. So a reader detects changed, duplicated and removed lines
+//! anywhere, even in a run that has not ended. The reader skips and reports damaged lines and reads
+//! all other lines, because the trials' findings are in separate files. Lines of earlier versions
+//! have no chain, so the reader checks each of them alone.
 
 use crate::event::JournalRecord;
 use crate::file_digests;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 const KEY: &str = ",\"chain\":\"";
 const DIGITS: usize = 16;
-/// Length of the end of a line, `","chain":"0123456789abcdef"}`.
+/// Length in bytes of the end of a line, `","chain":"0123456789abcdef"}`.
 const TAIL: usize = KEY.len() + DIGITS + 2;
 
 /// Appends records to a journal.
@@ -26,12 +26,13 @@ pub(crate) struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// Continues the file `lines`. `chain` is the chain of its last line.
+    /// Continues the journal in the file `lines`. `chain` is the chain of the last line of the
+    /// file.
     pub(crate) fn new(lines: LineWriter, chain: String) -> JournalWriter {
         JournalWriter { lines, chain }
     }
 
-    /// Appends one record, and waits until it is on disk.
+    /// Appends one record, and waits until the record is on disk.
     pub(crate) fn append(&mut self, record: &JournalRecord) -> Result<()> {
         let mut line = serde_json::to_string(record).context("encode a line of the journal")?;
         let chain = file_digests::short([self.chain.as_bytes(), line.as_bytes()]);
@@ -49,18 +50,20 @@ impl JournalWriter {
 pub(crate) struct Journal {
     /// Records of the intact lines.
     pub(crate) records: Vec<JournalRecord>,
-    /// Damaged lines, each with its number, starting at 1, and a sentence.
+    /// Damaged lines. Each entry has the number of the line, starting at 1, and a sentence about
+    /// the damage.
     pub(crate) damaged: Vec<(usize, String)>,
-    /// Sentence about an incomplete last line. Such a line means that the writer was killed.
+    /// Sentence about an incomplete last line, which the writer leaves if it is killed. `None` if
+    /// the last line is complete.
     pub(crate) torn: Option<String>,
-    /// True if the lines have a chain. The run then also has checksums.
+    /// True if the lines have a chain. In this case, the run also has checksums.
     pub(crate) chained: bool,
-    /// Chain that the next line continues.
+    /// Chain of the last line, which the next line continues.
     pub(crate) chain: String,
 }
 
 impl Journal {
-    /// Reads the journal at `path`. A missing journal has no lines.
+    /// Reads the journal at `path`. A missing journal is read as an empty journal.
     pub(crate) fn read(path: &Path) -> Result<Journal> {
         let bytes = match foreign::read(FileKind::Journal, path) {
             Ok(bytes) => bytes,
@@ -115,8 +118,8 @@ struct Line {
 }
 
 impl Line {
-    /// Parses a line. `before` contains the chains that the line may continue, or is `None` to
-    /// allow any chain. `chained` is true if an earlier line had a chain.
+    /// Parses a line. `before` contains the chains that the line may continue, or `None` if any
+    /// chain is allowed. `chained` is true if an earlier line had a chain.
     fn read(line: &[u8], before: Option<&[String]>, chained: bool) -> Line {
         let parsed = || serde_json::from_slice(line).map_err(|e: serde_json::Error| e.to_string());
         let Some((body, stated)) = split(line) else {
@@ -127,7 +130,7 @@ impl Line {
                 }
                 (_, record) => record,
             };
-            // A line without a chain is followed either by another such line, or by the first line
+            // After a line without a chain, the next line either has no chain or is the first line
             // with a chain.
             let after = record.is_ok().then(|| vec![String::new()]);
             return Line {
@@ -153,7 +156,8 @@ impl Line {
     }
 }
 
-/// Splits a line into its text without the chain, and the chain. `None` if it has no chain.
+/// Splits a line into its text without the chain, and its chain. Returns `None` if the line has no
+/// chain.
 fn split(line: &[u8]) -> Option<(String, String)> {
     let text = std::str::from_utf8(line).ok()?;
     let (body, tail) = text.split_at_checked(text.len().checked_sub(TAIL)?)?;
@@ -188,7 +192,7 @@ mod tests {
         std::fs::read_to_string(&path).unwrap()
     }
 
-    /// Returns the events read from `text`, and the numbers of the skipped lines.
+    /// Reads a journal from `text`. Returns the events, and the numbers of the skipped lines.
     fn read(text: &[u8]) -> (String, Vec<usize>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
@@ -239,8 +243,8 @@ mod tests {
         assert!(!of(&[0, 2, 1, 3]).1.is_empty());
     }
 
-    /// Changes every byte of a journal in turn. All lines that are still read must be unchanged,
-    /// and the change must be reported.
+    /// Changes each byte of a journal in turn. The reader must report each change, and return the
+    /// undamaged lines unchanged.
     #[test]
     fn no_changed_byte_passes() {
         let text = text();

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
 
-/// Encodes a value in several lines.
+/// Encodes a value as indented JSON with several lines.
 pub fn pretty<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Vec<u8>> {
     let mut out = Vec::new();
     value.serialize(&mut Serializer::with_formatter(
@@ -15,13 +15,14 @@ pub fn pretty<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Encodes a value in one line.
+/// Encodes a value as one line of JSON.
 pub fn compact<T: Serialize + ?Sized>(out: impl Write, value: &T) -> serde_json::Result<()> {
     let formatter = WithoutNegativeZero(CompactFormatter);
     value.serialize(&mut Serializer::with_formatter(out, formatter))
 }
 
-/// Returns a value as the JSON tree that a reader of the file would get.
+/// Returns a value as a JSON tree. The tree equals the tree that a reader of the written file would
+/// get.
 pub fn tree<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<serde_json::Value> {
     serde_json::from_slice(&pretty(value)?)
 }
@@ -29,7 +30,7 @@ pub fn tree<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<serde_json::
 /// Formatter that writes zeros without a sign.
 struct WithoutNegativeZero<F>(F);
 
-/// Methods that only call the inner formatter.
+/// Implements methods that only call the same method of the inner formatter.
 macro_rules! same {
     ($($method:ident($($name:ident: $type:ty),*);)+) => {
         $(fn $method<W>(&mut self, out: &mut W $(, $name: $type)*) -> io::Result<()>
@@ -43,7 +44,7 @@ macro_rules! same {
 
 impl<F: Formatter> Formatter for WithoutNegativeZero<F> {
     fn write_f64<W: ?Sized + Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
-        // Negative zero becomes zero; no other value changes.
+        // Adding zero turns a negative zero into zero. It does not change other values.
         self.0.write_f64(out, value + 0.0)
     }
 

@@ -3,8 +3,8 @@
 //! The journal contains the checksums of the study, the plan, additions to the plan, each
 //! `finding.json`, files added to a trial after its end, and `findings.json`. A `finding.json`
 //! contains the checksums of its trial's files, and `findings.json` repeats the checksums of all
-//! files. So the loss of a journal line or of a file does not affect the others. The lines of the
-//! journal are chained, so changing only one of them is detected.
+//! files. So a lost journal line or file does not affect the verification of other files. A single
+//! changed line of the journal is detected, because the lines are chained.
 
 use crate::event::{JournalEvent, JournalRecord};
 use crate::file_digests::{self, Damage, Depth, FileSum, Sums};
@@ -16,18 +16,18 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Completed files of a run.
+/// Checksums and findings of the completed files of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
-    /// Checksums, by path in the folder of the run.
+    /// Checksums of files, by path in the folder of the run.
     pub(crate) sums: Sums,
-    /// Findings of the trials that are finished and intact, by number.
+    /// Findings of the finished trials whose files are intact, by the number of the trial.
     pub(crate) findings: BTreeMap<usize, TrialFinding>,
-    /// Damaged findings.
+    /// Findings of trials that are damaged.
     pub(crate) damages: Vec<Damage>,
-    /// Findings without a checksum, with a sentence about each.
+    /// One sentence for each finding that has no checksum.
     pub(crate) notes: Vec<String>,
-    /// True if the run has checksums. Runs of earlier versions have none.
+    /// True if the run has checksums. Runs of earlier versions have no checksums.
     pub(crate) summed: bool,
 }
 
@@ -94,7 +94,8 @@ impl Ledger {
         }
         let (finding, seal): (TrialFinding, _) = read_sealed(&whole)?;
         self.summed |= !seal.files.is_empty();
-        // A finding without a checksum does not count, unless its version had no checksums.
+        // A finding without a checksum does not count, unless the run is of a version without
+        // checksums.
         let is_vouched = self.sums.contains_key(&path);
         if !is_vouched && self.summed {
             self.notes.push(format!(
@@ -111,8 +112,8 @@ impl Ledger {
     }
 }
 
-/// Returns the checksum of `findings.json` that the journal contains. `None` if it does not contain
-/// one yet.
+/// Returns the checksum of `findings.json` from the journal. `None` if the journal does not contain
+/// this checksum yet.
 pub(crate) fn vouched_findings(journal: &[JournalRecord]) -> Option<FileSum> {
     let mut lines = journal.iter().rev();
     lines.find_map(|line| match &line.event {
@@ -122,7 +123,7 @@ pub(crate) fn vouched_findings(journal: &[JournalRecord]) -> Option<FileSum> {
     })?
 }
 
-/// Returns the path prefix of a trial's files.
+/// Returns the prefix of the paths of a trial's files.
 pub(crate) fn prefix(slug: &str) -> String {
     format!("{}/{slug}/", file::TRIALS)
 }
@@ -132,7 +133,7 @@ pub(crate) fn finding_path(slug: &str) -> String {
     format!("{}{}", prefix(slug), file::FINDING)
 }
 
-/// Removes the entries of a trial that will be repeated.
+/// Removes the checksums of a trial's files, because the trial will be repeated.
 pub(crate) fn forget(sums: &mut Sums, slug: &str) {
     let prefix = prefix(slug);
     sums.retain(|path, _| !path.starts_with(&prefix));

@@ -1,15 +1,15 @@
-//! The only crate that knows the disk: directory of a run, record formats and versions, reading old
-//! runs.
+//! Reads and writes results on disk: the directory of a run, and the formats and versions of the
+//! records. Only this crate opens the files of a run.
 //!
 //! [`RunWriter`] creates `results/<study>/<stamp>/` and fills it in order of time. It writes the
 //! study and the plan before anything starts, a journal line before each change of state, and
-//! interval lines while a trial runs. Findings and report come last. [`Run`] reads the folder,
-//! whether the run is finished or not. Files that grow contain only whole lines at every moment, so
-//! that a reader may follow them. All other files are written under a temporary name and then
-//! renamed, so that they appear whole. Only this crate opens the files of a run.
+//! interval lines while a trial runs. Findings and report come last. [`Run`] reads the folder of a
+//! finished or unfinished run. A file that grows contains only whole lines at every moment, so that
+//! a reader may follow it. All other files are written under a temporary name and then renamed, so
+//! that they are complete when they appear.
 //!
 //! The files of a [`Run`] match their checksums, which were computed when each file was complete.
-//! [`Run::open`] verifies them, and rejects a damaged run.
+//! [`Run::open`] verifies the files, and rejects a damaged run.
 
 mod acknowledged_writes;
 mod added_blocks;
@@ -85,8 +85,8 @@ pub use trial::TrialWriter;
 pub use unpack::take_in;
 pub use write::{RunWriter, figure_of, write_report, write_whole};
 
-/// Names of the files of a run. Writers and readers both use these constants, so that the names
-/// cannot differ.
+/// Names of the files of a run. The writer and the reader share these constants, so that they use
+/// the same names.
 mod file {
     pub const STUDY: &str = "study.yaml";
     pub const PLAN: &str = "plan.json";
@@ -112,6 +112,6 @@ mod file {
     pub const CLOCKS: &str = "clocks.ndjson";
     pub const LOGS: &str = "logs";
     pub const LATEST: &str = "latest";
-    /// Tags, which are names that users give to runs.
+    /// Name of the file with tags. Tags are names that users give to runs.
     pub const TAGS: &str = "tags.json";
 }

@@ -1,5 +1,5 @@
 //! The resources that were nearest their limits, as readings of each trial and as explanations for
-//! the run. Both are parts of [`crate::record`].
+//! the run. The records belong to [`crate::record`].
 
 use analysis::VariantName;
 use analysis::limits::{Confidence, LimitKind, LimitReading, NodeUse};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Component, Path};
 
 measure::word_enum! {
-    /// Part of a trial for which the resources were read.
+    /// Part of a trial in which the use of resources was measured.
     #[derive(Default)]
     pub enum LimitSpan {
         /// The whole measured window.
@@ -27,7 +27,7 @@ measure::word_enum! {
 }
 
 measure::word_enum! {
-    /// Event for which cassay looks for a cause.
+    /// Event that cassay explains by a full resource.
     #[derive(Default)]
     pub enum LimitEvent {
         /// The load above which more load only increases latency.
@@ -39,7 +39,7 @@ measure::word_enum! {
         HighestLoad = "highest_load",
         /// A difference between two variants.
         Difference = "difference",
-        /// A fault.
+        /// A fault of a trial.
         Fault = "fault",
         /// A drift of throughput within a window.
         Drift = "drift",
@@ -47,7 +47,7 @@ measure::word_enum! {
 }
 
 impl LimitEvent {
-    /// Returns true if only a resource that became full can explain the event.
+    /// Returns true if only a resource that became full at the event can explain it.
     pub fn is_change(self) -> bool {
         matches!(
             self,
@@ -56,18 +56,18 @@ impl LimitEvent {
     }
 }
 
-/// Value of a resource, at the place where the value was nearest its limit.
+/// Value of a resource on the node, host, device or thread where the value was nearest its limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitReadingRecord {
-    /// Resource: a row of the decision table, such as `cpu` or `commit_log_sync`.
+    /// Resource, which is a row of the decision table, such as `cpu` or `commit_log_sync`.
     pub kind: LimitKind,
     /// Node, host, device (`host1/vda`) or thread that was measured. Empty for the client.
     #[serde(default)]
     pub place: String,
-    /// Value of the resource: a share of 1, a number, or a rate per second, depending on the
-    /// resource.
+    /// Value of the resource. Depending on the resource, it is a share (0 to 1), a number, or a
+    /// rate per second.
     pub value: f64,
-    /// Value from which the resource counts as full.
+    /// Value at which the resource counts as full.
     pub limit: f64,
     /// True if the resource counts as full.
     pub full: bool,
@@ -128,20 +128,21 @@ impl From<NodeCpuRecord> for NodeUse {
     }
 }
 
-/// Resources in the measured window of a trial, or in a part of that window.
+/// Use of resources in the measured window of a trial, or in a part of that window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialLimitsRecord {
-    /// Part of the trial: `window`, `before_faults`, `fault`, `first_third` or `last_third`.
+    /// Part of the trial that the readings belong to: `window`, `before_faults`, `fault`,
+    /// `first_third` or `last_third`.
     pub span: LimitSpan,
-    /// Number of the fault within the trial, starting at 1. Absent for other parts.
+    /// Number of the fault within the trial, starting at 1. Absent if `span` is not `fault`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<usize>,
-    /// One reading for each resource that the probes observed.
+    /// Readings of the resources, with one reading for each resource that the probes observed.
     pub readings: Vec<LimitReadingRecord>,
     /// Resources that the probes did not observe.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unobserved: Vec<LimitKind>,
-    /// CPU use of each node for which it is known.
+    /// CPU use of the nodes. Nodes with unknown CPU use are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeCpuRecord>,
 }
@@ -149,70 +150,68 @@ pub struct TrialLimitsRecord {
 /// A resource that may have limited the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitCandidateRecord {
-    /// Resource: a row of the decision table.
+    /// Resource, which is a row of the decision table.
     pub kind: LimitKind,
     /// Node, host, device or thread that was measured. Empty for the client.
     #[serde(default)]
     pub place: String,
     /// Value of the resource at the event.
     pub value: f64,
-    /// Value from which the resource counts as full.
+    /// Value at which the resource counts as full.
     pub limit: f64,
-    /// Value at the next lower load, or for the other variant. Absent if there is none.
+    /// Value of the resource at the next lower load, or for the other variant. Absent if this value
+    /// is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<f64>,
-    /// `high`, `medium` or `low`: how strongly the reading alone supports the statement.
+    /// Degree to which the reading alone supports the statement: `high`, `medium` or `low`.
     pub confidence: Confidence,
-    /// Experiment that changed this resource. Absent if the study did not ask for it, or if an
-    /// earlier candidate was confirmed.
+    /// Experiment that changed this resource. Absent if the study did not request experiments, or
+    /// if an earlier candidate was confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment: Option<ExperimentRecord>,
 }
 
 measure::word_enum! {
-    /// Outcome of a counter-experiment.
+    /// Outcome of an experiment that changed one setting of a resource.
     #[derive(Default)]
     pub enum ExperimentOutcome {
-        /// The result moved as predicted, and its interval excludes no change.
+        /// The result changed as predicted, and the confidence interval of the ratio does not
+        /// contain 1.
         Confirmed = "confirmed",
-        /// The result stayed the same, or moved in the other direction.
+        /// The result stayed the same, or changed in the other direction.
         Refuted = "refuted",
-        /// The interval contains both no change and a relevant change.
+        /// The confidence interval includes 1 (no change) as well as a relevant change.
         Inconclusive = "inconclusive",
-        /// The experiment did not run.
+        /// cassay did not run the experiment.
         #[default]
         NotRun = "not_run",
     }
 }
 
-/// An experiment that changed one setting of a resource, to see if the result of the load moves.
+/// An experiment that changed one setting of a resource, to test whether the result at the load
+/// changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExperimentRecord {
-    /// `confirmed`, `refuted`, `inconclusive` or `not_run`.
+    /// Outcome of the experiment: `confirmed`, `refuted`, `inconclusive` or `not_run`.
     pub outcome: ExperimentOutcome,
-    /// Reason why the experiment did not run or has no result. Empty if it has one.
+    /// Reason why the experiment did not run or has no result. Empty if the experiment has a
+    /// result.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Dotted path of the changed setting. Empty if no setting changes the resource.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub setting: String,
-    /// Value of the setting in the run, as in a study.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub from: String,
-    /// Value of the setting in the experiment, as in a study.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub to: String,
-    /// True if the change enlarges the resource, so that the result must improve if the resource
-    /// limits the load. Otherwise the result must become worse.
+    /// Changed settings. Empty if cassay knows no setting that changes the resource.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangedSettingRecord>,
+    /// True if the change enlarges the resource. The result must then improve if the resource
+    /// limits the load. If the change does not enlarge the resource, the result must become worse.
     pub enlarges: bool,
     /// Metric of the comparison: `ops_per_s` or `latency_ms.p99`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub metric: String,
-    /// Load of both sides.
+    /// Load at which the variants with and without the change ran.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// Result with the change ÷ result without.
+    /// Ratio of the result with the change to the result without the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// 95 % confidence interval of the ratio.
@@ -225,18 +224,34 @@ pub struct ExperimentRecord {
     pub run: String,
 }
 
+/// A setting that an experiment changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChangedSettingRecord {
+    /// Dotted path of the setting.
+    pub setting: String,
+    /// Value of the setting in the run, written as in a study.
+    pub from: String,
+    /// Value of the setting in the experiment, written as in a study.
+    pub to: String,
+}
+
+/// Folder of the experiments of a run, in the folder of the run.
+pub const EXPERIMENTS_FOLDER: &str = "why";
+
 impl ExperimentRecord {
     /// Returns the folder of the experiment's run, relative to the folder of this run. `None` if
-    /// there is no run, or if a stranger's record names another folder.
+    /// the experiment has no run, or if the record, which may come from an untrusted source,
+    /// contains any other path.
     pub fn run_folder(&self) -> Option<&str> {
         let mut parts = Path::new(&self.run).components();
-        let is_inside = parts.next() == Some(Component::Normal("why".as_ref()))
+        let is_inside = parts.next() == Some(Component::Normal(EXPERIMENTS_FOLDER.as_ref()))
             && parts.all(|part| matches!(part, Component::Normal(_)));
         is_inside.then_some(self.run.as_str())
     }
 }
 
-/// Explanation of one event, with the resources that were full at that time.
+/// Explanation of one event, with the resources that were full at the time of the event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LimitRecord {
     /// Event: `knee`, `peak`, `highest_load`, `difference`, `fault` or `drift`.
@@ -246,21 +261,22 @@ pub struct LimitRecord {
     /// Load at which the event occurred.
     #[serde(default, with = "crate::point")]
     pub point: Option<Point>,
-    /// The faster variant of a difference.
+    /// The faster variant, if the event is a difference. Absent for other events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<VariantName>,
-    /// Number of the trial in which the fault or the drift occurred.
+    /// Number of the trial, if the event is a fault or a drift. Absent for other events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<usize>,
-    /// Number of the fault within this trial, starting at 1.
+    /// Number of the fault within its trial, starting at 1. Absent if the event is not a fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<usize>,
-    /// Full resources, the most likely limit first. Empty if no observed resource was full.
+    /// Full resources, most likely limit first. Empty if no observed resource was full.
     pub candidates: Vec<LimitCandidateRecord>,
-    /// Resource nearest its limit, if no resource was full. Absent if no resource was observed.
+    /// Resource that was nearest its limit, if no resource was full. Absent if no resource was
+    /// observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<LimitCandidateRecord>,
-    /// Resources that could not be observed.
+    /// Resources that the probes could not observe.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unobserved: Vec<LimitKind>,
     /// CPU use of each node at the event.
@@ -303,7 +319,7 @@ pub fn limit_name(kind: LimitKind) -> &'static str {
     }
 }
 
-/// Formats a value or a limit in the unit of its resource.
+/// Formats a value or a limit of a resource, with its unit.
 pub fn limit_value(kind: LimitKind, value: f64) -> String {
     match kind.row().unit {
         "ratio" => format!("{} %", short(value * 100.0, 2)),

@@ -1,7 +1,7 @@
 //! Reads the histograms of a trial's measured window from its logs.
 //!
-//! Latency and service time each have two logs: one for all values, and one for the lower bounds
-//! among them. A percentile of several trials comes from the sum of their histograms. Invariant:
+//! Latency and service time each have two logs: one for all values, and one for the values that are
+//! lower bounds. A percentile of several trials comes from the sum of their histograms. Invariant:
 //! for one trial, the histograms cover the same operations as the percentiles in its finding.
 
 use crate::hlog::{Entry, HlogReader};
@@ -11,18 +11,18 @@ use anyhow::Result;
 use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 
-/// Histograms of the measured window, which can be summed over several trials.
+/// Histograms of the measured window. The histograms of several trials can be added up.
 #[derive(Clone, Debug, Default)]
 pub struct WindowHistograms {
-    /// Histogram of all kinds together. A kind that is part of another kind's operations is left
-    /// out.
+    /// Histogram of all kinds of operations together. A kind whose operations are parts of other
+    /// operations is left out.
     pub all: Times,
     /// Histograms by kind of operation.
     pub kinds: BTreeMap<String, Times>,
 }
 
 impl WindowHistograms {
-    /// Adds the window of one trial with its `finding`.
+    /// Adds the histograms of one trial's window. `finding` is the finding of the trial.
     ///
     /// # Errors
     /// The log is damaged.
@@ -35,7 +35,8 @@ impl WindowHistograms {
         let censored = match which {
             HistogramKind::Latency => HistogramKind::LatencyCensored,
             HistogramKind::Service => HistogramKind::ServiceCensored,
-            // Values that are not times of successes have no log of lower bounds.
+            // Only the times of successful operations have a log of lower bounds, so other kinds
+            // have only one log.
             other => return self.add_log(trial, other, false, finding),
         };
         if let Some(log) = trial.window_log()? {
@@ -45,7 +46,7 @@ impl WindowHistograms {
         self.add_log(trial, censored, true, finding)
     }
 
-    /// Adds the sums that were computed when the trial was written.
+    /// Adds the sums of the window, which were computed when the trial was written.
     fn add_window(
         &mut self,
         log: HlogReader,
@@ -101,24 +102,24 @@ impl WindowHistograms {
     }
 }
 
-/// Returns start and end of a trial's measured window, in seconds since the trial's start line.
-/// `None` if the trial ended before the window.
+/// Returns the start and the end of a trial's measured window, in seconds since the trial's start
+/// line. `None` if the trial ended before the window.
 pub(crate) fn measured(finding: &TrialFinding) -> Option<[f64; 2]> {
     let mut phases = finding.phases.iter();
     let measured = phases.find(|phase| phase.name == "measure")?;
     (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])
 }
 
-/// Returns the tag of a kind in the log of the window, such as `latency.read` or
+/// Returns the tag of a kind of operation in the log of the window, such as `latency.read` or
 /// `latency-censored.read`.
 pub(crate) fn tag_of(which: HistogramKind, kind: &str) -> String {
     let name = which.file_name();
     format!("{}.{kind}", name.strip_suffix(".hlog").unwrap_or(name))
 }
 
-/// Returns the kind of a tag. In the measured population, the tag is the kind. In other phases, the
-/// name of the phase precedes the kind. In runs of version 0.0, `drain.` precedes the kind of
-/// operations that ended in the drain.
+/// Returns the kind of operation that a tag stands for. In the measured population, the tag is the
+/// kind. In other phases, the name of the phase precedes the kind. Version 0.0 wrote `drain.`
+/// before the kind of operations that ended in the drain.
 fn kind_of<'t>(tag: &'t str, finding: &TrialFinding) -> Option<&'t str> {
     let kind = tag.strip_prefix("drain.").unwrap_or(tag);
     finding.kinds.contains_key(kind).then_some(kind)
@@ -178,7 +179,8 @@ mod tests {
             (20, 20)
         );
         assert!(window.all.all().min_ns() >= 3_000 && window.all.all().max_ns() < 5_010);
-        // A second block is added to the histograms. Percentiles themselves are never combined.
+        // A second block is added by adding its histograms. Percentiles themselves are never
+        // combined.
         window.add(&trial, HistogramKind::Latency, &finding).unwrap();
         assert_eq!(window.all.all().count(), 40);
     }

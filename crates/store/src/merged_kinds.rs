@@ -2,10 +2,10 @@
 //! time.
 //!
 //! The lines of intervals have separate percentiles for each kind, and percentiles cannot be added.
-//! A day has half a million histograms of 290 kB. So this module does not decode each line to a
-//! histogram, but adds the line to the counts of an interval ([`Buckets`]). Invariant: the figures
-//! equal those of [`convert::times_ms`](crate::convert::times_ms) for the sum of the same
-//! histograms.
+//! A trial of one day has half a million histograms of 290 kB each. So this module does not decode
+//! lines to histograms, but adds the counts in each line to the counts of the interval
+//! ([`Buckets`]). Invariant: the figures equal those of
+//! [`convert::times_ms`](crate::convert::times_ms) for the sum of the same histograms.
 
 use crate::buckets::Buckets;
 use crate::hlog::{Entry, HlogReader, V2Room};
@@ -15,23 +15,24 @@ use std::iter::Peekable;
 
 /// Tag prefixes of operations outside the measured population.
 const PHASES: [&str; 5] = ["warmup.", "drain.", "load.", "verify.", "measure."];
-/// Two lines belong to the same interval if their start times differ by less than this, s. Start
-/// times have three decimals.
+/// Largest difference between the start times of two lines of the same interval, s. Start times
+/// have three decimals.
 const SAME_S: f64 = 0.0011;
 
-/// Intervals of a log. In each interval, all kinds are merged.
+/// Iterates over the intervals of a log. In each interval, all kinds of operations are merged.
 pub struct MergedKinds {
     all: Peekable<HlogReader>,
     censored: Peekable<HlogReader>,
     parts: Vec<String>,
     room: V2Room,
-    /// Sums of the current interval: for all values, and for the lower bounds among them.
+    /// Sums of the current interval. The first sum contains all values, the second only the lower
+    /// bounds.
     sums: [Buckets; 2],
 }
 
 impl MergedKinds {
     /// Reads the log of all values and the log of the lower bounds. Leaves out the kinds in
-    /// `parts`, because they are parts of other operations.
+    /// `parts`, because their operations are parts of other operations.
     pub(crate) fn new(all: HlogReader, censored: HlogReader, parts: &[String]) -> MergedKinds {
         MergedKinds {
             all: all.peekable(),
@@ -80,8 +81,8 @@ impl MergedKinds {
     }
 }
 
-/// Returns the next line if it belongs to the interval that begins at `start_s`. A damaged line is
-/// always returned.
+/// Returns the next line if it belongs to the interval that begins at `start_s`. Returns a damaged
+/// line regardless of the interval.
 fn next_of(log: &mut Peekable<HlogReader>, start_s: f64) -> Result<Option<Entry>> {
     let is_of_it = |entry: &Result<Entry>| match entry {
         Ok(entry) => entry.start_s < start_s + SAME_S,
@@ -91,8 +92,8 @@ fn next_of(log: &mut Peekable<HlogReader>, start_s: f64) -> Result<Option<Entry>
 }
 
 impl Iterator for MergedKinds {
-    /// Start of an interval in seconds since the trial's start line, to three decimals, and the
-    /// figures of all kinds together. Intervals without a value are left out.
+    /// The start of an interval and the figures of all kinds together. The start is in seconds
+    /// since the trial's start line, with three decimals. Intervals without values are left out.
     type Item = Result<(f64, QuantilesRecord)>;
 
     fn next(&mut self) -> Option<Result<(f64, QuantilesRecord)>> {
@@ -114,7 +115,8 @@ mod tests {
         histogram
     }
 
-    /// Reads the logs of one interval. Each entry of `kinds` contains the histograms of one kind.
+    /// Writes logs of two equal intervals and reads them. Each entry of `kinds` contains the
+    /// histograms of one kind of operation.
     fn read(kinds: &[(&str, Histogram, Histogram)], parts: &[&str]) -> Vec<(f64, QuantilesRecord)> {
         let folder = tempfile::tempdir().unwrap();
         let [all, some] = ["all.hlog", "some.hlog"].map(|name| folder.path().join(name));

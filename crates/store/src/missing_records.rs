@@ -1,5 +1,5 @@
-//! Records that are missing from a run. The run lists them, so that a reader does not assume that
-//! they exist.
+//! Records that are missing from a run. The run lists them, so that a reader knows that they do not
+//! exist.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +10,12 @@ measure::word_enum! {
         /// The logs of a node.
         #[default]
         Logs = "logs",
-        /// Readings of the probes on a node's host, from the time at which the host was lost.
+        /// Readings of the probes on a node's host, from the moment when cassay lost the host.
         Readings = "readings",
     }
 }
 
-/// A missing record of a node, and the reason.
+/// A missing record of a node, with the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GapRecord {
     /// Kind of the record: `logs` or `readings`.
@@ -25,7 +25,7 @@ pub struct GapRecord {
     /// Name of the host of the node.
     #[serde(default)]
     pub host: String,
-    /// Reason why it is missing.
+    /// Reason why the record is missing.
     #[serde(default)]
     pub why: String,
     /// Time at which cassay detected the loss, ns since 1970.

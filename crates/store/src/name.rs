@@ -1,30 +1,31 @@
-//! Names that become part of a path: of studies, trials, probes and nodes.
+//! Names of studies, trials, probes and nodes. These names become part of a path.
 //!
-//! Invariants: no path built from a name in a run's file leaves the folder of the run, and no such
-//! name replaces a name that cassay itself uses. The same function checks a name when it is written
-//! and when it is read.
+//! Invariants: a path that is built from a name in a run's file does not leave the folder of the
+//! run. Such a name does not replace a name that cassay itself uses. The same function checks names
+//! when cassay writes and reads them.
 
 use anyhow::{Result, bail};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::path::{Component, Path, PathBuf};
 
-/// Maximum length of a name, bytes. File systems allow 255 bytes, and cassay appends an ending to
-/// some names.
+/// Maximum length of a name in bytes. File systems allow 255 bytes, and cassay appends an extension
+/// to some names.
 const BYTES_MAX: usize = 200;
 
-/// Names within a results folder that cassay itself uses.
+/// Names in a results folder that cassay itself uses.
 pub const RESERVED: [&str; 1] = [crate::file::LATEST];
 
-/// Name of one file or folder: letters, digits and `-_.+=`, not beginning with a dot.
+/// Name of one file or folder. It consists of letters, digits and `-_.+=`, and does not begin with
+/// a dot.
 ///
-/// A name contains no separator, no `..` and no control character, so a path that ends with it
-/// remains in its folder.
+/// A name does not contain a separator, `..` or a control character. So joining a name to a folder
+/// gives a path inside that folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(String);
 
 impl Name {
-    /// Checks `text`. `what` is the kind of name, for the message.
+    /// Checks `text` and converts it to a name. `what` is the kind of name, for the error message.
     ///
     /// # Errors
     /// `text` is not the name of one file or folder.
@@ -40,7 +41,8 @@ impl Name {
         Ok(Name(text.to_owned()))
     }
 
-    /// Checks the name of a study, whose folder is next to files that cassay names.
+    /// Checks the name of a study. The folder of the study is next to files that cassay itself
+    /// names.
     ///
     /// # Errors
     /// As [`Name::new`], or the name is one of [`RESERVED`].
@@ -80,14 +82,15 @@ pub(crate) fn slug<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Erro
     Ok(text)
 }
 
-/// Returns the path of a file within a folder. `text` consists of names of single files or folders
-/// with `/` between them.
+/// Returns `text` as the path of a file within a folder. `text` consists of names of files or
+/// folders with `/` between them.
 ///
 /// # Errors
-/// The path would leave the folder, or a part of it is not the name of one file or folder.
+/// The path would leave the folder, or a component of the path is not the name of one file or
+/// folder.
 pub(crate) fn inner_path(text: &str) -> Result<PathBuf> {
     let path = Path::new(text);
-    // Nodes choose the names of their log files, so such a path must be checked to remain inside
+    // Nodes choose the names of their log files, so a path may contain any name that stays inside
     // the folder.
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     if text.is_empty() || text.contains(char::is_control) || !path.components().all(plain) {

@@ -1,8 +1,9 @@
-//! Files with one JSON record per line (`*.ndjson`), which are written and read line by line.
+//! Reads and writes files with one JSON record per line (`*.ndjson`), line by line.
 //!
-//! Each line is written with one call, so readers that follow the file see whole lines. A killed
-//! writer leaves at most one incomplete line. It is the last line and has no line break. A reader
-//! skips and reports that line. A damaged line elsewhere is an error with file and line.
+//! Each line is written with one call, so a reader that follows the file sees whole lines. A writer
+//! that is killed leaves at most one incomplete line, which is the last line and has no line break.
+//! A reader skips this line and reports it. A damaged line elsewhere is an error, which names the
+//! file and the line.
 
 use anyhow::{Context, Result, anyhow};
 use foreign::{FileKind, OpenFile};
@@ -13,19 +14,19 @@ use std::io::{BufRead, BufReader, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// Appends whole lines to one file. If only a part of a line could be written (because the disk is
-/// full), that part is removed again. Otherwise the next line would follow an incomplete one.
+/// Appends whole lines to one file. If the disk is full and only a part of a line was written, the
+/// writer removes that part again. Otherwise the next line would continue the incomplete line.
 #[derive(Debug)]
 pub(crate) struct LineWriter {
     file: File,
     path: PathBuf,
     line: Vec<u8>,
-    /// Total length of the whole lines.
+    /// Total length of the whole lines in the file, in bytes.
     whole_bytes: u64,
 }
 
 impl LineWriter {
-    /// Opens `path` for appending. Creates a missing file.
+    /// Opens `path` for appending, and creates a missing file.
     pub(crate) fn open(path: &Path) -> Result<LineWriter> {
         let file = foreign::append(path)
             .with_context(|| format!("open {} for appending", path.display()))?;
@@ -52,7 +53,7 @@ impl LineWriter {
         written
     }
 
-    /// Appends `text`, which ends with a line break.
+    /// Appends `text`, which must end with a line break.
     pub(crate) fn append_text(&mut self, text: &str) -> Result<()> {
         self.append_bytes(text.as_bytes())
     }
@@ -69,8 +70,8 @@ impl LineWriter {
         let written = write(&mut self.file, bytes);
         match written {
             Ok(()) => self.whole_bytes += bytes.len() as u64,
-            // The first error is the important one, so an error of truncating is ignored. Readers
-            // of the file then detect the incomplete line.
+            // The caller needs the error of the write, so a failure to truncate is ignored. Readers
+            // of the file will then detect the incomplete line.
             Err(_) => _ = self.file.set_len(self.whole_bytes),
         }
         written.with_context(|| format!("append to {}", self.path.display()))
@@ -86,7 +87,7 @@ impl LineWriter {
         &self.file
     }
 
-    /// Removes an incomplete last line, which a killed writer has left.
+    /// Removes an incomplete last line, which a killed writer left.
     pub(crate) fn cut_torn_line(&mut self) -> Result<()> {
         let bytes = foreign::read(FileKind::Journal, &self.path)
             .with_context(|| format!("read {}", self.path.display()))?;
@@ -112,8 +113,8 @@ pub struct Lines<T> {
 }
 
 impl<T: DeserializeOwned> Lines<T> {
-    /// Opens the file at `path`. A missing file has no records, because the run ended before it was
-    /// created.
+    /// Opens the file at `path`. A missing file is read as an empty file, because the run ended
+    /// before the file was created.
     pub fn open(path: &Path) -> Result<Lines<T>> {
         let reader = match foreign::open(FileKind::Records, path) {
             Ok(file) => Some(BufReader::new(file)),
@@ -130,8 +131,8 @@ impl<T: DeserializeOwned> Lines<T> {
         })
     }
 
-    /// Once the end was reached, returns a sentence about an incomplete last line, if there was
-    /// one.
+    /// Returns a sentence about an incomplete last line, once the end of the file was reached.
+    /// `None` if the last line is complete.
     pub fn torn(&self) -> Option<&str> {
         self.torn.as_deref()
     }
@@ -213,15 +214,15 @@ mod tests {
         assert_eq!(torn, None);
     }
 
-    /// On a full disk, an incomplete line once damaged the next line, which was written when there
-    /// was space again.
+    /// In an earlier version, a full disk left an incomplete line. The next line was appended to it
+    /// once the disk had space again, and both lines were damaged.
     #[test]
     fn a_line_that_was_written_by_half_is_taken_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.ndjson");
         let mut writer = LineWriter::open(&path).unwrap();
         writer.append(&1u32).unwrap();
-        // Behaves like a full disk: it writes some bytes, then fails.
+        // This function behaves like a full disk: it writes some of the bytes and then fails.
         let half = |file: &mut File, bytes: &[u8]| {
             file.write_all(&bytes[..bytes.len() / 2])?;
             Err(std::io::Error::from(std::io::ErrorKind::StorageFull))

@@ -1,8 +1,8 @@
 //! Records of `trials/*/nodes.json`, which describe the actual hosts and nodes of one trial.
 //!
 //! The values come from the nodes themselves, after the last restart before the measured window. So
-//! reports show the configuration in effect, not only the requested one. Sizes are in bytes, shares
-//! are 0 to 1.
+//! reports show the configuration in effect, not only the requested configuration. Sizes are in
+//! bytes, and shares are from 0 to 1.
 
 mod machine;
 
@@ -31,16 +31,17 @@ pub struct NodesRecord {
     /// Every setting that the study requests, with the value that each node reports.
     #[serde(default)]
     pub proofs: Vec<ProofRecord>,
-    /// Settings of the hosts that matter to the database. For each host, the worst come first.
+    /// Settings of the hosts that matter to the database. The settings of each host are sorted from
+    /// worst to best.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_settings: Vec<HostSettingRecord>,
-    /// Topology of the machines of the hosts.
+    /// Topology of the machines on which the hosts run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<MachineTopologyRecord>,
-    /// Place of each node and of the client on these machines.
+    /// Placement of each node and of the client on these machines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<PlacementRecord>,
-    /// Values that could not be read, with a sentence about the reason for each.
+    /// Values that cassay could not read. Each entry is a sentence with the reason.
     #[serde(default)]
     pub unseen: Vec<String>,
 }
@@ -48,23 +49,24 @@ pub struct NodesRecord {
 /// A host on which nodes ran.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HostRecord {
-    /// Name of the host, such as `host1`. For an attached node, the address of the node.
+    /// Name of the host, such as `host1`. The host of an attached node has the address of the node
+    /// as its name.
     pub name: String,
     /// Address of the host.
     #[serde(default)]
     pub address: String,
-    /// Name of the machine for ssh, with the machine type if the study states one. Absent for a
-    /// simulated host.
+    /// Name of the machine for ssh. It includes the machine type if the study states one. Absent
+    /// for a simulated host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// Descriptions of the limits of the host, by name: `cpus`, `cpu_quota`, `cpu_weight`,
-    /// `memory`, `link_rate`, `link_delay`. Names without a limit are absent.
+    /// `memory`, `link_rate`, `link_delay`. A limit that is not set is absent.
     #[serde(default)]
     pub limits: BTreeMap<String, String>,
     /// Size of the host's data volume, bytes. Absent if the host has no separate volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume_bytes: Option<u64>,
-    /// Used part of the data volume when the nodes were read, before the measured window, bytes.
+    /// Used space on the host's data volume in bytes, read before the measured window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume_used_bytes: Option<u64>,
 }
@@ -75,9 +77,9 @@ measure::word_enum! {
     pub enum SettingVerdict {
         /// The setting costs performance or stability, or risks a loss of data.
         Warning = "warning",
-        /// Another value is recommended, but it matters only in some cases.
+        /// Another value is recommended, but the difference matters only in some cases.
         Advice = "advice",
-        /// The setting could not be read.
+        /// cassay could not read the setting.
         NotTold = "not told",
         /// The setting has the recommended value.
         #[default]
@@ -85,7 +87,7 @@ measure::word_enum! {
     }
 }
 
-/// A setting of a host: of its kernel, of its devices, or of the limits of a node on it.
+/// A setting of a host: of its kernel, of its devices, or of the limits of a node on the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSettingRecord {
     /// Name of the host.
@@ -95,9 +97,9 @@ pub struct HostSettingRecord {
     /// Node or device that has the setting. Empty for the host itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub on: String,
-    /// Value of the setting, or the reason why it could not be read.
+    /// Value of the setting, or the reason why cassay could not read it.
     pub value: String,
-    /// Recommended value.
+    /// Recommended value of the setting.
     pub wanted: String,
     /// Verdict on the setting: `ok`, `advice`, `warning` or `not told`.
     pub verdict: SettingVerdict,
@@ -110,8 +112,8 @@ pub struct HostSettingRecord {
     /// Source of the recommendation. Empty if the setting is `ok`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// Check of this setting that Cassandra itself makes when it starts. Absent if there is no such
-    /// check, or if the setting is `ok`.
+    /// Check of this setting by Cassandra itself when it starts. Absent if Cassandra does not check
+    /// the setting, or if the setting is `ok`.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -123,7 +125,7 @@ pub struct HostSettingRecord {
 /// A node of the target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeRecord {
-    /// Name of the node, such as `node1`. For an attached node, its address.
+    /// Name of the node, such as `node1`. An attached node has its address as its name.
     pub name: String,
     /// Name of the node's host.
     #[serde(default)]
@@ -139,7 +141,7 @@ pub struct NodeRecord {
     /// Rack of the node.
     #[serde(default)]
     pub rack: String,
-    /// State of the node as in nodetool, such as `UN`. Empty if unknown.
+    /// State of the node as nodetool displays it, such as `UN`. Empty if unknown.
     #[serde(default)]
     pub state: String,
     /// Size of the node's SSTables, bytes. Absent if unknown.
@@ -148,10 +150,10 @@ pub struct NodeRecord {
     /// Number of tokens of the node.
     #[serde(default)]
     pub tokens: usize,
-    /// Share of the keyspace's data on the node: 1.0 is a whole copy.
+    /// Share of the keyspace's data that the node stores. The share 1.0 is a whole copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owns: Option<f64>,
-    /// Rows of `system_views.settings`, by name.
+    /// Values in the table `system_views.settings`, by name of the setting.
     #[serde(default, deserialize_with = "settings")]
     pub settings: BTreeMap<String, String>,
     /// JVM flags that differ from the defaults, by name.
@@ -162,7 +164,8 @@ pub struct NodeRecord {
     pub jvm: BTreeMap<String, String>,
 }
 
-/// Reads settings. In older lines of the journal, settings that could not be read are null.
+/// Deserializes settings. In older lines of the journal, the value is null for settings that could
+/// not be read.
 fn settings<'de, D>(from: D) -> Result<BTreeMap<String, String>, D::Error>
 where
     D: Deserializer<'de>,
@@ -170,7 +173,7 @@ where
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
-/// A requested setting, and the value that a node reports.
+/// A requested setting, with the value that a node reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProofRecord {
     /// Name of the node.
@@ -179,12 +182,12 @@ pub struct ProofRecord {
     pub key: String,
     /// Value that the study requests.
     pub wanted: String,
-    /// Value in effect; `not shown` if the node does not report it.
+    /// Value in effect. It is `not shown` if the node does not report a value.
     pub effective: String,
     /// Source of the value in effect, such as `system_views.settings` or `VM.flags`.
     pub source: String,
-    /// True if the node reported the requested value. In records without an outcome, it is also
-    /// true if no value was shown.
+    /// True if the node reported the requested value. In older records, which have no `outcome`,
+    /// also true if the node reported no value.
     pub holds: bool,
     /// Outcome of the check: `in_effect`, `not_in_effect` or `not_shown`. Absent in older records.
     #[serde(
@@ -193,7 +196,7 @@ pub struct ProofRecord {
         skip_serializing_if = "Option::is_none"
     )]
     pub outcome: Option<ProofOutcome>,
-    /// Reason why the node does not report a value.
+    /// Reason why the node does not report a value. Empty if the node reports a value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
@@ -212,10 +215,11 @@ measure::word_enum! {
 }
 
 impl ProofRecord {
-    /// Text that stands in place of the value in effect if the node does not report it.
+    /// Text that replaces the value in effect if the node does not report a value.
     pub const NOT_SHOWN: &'static str = "not shown";
 
-    /// Returns the outcome of the check, also for older records.
+    /// Returns the outcome of the check. In older records, the outcome is derived from the other
+    /// fields.
     pub fn outcome(&self) -> ProofOutcome {
         match (self.outcome, self.holds) {
             (Some(outcome), _) => outcome,
@@ -226,12 +230,12 @@ impl ProofRecord {
     }
 }
 
-/// Data with which a trial started: the snapshot, and the method of restoring it.
+/// Data that a trial began with: the restored snapshot, and the method of restoring it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DataRecord {
     /// Name of the restored snapshot.
     pub snapshot: String,
-    /// Method of restoring: `online` (import) or `offline` (swap).
+    /// Method of restoring the snapshot: `online` (import) or `offline` (swap).
     pub how: String,
     /// Duration of the restore on all nodes, s.
     pub seconds: f64,
@@ -239,26 +243,27 @@ pub struct DataRecord {
     pub sstables: u64,
     /// Size of the SSTables on all nodes, bytes.
     pub bytes: u64,
-    /// Fingerprint of the SSTables of each node, equal to that of the snapshot.
+    /// Fingerprint of the SSTables of each node. It is equal to the node's fingerprint in the
+    /// snapshot.
     #[serde(default)]
     pub fingerprints: BTreeMap<String, String>,
     /// State of the page cache after the restore: `kept` or `dropped`.
     pub page_cache: String,
 }
 
-/// A probe, with its cost.
+/// A probe, with the cost of its samples.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ProbeRecord {
     /// Name of the probe: `hosts`, `processes`, `jvm`, `cassandra`, `gc_log`, `others`, or the file
-    /// of an import. `agent` is the transfer of an agent's readings; the probes of the agent have
-    /// separate records.
+    /// of an import. The probe `agent` is the transfer of an agent's readings. The probes that run
+    /// in the agent have separate records.
     pub probe: String,
-    /// Host or node that the probe sampled. Empty if it sampled all.
+    /// Host or node that the probe sampled. Empty if the probe sampled all of them.
     #[serde(default)]
     pub place: String,
     /// Time between two samples, s.
     pub period_s: f64,
-    /// Number of samples.
+    /// Number of samples that the probe took.
     pub looks: u64,
     /// Number of samples that were skipped because an earlier sample took too long, or because the
     /// machine was busy.
@@ -266,7 +271,7 @@ pub struct ProbeRecord {
     pub missed: u64,
     /// Number of values that the probe read.
     pub values: u64,
-    /// CPU time that samples of the probe took in cassay and its agents, s.
+    /// CPU time that the samples of the probe took in cassay and its agents, s.
     pub cpu_s: f64,
     /// Duration of the longest sample, s.
     pub longest_s: f64,
@@ -274,7 +279,7 @@ pub struct ProbeRecord {
     /// controller's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_bound_s: Option<f64>,
-    /// Problems of the probe, each once.
+    /// Problems of the probe. Each problem is listed once.
     #[serde(default)]
     pub problems: Vec<String>,
 }

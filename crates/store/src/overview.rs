@@ -1,13 +1,13 @@
 //! Summaries of a long trial for a report page: `overview.json`, `series.ndjson` and `window.hlog`,
 //! next to the raw lines that they summarize.
 //!
-//! A trial of a day has five gigabytes of lines, but a page shows only a few hundred points of a
-//! series. So each series is kept as [`Bins`] while the lines are written, in constant memory.
-//! Invariants: the overview is the same whether it is built while the lines are written or later
-//! from the files. It contains the smallest and the largest value of every bin. The histograms of
-//! the window are the sums of its logs.
+//! A trial of one day writes five gigabytes of lines, but a page shows only a few hundred points of
+//! a series. So cassay builds [`Bins`] for each series while it writes the lines, in constant
+//! memory. Invariants: the overview is the same whether it is built while the lines are written or
+//! later from the files. The overview contains the smallest and the largest value of every bin. The
+//! histograms of the window are the sums of the window's logs.
 //!
-//! A bin contains a count, a mean and two extremes as 32-bit floats, whose seven digits are enough
+//! A bin contains a count, a mean and two extremes as 32-bit floats. Their seven digits are enough
 //! for drawing. The findings are in `finding.json`, with all digits.
 
 mod builder;
@@ -22,34 +22,34 @@ use measure::Known;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Name of the number of successes of a kind, in [`KindOverviewRecord::figures`].
+/// Key for the number of successful operations of a kind, in [`KindOverviewRecord::figures`].
 const OK: &str = "ok";
-/// Name of the total length of the intervals in a bin.
+/// Key for the total length of the intervals in a bin.
 const SECONDS: &str = "seconds";
-/// Name prefix of the numbers of failures.
+/// Prefix of the keys for the numbers of failed operations.
 const ERRORS: &str = "errors.";
-/// Percentiles for which a bin shows the worst value.
+/// Keys of the percentiles for which a bin contains the worst value.
 const WORST: [&str; 3] = ["p50_ms", "p99_ms", "max_ms"];
-/// Names of the client's own figures.
+/// Keys of the client's own figures.
 const CLIENT: [&str; 3] = ["cpu_share", "hiccup_ms_max", "quiet_ms"];
-/// Name of the series with the CPU time that other programs used on the client's machine. Its probe
-/// is `others`.
+/// Name of the series with the CPU time that other programs used on the client's machine. The probe
+/// `others` writes this series.
 pub(crate) const CPU_OTHERS: &str = "cpu.others";
 
-/// `overview.json`: series of a trial over time, and the list of series that probes wrote.
+/// `overview.json`: the series of a trial over time, and the list of the series that probes wrote.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OverviewRecord {
     /// Format number of the record: 1.
     pub format: u32,
-    /// Length of a bin, seconds.
+    /// Length of a bin, s.
     pub width_s: f64,
-    /// Series of each kind of operation, in the order of `intervals.ndjson`.
+    /// Series of each kind of operation. The kinds have the same order as in `intervals.ndjson`.
     pub kinds: Vec<KindOverviewRecord>,
-    /// Series of the probes, as in `series.ndjson`.
+    /// List of the series of the probes. Their bins are in `series.ndjson`.
     pub series: Vec<SeriesOverviewRecord>,
 }
 
-/// Series of one kind of operation over time, or of `client`.
+/// Series of one kind of operation, or of the client, over time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct KindOverviewRecord {
     /// Kind of operation, or `client`.
@@ -58,7 +58,7 @@ pub struct KindOverviewRecord {
     pub figures: BTreeMap<String, String>,
 }
 
-/// A series of a probe, with its sum in the measured window.
+/// A series of a probe, with the sum of its values in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeriesOverviewRecord {
     /// Name of the probe.
@@ -70,7 +70,8 @@ pub struct SeriesOverviewRecord {
     pub place: String,
     /// Unit of the values.
     pub unit: String,
-    /// Number of values in the window. A bin counts if its middle is in the window.
+    /// Number of values in the window. The values of a bin count if the middle of the bin is in the
+    /// window.
     pub count: u64,
     /// Sum of the values in the window.
     pub sum: f64,
@@ -88,23 +89,23 @@ pub struct SeriesPlacesRecord {
     pub place: String,
     /// Unit of the values.
     pub unit: String,
-    /// Length of a bin, seconds.
+    /// Length of a bin, s.
     pub width_s: f64,
     /// Bins of the series, packed as in [`OverviewBin`].
     pub places: String,
 }
 
-/// A series as consecutive bins on the time axis.
+/// A series, divided into consecutive bins of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Places {
-    /// Length of a bin, seconds.
+    /// Length of a bin, s.
     pub width_s: f64,
-    /// Bins from second 0 on. A bin without values has the count 0.
+    /// Bins of the series. The first bin begins at second 0. A bin without values has the count 0.
     pub places: Vec<OverviewBin>,
 }
 
 impl Places {
-    /// Unpacks bins, and joins neighbours until each bin is at least `least_s` long.
+    /// Unpacks bins, and joins neighbouring bins until each bin is at least `least_s` long.
     fn unpack(width_s: f64, packed: &str, least_s: f64) -> Result<Places> {
         let places = places::unpack(packed)?;
         let mut together = 1;
@@ -133,9 +134,9 @@ impl SeriesPlacesRecord {
 }
 
 impl OverviewRecord {
-    /// Returns the overview as interval lines, one line for each bin. Counts are summed. For
-    /// percentiles and the client's figures, the worst value is kept. Each bin is at least
-    /// `least_s` long.
+    /// Returns the overview as interval lines, with one line for each bin. Neighbouring bins are
+    /// joined until each bin is at least `least_s` long. A line contains the sum of the counts, and
+    /// the worst value of percentiles and of the client's figures.
     ///
     /// # Errors
     /// The overview is damaged.
@@ -150,13 +151,14 @@ impl OverviewRecord {
             }
             all.extend(joined_lines(&kind.kind, &figures));
         }
-        // The lines have the order of the lines on disk: all kinds of an interval, then the next
-        // interval.
+        // The lines have the same order as the lines on disk, where all kinds of one interval
+        // precede the next interval.
         all.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
         Ok(all)
     }
 
-    /// Returns the length of the overview, seconds. The last bin may be partial.
+    /// Returns the length of the overview in seconds. The last bin may be shorter than the other
+    /// bins.
     ///
     /// # Errors
     /// The overview is damaged.
@@ -168,7 +170,8 @@ impl OverviewRecord {
         Ok(longest as f64 * self.width_s)
     }
 
-    /// Returns the CPU time that other programs used on the client's machine.
+    /// Returns the CPU time that other programs used on the client's machine. Each bin is at least
+    /// `least_s` long.
     ///
     /// # Errors
     /// The overview is damaged.

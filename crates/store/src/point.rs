@@ -1,11 +1,12 @@
-//! Serializes a point on the load axis, such as `{"threads": 28.0}`. A missing point is `{}`.
+//! Serializes a point on the load axis, such as `{"threads": 28.0}`. A missing point is written as
+//! `{}`.
 
 use analysis::procedure::Point;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// Returns the point in the form of the records.
+/// Returns the point as a map, which is its form in the records.
 pub fn map_of(point: Option<Point>) -> BTreeMap<String, f64> {
     point.map(BTreeMap::from).unwrap_or_default()
 }

@@ -3,26 +3,26 @@
 use analysis::VariantName;
 use serde::{Deserialize, Serialize};
 
-/// Published figures and ratios, next to the measured ratios.
+/// Published figures and ratios, next to the ratios that cassay measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PublishedRecord {
     /// Title of the publication, with its author and date.
     pub title: String,
-    /// Address of the publication.
+    /// URL of the publication.
     pub link: String,
-    /// Hardware and versions with which the absolute figures were measured.
+    /// Description of the hardware and the versions with which the absolute figures were measured.
     pub system: String,
-    /// Published ratios, with the measured ratios.
+    /// Published ratios, next to the measured ratios.
     pub ratios: Vec<PublishedRatioRecord>,
-    /// Absolute figures, as printed.
+    /// Absolute figures, as printed in the publication.
     pub figures: Vec<PublishedFigureRecord>,
     /// Published claims about failures, as text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<PublishedFailureRecord>,
     /// Descriptions of published claims.
     pub claims: Vec<String>,
-    /// Information that cannot be derived from the publication.
+    /// Information that the publication does not contain.
     pub unknown: Vec<String>,
 }
 
@@ -30,21 +30,23 @@ pub struct PublishedRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PublishedRatioRecord {
-    /// Subject of the ratio, as text.
+    /// Description of the published ratio.
     pub what: String,
     /// Metric of the ratio, such as `ops_per_s` or `latency_ms.p99`.
     pub metric: String,
-    /// Variant whose value is divided.
+    /// Variant whose value is the numerator of the ratio.
     pub of: VariantName,
-    /// Variant whose value is the divisor.
+    /// Variant whose value is the denominator of the ratio.
     pub to: VariantName,
-    /// Smallest and largest published ratio. Both are equal if only one ratio was published.
+    /// Smallest and largest published ratio. The two values are equal if only one ratio was
+    /// published.
     pub published: [f64; 2],
-    /// Measured ratio. Absent if one of the variants was not measured, or if its value is a lower
-    /// bound.
+    /// Measured ratio. Absent if cassay did not measure one of the variants, or if the value of one
+    /// is a lower bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ours: Option<f64>,
-    /// 95 % confidence interval of the measured ratio. Absent with fewer than two pairs of blocks.
+    /// 95 % confidence interval of the measured ratio. Absent if the run has fewer than two pairs
+    /// of blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
 }
@@ -55,9 +57,10 @@ pub struct PublishedRatioRecord {
 pub struct PublishedFailureRecord {
     /// Fault as described in the publication.
     pub fault: String,
-    /// Kinds of cassay's faults that correspond to the published fault.
+    /// Kinds of faults in cassay that correspond to the published fault.
     pub beside: Vec<String>,
-    /// Variants of the study that the claim applies to. Absent if it applies to all variants.
+    /// Variants of the study to which the claim applies. Absent if the claim applies to all
+    /// variants.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantName>,
     /// Text of the claim.
@@ -70,28 +73,28 @@ pub struct PublishedFailureRecord {
 pub struct PublishedFigureRecord {
     /// Table or figure of the publication that contains the row.
     pub place: String,
-    /// Subject of the row.
+    /// Description of the row.
     pub what: String,
-    /// Requests in flight, for all clients together.
+    /// Number of requests in flight, summed over all clients.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<f64>,
-    /// Published throughput, operations per second.
+    /// Published throughput, op/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// Mean latency, ms.
+    /// Published mean latency, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_ms: Option<f64>,
-    /// Median latency, ms.
+    /// Published median latency, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ms: Option<f64>,
-    /// 95th percentile of latency, ms.
+    /// Published 95th percentile of latency, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p95_ms: Option<f64>,
-    /// 99th percentile of latency, ms.
+    /// Published 99th percentile of latency, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<f64>,
-    /// Printed mean latency ÷ the mean latency that follows from requests in flight and throughput
-    /// by Little's law. Absent if any of these three figures was not printed.
+    /// Published mean latency ÷ the mean latency that follows from requests in flight and
+    /// throughput by Little's law. Absent if the publication lacks one of these three figures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_by_little: Option<f64>,
 }

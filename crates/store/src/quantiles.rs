@@ -1,38 +1,39 @@
 //! Mean and quantiles, in memory and in files.
 //!
 //! Invariants: in memory, each figure states whether it is only a lower bound, so that code cannot
-//! compare such a figure as a plain number. In a file, each figure is a number, and a separate list
-//! names those that are lower bounds.
+//! compare a lower bound like an exact number. In a file, each figure is a plain number, and a
+//! separate list contains the names of the figures that are lower bounds.
 
 use measure::Known;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Mean and quantiles in milliseconds. In files, the figures are numbers, and `at_least` names
-/// those that are lower bounds, such as `["p999", "max"]`.
+/// Mean and quantiles in milliseconds. In files, the figures are plain numbers, and the list
+/// `at_least` contains the names of the lower bounds, such as `["p999", "max"]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "InFile", into = "InFile")]
 pub struct QuantilesRecord {
-    /// Number of values.
+    /// Number of values from which the figures are computed.
     pub count: u64,
-    /// Arithmetic mean.
+    /// Arithmetic mean of the values.
     pub mean: Known,
-    /// The median.
+    /// Median of the values (p50).
     pub p50: Known,
-    /// 95th percentile.
+    /// 95th percentile of the values.
     pub p95: Known,
-    /// 99th percentile.
+    /// 99th percentile of the values.
     pub p99: Known,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the values.
     pub p999: Known,
-    /// Largest value.
+    /// Largest of the values.
     pub max: Known,
-    /// 95 % confidence intervals, by field name: `{"p99": [3.1, 3.4]}`. A quantile with fewer than
-    /// 100 values above it has no interval.
+    /// 95 % confidence intervals by field name, such as `{"p99": [3.1, 3.4]}`. A quantile with
+    /// fewer than 100 values above it has no interval.
     pub ci95: BTreeMap<String, [f64; 2]>,
-    /// Names of the figures whose intervals depend on one to four incidents.
+    /// Names of the figures whose confidence intervals depend on only one to four incidents.
     pub few_incidents: Vec<String>,
-    /// Number of values that are lower bounds: operations that the client gave up or never sent.
+    /// Number of values that are lower bounds. They belong to operations that the client gave up or
+    /// never sent.
     pub censored: u64,
 }
 
@@ -58,7 +59,7 @@ struct InFile {
 }
 
 impl QuantilesRecord {
-    /// Returns the figures with the names that files, requirements and published ratios use.
+    /// Returns the figures, each with the name that files, requirements and published ratios use.
     fn figures(&self) -> [(&'static str, Known); 6] {
         [
             ("p50", self.p50),
@@ -70,7 +71,7 @@ impl QuantilesRecord {
         ]
     }
 
-    /// Returns the figure with this name. `None` if there is no such figure.
+    /// Returns the figure with this name. `None` if the name is unknown.
     pub fn figure(&self, name: &str) -> Option<Known> {
         let named = |(its, figure): (&str, Known)| (its == name).then_some(figure);
         self.figures().into_iter().find_map(named)

@@ -1,8 +1,8 @@
-//! Results of the validity rules and reasons of verdicts, with their numbers. Both are parts of
-//! [`crate::record::FindingsRecord`].
+//! Results of the validity rules and reasons for verdicts, with their numbers. The records belong
+//! to [`crate::record::FindingsRecord`].
 //!
-//! Runs of earlier versions contain their reasons only as sentences. Only this file derives a rule
-//! from a sentence. All other code uses [`TrialFinding::reasons_as_data`].
+//! Runs of earlier versions contain their reasons only as sentences. This is the only module that
+//! derives a rule from a sentence. All other code uses [`TrialFinding::reasons_as_data`].
 
 use crate::record::{FindingsRecord, RuleOutcome, TrialFinding};
 use analysis::rules::{Measurement, Quantity, Rule, title};
@@ -16,34 +16,35 @@ pub struct RuleRecord {
     pub rule: String,
     /// Outcome of the rule: `pass`, `warn`, `fail` or `unknown`.
     pub result: RuleOutcome,
-    /// Observed value and limit, in words.
+    /// Sentence with the observed value and the limit.
     pub detail: String,
-    /// Numbers in the detail. Those beyond their limits come first. Empty for rules without
+    /// Numbers in `detail`. Numbers beyond their limits come first. Empty for rules without
     /// numbers, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<MeasurementRecord>,
 }
 
-/// A number behind a rule.
+/// A measured number from which the result of a rule follows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasurementRecord {
     /// Quantity that was measured.
     pub quantity: Quantity,
-    /// Value, in `unit`. The limits apply to the absolute value.
+    /// Measured value, in `unit`. The limits apply to the absolute value.
     pub value: f64,
-    /// Limit that the sentence states, in `unit`: the limit to warn if there is one, or else the
-    /// limit to fail. Absent if the rule has no limit for this value.
+    /// Limit that the sentence states, in `unit`. It is the limit at which the rule warns, or else
+    /// the limit at which the rule fails. Absent if the rule has no limit for this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
-    /// Limit at which the rule fails, in `unit`. Absent if this value alone does not fail the rule.
+    /// Limit at which the rule fails, in `unit`. Absent if this value alone cannot fail the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_limit: Option<f64>,
-    /// True if the limits are minima. Otherwise, they are maxima.
+    /// True if `limit` and `fail_limit` are minima. Otherwise, they are maxima.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub minimum: bool,
     /// Unit of the value and the limits, such as `share` (of 1), `s` or `operations`.
     pub unit: String,
-    /// Client, node or kind of operation that the value belongs to. Absent for the whole trial.
+    /// Client, node or kind of operation that the value belongs to. Absent if the value belongs to
+    /// the whole trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
@@ -51,8 +52,8 @@ pub struct MeasurementRecord {
 /// Reason for a verdict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReasonRecord {
-    /// Name of the rule, from `V1` to `V21`. Absent if the reason is not a rule, but a failed trial
-    /// or a stopped run.
+    /// Name of the rule, from `V1` to `V21`. Absent if the reason is a failed trial or a stopped
+    /// run instead of a rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// Worst result of the rule in the trials with this reason: `warn` or `fail`. Absent if the
@@ -63,7 +64,7 @@ pub struct ReasonRecord {
     /// in the findings of a single trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<usize>,
-    /// Numbers in the sentence. Those beyond their limits come first.
+    /// Numbers in the sentence of the reason. Numbers beyond their limits come first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<MeasurementRecord>,
 }
@@ -105,8 +106,8 @@ impl From<&Rule> for ReasonRecord {
     }
 }
 
-/// Returns the numbers of a rule. Leaves out numbers that are not finite, because JSON cannot
-/// contain them.
+/// Returns the measured numbers of a rule. Leaves out numbers that are not finite, because JSON
+/// cannot contain them.
 fn numbers(rule: &Rule) -> Vec<MeasurementRecord> {
     let finite = rule.measured.iter().filter(|one| one.value.is_finite());
     finite.map(MeasurementRecord::from).collect()
@@ -114,7 +115,7 @@ fn numbers(rule: &Rule) -> Vec<MeasurementRecord> {
 
 impl TrialFinding {
     /// Returns the reasons as data, in the order of their sentences. For runs of earlier versions,
-    /// these reasons contain no numbers.
+    /// the reasons contain no numbers.
     pub fn reasons_as_data(&self) -> Cow<'_, [ReasonRecord]> {
         if self.reason_records.len() == self.reasons.len() {
             return Cow::Borrowed(&self.reason_records);
@@ -135,7 +136,8 @@ impl TrialFinding {
 
 impl FindingsRecord {
     /// Returns the reasons as data, in the order of their sentences. For runs of earlier versions,
-    /// these reasons contain no numbers. Their trials are those whose own sentences they quote.
+    /// the reasons contain no numbers, and the trials of a reason are those whose own sentences the
+    /// reason quotes.
     pub fn reasons_as_data(&self) -> Cow<'_, [ReasonRecord]> {
         if self.reason_records.len() == self.reasons.len() {
             return Cow::Borrowed(&self.reason_records);
@@ -160,7 +162,8 @@ impl FindingsRecord {
     }
 }
 
-/// Returns the rule in a sentence of an earlier version, such as `V18` for `V18: others used 33 %`.
+/// Returns the rule that a sentence of an earlier version names, such as `V18` for `V18: others
+/// used 33 %`.
 fn rule_in(words: &str) -> Option<&str> {
     let rule = words.split(':').next()?;
     title(rule).map(|_| rule)
@@ -171,7 +174,7 @@ mod tests {
     use super::*;
     use analysis::rules::{Evidence, Limits, OfferedLoad, judge};
 
-    /// Records of versions in which reasons were only sentences.
+    /// Returns findings as earlier versions wrote them, with reasons only as sentences.
     fn earlier() -> FindingsRecord {
         let trial = |index: usize, reasons: &[&str]| TrialFinding {
             index,

@@ -1,8 +1,8 @@
-//! Effects of a fault on the load, and the recovery from the fault. They are a part of
+//! Effects of a fault on the load, and the recovery from the fault. These records belong to
 //! [`crate::record::FaultRecord`].
 //!
-//! Times are in seconds since the injection unless the comment names another start. Values that
-//! were not observed are absent.
+//! Times are in seconds since the injection unless the comment of a field names another start.
+//! Values that were not observed are absent.
 
 use crate::record::{ComparisonRecord, QuantilesRecord};
 use analysis::VariantName;
@@ -17,25 +17,25 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecoveryRecord {
-    /// Length of the observation, s. The observation lasts until another fault began or the window
-    /// ended.
+    /// Length of the observation, s. The observation lasts until another fault begins or the window
+    /// ends.
     pub watched_s: f64,
     /// True if the observation ended because another fault began, not because the window ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut_by_fault: bool,
-    /// Other faults that were active at the same time. All figures include their effects.
+    /// Names of other faults that were active at the same time. All figures include their effects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
-    /// Reasons for missing figures, one sentence each.
+    /// Reasons for missing figures. Each reason is one sentence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
-    /// Throughput in the intervals before the fault, op/s.
+    /// Level of throughput before the fault, op/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<BaselineRecord>,
-    /// p99 in the intervals before the fault, ms.
+    /// Level of p99 before the fault, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<BaselineRecord>,
-    /// Loss of throughput.
+    /// Loss of throughput because of the fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dip: Option<Dip>,
     /// Return of throughput to its level before the fault.
@@ -46,23 +46,25 @@ pub struct RecoveryRecord {
     pub p99: Option<Returns>,
     /// First sign of the fault for clients and for other nodes.
     pub noticed: NoticedRecord,
-    /// Intervals before the fault, with which the later intervals are compared.
+    /// Figures of the intervals before the fault, with which later intervals are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<StretchRecord>,
-    /// Period from the injection until all nodes of the target were up again. If that was not
-    /// observed, the period ends with the start of the healing or with the observation.
+    /// Figures of the period from the injection until all nodes of the target were up again. If
+    /// cassay did not observe that, the period ends when the healing starts or the observation
+    /// ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub during: Option<StretchRecord>,
-    /// Period from the end of `during` until the end of the observation.
+    /// Figures of the period from the end of `during` until the end of the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<StretchRecord>,
-    /// Hints of all nodes together. Absent if no probe read them.
+    /// Hints of all nodes together. Absent if no probe read hints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hints: Option<Hints>,
-    /// Bytes that were streamed to nodes during the observation. Absent if no probe read them.
+    /// Bytes that were streamed to nodes during the observation. Absent if no probe read streams.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streamed_bytes: Option<f64>,
-    /// Need for a repair: `needed`, `not-needed` or `untold`. Absent if there is only one node.
+    /// Need for a repair: `needed`, `not-needed` or `untold`. Absent if the target has only one
+    /// node.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -75,93 +77,95 @@ pub struct RecoveryRecord {
 }
 
 measure::word_enum! {
-    /// A stretch of the time around a fault.
+    /// A period of the time around a fault.
     #[derive(Default)]
     pub enum FaultStretch {
-        /// From the injection until all nodes of the target were up again.
+        /// The period from the injection until all nodes of the target were up again.
         #[default]
         Broken = "broken",
-        /// The period after `broken`, until the next fault or the end of the window.
+        /// The period from the end of `broken` until the next fault or the end of the window.
         After = "after",
     }
 }
 
-/// Level of a series before a fault.
+/// Level of throughput or p99 before a fault, and its variation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BaselineRecord {
-    /// Median of the intervals before the fault.
+    /// Median over the intervals before the fault.
     pub middle: f64,
-    /// Share by which one interval may be worse and still count as normal. It is 0.05, or more if
-    /// the intervals before the fault varied more.
+    /// Share by which a single interval may be worse than the median and still count as normal. It
+    /// is 0.05, or more if the intervals before the fault varied more.
     pub within: f64,
-    /// Share of the level within which the median of 30 s counts as normal. It is 0.05, or two
-    /// standard errors if that is more.
+    /// Share by which the median of 30 s may differ from the level before the fault and still count
+    /// as normal. It is the larger of 0.05 and two standard errors.
     pub near: f64,
-    /// Number of intervals before the fault.
+    /// Number of intervals before the fault from which the level was computed.
     pub intervals: usize,
 }
 
-/// First sign of a fault. `seen_s` of the fault is the time at which cassay itself noticed it.
+/// First signs of a fault. The field `seen_s` of the fault is the time at which cassay itself
+/// observed it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NoticedRecord {
     /// Time until the end of the first interval in which clients could notice the fault, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_s: Option<f64>,
-    /// First sign that clients could notice: `connections_lost`, `errors`, `retries`, `throughput`
-    /// or `p99`.
+    /// First symptom of the fault that clients could notice: `connections_lost`, `errors`,
+    /// `retries`, `throughput` or `p99`.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub client_by: Option<ClientSymptom>,
-    /// Time until a probe first observed that a node considers another node dead, s.
+    /// Time until a probe first observed that a node considered another node dead, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gossip_s: Option<f64>,
     /// Name of the node that considered another node dead.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub gossip_by: String,
-    /// Time between the first and the last observation on other nodes that the node is dead, s.
+    /// Time between the first and the last observation that other nodes considered the node dead,
+    /// s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gossip_away_s: Option<f64>,
 }
 
-/// A period of the window, for all kinds of operations together.
+/// Figures of a period of the window, for all kinds of operations together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StretchRecord {
     /// Total length of the intervals in the period, s.
     pub seconds: f64,
-    /// Number of operations that succeeded.
+    /// Number of operations that succeeded in the period.
     pub ops: u64,
-    /// Throughput: `ops` per second.
+    /// Throughput, which is `ops` per second.
     pub ops_per_s: f64,
-    /// Latency since the intended start, of operations that ended in the period. It covers
-    /// successes, and lower bounds of operations that the client stopped following.
+    /// Latency from the intended start, for operations that ended in the period. The values are
+    /// those of successful operations, and lower bounds for operations that the client gave up.
     pub latency_ms: QuantilesRecord,
-    /// Operations that failed in the period, by kind and outcome.
+    /// Number of operations that failed in the period, by kind and outcome.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, BTreeMap<String, u64>>,
     /// Counters of the operations that ended in the period, by name. Zeros are omitted.
     #[serde(flatten, serialize_with = "crate::counts::serialize_kind")]
     pub counts: KindCounts,
-    /// Counters of operations before they were sent, and of connections, by name. Zeros are
+    /// Counters of connections and of operations that were not yet sent, by name. Zeros are
     /// omitted.
     #[serde(flatten, serialize_with = "crate::counts::serialize_nonzero_client")]
     pub client: ClientCounts,
 }
 
 impl StretchRecord {
-    /// Returns the number of operations that failed.
+    /// Returns the number of operations that failed in the period.
     pub fn failed(&self) -> u64 {
         self.errors.values().flat_map(BTreeMap::values).sum()
     }
 }
 
-/// A period of trials with a fault, compared with the same period of trials without faults. Both
-/// have the same load, on the same data, in the same blocks.
+/// Compares a period of trials with a fault to the same period of trials without faults. The trials
+/// have the same load and the same data, and belong to the same blocks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WithoutFaultsRecord {
@@ -169,33 +173,35 @@ pub struct WithoutFaultsRecord {
     pub variant: VariantName,
     /// Name of the variant without faults.
     pub without: VariantName,
-    /// Load of both variants.
+    /// Load at which both variants ran.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
     /// Number of the fault in the study's list, starting at 0.
     pub fault: usize,
     /// Kind of the fault, such as `node-pause`.
     pub kind: String,
-    /// Target of the fault. Absent if it is not recorded.
+    /// Target of the fault. Absent if the run did not record the target.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub place: Option<String>,
-    /// Period: `broken` (from the injection until all nodes of the target were up again) or `after`
-    /// (from then on until the next fault or the end of the window).
+    /// Period around the fault: `broken` (from the injection until all nodes of the target were up
+    /// again) or `after` (from the end of `broken` until the next fault or the end of the window).
     pub stretch: FaultStretch,
     /// Number of pairs of trials.
     pub blocks: usize,
-    /// Length of the period with the fault, for all blocks together, s.
+    /// Total length of the period in the trials with the fault, over all blocks, s.
     pub seconds: f64,
-    /// Throughput over all blocks together without the fault, and with it, op/s.
+    /// Throughput over all blocks, op/s. The first value is without the fault, the second with the
+    /// fault.
     pub ops_per_s: [f64; 2],
-    /// Number of failed operations in all blocks without the fault, and with it.
+    /// Number of failed operations in all blocks. The first value is without the fault, the second
+    /// with the fault.
     pub failed: [u64; 2],
-    /// Comparisons by metric, with ÷ without the fault. A metric has no comparison if one trial of
-    /// a pair has no value.
+    /// Comparisons, one for each metric. The ratio is the value with the fault ÷ the value without.
+    /// A metric is left out if one trial of a pair has no value.
     pub comparisons: Vec<ComparisonRecord>,
 }
 

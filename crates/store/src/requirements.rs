@@ -10,52 +10,54 @@ use serde::{Deserialize, Serialize};
 /// One requirement of one variant at one point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequirementRecord {
-    /// Metric as in the study, such as `p99_ms`, `error_rate`, `ops_per_s` or `ratio`.
+    /// Name of the metric as in the study, such as `p99_ms`, `error_rate`, `ops_per_s` or `ratio`.
     pub metric: RequiredMetric,
     /// Name of the variant.
     pub variant: VariantName,
-    /// Load of the point; `{}` if the requirement does not belong to a measured point.
+    /// Load of the point. `{}` if the requirement is not about a measured point.
     #[serde(default, with = "crate::point")]
     pub point: Option<Point>,
     /// Direction of the limit: `at_most` or `at_least`.
     pub bound: Bound,
-    /// Limit of the value.
+    /// Limit that the study requires for the value.
     pub limit: f64,
-    /// Measured value. Absent if it was not measured.
+    /// Measured value of the metric. Absent if the metric was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// True if the value is only a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub value_at_least: bool,
-    /// 95 % confidence interval of the value, which decides the outcome.
+    /// 95 % confidence interval of the value. The outcome depends on this interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Outcome: `met`, `missed`, or `untold` if the interval contains the limit or does not exist.
+    /// Outcome: `met`, `missed` or `untold`. It is `untold` if the interval contains the limit, or
+    /// if the value has no interval.
     pub outcome: RequirementResult,
     /// True if an `untold` outcome counts as missed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untold_is_missed: bool,
-    /// Value of the metric itself, op/s or ms, if `value` is a ratio. It is the geometric mean of
-    /// the blocks.
+    /// Value of the metric in this run, in op/s or ms, if `value` is a ratio. It is the geometric
+    /// mean over the blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
-    /// Value of an earlier run with which the requirement compares, if any.
+    /// Value of an earlier run, if the requirement compares this run with an earlier run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<BesideRecord>,
-    /// Measured and required value, as a clause. Empty in runs of earlier versions.
+    /// Clause with the measured and the required value. Empty in runs of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub clause: String,
-    /// Sentence about the measured and the required value, and the outcome.
+    /// Sentence with the measured and the required value, and the outcome.
     #[serde(default)]
     pub says: String,
 }
 
-/// Value of an earlier run, as part of a requirement.
+/// Value of an earlier run with which a requirement compares this run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BesideRecord {
     /// Study and stamp of the earlier run.
     pub run: String,
-    /// Value in the earlier run, in the unit of `measured`. The quotient of the two is the ratio.
+    /// Value in the earlier run, in the unit of `measured`. The ratio in the requirement is
+    /// `measured` ÷ this value.
     pub value: f64,
 }
 
@@ -69,8 +71,8 @@ impl RequirementRecord {
         }
     }
 
-    /// Returns the clause about the requirement. For a run of an earlier version, returns the whole
-    /// sentence.
+    /// Returns the clause about the requirement. In a run of an earlier version, which has no
+    /// clause, returns the whole sentence.
     pub fn in_short(&self) -> &str {
         match self.clause.as_str() {
             "" => self.says.trim_end_matches('.'),
@@ -84,7 +86,8 @@ impl RequirementRecord {
     }
 }
 
-/// Returns the outcome of all requirements of a run. `None` if there are none.
+/// Returns the combined outcome of all requirements of a run. `None` if the run has no
+/// requirements.
 pub fn outcome_of(requirements: &[RequirementRecord]) -> Option<RequirementResult> {
     if requirements.is_empty() {
         None

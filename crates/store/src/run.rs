@@ -1,9 +1,9 @@
-//! Reads a run of this version or an older one, whether it is finished, running or interrupted.
+//! Reads a run of this version or an older one. The run may be finished, running or interrupted.
 //!
 //! Invariants: a run can be opened with the files that exist, and every completed file matches its
-//! checksum. If a file is damaged, reading ends with an error that names the file. A damaged line
-//! of the journal is skipped and reported, because the findings are in other files. Runs of
-//! versions without checksums are read without verification, and the reader reports that.
+//! checksum. If a file is damaged, reading ends with an error that names the file. The reader skips
+//! and reports a damaged line of the journal, because the findings are in other files. It reads
+//! runs of versions without checksums without verification, and reports this.
 
 mod raw;
 mod trial;
@@ -33,7 +33,7 @@ measure::word_enum! {
         Finished = "finished",
         /// A process is writing the run.
         Running = "running",
-        /// The run was stopped before it had findings, and can be resumed.
+        /// The run was stopped before it had findings. It can be resumed.
         Interrupted = "interrupted",
     }
 }
@@ -47,42 +47,44 @@ pub struct Run {
     pub stamp: String,
     /// State of the run when it was opened.
     pub state: RunState,
-    /// Plan, including the trials that were added to it.
+    /// Plan of the run, including trials that were added later.
     pub plan: PlanRecord,
-    /// Number of blocks in each addition.
+    /// Number of blocks in each addition, in order of time.
     pub added: Vec<usize>,
     /// Records of the journal, in order of time.
     pub journal: Vec<JournalRecord>,
-    /// Findings. `None` unless the run is finished.
+    /// Findings of the run. `None` unless the run is finished.
     pub findings: Option<FindingsRecord>,
-    /// Version of cassay that wrote the findings. Empty if there are no findings, or if they do not
-    /// name the version.
+    /// Version of cassay that wrote the findings. Empty if the run has no findings, or if they do
+    /// not contain the version.
     pub findings_by: String,
-    /// Sentences about skipped lines, and about files that could not be verified.
+    /// Sentences about skipped lines, and about files that cassay could not verify.
     pub notes: Vec<String>,
     /// True if lines of the journal are damaged and no resume has recorded the damage.
     pub is_journal_damaged: bool,
-    /// True if the raw lines are too large to be read for a page. Pages then use the overviews.
+    /// True if the raw lines are too large to be read for a page. Pages then use the overviews
+    /// instead.
     pub is_long: bool,
     ledger: Ledger,
 }
 
-/// A run that may be damaged, opened for a resume. Intact files are kept, and the work behind the
-/// others is repeated.
+/// A possibly damaged run, opened for a resume. The resume keeps the intact files, and repeats the
+/// work that produced the damaged files.
 #[derive(Clone, Debug)]
 pub struct SalvagedRun {
-    /// The run. It has no findings if they, or files that they depend on, are damaged.
+    /// The run. It has no findings if the findings are damaged, or if files that they depend on are
+    /// damaged.
     pub run: Run,
-    /// Findings of the trials that are finished and intact, by number.
+    /// Findings of the finished trials whose files are intact, by the number of the trial.
     pub whole: BTreeMap<usize, TrialFinding>,
-    /// Damaged files.
+    /// Files of the run that are damaged.
     pub damages: Vec<Damage>,
 }
 
 impl Run {
     /// Opens the run in the folder `path` (or the folder of the file `path`), and compares every
-    /// byte of its completed files with the checksums. In a long run ([`Run::is_long`]), only the
-    /// files that a page uses are compared, and the lengths of the raw lines.
+    /// byte of its completed files with the checksums. In a long run ([`Run::is_long`]), compares
+    /// only the files that a page uses, and the lengths of the raw lines.
     ///
     /// # Errors
     /// The path is not a run, or [`DamagedRun`].
@@ -90,13 +92,14 @@ impl Run {
         Run::read(path, Depth::Shown)?.whole()
     }
 
-    /// Opens the run for a list. Files that a list shows are compared byte by byte, and the other
-    /// files by length.
+    /// Opens the run for a list. Compares the files that a list shows byte by byte, and only the
+    /// lengths of all other files.
     pub fn look(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Lengths)?.whole()
     }
 
-    /// Opens the run for a resume, even if it is damaged. Only its study and plan must be intact.
+    /// Opens the run for a resume, even if the run is damaged. Only its study and plan must be
+    /// intact.
     ///
     /// # Errors
     /// The path is not a run, or its study or plan is [`DamagedRun`].
@@ -105,8 +108,8 @@ impl Run {
     }
 
     /// Reads a run in four steps: 1. Find the run. 2. Verify the plan and the study against the
-    /// journal. 3. Verify the findings in the same way. 4. Collect the other checksums, and compare
-    /// the files.
+    /// journal. 3. Verify the findings against the journal. 4. Collect the other checksums, and
+    /// compare the files with them.
     fn read(path: &Path, depth: Depth) -> Result<SalvagedRun> {
         let path = locate(path)?;
         let journal = Journal::read(&path.join(file::JOURNAL))?;
@@ -132,7 +135,7 @@ impl Run {
         damages.append(&mut ledger.damages);
         let raw = Raw::read(&path, &plan, &ledger.sums)?;
         for (file, expected) in &ledger.sums {
-            // The findings and the plan were already compared when they were read.
+            // The findings were already compared when they were read, so they are skipped here.
             if !file.ends_with(file::FINDING) {
                 damages.extend(file_digests::damage(
                     &path,
@@ -153,7 +156,8 @@ impl Run {
             .collect();
         let (mut notes, is_journal_damaged) = notes(&path, &journal, ledger.summed, &plan);
         notes.extend(raw.note(depth));
-        // While the run is running, files are written before the journal lists them.
+        // A process that is writing the run writes files before the journal lists them, so remarks
+        // about such files would be wrong.
         if state(&path, findings.is_some()) != RunState::Running {
             notes.append(&mut ledger.notes);
         }
@@ -178,25 +182,26 @@ impl Run {
         })
     }
 
-    /// Returns the copy of the study, in the form in which the user wrote it.
+    /// Returns the run's copy of the study, in the form in which the user wrote it.
     pub fn study_yaml(&self) -> Result<String> {
         let path = self.path.join(file::STUDY);
         foreign::text(FileKind::Study, &path).with_context(|| format!("read {}", path.display()))
     }
 
-    /// Returns the path of the HTML report. `None` if it has not been written.
+    /// Returns the path of the HTML report. `None` if the report does not exist.
     pub fn report(&self) -> Option<PathBuf> {
         Some(self.path.join(file::REPORT)).filter(|path| path.exists())
     }
 
-    /// Returns the trials that have begun, in the plan's order.
+    /// Returns the trials that have begun, in the order of the plan.
     pub fn trials(&self) -> Result<Vec<Trial>> {
         let folder = self.path.join(file::TRIALS);
         let mut trials = Vec::new();
         for planned in &self.plan.trials {
             let path = Name::new("trial", &planned.slug)?.in_folder(&folder);
             let record_path = path.join(file::TRIAL);
-            // Links are skipped, because a run contains no links and a link could lead anywhere.
+            // cassay does not create links in this folder, and a link could lead to any other
+            // folder, so links are skipped.
             let is_folder = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
             if is_folder && record_path.exists() {
                 let record = read_json(&record_path)?;
@@ -213,8 +218,8 @@ impl Run {
         Ok(trials)
     }
 
-    /// Returns the names of a trial's probes, if the trial has ended with checksums. Other files in
-    /// the folder are not part of the run. `None` for other trials.
+    /// Returns the names of a trial's probes according to its checksums. Other files in the folder
+    /// are not part of the run. `None` if the trial has not ended, or if it has no checksums.
     fn probes_of(&self, slug: &str) -> Option<BTreeSet<String>> {
         let sums = &self.ledger.sums;
         sums.contains_key(&ledger::finding_path(slug)).then(|| {
@@ -226,19 +231,20 @@ impl Run {
         })
     }
 
-    /// Returns the checksum of the series of a trial's overview. `None` if it has no overview.
+    /// Returns the checksum of the series in a trial's overview. `None` if the trial has no
+    /// overview.
     fn series_of(&self, slug: &str) -> Option<FileSum> {
         let path = ledger::prefix(slug) + file::SERIES;
         self.ledger.sums.get(&path).cloned()
     }
 
-    /// Returns the trial with this number, if the trial has begun.
+    /// Returns the trial with this number. `None` if the trial has not begun.
     pub fn trial(&self, index: usize) -> Result<Option<Trial>> {
         Ok(self.trials()?.into_iter().find(|trial| trial.record.index == index))
     }
 
-    /// Returns the findings of the trials. They come from `findings.json`. If it does not exist,
-    /// they come from the trials that have ended.
+    /// Returns the findings of the trials. They come from `findings.json`, or, if that file does
+    /// not exist, from the trials that have ended.
     pub fn trial_findings(&self) -> Vec<TrialFinding> {
         match &self.findings {
             Some(findings) => findings.trials.clone(),
@@ -259,7 +265,7 @@ impl Run {
 }
 
 impl SalvagedRun {
-    /// Returns the run if it is undamaged.
+    /// Returns the run, or an error if the run is damaged.
     fn whole(self) -> Result<Run> {
         if self.damages.is_empty() {
             return Ok(self.run);
@@ -273,7 +279,7 @@ impl SalvagedRun {
     }
 }
 
-/// Extension of the files of probes.
+/// Extension of the files that contain the samples of probes.
 const PROBE_ENDING: &str = ".ndjson";
 
 /// Returns the folder of the run that `path` refers to.
@@ -294,7 +300,7 @@ fn locate(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Reads the findings, if they exist and match the checksum in the last line of the journal.
+/// Reads the findings, if the file exists and matches the checksum in the last line of the journal.
 fn read_findings(
     run: &Path,
     journal: &Journal,
@@ -303,7 +309,8 @@ fn read_findings(
     let path = run.join(file::FINDINGS);
     let vouched = ledger::vouched_findings(&journal.records);
     let damage = match &vouched {
-        // The line in the journal is written before the file, so the file may be missing.
+        // The writer appends the line to the journal before it writes the file, so the file may not
+        // exist yet.
         Some(_) if !path.exists() && is_locked(run) => None,
         Some(expected) => file_digests::damage(run, file::FINDINGS, expected, Depth::Bytes)?,
         None if journal.chained && path.exists() => Some(unvouched()),
@@ -324,8 +331,8 @@ fn unvouched() -> Damage {
     }
 }
 
-/// Returns the remarks on a run, and true if its journal is damaged and no resume has recorded the
-/// damage.
+/// Returns the remarks on a run. The second value is true if the journal of the run is damaged and
+/// no resume has recorded the damage.
 fn notes(path: &Path, journal: &Journal, summed: bool, plan: &PlanRecord) -> (Vec<String>, bool) {
     let mut notes: Vec<String> = journal.torn.iter().cloned().collect();
     let noted = journal.records.iter().filter_map(|line| match &line.event {
@@ -351,7 +358,8 @@ pub(crate) fn stamp_of(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Returns the names in a folder, sorted; empty if the folder is missing.
+/// Returns the sorted names of the files and folders in a folder. Returns an empty list if the
+/// folder is missing.
 pub(crate) fn names_in(folder: &Path) -> Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -377,14 +385,14 @@ fn state(path: &Path, has_findings: bool) -> RunState {
     }
 }
 
-/// Returns true if a writer holds the lock on the journal. The system releases the lock when the
-/// process ends, even after kill -9.
+/// Returns true if a writer holds the lock on the journal. The operating system releases the lock
+/// when the process ends, even after kill -9.
 pub(crate) fn is_locked(path: &Path) -> bool {
     let journal = foreign::open(FileKind::Journal, path.join(file::JOURNAL));
     journal.is_ok_and(|j| matches!(j.file().try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Reads a whole JSON file, after checking its format number.
+/// Checks the format number of a JSON file, and reads the whole file.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     parse(path, &read_known(path)?)
 }
@@ -395,7 +403,7 @@ pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<(T, FileDi
     Ok((parse(path, &bytes)?, parse(path, &bytes)?))
 }
 
-/// Reads a file whose format this version supports.
+/// Reads the bytes of a file, after checking that this version supports the file's format.
 fn read_known(path: &Path) -> Result<Vec<u8>> {
     let bytes = foreign::read(FileKind::Record, path)
         .with_context(|| format!("read {}", path.display()))?;
@@ -418,8 +426,8 @@ fn read_known(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Parses JSON. The text is parsed directly and not as a tree, because errors of the text contain a
-/// line and a column.
+/// Parses JSON. Parses the text directly and not a tree of values, because only errors of the text
+/// contain a line and a column.
 fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).with_context(|| {
         format!(

@@ -1,18 +1,19 @@
 //! Names of run folders (stamps), such as `20260820T101530Z`. A stamp is the UTC second in which
 //! the run began.
 //!
-//! Stamps sort by time. A second run in the same second has the suffix `-2`, and the next one `-3`.
-//! [`order_key`] sorts `-10` after `-9`.
+//! Stamps sort by time. The second run in the same second has the suffix `-2`, the third `-3`, and
+//! so on. [`order_key`] sorts `-10` after `-9`.
 
 use anyhow::Result;
 
-/// Returns the stamp of a time, given in ns since 1970.
+/// Returns the stamp for a time in ns since 1970.
 pub(crate) fn from_unix_ns(unix_ns: u64) -> Result<String> {
     let time = jiff::Timestamp::from_nanosecond(i128::from(unix_ns))?;
     Ok(time.strftime("%Y%m%dT%H%M%SZ").to_string())
 }
 
-/// Returns the sort key of a stamp: the second, and the number of the run within that second.
+/// Returns the sort key of a stamp, which consists of the second and the number of the run within
+/// that second.
 pub(crate) fn order_key(stamp: &str) -> (String, u32) {
     match stamp.split_once('-') {
         Some((second, number)) => (second.to_owned(), number.parse().unwrap_or(u32::MAX)),

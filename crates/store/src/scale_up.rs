@@ -1,4 +1,5 @@
-//! Scale-up of a machine, in `findings.json`: throughput as the number of its units increases.
+//! Scale-up of a machine, in `findings.json`. A scale-up measures throughput with an increasing
+//! number of the machine's units.
 
 use crate::curves::WithoutPeak;
 use analysis::VariantName;
@@ -6,49 +7,52 @@ use analysis::rules::Verdict;
 use analysis::scale_up::{EfficiencyOf, Model, SaturatedResource};
 use serde::{Deserialize, Serialize};
 
-/// An arm of a scale-up study under one load.
+/// Results of one arm of a scale-up study under one load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleUpRecord {
-    /// Name of the load in the study. Empty if there is only one load.
+    /// Name of the load in the study. Empty if the study has only one load.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub load: String,
-    /// Name of the arm in the study. Absent if there is only one arm.
+    /// Name of the arm in the study. Absent if the study has only one arm.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub arm: Option<String>,
-    /// Kind of unit that is added: `cores`, `l3`, `numa` or `sockets`.
+    /// Unit of the machine that the scale-up adds: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// Instances of Cassandra. `one` or a number if the instances share all used units. `cores`,
-    /// `l3`, `numa` or `sockets` if one instance runs on each unit of this kind.
+    /// Instances of Cassandra. `one` or a number means that this many instances share all units in
+    /// use. `cores`, `l3`, `numa` or `sockets` means that one instance runs on each unit of this
+    /// kind.
     pub instances: String,
-    /// Number of units that fill one socket of the machine.
+    /// Number of units on one socket of the machine.
     pub units_per_socket: u32,
     /// Number of sockets of the machine.
     pub sockets: u32,
-    /// Latency bound, if the throughput is the highest within a bound. Absent if there is no bound.
+    /// Latency bound, if the throughput is the highest within a bound. Absent if the study has no
+    /// bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<ScaleBoundRecord>,
-    /// Points of the arm, one for each number of units, in the order of the study.
+    /// Points of the arm, in the order of the study. The arm has one point for each number of
+    /// units.
     pub points: Vec<ScalePointRecord>,
-    /// Efficiency within a socket, of the system, and across sockets.
+    /// Three efficiencies: within a socket, of the system, and across sockets.
     pub efficiencies: Vec<EfficiencyRecord>,
-    /// Curves through the points, the simplest first.
+    /// Curves fitted to the points. The simplest curve comes first.
     pub fits: Vec<ScaleFitRecord>,
-    /// Reason why no curve is the best. Empty if one curve is the best.
+    /// Reason why none of the curves is the best. Empty if one curve is the best.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub without_best: String,
-    /// Comparison of this arm with the baseline arm at the same number of units. Empty for the
-    /// baseline.
+    /// Comparisons of this arm with the baseline arm at the same number of units. Empty for the
+    /// baseline arm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub improvements: Vec<ImprovementRecord>,
-    /// Conclusions that this machine allows or does not allow, one sentence each.
+    /// Sentences about the conclusions that this machine allows or does not allow.
     pub sentences: Vec<String>,
 }
 
-/// A latency bound.
+/// An upper bound of a latency percentile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleBoundRecord {
     /// Name of the percentile, such as `p99`.
@@ -57,50 +61,51 @@ pub struct ScaleBoundRecord {
     pub at_most_ns: u64,
 }
 
-/// A ratio of throughputs from the same blocks.
+/// A ratio of throughputs that were measured in the same blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleRatioRecord {
-    /// The ratio, of geometric means.
+    /// Ratio of the geometric means over the blocks.
     pub value: f64,
-    /// 95 % confidence interval of the ratio. Absent with one block, and if the blocks are not
+    /// 95 % confidence interval of the ratio. Absent for a single block, and if the blocks are not
     /// pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Number of blocks that contain both sides of the ratio.
+    /// Number of blocks that contain both throughputs of the ratio.
     pub blocks: usize,
 }
 
 /// Results for one number of units in a scale-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScalePointRecord {
-    /// Number of units in use, on all sockets together.
+    /// Total number of units in use, on all sockets.
     pub units: u32,
     /// Number of sockets that contain the units in use.
     pub sockets: u32,
-    /// Number of units on each used socket. If this is absent because it is unknown, no curve uses
-    /// the point.
+    /// Number of units on each used socket. Absent if unknown. A point without this field is not
+    /// used for the curves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Vec<u32>>,
-    /// Name of the point's variant.
+    /// Name of the variant at this point.
     pub variant: VariantName,
     /// Throughput in each block, op/s. `null` for a block without a usable trial.
     pub ops_per_s_blocks: Vec<Option<f64>>,
-    /// Mean of the throughput, op/s.
+    /// Mean throughput at this point, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// 95 % confidence interval of the mean. Absent with fewer than three blocks, and if the blocks
-    /// are not pairs.
+    /// 95 % confidence interval of the mean. Absent if the point has fewer than three blocks, or if
+    /// the blocks are not pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s_ci95: Option<[f64; 2]>,
-    /// Speed-up compared with one unit: X(N) ÷ x1.
+    /// Speed-up relative to one unit: X(N) ÷ x1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<ScaleRatioRecord>,
-    /// Efficiency compared with one unit: X(N) ÷ (N x1).
+    /// Efficiency relative to one unit: X(N) ÷ (N x1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<ScaleRatioRecord>,
-    /// Verdict on all trials of the point: `valid`, `suspect` or `invalid`.
+    /// Verdict on all trials of the point together: `valid`, `suspect` or `invalid`.
     pub verdict: Verdict,
-    /// Reason why throughput or efficiency is missing. Absent if both exist.
+    /// Reason why the throughput or the efficiency is missing. Absent if the point has both
+    /// figures.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -109,15 +114,15 @@ pub struct ScalePointRecord {
     pub missing: Option<String>,
 }
 
-/// One of the three efficiencies.
+/// One of the three efficiencies of a scale-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EfficiencyRecord {
     /// Kind of the efficiency.
     pub name: EfficiencyOf,
-    /// Value of the efficiency. Absent if unknown.
+    /// Value of the efficiency. Absent if the value is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
-    /// Reason why the value is missing. Absent if there is a value.
+    /// Reason why `ratio` is missing. Absent if `ratio` is known.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -126,26 +131,27 @@ pub struct EfficiencyRecord {
     pub missing: Option<String>,
 }
 
-/// A curve through the points.
+/// A curve that was fitted to the points of a scale-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScaleFitRecord {
-    /// Model of the curve. `amdahl`: X(N) = x1 N ÷ (1 + σ (N − 1)). `usl`: the same with κ N (N −
-    /// 1) added to the divisor. `two_level`: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1
-    /// + κ₂ (s − 1))).
+    /// Model of the curve. `amdahl`: X(N) = x1 N ÷ (1 + σ (N − 1)). `usl`: the same formula with κ
+    /// N (N − 1) added to the divisor. `two_level`: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n −
+    /// 1)) (1 + κ₂ (s − 1))).
     pub model: Model,
-    /// Reason why there is no curve. All other figures are then absent. Absent if there is a curve.
+    /// Reason why cassay could not fit the curve. All other figures are then absent. This field is
+    /// absent if the curve was fitted.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub refused: Option<String>,
-    /// True if the curve has the least AICc, which means that it explains most with the fewest
-    /// coefficients.
+    /// True if this curve has the lowest AICc, so that it explains the points best in relation to
+    /// its number of coefficients.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub best: bool,
-    /// True if the AICc of the curve is within 2 of that of the best curve, so that the two curves
-    /// cannot be distinguished.
+    /// True if the AICc of the curve differs by less than 2 from the AICc of the best curve, so
+    /// that the two curves cannot be distinguished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub near_best: bool,
     /// Throughput of one unit (x1) according to the curve, op/s.
@@ -154,28 +160,28 @@ pub struct ScaleFitRecord {
     /// Coefficients of the curve, in the order of the formula.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub coefficients: Vec<CoefficientRecord>,
-    /// Number of points that the curve is fitted to.
+    /// Number of points to which the curve is fitted.
     #[serde(default)]
     pub points: usize,
     /// True if blocks were resampled to compute the intervals.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_blocks: bool,
-    /// Distance of the points from the curve: root of the mean square of ln (measured ÷ curve).
+    /// Distance of the points from the curve, as the root mean square of ln (measured ÷ curve).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<f64>,
-    /// Distance of the points from curves through the other points, computed like `off`. Absent if
-    /// the others do not determine a curve.
+    /// Distance of each point from the curve through all other points, computed like `off`. Absent
+    /// if the other points do not determine a curve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out_off: Option<f64>,
-    /// AICc of the curve. Absent with too few trials.
+    /// AICc of the curve. Absent if the arm has too few trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aicc: Option<f64>,
-    /// Peak of the throughput. Absent if it is unknown.
+    /// Peak of the throughput. Absent if the peak is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<ScalePeakRecord>,
-    /// Reason why there is no peak. With `first`, throughput falls from the first number of units
-    /// on. With `untold`, κ cannot be distinguished from 0. With `beyond`, the peak is above twice
-    /// the last number of units. With `none`, the model has no peak.
+    /// Reason why `peak` is absent. `first`: throughput falls from the first number of units on.
+    /// `untold`: κ cannot be distinguished from 0. `beyond`: the peak is at more than twice the
+    /// last number of units. `none`: the model has no peak.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -191,15 +197,15 @@ pub struct CoefficientRecord {
     pub name: String,
     /// Value of the coefficient.
     pub value: f64,
-    /// 95 % confidence interval of the coefficient. Its upper end is `null` if there is no upper
-    /// limit. Absent if the value is fixed, and if the blocks are not pairs.
+    /// 95 % confidence interval of the coefficient. The upper end of the interval is `null` if
+    /// there is no upper limit. Absent if the value is fixed, or if the blocks are not pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[Option<f64>; 2]>,
     /// True if the coefficient differs significantly from 0.
     #[serde(default)]
     pub told: bool,
-    /// True if the value is fixed, because the points cannot distinguish the coefficient from
-    /// another.
+    /// True if the value is fixed, because the points cannot distinguish this coefficient from
+    /// another coefficient.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
 }
@@ -212,11 +218,11 @@ pub struct ScalePeakRecord {
     /// 95 % confidence interval of the number of units at the peak. The upper end is `null` if
     /// there is no upper limit.
     pub units_ci95: [Option<f64>; 2],
-    /// Throughput of the curve at the peak, op/s.
+    /// Throughput at the peak according to the curve, op/s.
     pub ops_per_s: f64,
 }
 
-/// Comparison of an arm with the baseline at one number of units.
+/// Comparison of an arm with the baseline arm at one number of units.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImprovementRecord {
     /// Name of the baseline arm.
@@ -227,14 +233,14 @@ pub struct ImprovementRecord {
     pub sockets: u32,
     /// Number of sockets that contain the baseline's units.
     pub baseline_sockets: u32,
-    /// Part of the machine that the units fill: a socket or the system. Absent if they fill
-    /// neither, or if the arms do not differ in placement.
+    /// Part of the machine that the units fill: a socket or the system. Absent if the units fill
+    /// neither of them, or if the placement of the two arms does not differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fills: Option<SaturatedResource>,
-    /// Ratio of this arm to the baseline.
+    /// Throughput of this arm ÷ throughput of the baseline arm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
-    /// Reason why the ratio is absent. Absent if there is a ratio.
+    /// Reason why `ratio` is absent. This field is absent if `ratio` is known.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",
@@ -249,7 +255,7 @@ mod tests {
     use crate::record::FindingsRecord;
     use serde_json::json;
 
-    /// Absent values are not written, and findings of versions without scale-ups can still be read.
+    /// Absent values are not written. Findings of versions without scale-ups can still be read.
     #[test]
     fn findings_with_and_without_it_are_read() {
         let mut findings = FindingsRecord::default();

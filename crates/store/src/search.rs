@@ -1,4 +1,4 @@
-//! Results of the searches of a study, and their steps.
+//! Results of the searches of a study, with the trials of each search.
 
 use analysis::VariantName;
 use analysis::procedure::{
@@ -18,11 +18,11 @@ pub struct SearchRecord {
     pub procedure: SearchProcedure,
     /// Goal of the search, such as `p99 within 10 ms`.
     pub goal: String,
-    /// Percentile of latency that the search keeps within a bound.
+    /// Percentile of latency for which the search has a bound.
     #[serde(default)]
     pub percentile: Percentile,
-    /// Lower and upper bound of the percentile, ms. `null` if the search has no such bound, and in
-    /// runs of earlier versions.
+    /// Lower and upper bound of the percentile, ms. A bound that the search does not have is
+    /// `null`. In runs of earlier versions, both bounds are `null`.
     #[serde(default)]
     pub within_ms: [Option<f64>; 2],
     /// Outcome: `held` (found and held), `found` (found, but the search has no holds), `none`,
@@ -38,14 +38,14 @@ pub struct SearchRecord {
     )]
     pub at: Option<Point>,
     /// Number of the last usable trial at the load that was found, preferably a hold. Absent if
-    /// there is none, and in runs of earlier versions.
+    /// that load has no usable trial, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<usize>,
     /// Throughput at the load that was found, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
-    /// Range of the highest load within the bound, according to all trials together. Absent if the
-    /// search found a load.
+    /// Range that contains the highest load within the bound, according to all trials together.
+    /// Absent if the search found a load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<SearchRangeRecord>,
     /// Facts about the end of the search. `None` if the search did not finish, or if the record was
@@ -54,19 +54,18 @@ pub struct SearchRecord {
     pub ending: Option<Ending>,
     /// Description of the result, without the name of the variant.
     pub words: String,
-    /// Trials, in the order in which the search requested them.
+    /// Trials of the search, in the order in which the search requested them.
     pub steps: Vec<SearchStepRecord>,
 }
 
 impl SearchRecord {
-    /// Returns the load that was found, on the axis of the search. It is a lower bound if a higher
-    /// load may be possible.
+    /// Returns the load that was found. It is a lower bound if a higher load may be possible.
     pub fn found(&self) -> Option<Known> {
         self.value(self.at?.value())
     }
 
-    /// Returns the throughput of the load that was found, op/s. Searches on different axes are
-    /// compared by this value, because the number of threads is only a means.
+    /// Returns the throughput at the load that was found, op/s. Searches with different load axes
+    /// are compared by throughput, because their loads have different units.
     pub fn found_ops_per_s(&self) -> Option<Known> {
         match self.at {
             Some(Point::Rate(rate)) => self.value(rate as f64),
@@ -86,15 +85,16 @@ impl SearchRecord {
 /// Range that contains the highest load within the bound of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchRangeRecord {
-    /// Highest load up to which every trial was within the bound. Absent if there was no such load.
+    /// Highest load up to which all trials were within the bound. Absent if no load meets this
+    /// condition.
     #[serde(
         default,
         with = "crate::point",
         skip_serializing_if = "Option::is_none"
     )]
     pub at_least: Option<Point>,
-    /// Lowest load from which on every trial was beyond the bound. Absent if there was no such
-    /// load.
+    /// Lowest load from which all trials were beyond the bound. Absent if no load meets this
+    /// condition.
     #[serde(
         default,
         with = "crate::point",
@@ -103,7 +103,7 @@ pub struct SearchRangeRecord {
     pub below: Option<Point>,
     /// Number of trials within the bound.
     pub kept: usize,
-    /// Number of trials that were decisive.
+    /// Number of trials with a decisive result.
     pub trials: usize,
 }
 
@@ -117,22 +117,22 @@ pub struct SearchStepRecord {
     pub point: Option<Point>,
     /// Purpose of the trial: `probe`, `hold` or `expected`.
     pub role: Role,
-    /// Result of the trial: `pass`, `fail` or `no answer`. For a band, also `below`, `within` or
-    /// `above`. For an expected trial, `expected`.
+    /// Result of the trial: `pass`, `fail` or `no answer`. A search for a band also uses `below`,
+    /// `within` and `above`. A trial at the expected load has the result `expected`.
     pub result: SearchResult,
     /// True if the percentile is so close to the bound that the result may be due to chance.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub near: bool,
-    /// Reason why the trial did not pass. Empty if it passed.
+    /// Reason why the trial did not pass. Empty if the trial passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Value of the percentile that the search bounds, ms. Absent if the trial failed.
+    /// Measured value of the percentile that the search bounds, ms. Absent if the trial failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<f64>,
-    /// True if the value is only a lower bound.
+    /// True if `latency_ms` is only a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
-    /// 95 % interval of the percentile, ms.
+    /// 95 % confidence interval of the percentile, ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95_ms: Option<[f64; 2]>,
 }

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Tables that cassay created and left on a cluster that it did not start.
+/// Tables that cassay created but did not drop, on a cluster that it did not start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RemainsRecord {
-    /// Cluster in the format of `--target`, such as `attach:10.0.0.1`.
+    /// Cluster that contains the tables, in the format of `--target`, such as `attach:10.0.0.1`.
     #[serde(default)]
     pub target: String,
     /// Names of the tables, in the form `keyspace.table`.
@@ -14,7 +14,7 @@ pub struct RemainsRecord {
 }
 
 impl RemainsRecord {
-    /// Describes the tables, with the command that drops them.
+    /// Describes the tables that remain, with the command that drops them.
     pub fn words(&self) -> String {
         let tables = self.tables.join(", ");
         let target = &self.target;

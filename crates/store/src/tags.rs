@@ -1,5 +1,5 @@
-//! Tags, which are names that users give to runs in order to compare later runs with them, in
-//! `results/tags.json`.
+//! Tags in `results/tags.json`. A tag is a name that a user gives to a run in order to compare
+//! later runs with it.
 
 use crate::file;
 use crate::name::Name;
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Returns the tags of a results folder, each with the study and stamp of its run. Empty if there
-/// is no such file.
+/// Returns the tags of a results folder, each with the study and stamp of its run. Returns an empty
+/// map if the file does not exist.
 ///
 /// # Errors
 /// The file exists and cannot be read.
@@ -25,7 +25,7 @@ pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
     serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))
 }
 
-/// Assigns a tag to a run, and removes it from any other run.
+/// Assigns a tag to a run. If another run has the tag, removes the tag from that run.
 ///
 /// # Errors
 /// The tag is not a name, the word already has another meaning, or the file cannot be written.
@@ -39,7 +39,7 @@ pub fn tag(results: &Path, name: &str, run: &Run) -> Result<()> {
     write(results, &all)
 }
 
-/// Removes a tag. Returns true if it existed.
+/// Removes a tag. Returns true if the tag existed.
 ///
 /// # Errors
 /// The file cannot be read or written.

@@ -1,4 +1,4 @@
-//! Tests a run in all stages: created, written, interrupted, resumed, finished, found and read.
+//! Tests all stages of a run: created, written, interrupted, resumed, finished, found and read.
 
 mod added;
 mod damage;
@@ -64,7 +64,8 @@ fn findings(verdict: Verdict) -> FindingsRecord {
     }
 }
 
-/// Returns one second with one failure and 100 writes of 2 ms, each sent 1 ms after it was due.
+/// Returns an interval of one second with one failure and 100 writes. Each write took 2 ms, and was
+/// sent 1 ms after it was due.
 fn interval(start_ns: u64, index: u64) -> Interval {
     let mut kind = KindInterval::default();
     for _ in 0..100 {
@@ -250,7 +251,8 @@ fn a_run_is_running_with_a_writer_then_interrupted() {
     let run = Run::open(&path).unwrap();
     assert_eq!((run.journal.len(), run.notes.len()), (4, 0));
     assert_eq!(run.finished_trials(), [0]);
-    // The files of the interrupted attempt are renamed, and the new attempt does not continue them.
+    // The folder of the interrupted attempt is renamed. The new attempt does not append to the old
+    // files.
     assert!(path.join("trials/01-threads-8.attempt-1/intervals.ndjson").is_file());
     assert_eq!(
         run.trial(1).unwrap().unwrap().intervals().unwrap().count(),
@@ -274,7 +276,7 @@ fn an_interrupted_run_has_what_its_finished_trials_found() {
     write_trial(&mut writer, 1);
     let found = Run::open(writer.path()).unwrap().trial_findings();
     assert_eq!(found.iter().map(|f| f.ops_total).collect::<Vec<_>>(), [42]);
-    // Once the findings of the run are written, those of the trials are not used.
+    // Once the findings of the run are written, readers ignore the separate findings of the trials.
     writer.finish(&findings(Verdict::Valid), "0.1.0", None).unwrap();
     let run = Run::open(writer.path()).unwrap();
     assert!(run.trial_findings().is_empty());
@@ -376,8 +378,8 @@ fn a_line_of_an_older_or_richer_writer_is_read() {
     assert_eq!((read.len(), read[0].ok), (1, 0));
 }
 
-/// The run under `golden/format-1` was written by the first version of format 1 and must never be
-/// written again. If this test fails, change the reader, not the files.
+/// The first version of format 1 wrote the run under `golden/format-1`. Never write this run again.
+/// If this test fails, change the reader, not the files.
 #[test]
 fn a_run_of_the_first_version_stays_readable() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/format-1");
@@ -408,7 +410,7 @@ fn a_run_of_the_first_version_stays_readable() {
     assert_eq!(findings.faults[0].recover_s, Some(12.5));
     assert!(run.report().is_some());
 
-    // Only the folder of the first trial is under version control.
+    // The repository contains only the folder of the first trial.
     let trials = run.trials().unwrap();
     assert_eq!(trials.len(), 1);
     let values = trials[0].histogram(HistogramKind::Latency, "measure", "write").unwrap();
@@ -423,7 +425,7 @@ fn a_run_of_the_first_version_stays_readable() {
     );
 }
 
-/// Each counter has a different value, so that a test detects any confusion of two counters.
+/// Each counter has a different value, so that this test detects swapped counters.
 #[test]
 fn every_interval_count_is_in_its_line_and_in_the_trials_sums() {
     let mut seconds = interval(0, 0);

@@ -1,4 +1,5 @@
-//! Use of a run's wall time: the time in measured windows, and the steps that took the rest.
+//! Use of a run's wall time: the time in measured windows, and the steps that took the remaining
+//! time.
 
 use crate::event::{JournalEvent, JournalRecord};
 use crate::record::TrialFinding;
@@ -6,31 +7,32 @@ use measure::clock::SECOND_NS;
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
-    /// A step of a run that is not a measured window.
+    /// A kind of work in a run, other than a measured window.
     pub enum TimedStep {
-        /// Nodes start or stop, or cassay connects to nodes.
+        /// cassay starts nodes, stops nodes, or connects to nodes.
         Target = "target",
         /// The client measures its own ceiling.
         Ceiling = "ceiling",
-        /// Keyspace and tables are created or emptied.
+        /// cassay creates or empties the keyspace and the tables.
         Schema = "schema",
         /// cassay writes the rows of the load phase.
         Load = "load",
         /// The trial waits for flushes and compactions.
         Settle = "settle",
-        /// cassay keeps the loaded data as a snapshot.
+        /// cassay saves the loaded data as a snapshot.
         Snapshot = "snapshot",
         /// cassay changes the configuration of nodes.
         Restart = "restart",
         /// cassay restores the data from a snapshot.
         Restore = "restore",
-        /// The client applies load that is not measured yet (warm-up).
+        /// The client applies load before the measured window (warm-up).
         Warmup = "warmup",
-        /// Work after a window: the last responses, the counts of the servers, and the verdict.
+        /// cassay does the work after a window: it waits for the last responses, reads the counts
+        /// of the servers, and computes the verdict.
         Finish = "finish",
-        /// cassay reads rows back and compares them.
+        /// cassay reads rows back and compares them with the written values.
         Verify = "verify",
-        /// Any other kind of work.
+        /// cassay does any other kind of work.
         Other = "other",
     }
 }
@@ -38,22 +40,22 @@ measure::word_enum! {
 /// Use of a run's wall time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeUseRecord {
-    /// Wall time from the start of the run to its findings, s. It excludes the pauses between an
-    /// interruption and its resumption.
+    /// Wall time from the start of the run to its findings, s. It excludes pauses between an
+    /// interruption and the resumption of the run.
     #[serde(default)]
     pub seconds: f64,
     /// Time in measured windows of finished trials, s.
     #[serde(default)]
     pub measured_s: f64,
-    /// Measured share: `measured_s` ÷ `seconds`, 0 to 1.
+    /// Share of the wall time in measured windows: `measured_s` ÷ `seconds`, 0 to 1.
     #[serde(default)]
     pub measured_share: f64,
-    /// Time of each other kind of step, longest first.
+    /// Time of each kind of work outside measured windows. The kind that took longest comes first.
     #[serde(default)]
     pub steps: Vec<StepTimeRecord>,
 }
 
-/// Time of one kind of step.
+/// Time that a run spent on one kind of step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepTimeRecord {
     /// Kind of step: `target`, `ceiling`, `schema`, `load`, `settle`, `snapshot`, `restart`,
@@ -65,7 +67,7 @@ pub struct StepTimeRecord {
     pub seconds: f64,
 }
 
-/// Returns the use of time of a run that finishes at `now_unix_ns`. Its journal must be undamaged.
+/// Returns the use of time of a run that finishes at `now_unix_ns`. The journal must be undamaged.
 pub fn time_use(
     journal: &[JournalRecord],
     now_unix_ns: u64,
@@ -94,8 +96,8 @@ pub fn time_use(
             JournalEvent::RunInterrupted | JournalEvent::RunFinished { .. } => None,
             _ => continue,
         };
-        // A run that was killed did not record its end, so the pause until its resumption does not
-        // count.
+        // A run that was killed could not record its end. So the time from the last record to the
+        // resumption does not count.
         if matches!(record.event, JournalEvent::RunStarted { .. }) {
             current = None;
         }
@@ -106,7 +108,7 @@ pub fn time_use(
     let seconds = spent_ns.iter().sum::<u64>() as f64 / SECOND_NS as f64;
     let measured_s = trials.iter().map(|trial| trial.seconds).sum::<f64>().min(seconds);
     // In the journal, the last phase of a trial is its window. The time of this phase includes the
-    // work after the window.
+    // work after the window, which is subtracted here.
     let finish_ns = &mut spent_ns[TimedStep::Finish as usize];
     *finish_ns = finish_ns.saturating_sub((measured_s * SECOND_NS as f64) as u64);
     let mut steps: Vec<StepTimeRecord> = TimedStep::ALL
@@ -226,7 +228,8 @@ mod tests {
             record_at(0.0, started()),
             record_at(1.0, trial_started()),
             record_at(2.0, phase("load")),
-            // The run was killed at some point after this, and resumed an hour later.
+            // In this journal, the run was killed after the previous record and resumed an hour
+            // later.
             record_at(3600.0, started()),
             record_at(3601.0, trial_started()),
             record_at(3602.0, phase("measure")),

@@ -1,4 +1,5 @@
-//! Writes the files of a trial while it runs: intervals, histograms and samples, line by line.
+//! Writes the files of a trial line by line while the trial runs: intervals, histograms and
+//! samples.
 
 use crate::convert::{interval_records, seconds_since};
 use crate::file;
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writer for the files of a trial that is running.
+/// Writes the files of a running trial.
 pub struct TrialWriter {
     path: PathBuf,
     start_ns: u64,
@@ -27,7 +28,8 @@ pub struct TrialWriter {
     kinds: Vec<String>,
     intervals: LineWriter,
     logs: [HlogWriter; 5],
-    /// Histograms of the measured population by kind, with the same content as the logs.
+    /// Histograms of the measured population, by kind of operation. They have the same content as
+    /// the logs.
     window: Vec<[Histogram; 5]>,
     gathered: OverviewBuilder,
     probes: BTreeMap<String, LineWriter>,
@@ -71,20 +73,22 @@ impl TrialWriter {
         &self.path
     }
 
-    /// Returns the start line on the monotonic clock. All times `t_s` in records count from it.
+    /// Returns the trial's start line on the monotonic clock, in ns. All times `t_s` in records
+    /// count from the start line.
     pub fn start_ns(&self) -> u64 {
         self.start_ns
     }
 
-    /// Returns the start line, ns since 1970.
+    /// Returns the trial's start line, in ns since 1970.
     pub fn start_unix_ns(&self) -> u64 {
         self.start_unix_ns
     }
 
-    /// Writes one interval of `phase`: its lines in `intervals.ndjson` and its histograms. In the
+    /// Writes one interval of `phase`: its lines in `intervals.ndjson`, and its histograms. In the
     /// logs, the tag of the measured population is the kind, regardless of when an operation ended.
-    /// The tag of other operations is `<phase>.<kind>`, with `warmup` for operations due before the
-    /// window. So a tool that merges lines by tag arrives at the numbers of the findings.
+    /// The tag of other operations is `<phase>.<kind>`, with the phase `warmup` for operations due
+    /// before the window. So a tool that merges lines by tag arrives at the numbers of the
+    /// findings.
     pub fn write_interval(&mut self, phase: &str, interval: &Interval) -> Result<()> {
         for line in interval_records(phase, self.start_ns, &self.kinds, interval) {
             self.intervals.append(&line)?;
@@ -106,8 +110,8 @@ impl TrialWriter {
                 &censored.service,
             ];
             let warmup = [&early.latency, &early.service, &early.errors];
-            // Operations due before the window occur only in the load that includes the window, and
-            // in the drain of that load.
+            // Only two loads contain operations that were due before the window: the load that
+            // includes the window, and the drain of that load.
             let is_measured = interval.window_from_ns > 0 || phase == "drain";
             let tag = tag_of(if is_measured { "measure" } else { phase }, name);
             for (log, values) in self.logs.iter_mut().zip(population) {
@@ -125,7 +129,7 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// Writes `nodes.json`, with the current hosts and nodes.
+    /// Writes the current hosts and nodes to `nodes.json`.
     pub fn write_nodes(&self, nodes: &NodesRecord) -> Result<()> {
         write_json(&self.path.join(file::NODES), nodes).map(|_| ())
     }
@@ -145,8 +149,8 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// Writes the overview, which report pages need for a long trial. The caller must call this
-    /// once, after writing all lines and the `finding` of the trial.
+    /// Writes the overview, which report pages use for a long trial. The caller must call this
+    /// function once, after it has written all lines and the `finding` of the trial.
     pub fn write_overview(&self, finding: &TrialFinding) -> Result<()> {
         let (overview, series) = self.gathered.records(measured_window::measured(finding));
         write_json(&self.path.join(file::OVERVIEW), &overview)?;
@@ -177,7 +181,7 @@ impl TrialWriter {
         lines.append(step)
     }
 
-    /// Appends the figures of one of several clients in one interval.
+    /// Appends the figures of one client in one interval to `clients.ndjson`.
     pub fn write_client_second(&mut self, second: &ClientSecondRecord) -> Result<()> {
         let lines = match &mut self.clients {
             Some(lines) => lines,
@@ -186,9 +190,9 @@ impl TrialWriter {
         lines.append(second)
     }
 
-    /// Writes `clients.hlog`, with the times of the measured population by client and kind, but
-    /// without lower bounds. A tag is `client1.latency.KIND`, or has `service` or `errors` instead
-    /// of `latency`.
+    /// Writes `clients.hlog`, which contains the times of the measured population by client and
+    /// kind of operation, without lower bounds. A tag is `client1.latency.KIND`, or has `service`
+    /// or `errors` in place of `latency`.
     pub fn write_client_times(
         &self,
         clients: impl Iterator<Item = (String, Vec<KindInterval>)>,
@@ -212,7 +216,7 @@ impl TrialWriter {
         Ok(())
     }
 
-    /// Appends the records of the clients' clocks.
+    /// Appends estimates of the clients' clocks to `clocks.ndjson`.
     pub fn write_clocks(&self, clocks: &[ClockRecord]) -> Result<()> {
         let mut lines = LineWriter::open(&self.path.join(file::CLOCKS))?;
         clocks.iter().try_for_each(|clock| lines.append(clock))
@@ -235,7 +239,7 @@ impl TrialWriter {
     }
 }
 
-/// Returns the tag of a kind in the histogram logs.
+/// Returns the tag of a kind of operation in the histogram logs.
 pub(crate) fn tag_of(phase: &str, kind: &str) -> String {
     if phase == "measure" {
         kind.to_owned()

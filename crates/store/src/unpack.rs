@@ -1,11 +1,11 @@
-//! Imports results from other machines, which are packed in an archive.
+//! Imports results of other machines from an archive.
 
 use anyhow::{Context, Result, bail};
 use std::io::Read;
 use std::path::{Component, Path};
 
-/// Extracts the runs of an archive into the folder of all results. Existing files are kept, links
-/// are skipped, and no file is written outside that folder.
+/// Extracts the runs in an archive into the results folder. Keeps existing files, skips links, and
+/// never writes outside the results folder.
 ///
 /// # Errors
 /// The file is not an archive, contains paths outside the folder, or its content cannot be written.
@@ -26,7 +26,8 @@ pub fn take_in(results: &Path, archive: impl Read) -> Result<()> {
             std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
             continue;
         }
-        // A link in the archive, such as `latest`, has no meaning on this machine.
+        // Links in the archive, such as `latest`, are skipped, because they have no meaning on this
+        // machine.
         if to.exists() || !entry.header().entry_type().is_file() {
             continue;
         }
@@ -49,7 +50,8 @@ mod tests {
             let mut header = tar::Header::new_gnu();
             header.set_size(text.len() as u64);
             header.set_mode(0o644);
-            // The test writes this entry directly, because the builder might reject it.
+            // The test writes this name directly into the header, because the builder might reject
+            // it.
             header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
             header.set_cksum();
             builder.append(&header, text.as_bytes()).unwrap();

@@ -1,9 +1,9 @@
 //! Writes a run, in order of time.
 //!
-//! Invariants, even after kill -9: the plan is written before the first action. The journal
-//! announces each change of state before the change. A file that does not grow exists either
-//! completely or not at all. The writer holds a lock on the journal. So a reader can distinguish a
-//! running run from an interrupted one, and a run has only one writer.
+//! Invariants, even after kill -9: the writer writes the plan before the first action. The journal
+//! announces each change of state before the change. A file that does not grow is either complete
+//! or does not exist. The writer holds a lock on the journal. So a reader can distinguish a running
+//! run from an interrupted one, and a run has only one writer.
 
 use crate::added_blocks;
 use crate::event::{JournalEvent, JournalRecord};
@@ -25,11 +25,11 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// Maximum number of runs of one study within one second. A larger number indicates a bug in the
-/// caller.
+/// Maximum number of runs of one study within one second. If this number is reached, the caller has
+/// a bug.
 const STAMP_ATTEMPTS_MAX: u32 = 1000;
 
-/// Owner of the folder of a run while the run is written.
+/// Writer of a run. It owns the folder of the run while it writes.
 #[derive(Debug)]
 pub struct RunWriter {
     path: PathBuf,
@@ -37,14 +37,14 @@ pub struct RunWriter {
     journal: JournalWriter,
     /// Folder names of the planned trials.
     slugs: Vec<String>,
-    /// Checksums of the completed files, by path in the run's folder.
+    /// Checksums of the completed files. The keys are paths in the run's folder.
     sums: Sums,
 }
 
 impl RunWriter {
-    /// Creates `results/<plan.study>/<stamp>/`, which contains the plan and a copy of the study,
-    /// and points `results/latest` at it. The stamp is the second of the plan, with a suffix if
-    /// another run has the same stamp.
+    /// Creates `results/<plan.study>/<stamp>/` with the plan and a copy of the study, and points
+    /// `results/latest` at this folder. The stamp is the second in which the plan was made. It has
+    /// a suffix if another run has the same stamp.
     pub fn create(results: &Path, study_yaml: &str, plan: &PlanRecord) -> Result<RunWriter> {
         let folder = Name::for_study(&plan.study)?.in_folder(results);
         check_latest(results)?;
@@ -74,9 +74,9 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Resumes an interrupted or damaged run. The function first removes an incomplete last line of
-    /// the journal, records damaged lines, and renames existing findings. Fails while another
-    /// process is writing the run.
+    /// Resumes an interrupted or damaged run. Removes an incomplete last line of the journal,
+    /// records damaged lines, and renames existing findings. Fails while another process is writing
+    /// the run.
     pub fn resume(path: &Path) -> Result<RunWriter> {
         let (mut writer, journal) = RunWriter::take(path)?;
         let lines: Vec<usize> = journal.damaged.iter().map(|(line, _)| *line).collect();
@@ -90,7 +90,7 @@ impl RunWriter {
     }
 
     /// Opens a finished run in order to write its report. Fails while another process is writing
-    /// it.
+    /// the run.
     pub fn reopen(path: &Path) -> Result<RunWriter> {
         Ok(RunWriter::take(path)?.0)
     }
@@ -120,8 +120,8 @@ impl RunWriter {
         Ok((writer, journal))
     }
 
-    /// Adds blocks to the plan. The function writes the file that lists the blocks, and then the
-    /// journal line with its checksum.
+    /// Adds blocks to the plan. Writes the file that lists the blocks, and then the journal line
+    /// with the checksum of that file.
     pub fn extend(&mut self, added: &AddedRecord) -> Result<()> {
         let journal = Journal::read(&self.path.join(file::JOURNAL))?;
         let name = added_blocks::next_file(&journal);
@@ -139,13 +139,13 @@ impl RunWriter {
         &self.path
     }
 
-    /// Returns the stamp, which is the last component of the path.
+    /// Returns the stamp of the run, which is the last component of its path.
     pub fn stamp(&self) -> &str {
         &self.stamp
     }
 
-    /// Writes a journal line and waits until it is on disk. The caller must call this *before* the
-    /// change that the line announces.
+    /// Writes a journal line, and waits until the line is on disk. The caller must call this
+    /// function *before* the change that the line announces.
     pub fn journal(&mut self, trial: Option<usize>, event: JournalEvent) -> Result<()> {
         self.journal.append(&JournalRecord {
             unix_ns: clock::unix_ns(),
@@ -154,8 +154,8 @@ impl RunWriter {
         })
     }
 
-    /// Creates the folder of a trial, whose start line is the current time. If an interrupted
-    /// attempt at the same trial exists, its folder is kept as `NN-slug.attempt-1`, `-2`, ….
+    /// Creates the folder of a trial. The start line of the trial is the current time. The folder
+    /// of an interrupted attempt at the same trial is renamed to `NN-slug.attempt-1`, `-2`, ….
     pub fn begin_trial(&mut self, trial: &TrialRecord, kinds: &[String]) -> Result<TrialWriter> {
         let path = self.trial_folder(&trial.slug)?;
         set_aside(&path)?;
@@ -167,9 +167,9 @@ impl RunWriter {
         TrialWriter::open(path, &trial.slug, kinds)
     }
 
-    /// Ends the trial with number `index` in folder `slug`. Its files are synced to disk, and their
-    /// checksums are written into `finding.json` together with the finding. Then the journal
-    /// records that the trial is finished. A resumed run keeps the findings of its finished trials.
+    /// Ends the trial with number `index` in folder `slug`. Syncs the trial's files to disk, and
+    /// writes their checksums into `finding.json` together with the finding. Then records in the
+    /// journal that the trial is finished. A resumed run keeps the findings of its finished trials.
     pub fn finish_trial(&mut self, index: usize, slug: &str, finding: &TrialFinding) -> Result<()> {
         let folder = self.trial_folder(slug)?;
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
@@ -195,9 +195,9 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Records files in the folder of a finished trial that were added or have grown. These are the
-    /// logs of the nodes, whose last lines are copied when the nodes are stopped. Does nothing for
-    /// an unfinished trial.
+    /// Records files of a finished trial that were added or have grown. These files are the logs of
+    /// the nodes, whose last lines are copied when the nodes stop. Does nothing for an unfinished
+    /// trial.
     pub fn note_added(&mut self, slug: &str) -> Result<()> {
         if !self.sums.contains_key(&ledger::finding_path(slug)) {
             return Ok(());
@@ -218,7 +218,7 @@ impl RunWriter {
         self.add(added)
     }
 
-    /// Adds samples from another tool to the trial in folder `slug`, which must have ended.
+    /// Adds samples from another tool to the trial in folder `slug`. The trial must have ended.
     /// Replaces an existing probe with the same name.
     pub fn write_imported(
         &mut self,
@@ -246,9 +246,10 @@ impl RunWriter {
         self.journal(None, JournalEvent::FilesAdded { files: added })
     }
 
-    /// Ends the run. The journal records that the run is finished, the reason if it `stopped`
-    /// early, and the checksum of `findings.json`. Then `findings.json` is written. `cassay` is the
-    /// version that writes it. Files of unfinished trials are recorded in their current state.
+    /// Ends the run. Records in the journal that the run is finished, the reason if the run
+    /// `stopped` early, and the checksum of `findings.json`. Then writes `findings.json`. `cassay`
+    /// is the version that writes the file. Files of unfinished trials are recorded in their
+    /// current state.
     pub fn finish(
         &mut self,
         findings: &FindingsRecord,
@@ -286,7 +287,8 @@ impl RunWriter {
         Ok(Name::new("trial", slug)?.in_folder(&self.path.join(file::TRIALS)))
     }
 
-    /// Writes `report.html` and the file of its figure next to it. Returns the path of the report.
+    /// Writes `report.html`, and the figure of the report next to it. Returns the path of the
+    /// report.
     pub fn write_report(&self, html: &str, figure: Option<&str>) -> Result<PathBuf> {
         let path = self.path.join(file::REPORT);
         write_report(&path, html, figure)?;
@@ -294,7 +296,7 @@ impl RunWriter {
     }
 }
 
-/// Writes a whole report, and its figure next to it under the same name (`report.svg`).
+/// Writes a whole report to `path`, and its figure next to it under the same name (`report.svg`).
 pub fn write_report(path: &Path, html: &str, figure: Option<&str>) -> Result<()> {
     write_whole(path, html.as_bytes())?;
     match figure {
@@ -308,8 +310,8 @@ pub fn figure_of(report: &Path) -> PathBuf {
     report.with_extension("svg")
 }
 
-/// Writes `bytes` to `path` atomically: it writes and syncs a temporary file in the same folder,
-/// and then renames it.
+/// Writes `bytes` to `path` atomically. The function writes and syncs a temporary file in the same
+/// folder, and then renames the file.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let folder = match path.parent() {
@@ -318,7 +320,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         };
         let mut temporary = tempfile::Builder::new()
             .prefix(".part-")
-            // The file receives the permissions of any new file, which depend on the umask of the
+            // The file gets the permissions of any new file, which depend on the umask of the
             // process.
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)?;
@@ -337,7 +339,7 @@ fn encode<T: Serialize>(path: &Path, record: &T) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a record to `path` atomically. Returns its checksum.
+/// Writes a record to `path` atomically. Returns the checksum of the file.
 pub(crate) fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<FileSum> {
     let bytes = encode(path, record)?;
     write_whole(path, &bytes)?;
@@ -353,7 +355,7 @@ fn make_stamped(folder: &Path, unix_ns: u64) -> Result<(PathBuf, String)> {
         };
         let path = folder.join(&stamp);
         // `create_dir` fails if the folder exists, even if another process creates it at the same
-        // time.
+        // time. So only one process gets the folder.
         match fs::create_dir(&path) {
             Ok(()) => return Ok((path, stamp)),
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -373,7 +375,8 @@ fn lock(journal: LineWriter, run: &Path) -> Result<LineWriter> {
             "another process is writing {}; wait until that process ends, or stop it",
             run.display()
         ),
-        // Some network file systems do not support locks. On them, a running run looks interrupted.
+        // Some network file systems do not support locks, so the error is ignored. On such a file
+        // system, a running run looks interrupted.
         Err(fs::TryLockError::Error(e)) if e.kind() == std::io::ErrorKind::Unsupported => {
             Ok(journal)
         }
@@ -401,7 +404,8 @@ fn sync_folder(path: &Path) -> Result<()> {
         .with_context(|| format!("sync {}", path.display()))
 }
 
-/// Checks that `results/latest` can be a link, before any file of the run is created.
+/// Checks that `results/latest` can be a link. This check takes place before any file of the run is
+/// created.
 fn check_latest(results: &Path) -> Result<()> {
     let latest = results.join(file::LATEST);
     match fs::symlink_metadata(&latest) {
@@ -413,8 +417,8 @@ fn check_latest(results: &Path) -> Result<()> {
     }
 }
 
-/// Replaces `results/latest` in one step: it creates a new link in the same folder, and renames it
-/// to `latest`.
+/// Replaces `results/latest` in one step. The function creates a new link in the same folder and
+/// renames the link to `latest`.
 fn point_latest(results: &Path, run: &Path) -> Result<()> {
     let latest = results.join(file::LATEST);
     let link = results.join(format!(
@@ -425,8 +429,8 @@ fn point_latest(results: &Path, run: &Path) -> Result<()> {
     symlink(run, &link).with_context(|| format!("create the link {}", link.display()))?;
     fs::rename(&link, &latest)
         .inspect_err(|_| {
-            // An error of this removal does not matter, because a link that could not be renamed
-            // has no effect.
+            // A failure to remove the link is ignored, because a link that could not be renamed has
+            // no effect.
             let _ = fs::remove_file(&link);
         })
         .with_context(|| format!("point {} at {}", latest.display(), run.display()))

@@ -1,5 +1,5 @@
-//! Checks nodes against the table of [`crate::format`]. The check reports every mistake and
-//! continues.
+//! Checks nodes against the table of [`crate::format`]. If the check finds a mistake, it reports
+//! the mistake and continues.
 //!
 //! The result is a [`Tree`] that contains the defaults. The tree is complete only if no mistake was
 //! reported, so callers check [`Diagnostics::is_empty`] first.
@@ -97,7 +97,7 @@ fn absent(
 
 /// Returns the tree that represents the default of a row.
 fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
-    // The mistakes are dropped: the test below finds an invalid default before a user does.
+    // Mistakes in a default are not reported here, because a test of all defaults finds them.
     let mut none = Diagnostics::new(Vec::new());
     let node = yaml::parse(0, default, yaml::Limits::STUDY, &mut none);
     node.map_or(Tree::Null, |node| {
@@ -105,8 +105,8 @@ fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
     })
 }
 
-/// Returns the start of a place. A missing key is reported where its section begins, so that the
-/// whole section is not marked.
+/// Returns the start of a place. The report of a missing key points to the start of its section, so
+/// that it does not mark the whole section.
 fn head(place: &Place) -> Place {
     Place {
         source: place.source,
@@ -143,8 +143,8 @@ fn exclusive(node: &Node, group: &Exclusive, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Returns true if an unknown key resembles a key of the group. The unknown key is then reported
-/// with that suggestion.
+/// Returns true if an unknown key resembles a key of the group. In this case, the report of the
+/// unknown key suggests the key of the group.
 fn misspells_one(node: &Node, group: &Exclusive) -> bool {
     let is_unknown = |key: &str| format::children(group.path).all(|(known, _)| known != key);
     let resembles = |key: &str| yaml::near_name(key, group.keys.iter().copied()).is_some();
@@ -187,7 +187,7 @@ fn value(
 
 fn list(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> Tree {
     let Raw::List(items) = &node.raw else {
-        // A value without brackets is a list of one item.
+        // A single value without brackets counts as a list of one item.
         if matches!(node.raw, Raw::Scalar { .. }) {
             let tree = value(node, path, item, &node.place, diagnostics);
             return Tree::List(vec![tree]);
@@ -217,7 +217,8 @@ fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> T
     let mut checked = Vec::new();
     for entry in entries {
         let path = match item {
-            // The keys of an entry are rows of the table, regardless of the name of the entry.
+            // The path of an entry does not contain the name of the entry, because all entries have
+            // the same rows in the table.
             Type::Section(_) => path.to_owned(),
             _ => join(path, &entry.key),
         };
@@ -227,7 +228,7 @@ fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> T
     Tree::Map(checked)
 }
 
-/// Returns a value of any type as written.
+/// Returns the value of a node as the user wrote it. The value may have any type.
 pub(crate) fn any(node: &Node) -> Tree {
     match &node.raw {
         Raw::Null => Tree::Null,
@@ -241,7 +242,8 @@ pub(crate) fn any(node: &Node) -> Tree {
             "true" => Tree::Bool(true),
             "false" => Tree::Bool(false),
             _ => {
-                // The server writes "no limit" as `-1`, and does not accept `-1.0`.
+                // Whole numbers stay whole, because the server writes "no limit" as `-1` and does
+                // not accept `-1.0`.
                 let count = text.parse().map(Tree::Count);
                 let whole = count.or_else(|_| text.parse().map(Tree::Negative));
                 whole.unwrap_or_else(|_| match text.parse::<f64>() {
@@ -253,8 +255,8 @@ pub(crate) fn any(node: &Node) -> Tree {
     }
 }
 
-/// Checks a secret, which is a name, a file or an environment variable. cassay refuses a literal
-/// secret, and does not show it in the message.
+/// Checks the source of a secret, which is a name, a file or an environment variable. cassay
+/// refuses a literal secret, and the message does not contain it.
 fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnostics) -> Tree {
     let hint = || {
         Some(format!(
@@ -295,7 +297,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Name(_) if path == "study" && RESERVED_NAMES.contains(&text) => Err(format!(
             "`results/{text}` is reserved for the link to the latest run"
         )),
-        // A later step checks that the named object exists, when it knows the target.
+        // A later step, which knows the target, checks that the named object exists.
         Type::Name(_) | Type::Fault(_) => name(text).map(|()| Tree::Text(text.to_owned())),
         Type::Release(_) => return release(node, text, path, diagnostics),
         Type::CqlName(_) => cql_name(text).map(|()| Tree::Text(text.to_owned())),
@@ -323,11 +325,12 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Choice(_) | Type::Level(..) => {
             return choice(node, text, path, &typ.words(), diagnostics);
         }
-        // The other types are not scalars, so `value` handles them.
+        // All other types are not scalars, so `value` handles them.
         _ => Ok(Tree::Null),
     };
     parsed.unwrap_or_else(|why| {
-        // An example helps if the form is wrong, but not if the value is outside the limits.
+        // An example helps the user if the form of the value is wrong, but not if the value is
+        // outside the limits.
         let limit = why.starts_with("the maximum") || why.starts_with("the minimum");
         let hint = if limit { None } else { example(typ) };
         diagnostics.add(&node.place, format!("`{path}` is `{text}`: {why}"), hint);
@@ -348,11 +351,11 @@ fn release(node: &Node, text: &str, path: &str, diagnostics: &mut Diagnostics) -
 /// Maximum number of words that a message lists.
 const KNOWN_SHOWN_MAX: usize = 16;
 
-/// Returns the set of permitted words, for a message, and a hint if `text` is a misspelt word of
-/// the set.
+/// Returns a message part that describes the permitted words. Also returns a hint if `text` is a
+/// misspelt word of this set.
 pub(crate) fn unknown(path: &str, text: &str, known: &[&str]) -> (String, Option<String>) {
     let one_of = match known.len() {
-        // A list of this length does not help a user who has misspelt a word.
+        // A list with more words than this does not help a user who has misspelt a word.
         KNOWN_SHOWN_MAX.. => format!("{} values", known.len()),
         _ => known.join(", "),
     };
@@ -395,11 +398,11 @@ fn within<T: PartialOrd + Copy>(
     }
 }
 
-/// Checks a name that becomes the name of a folder. The folder must not be outside its parent
+/// Checks a name that becomes the name of a folder. The name must not lead outside the parent
 /// folder.
 pub(crate) fn name(text: &str) -> Result<(), String> {
-    // A limit of 64 bytes leaves space for the rest of the folder's name, which file systems limit
-    // to 255 bytes.
+    // Maximum length of a name. It leaves space for the rest of the folder's name, because file
+    // systems limit a name to 255 bytes.
     const NAME_BYTES_MAX: usize = 64;
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if text.is_empty() || text.len() > NAME_BYTES_MAX {

@@ -1,19 +1,20 @@
-//! A checked tree with the written values, their types and defaults.
+//! A checked tree. It contains the values that the user wrote, with their types, and defaults for
+//! absent keys.
 
 use crate::units;
 use serde_json::{Value, json};
 use versions::Release;
 
-/// A checked value. Durations are in nanoseconds, sizes in bytes.
+/// A checked value. Durations are in nanoseconds, and sizes are in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
     /// The key has no value.
     Null,
-    /// `true` or `false`.
+    /// The value `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// A whole number that is not negative.
     Count(u64),
-    /// A whole number below zero, for keys that accept any value.
+    /// A negative whole number, for keys that accept any value.
     Negative(i64),
     /// A number that may have a fraction.
     Number(f64),
@@ -23,13 +24,13 @@ pub enum Tree {
     Bytes(u64),
     /// A bit rate in bit/s.
     BitRate(u64),
-    /// A text.
+    /// A text or a word.
     Text(String),
-    /// A release of Cassandra, and its written form.
+    /// A release of Cassandra, with the text that the user wrote.
     Release(Release, String),
-    /// A list.
+    /// A list of values.
     List(Vec<Tree>),
-    /// A mapping, with its entries in the order of the text.
+    /// A mapping. The entries have the same order as in the text.
     Map(Vec<(String, Tree)>),
 }
 
@@ -48,7 +49,7 @@ impl Tree {
         }
     }
 
-    /// Returns the entries of a mapping. Empty for other values.
+    /// Returns the entries of a mapping. Returns an empty slice for other values.
     pub fn entries(&self) -> &[(String, Tree)] {
         match self {
             Tree::Map(entries) => entries,
@@ -115,7 +116,7 @@ impl Tree {
         }
     }
 
-    /// Returns a scalar as text, because Cassandra requires numbers in quotes in some places.
+    /// Returns a scalar as text, for settings that Cassandra accepts only as text in quotes.
     pub fn to_word(&self) -> String {
         match self {
             Tree::Text(text) | Tree::Release(_, text) => text.clone(),
@@ -123,7 +124,7 @@ impl Tree {
         }
     }
 
-    /// Returns true if the tree contains a key without a value, because the value had a mistake.
+    /// Returns true if the tree contains a key whose value is absent because it had a mistake.
     pub fn has_hole(&self) -> bool {
         match self {
             Tree::Null => true,
@@ -133,8 +134,8 @@ impl Tree {
         }
     }
 
-    /// Converts the tree to JSON for `plan.json`: counts as numbers, durations and sizes in the
-    /// format that people write.
+    /// Converts the tree to JSON for `plan.json`. Counts become numbers. Durations and sizes become
+    /// text in the format that people write.
     pub fn to_json(&self) -> Value {
         match self {
             Tree::Null => Value::Null,

@@ -1,5 +1,5 @@
-//! Warns of problems with clients on other machines. One problem is a target that only this machine
-//! can reach. Another is a list of commands that are meant for several clients of another tool at
+//! Warns of two problems with clients on other machines. One is a target that only this machine can
+//! reach. The other is a list of commands that were meant for several clients of another tool at
 //! the same time.
 
 use crate::settings::{Settings, Study};
@@ -59,8 +59,8 @@ fn remedy(target: &Target) -> &'static str {
     }
 }
 
-/// Warns of commands that differ only in numbers. They may be meant for several clients with a
-/// separate range each.
+/// Warns of commands that differ only in numbers. They may have been meant for several clients,
+/// each with a separate range.
 fn one_after_the_other(settings: &Settings) -> Option<String> {
     let import = settings.workload.import.as_ref()?;
     let is_form = |char: &char| !char.is_ascii_digit();
@@ -78,7 +78,7 @@ fn one_after_the_other(settings: &Settings) -> Option<String> {
     })
 }
 
-/// Formats a list of names such as `load1, load2, load3 and 97 others`.
+/// Formats a list of names, such as `load1, load2, load3 and 97 others`.
 fn some_of(names: &[&str]) -> String {
     let (first, rest) = names.split_at(names.len().min(NAMED_MAX));
     match (rest.len(), first) {

@@ -1,5 +1,5 @@
-//! Compiles a study's settings to a program of `workload`, and reports its problems at their places
-//! in the study.
+//! Compiles a study's settings to a program of `workload`. Reports each problem at its place in the
+//! study.
 
 mod file;
 mod imported;
@@ -23,7 +23,7 @@ use workload::schema::{OptionValue, options};
 use workload::{ParamValue, Problem, Program, Schema, Spec, Stage};
 use yaml::{Diagnostics, Node, Raw};
 
-// Studies name workloads, and user interfaces list these names, so the names are re-exported.
+// These items are re-exported because studies name workloads and user interfaces list their names.
 pub use workload::{NamedWorkload, names};
 
 /// Compiled workload of a variant.
@@ -31,12 +31,12 @@ pub use workload::{NamedWorkload, names};
 pub struct Work {
     /// Program of the workload.
     pub program: Arc<Program>,
-    /// The imported step. `None` for other workloads.
+    /// The imported step that the variant executes. `None` for other workloads.
     pub step: Option<ImportStep>,
 }
 
-/// Compiles the workload of resolved settings. Resolving has compiled the same workload before. So
-/// an error here means that the settings were not resolved, or that a file has changed.
+/// Compiles the workload of resolved settings. Resolving has already compiled the same workload, so
+/// an error here means that the settings were not resolved, or that a file has changed since then.
 pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Work, String> {
     let words = |problems: Vec<Problem>| {
         let messages: Vec<_> = problems.into_iter().map(|p| p.message).collect();
@@ -75,9 +75,9 @@ pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Wo
 /// Does the same as [`compile`], for `rows` rows instead of the rows of the settings.
 ///
 /// Operation n of the load stage writes row n, regardless of the number of rows. So a load in bytes
-/// continues in steps with the estimated program until the bytes are on the disk. Then the program
-/// that measures and verifies is compiled for the loaded rows, and chooses only from these.
-/// Compiling fails if the workload's own choice of rows includes other rows.
+/// continues in steps with the estimated program until the requested number of bytes is on the
+/// disk. The program that measures and verifies is then compiled for the loaded rows, and chooses
+/// only from these rows. Compiling fails if the workload's own choice of rows includes other rows.
 pub fn compile_with_rows(
     settings: &Settings,
     rows: u64,
@@ -87,9 +87,9 @@ pub fn compile_with_rows(
     compile(&settings.with_rows(rows), seed, inputs)
 }
 
-/// Puts the estimated rows of a load in bytes into the settings. Returns `None` for other loads.
-/// Also returns `None` for a workload that does not compile, because resolving has already reported
-/// its mistakes.
+/// Sets the number of rows in the settings to an estimate, if the load is in bytes. Returns `None`
+/// for other loads. Also returns `None` for a workload that does not compile, because resolving has
+/// already reported its mistakes.
 pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) -> Option<()> {
     if settings.data.load.rows_are_known() {
         return None;
@@ -102,7 +102,7 @@ pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) ->
     Some(())
 }
 
-/// Compiles a workload that is not an import. The changes to kinds are not applied yet.
+/// Compiles a workload that is not an import. Does not apply the changes to kinds of operations.
 fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, CompileFailure> {
     if let Some(recorded) = &parts.workload.recorded {
         let program = recorded_traffic::program(recorded, inputs);
@@ -125,9 +125,10 @@ fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program,
     compiled(file, &text, &spec, inputs)
 }
 
-/// Uses the rows that a workload defines itself (the records of a CSV, the keys of an existing
-/// table), and the replication in the command of another tool. Does nothing for other workloads, or
-/// for a workload that does not compile, because resolving has already reported its mistakes.
+/// Sets rows and replication in the settings to those that the workload defines. A workload may
+/// define its own rows (the records of a CSV, the keys of an existing table), and the command of
+/// another tool may define the replication. Does nothing for other workloads, or if the workload
+/// does not compile, because resolving has already reported its mistakes.
 pub fn take_own(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) {
     let Ok(work) = compile(settings, seed, inputs) else {
         return;
@@ -146,11 +147,11 @@ pub fn take_own(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) {
     }
 }
 
-/// Returns the replication of the keyspace that a workload creates. `None` if the tool's command
-/// does not state it.
+/// Returns the replication of the keyspace that a workload creates. `None` if the command of the
+/// other tool does not state the replication.
 ///
 /// # Errors
-/// A number of copies is not a whole number. The message names it.
+/// A number of copies is not a whole number. The message contains the text.
 fn replication_stated(schema: &Schema) -> Result<Option<Replication>, String> {
     let mut options = options(&schema.create_keyspace)
         .into_iter()
@@ -190,7 +191,7 @@ fn tune(program: &Program, workload: &settings::Workload) -> Result<Program, Vec
     workload::tune(program.clone(), &workload.tunings)
 }
 
-/// Compiles the workload of a checked tree, even if other sections have mistakes, and reports every
+/// Compiles the workload of a checked tree, even if other sections have mistakes. Reports each
 /// problem at its place.
 pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let draft = Draft::from_tree(tree);
@@ -237,8 +238,9 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
     match program(&parts, 0, inputs) {
         Err(CompileFailure::Problems(problems)) => {
             say(problems, out);
-            // The settings of kinds are checked even if the mix or a parameter has a mistake. So
-            // both are replaced by their defaults.
+            // Settings of kinds of operations are checked even if the mix or a parameter has a
+            // mistake. To make this possible, the mix and the parameters are replaced by their
+            // defaults.
             let mut usual = spec(&parts, 0);
             (usual.mix, usual.params) = (Vec::new(), BTreeMap::new());
             if let Ok(program) = workload::compile(&usual)
@@ -281,7 +283,7 @@ fn without_hottest(node: &Node, draft: &Draft, program: Program, out: &mut Diagn
     }
 }
 
-/// Reports that a study reads back all rows if the workload has no read for this.
+/// Reports a mistake if a study reads all rows back but its workload has no suitable read.
 fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics) {
     let path = "verify.sample";
     let asks = tree.find(path).and_then(Tree::text) == Some("all");
@@ -417,7 +419,8 @@ mod tests {
             Ok(_) => "no mistakes".to_owned(),
             Err(diagnostics) => diagnostics.to_string(),
         };
-        // The expected text omits the lists of known names, which grow with every workload.
+        // The expected text omits the lists of known names, because they grow with every new
+        // workload.
         let lines = shown.lines().map(|line| line.split("; ").next().unwrap());
         expect.assert_eq(&lines.collect::<Vec<_>>().join("\n"));
     }
@@ -446,8 +449,8 @@ mod tests {
         );
     }
 
-    /// A keyspace whose number of copies is not a number was once treated as a keyspace with a
-    /// single copy.
+    /// In an earlier version, if the number of copies was not a number, the keyspace was treated as
+    /// a keyspace with one copy.
     #[test]
     fn a_stated_number_of_copies_is_a_number_or_refused() {
         let text = "study: s\nquestion: q\ntarget: {local: {}}\nworkload: {stress: 'write n=10 \

@@ -1,12 +1,12 @@
 //! Describes the conditions under which a study's trials run: hosts and their limits, configuration
 //! of nodes and tables, source of the data, probes. The head of a plan shows these conditions.
 //!
-//! A condition that all variants share is listed once. Where variants differ, each condition is
-//! listed with the name of its variant.
+//! A condition that all variants share is listed once. If the variants differ in a condition, each
+//! form of the condition is listed with the names of its variants.
 
 use crate::settings::{
-    GuardedClusters, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
-    Settings, Study, StudyFault, Variant,
+    GuardedClusters, Import, Keyspace, Load, PageCache, Probes, Profile, ProfiledTrials,
+    Replication, Reset, RestoreMethod, Settings, Study, StudyFault, Variant,
 };
 use crate::target_differences;
 use crate::units;
@@ -27,13 +27,13 @@ pub struct Condition {
     /// `probes`, `faults`, `guard`.
     pub about: &'static str,
     /// Names of the variants, or of the values of an axis, that have this condition. `None` if all
-    /// have it.
+    /// variants have the condition.
     pub of: Option<String>,
     /// Description of the condition.
     pub what: String,
 }
 
-/// Returns the conditions of a study, in a fixed order of subjects. The null target has no
+/// Returns the conditions of a study. Their subjects have a fixed order. The null target has no
 /// conditions for nodes and tables.
 pub fn conditions(study: &Study) -> Vec<Condition> {
     let mut by_about: BTreeMap<usize, Vec<(&Variant, String)>> = BTreeMap::new();
@@ -61,8 +61,9 @@ pub fn conditions(study: &Study) -> Vec<Condition> {
     all
 }
 
-/// Groups equal conditions, each with the names to which it applies. The names are values of an
-/// axis if only that axis determines the condition. Otherwise they are variants.
+/// Groups equal conditions, and returns each condition with the names to which it applies. The
+/// names are values of an axis if only that axis determines the condition. Otherwise, they are
+/// variants.
 fn differing<'a>(study: &Study, lines: &'a [(&Variant, String)]) -> Vec<(String, &'a str)> {
     let value = |axis: usize, variant: &Variant| variant.cell.get(axis).copied();
     let decides = |axis: &usize| {
@@ -102,7 +103,8 @@ const ABOUT: [&str; 9] = [
     "guard",
 ];
 
-/// Returns the conditions of one variant, each with the number of its subject.
+/// Returns the conditions of one variant. Each condition comes with the index of its subject in
+/// [`ABOUT`].
 fn list_conditions(settings: &Settings) -> Vec<(usize, String)> {
     let mut all = Vec::new();
     let mut add = |order: usize, parts: Vec<String>| {
@@ -238,12 +240,14 @@ fn nodes(local: &LocalSpec) -> Vec<String> {
     parts.extend(local.jvm_options.iter().map(|one| hidden(one).into_owned()));
     let shared = local.class_sharing.then(|| "class data sharing".to_owned());
     parts.extend(shared);
+    parts.extend(local.profiler.then(|| "async-profiler loaded".to_owned()));
     parts.extend(topology(&local.topology));
     parts
 }
 
-/// Describes the settings of cassandra.yaml. If all settings of a preset file that ships with
-/// Cassandra are set, names the preset file. Then lists each setting that differs from it.
+/// Describes the settings of cassandra.yaml. If they include all settings of a preset file that
+/// ships with Cassandra, the description names that file and lists only the settings that differ
+/// from it.
 fn yaml(local: &LocalSpec) -> Vec<String> {
     let line = local.release.line();
     let beside = |preset: Preset| {
@@ -261,7 +265,7 @@ fn yaml(local: &LocalSpec) -> Vec<String> {
     file.into_iter().chain(own).collect()
 }
 
-/// Describes the places where the nodes run on their machine.
+/// Describes the part of the machine on which the nodes run.
 pub(crate) fn topology(asked: &Topology) -> Option<String> {
     let mut words = vec![format!("topology {}", asked.placing.name())];
     let cpus = |count: u32| match count {
@@ -281,7 +285,7 @@ pub(crate) fn topology(asked: &Topology) -> Option<String> {
     (*asked != Topology::default()).then(|| words.join(", "))
 }
 
-/// Formats a setting, and hides secrets.
+/// Formats a setting. Hides the value of a secret.
 pub(crate) fn yaml_words(key: &str, value: &serde_json::Value) -> String {
     let mut setting = serde_json::json!({ key: value });
     hide_all(&mut setting);
@@ -348,7 +352,7 @@ fn data(settings: &Settings) -> Vec<String> {
     parts
 }
 
-/// Describes the conditions that are different while data is loaded.
+/// Describes the conditions that differ while data is loaded.
 fn loading(settings: &Settings) -> Vec<String> {
     let mut parts = Vec::new();
     let mut add = |there: Vec<String>, usual: &[String]| {
@@ -363,8 +367,8 @@ fn loading(settings: &Settings) -> Vec<String> {
         &tables(settings, &settings.keyspace),
     );
     if parts.is_empty() && settings.load_phase.is_some() {
-        // The load phase only omits settings that the rest of the trial has, so it runs with their
-        // defaults.
+        // The load phase only omits settings that the measured phase has, so these settings have
+        // their defaults during the load.
         parts.push("as by default".to_owned());
     }
     parts
@@ -382,6 +386,9 @@ fn probes(probes: &Probes) -> Vec<String> {
         let period = units::format_duration_ns(period);
         parts.push(format!("{} every {period}", names.join(" ")));
     }
+    let measured = |profile: &&Profile| profile.trials == ProfiledTrials::Measured;
+    let event = probes.profile.as_ref().filter(measured).map(|profile| profile.event.name());
+    parts.extend(event.map(|event| format!("profiles of {event}")));
     parts.extend(probes.import.iter().map(|import| match import {
         Import::Esxtop { file, .. } => format!("esxtop from {file}"),
         Import::PrometheusFile { file } => format!("Prometheus from {file}"),

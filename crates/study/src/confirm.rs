@@ -1,11 +1,13 @@
-//! Builds the study that confirms a screening: the same text, with a matrix instead of `screen`.
+//! Builds the study that confirms a screening. Its text is that of the screening, with a matrix
+//! instead of `screen`.
 //!
-//! The rest of the text remains the same. The text is edited line by line, which may produce a
-//! mistake. Since the result is resolved like any other study, resolving reports the mistake.
+//! The rest of the text does not change. The text is edited line by line, which may produce a
+//! mistake. The result is resolved like any other study, so resolving reports such a mistake.
 
-/// Returns the text of a screening's study with `-confirm` appended to its name. `matrix` contains
-/// the lines of the keys `matrix` and `repeat`, which replace `screen` and `repeat`. `settings` are
-/// the settings in the matrix. A scale keeps only the keys for these settings.
+/// Returns the text of the study that confirms a screening. `-confirm` is appended to the name of
+/// the study. `matrix` contains the lines of the keys `matrix` and `repeat`, which replace `screen`
+/// and `repeat`. `settings` are the settings in the matrix. A scale keeps only the keys for these
+/// settings.
 ///
 /// # Errors
 /// A sentence, if no line begins with `screen`.
@@ -38,7 +40,7 @@ pub fn confirming(text: &str, matrix: &str, settings: &[String]) -> Result<Strin
     }
 }
 
-/// Returns the top-level key that a line begins with.
+/// Returns the top-level key with which a line begins. `None` for other lines.
 fn key_of(line: &str) -> Option<&str> {
     let (key, _) = line.split_once(':')?;
     let is_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -52,8 +54,8 @@ fn renamed(line: &str) -> String {
     format!("{key}: {}-confirm\n", name.trim_matches(['"', '\'']))
 }
 
-/// Converts a line of the scales for the confirming study. `None` for a setting that the confirming
-/// study does not contain.
+/// Converts a line in the section of scales for the confirming study. `None` if the line belongs to
+/// a setting that the confirming study does not contain.
 fn scaled(line: &str, settings: &[String]) -> Option<String> {
     let path = line.trim_start();
     let Some(rest) = path.strip_prefix("screen.") else {

@@ -1,8 +1,8 @@
-//! Builds the study of a counter-experiment: it changes one setting of a resource that was full at
-//! a limit, and compares both settings at one load in blocks.
+//! Builds the study of a counter-experiment. The experiment changes one setting of a resource that
+//! was full at a limit, and compares the old and the new value at one load in blocks.
 //!
-//! If the resource limits the load, more of it gives more throughput, and less of it gives less. If
-//! the result does not move, the resource is not the limit.
+//! If the resource limits the load, a larger resource increases throughput, and a smaller resource
+//! reduces it. If throughput does not change, the resource is not the limit.
 
 use crate::checked_tree::Tree;
 use crate::format;
@@ -13,33 +13,41 @@ use serde_json::{Map, Value, json};
 
 /// Factor by which an experiment enlarges a setting.
 const MORE: f64 = 1.25;
-/// Factor by which an experiment reduces a setting that has no larger value, and delays.
+/// Factor by which an experiment reduces a delay, or a setting that cannot be enlarged.
 const LESS: f64 = 0.75;
 /// Name of the variant with the settings of the run.
 pub const AS_IT_WAS: &str = "as-it-was";
 /// Name of the variant with the changed setting.
 pub const CHANGED: &str = "changed";
 
-/// A change of one setting.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SettingChange {
-    /// Dotted path of the setting. Of several settings, the paths separated by ` and `.
+/// A changed setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedSetting {
+    /// Dotted path of the setting.
     pub setting: String,
     /// Value in the run, as in a study.
     pub from: String,
     /// Value in the experiment, as in a study.
     pub to: String,
-    /// True if the change enlarges the resource, so that results must improve if it is the limit.
+}
+
+/// A change of the settings of one resource.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SettingChange {
+    /// Changed settings, at least one.
+    pub settings: Vec<ChangedSetting>,
+    /// True if the change enlarges the resource. In this case, results must improve if the resource
+    /// is the limit.
     pub enlarges: bool,
-    /// Partial study with the new values.
+    /// Partial study that sets the new values.
     overlay: Value,
 }
 
-/// Returns the change that tests a resource, for a variant with these settings. `cpus` are the CPUs
-/// that a node may use, if known.
+/// Returns the change that tests a resource, for a variant with the settings in `tree`. `cpus` is
+/// the number of CPUs that a node may use, if known.
 ///
 /// # Errors
-/// No setting of the study changes the resource, with the reason.
+/// The reason, if the study has no setting that changes the resource.
 pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<SettingChange, String> {
     const HOST: &str = "target.local.host";
     if tree.find("target.local").is_none() {
@@ -114,8 +122,8 @@ pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<Setting
     }
 }
 
-/// Returns the change of the sync of the commit log: a shorter window for `group`, and `periodic`
-/// instead of `batch`.
+/// Returns the change of the commit log's sync: a shorter window if the sync is `group`, and
+/// `periodic` if it is `batch`.
 fn commit_log_sync(tree: &Tree) -> Result<SettingChange, String> {
     let yaml = tree.find("target.local.yaml");
     let text = |key: &str| yaml.and_then(|yaml| yaml.get(key)).map(Tree::to_word);
@@ -133,6 +141,7 @@ fn commit_log_sync(tree: &Tree) -> Result<SettingChange, String> {
             let path = "target.local.yaml.commitlog_sync_period";
             let period = SettingChange::one(path, "none".to_owned(), json!("10000ms"), true);
             let mut overlay = sync.overlay.clone();
+            // Cassandra requires a period for this kind of sync, so the period is not a change.
             merge(&mut overlay, &period.overlay);
             Ok(SettingChange { overlay, ..sync })
         }
@@ -142,14 +151,14 @@ fn commit_log_sync(tree: &Tree) -> Result<SettingChange, String> {
     }
 }
 
-/// Returns a setting of the study times `factor`.
+/// Returns the change that multiplies a setting of the study by `factor`.
 fn scaled(tree: &Tree, path: &str, factor: f64, enlarges: bool) -> Result<SettingChange, String> {
     let now = tree.find(path).ok_or_else(|| format!("the study does not set `{path}`"))?;
     let of = |number: u64| (number as f64 * factor).round() as u64;
     let to = match now {
         Tree::Count(count) => Tree::Count(at_least_one_more(*count, factor)),
         Tree::Number(number) => Tree::Number(measure::number::round(number * factor, 4)),
-        // Whole mebibytes, since the units of a study have no fractions.
+        // The size is rounded to whole mebibytes, because sizes in a study have no fractions.
         Tree::Bytes(bytes) if *bytes >= 64 << 20 => Tree::Bytes(of(*bytes) >> 20 << 20),
         Tree::Bytes(bytes) => Tree::Bytes(of(*bytes) >> 10 << 10),
         Tree::BitRate(rate) => Tree::BitRate(of(*rate) / 1000 * 1000),
@@ -162,14 +171,15 @@ fn scaled(tree: &Tree, path: &str, factor: f64, enlarges: bool) -> Result<Settin
         }
     };
     let word = |tree: &Tree| tree.to_json().as_str().map_or_else(|| tree.to_word(), str::to_owned);
-    Ok(SettingChange {
-        to: word(&to),
-        ..SettingChange::one(path, word(now), to.to_json(), enlarges)
-    })
+    let mut change = SettingChange::one(path, word(now), to.to_json(), enlarges);
+    for setting in &mut change.settings {
+        setting.to = word(&to);
+    }
+    Ok(change)
 }
 
-/// Returns the value of a key of cassandra.yaml, such as `64MiB/s` or `32`, with its number times
-/// `factor`.
+/// Returns the value of a key of cassandra.yaml, such as `64MiB/s` or `32`, with its number
+/// multiplied by `factor`.
 ///
 /// # Errors
 /// The value does not begin with a number.
@@ -186,7 +196,7 @@ fn scaled_text(key: &str, text: &str, factor: f64) -> Result<Value, String> {
     })
 }
 
-/// Returns a whole number times `factor`, but different from it, and at least 1.
+/// Multiplies a whole number by `factor`. The result differs from the number, and is at least 1.
 fn at_least_one_more(number: u64, factor: f64) -> u64 {
     let scaled = (number as f64 * factor).round() as u64;
     if scaled != number {
@@ -206,25 +216,24 @@ impl SettingChange {
         for key in path.rsplit('.') {
             overlay = Value::Object(Map::from_iter([(key.to_owned(), overlay)]));
         }
+        let setting = path.to_owned();
         SettingChange {
-            setting: path.to_owned(),
-            from,
-            to: text,
+            settings: vec![ChangedSetting {
+                setting,
+                from,
+                to: text,
+            }],
             enlarges,
             overlay,
         }
     }
 
-    /// Joins several changes of one resource. `None` without a change.
+    /// Joins several changes of one resource into one change. `None` if the list is empty.
     fn joined(all: Vec<SettingChange>) -> Option<SettingChange> {
         all.into_iter().reduce(|mut sum, one| {
             merge(&mut sum.overlay, &one.overlay);
-            SettingChange {
-                setting: format!("{} and {}", sum.setting, one.setting),
-                from: format!("{} and {}", sum.from, one.from),
-                to: format!("{} and {}", sum.to, one.to),
-                ..sum
-            }
+            sum.settings.extend(one.settings);
+            sum
         })
     }
 }
@@ -243,7 +252,7 @@ fn merge(base: &mut Value, over: &Value) {
 
 /// Returns a checked tree without the values that are defaults. Some defaults, such as the method
 /// of restoring a snapshot, are not permitted in every study.
-fn without_defaults(tree: &Tree, path: &str) -> Value {
+pub(crate) fn without_defaults(tree: &Tree, path: &str) -> Value {
     let Tree::Map(entries) = tree else {
         return tree.to_json();
     };
@@ -259,8 +268,8 @@ fn without_defaults(tree: &Tree, path: &str) -> Value {
     Value::Object(kept.collect())
 }
 
-/// Returns the text of the experiment's study: the settings of `variant` at `point` without faults,
-/// as they were and with the change.
+/// Returns the text of the experiment's study. It has the settings of `variant` at `point` without
+/// faults, in two variants: with the original value and with the changed value.
 pub fn text(
     study: &Study,
     variant: &Variant,
@@ -272,7 +281,8 @@ pub fn text(
         Value::Object(entries) => entries,
         _ => Map::new(),
     };
-    // The experiment asks about one load of one variant, so it has no requirements or faults.
+    // The experiment only compares two variants at one load, so it has no requirements, faults or
+    // price.
     for key in ["faults", "require", "price_per_hour", "procedure"] {
         whole.remove(key);
     }
@@ -280,10 +290,9 @@ pub fn text(
         Point::Threads(count) => json!({ "threads": count }),
         Point::Rate(rate) => json!({ "rate": rate }),
     };
-    let question = format!(
-        "Does {} limit the load? It is {} instead of {}.",
-        change.setting, change.to, change.from
-    );
+    let said = |one: &ChangedSetting| format!("{} {} instead of {}", one.setting, one.to, one.from);
+    let said: Vec<String> = change.settings.iter().map(said).collect();
+    let question = format!("Does the load change with {}?", said.join(" and "));
     let head = json!({
         "study": format!("{}-why", study.name),
         "question": question,
@@ -299,8 +308,9 @@ pub fn text(
     text.unwrap_or_default() + "\n"
 }
 
-/// Returns the number of operations in flight that keeps a target busy which did `ops_per_s` with a
-/// median latency of `p50_ms`: twice the number in flight then, by Little's law.
+/// Returns a number of operations in flight that keeps a target busy. The target reached
+/// `ops_per_s` with a median latency of `p50_ms`. The result is twice the number that was in flight
+/// then, by Little's law.
 pub fn threads_for(ops_per_s: f64, p50_ms: f64) -> u32 {
     let in_flight = ops_per_s * p50_ms / 1000.0;
     ((2.0 * in_flight).ceil() as u32).clamp(8, 4096)

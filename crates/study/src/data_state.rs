@@ -1,13 +1,14 @@
-//! Tracks the data on a target, and decides how to give each trial the data that it requires.
+//! Tracks the data on a target, and decides how each trial gets the data that it requires.
 //!
-//! A plan and a run use the same two functions. The plan starts from the earlier trials, and the
-//! run from the actual state.
+//! A plan and a run use the same two functions. The plan derives the state of the data from the
+//! earlier trials, and the run uses the actual state.
 
 use crate::checked_tree::Tree;
 use crate::settings::{Keyspace, Load, Reset, Settings};
 use workload::Program;
 
-/// Data on a target: the workload that filled each keyspace, and the existing snapshots.
+/// Data on a target. It consists of the workload that filled each keyspace, and the existing
+/// snapshots.
 #[derive(Clone, Debug, Default)]
 pub struct DataState {
     filled: Vec<(String, FilledTables)>,
@@ -31,8 +32,8 @@ pub struct SnapshotKey {
 }
 
 /// Identity of loaded data. Two variants with equal keys need the same rows in the same tables. The
-/// key does not contain the configuration of the nodes during loading, because the configuration
-/// does not change the rows.
+/// key ignores the configuration of the nodes during loading, because the configuration does not
+/// change the rows.
 #[derive(Clone, Debug, PartialEq)]
 struct DataKey {
     workload: String,
@@ -45,45 +46,45 @@ struct DataKey {
 /// Actions of a trial before its warm-up, apart from restoring a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preparation {
-    /// No action: the data, or a snapshot of it, exists.
+    /// Do nothing, because the target has the data, or a snapshot of the data.
     Nothing,
-    /// Create keyspace and tables, and load the rows.
+    /// Create the keyspace and its tables, and load the rows.
     Fill,
-    /// The keyspace contains other tables or rows. Drop the keyspace, then do the same as for
-    /// `Fill`.
+    /// Drop the keyspace, because it contains other tables or rows. Then do the same as for `Fill`.
     Replace,
     /// Empty the tables, and load the rows again.
     Truncate,
 }
 
 impl Preparation {
-    /// Returns true if the trial loads rows.
+    /// Returns true if these actions load rows.
     pub fn fills(self) -> bool {
         self != Preparation::Nothing
     }
 }
 
 impl DataState {
-    /// Returns the actions that give a trial with `settings` its data, on a target in this state.
+    /// Returns the actions that prepare the data for a trial with `settings`, on a target in this
+    /// state.
     pub fn preparation(&self, settings: &Settings, program: &Program) -> Preparation {
         if settings.data.reset == Reset::Snapshot && self.snapshot(settings).is_some() {
             return Preparation::Nothing;
         }
         match self.filled(program.keyspace()) {
-            // The study declares that the data exists on an attached cluster, so it is used
+            // The study declares that an attached cluster already has the data, so the data is used
             // unchanged.
             Some(_) if settings.takes_as_it_is() => Preparation::Nothing,
             None => Preparation::Fill,
             Some(there) if there.key != DataKey::from_settings(settings) => Preparation::Replace,
             Some(_) if settings.data.reset == Reset::Truncate => Preparation::Truncate,
-            // Without a snapshot, the data must be loaded again, because trials have written to it
-            // since it was loaded.
+            // The snapshot does not exist, and trials have changed the data since it was loaded. So
+            // the data must be loaded again.
             Some(_) if settings.data.reset == Reset::Snapshot => Preparation::Replace,
             Some(_) => Preparation::Nothing,
         }
     }
 
-    /// Records that the data of `settings` exists, with `rows` rows.
+    /// Records that the target contains the data of `settings`, with `rows` rows.
     pub fn prepared(&mut self, settings: &Settings, program: &Program, rows: u64) {
         self.filled.retain(|(name, _)| name != program.keyspace());
         let filled = FilledTables {
@@ -93,7 +94,7 @@ impl DataState {
         self.filled.push((program.keyspace().to_owned(), filled));
     }
 
-    /// Records that the current data was kept as a snapshot.
+    /// Records that a snapshot of the current data exists under `name`.
     pub fn kept(&mut self, settings: &Settings, program: &Program, name: String) {
         let rows = self.filled(program.keyspace()).map_or(0, |there| there.rows);
         let key = DataKey::from_settings(settings);
@@ -101,14 +102,15 @@ impl DataState {
         self.snapshots.push(SnapshotKey { key, name, rows });
     }
 
-    /// Returns the snapshot of the data that `settings` require. `None` if it does not exist.
+    /// Returns the snapshot of the data that `settings` require. `None` if the target has no such
+    /// snapshot.
     pub fn snapshot(&self, settings: &Settings) -> Option<&SnapshotKey> {
         let key = DataKey::from_settings(settings);
         self.snapshots.iter().find(|kept| kept.key == key)
     }
 
-    /// Returns the number of rows that were actually loaded for `settings`, if the data or a
-    /// snapshot still exists.
+    /// Returns the number of rows that were actually loaded for `settings`. `None` if neither the
+    /// data nor a snapshot of it exists.
     pub fn rows(&self, settings: &Settings, program: &Program) -> Option<u64> {
         let kept = self.snapshot(settings).map(|kept| kept.rows);
         let there = self.filled(program.keyspace());

@@ -1,8 +1,8 @@
 //! Estimates time, disk and memory of a run. The estimates are deliberately rough, and reports
-//! state that.
+//! state this.
 //!
-//! The rates were measured on a small machine with two cores for client and node, so larger
-//! machines usually finish earlier.
+//! The rates were measured on a small machine with two cores for client and node, so runs on larger
+//! machines usually take less time.
 
 use crate::compile_workload::Work;
 use crate::plan::{PhaseKind, Turn};
@@ -21,7 +21,7 @@ use workload::Program;
 pub struct Estimate {
     /// Wall time if all trials run, in seconds.
     pub seconds: f64,
-    /// Wall time if only the certain trials run, in seconds.
+    /// Wall time in seconds if only the trials run that are certain to run.
     pub seconds_least: f64,
     /// Part of `seconds` that is spent in measured windows.
     pub measured_s: f64,
@@ -33,53 +33,57 @@ pub struct Estimate {
 
 /// Time from the start of the first Cassandra node until it answers, in seconds.
 const START_FIRST_S: f64 = 12.0;
-/// Time to start each node after the first node, in seconds. These nodes start in parallel and
-/// share the CPUs.
+/// Time to start the nodes after the first node, in seconds for each node. These nodes start in
+/// parallel and share the CPUs.
 const START_FURTHER_S: f64 = 15.0;
 /// Rows loaded per second into a node that shares two cores with the client.
 const LOAD_ROWS_PER_S: f64 = 20_000.0;
 /// Rows loaded per second into the null target.
 const LOAD_NULL_ROWS_PER_S: f64 = 1_000_000.0;
-/// Time for flush, compactions of small data, and the quiet period after them, in seconds.
+/// Time for the flush, compactions of small data, and the quiet period after the compactions, in
+/// seconds.
 const SETTLE_S: f64 = 3.0;
-/// Time for flush and hard links, in seconds.
+/// Time for the flush and the hard links of a snapshot, in seconds.
 const SNAPSHOT_S: f64 = 1.0;
-/// Time for truncation, import and comparison of a few tens of files, in seconds.
+/// Time to restore a snapshot, in seconds: truncation, import and comparison of a few tens of
+/// files.
 const RESTORE_S: f64 = 3.0;
-/// Time for drain, stop and start of one node, until the other nodes see it as up, in seconds.
+/// Time to restart one node, in seconds: drain, stop and start, until the other nodes consider the
+/// node up.
 const RESTART_S: f64 = 20.0;
-/// Time of an auto warm-up on a JVM, in seconds. The warm-up often takes less time, and sometimes
-/// reaches its limit.
+/// Time of an automatic warm-up on a JVM, in seconds. The warm-up often takes less time, and
+/// sometimes reaches its limit.
 const WARMUP_AUTO_S: f64 = 20.0;
-/// Rows read back per second. This includes the time to connect.
+/// Rows read back per second. The time to connect is included.
 const VERIFY_ROWS_PER_S: f64 = 10_000.0;
 /// Time to connect, drain and write files in each trial, in seconds.
 const TRIAL_OVERHEAD_S: f64 = 0.5;
-/// Time of one measurement of the client's own maximum rate (its ceiling), in seconds. The ceiling
-/// is measured [`CEILINGS_FIRST`] times before the first trial of a program, and once before each
-/// other trial.
+/// Time of one measurement of the client's own maximum rate (its ceiling), in seconds. cassay
+/// measures the ceiling [`CEILINGS_FIRST`] times before the first trial of a program, and once
+/// before each other trial.
 pub const CEILING_S: f64 = 0.5;
 const CEILINGS_FIRST: f64 = 3.0;
 /// Assumed number of write operations per second during the measured windows.
 const WRITES_PER_S: u64 = 20_000;
-/// Bytes of a row on disk in addition to the values of the row: timestamps, lengths, index.
+/// Bytes of a row on disk in addition to its values, for timestamps, lengths and the index.
 const ROW_OVERHEAD_BYTES: u64 = 40;
 /// Disk space for the commit log and the system tables of a node, in bytes.
 const NODE_DISK_BYTES: u64 = 512 << 20;
 
-/// Returns the number of rows for a load in bytes, assuming that all nodes get the same number.
-/// `None` if the load is not in bytes, or if the size of the volume is unknown.
+/// Returns the number of rows for a load in bytes, if all nodes get the same number. `None` if the
+/// load is not in bytes, or if the size of the volume is unknown.
 pub fn rows_of_load(settings: &Settings, row_bytes: u64) -> Option<u64> {
     let bytes_per_node = bytes_per_node(settings)?;
     let nodes = settings.target.local().map_or(1, |local| local.nodes as u64);
-    // A row is on as many nodes as it has copies, but at most on all nodes.
+    // The number of nodes that store a row is the number of its copies, but at most the number of
+    // all nodes.
     let copies = settings.keyspace.replication.copies().clamp(1, nodes);
     let rows = bytes_per_node as f64 * nodes as f64 / copies as f64;
     let rows = rows / (row_bytes + ROW_OVERHEAD_BYTES) as f64;
     Some((rows as u64).max(1))
 }
 
-/// Returns the bytes on each node after the load phase. `None` for a load in rows.
+/// Returns the number of bytes on each node after the load phase. `None` for a load in rows.
 fn bytes_per_node(settings: &Settings) -> Option<u64> {
     match settings.data.load {
         Load::None | Load::Operations(_) => None,
@@ -89,7 +93,8 @@ fn bytes_per_node(settings: &Settings) -> Option<u64> {
             let volume_bytes = local.hosts.as_ref()?.host.volume_bytes?;
             let share = volume_bytes as f64 * share / local.nodes_per_host() as f64;
             let share = share as u64;
-            // On a small volume, the server uses less space for the commit log.
+            // On a small volume, the server uses less space for the commit log, so the estimate
+            // leaves at least half of the share.
             Some(share.saturating_sub(NODE_DISK_BYTES).max(share / 2).max(1))
         }
     }
@@ -111,7 +116,7 @@ pub fn phase_seconds(kind: PhaseKind, settings: &Settings) -> f64 {
         PhaseKind::Snapshot => SNAPSHOT_S,
         PhaseKind::Restart => match target_differences::restarts(settings) {
             Restarts::InTurn => RESTART_S * nodes_count(settings),
-            // The seed node starts first, then all the others.
+            // The seed node starts first, and then all other nodes start together.
             Restarts::Together => RESTART_S * nodes_count(settings).min(2.0),
         },
         PhaseKind::Restore if settings.data.restore == RestoreMethod::Offline => {
@@ -167,7 +172,7 @@ pub fn run_estimate(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate 
         let row_bytes = work.program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
         let disk = disk_bytes(settings, local, study.blocks() as u64, row_bytes);
         estimate.disk_bytes = estimate.disk_bytes.max(disk);
-        // The nodes restart between the load phase and the other phases, so only one of the two
+        // The nodes restart between the load phase and the other phases. So only one of the two
         // configurations uses memory at a time.
         for local in [Some(local), settings.load_target().local()].into_iter().flatten() {
             estimate.memory_bytes = estimate.memory_bytes.max(memory_bytes(local));
@@ -183,7 +188,8 @@ fn measured_s(trials: &[Turn]) -> f64 {
     windows.map(|window| window.seconds).sum()
 }
 
-/// Returns the steps outside the measured windows with their expected seconds, longest first.
+/// Returns the kinds of phases outside the measured windows, each with its expected total length in
+/// seconds, longest first.
 pub fn other_steps(trials: &[Turn]) -> Vec<(PhaseKind, f64)> {
     let mut steps: Vec<(PhaseKind, f64)> = PhaseKind::ALL
         .into_iter()
@@ -209,13 +215,13 @@ fn seconds<'a>(works: &[Work], trials: impl Iterator<Item = &'a Turn> + Clone) -
         + CEILING_S * count
 }
 
-/// Maximum share of a host's volume that the data may use. The commit logs of the host's nodes may
-/// use up to a quarter of the volume.
+/// Maximum share of a host's volume that the data may use. In addition, the commit logs of the
+/// host's nodes may use up to a quarter of the volume.
 const VOLUME_SHARE_MAX: f64 = 0.75;
 
-/// Returns a warning for each load that seems too large for the hosts' volumes. This is an
-/// estimate, because the compression of rows is unknown until they are loaded. So cassay warns, but
-/// does not refuse the study.
+/// Returns a warning for each load that seems too large for the hosts' volumes. cassay does not
+/// refuse such a study, because the size is an estimate: the compression of rows is unknown until
+/// they are loaded.
 pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
     let mut said = Vec::new();
     for (variant, work) in study.variants.iter().zip(works) {
@@ -228,7 +234,7 @@ pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
     said
 }
 
-/// Minimum number of blocks that is needed to compute an interval from the scatter between blocks.
+/// Minimum number of blocks from which an interval can be computed by the scatter between blocks.
 const INTERVAL_BLOCKS_MIN: usize = 3;
 
 /// Warns if this number of blocks is too small to decide a requirement with certainty.
@@ -283,7 +289,7 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
     let local = settings.target.local()?;
     let hosts = local.hosts.as_ref()?;
     let volume = hosts.host.volume_bytes?;
-    // A load in bytes needs no check here, because it is checked together with the study.
+    // A load in bytes needs no check here, because cassay checks it together with the study.
     let Load::Operations(rows) = settings.data.load else {
         return None;
     };
@@ -302,8 +308,8 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
     ))
 }
 
-/// Returns the bytes that the loaded rows and their copies take on the disks of local nodes, before
-/// compression. `None` for other targets.
+/// Returns the number of bytes that the loaded rows and their copies take on the disks of local
+/// nodes, before compression. `None` for other targets.
 pub fn loaded_bytes(settings: &Settings, program: &Program) -> Option<u64> {
     let local = settings.target.local()?;
     let copies = settings.keyspace.replication.copies();
@@ -312,27 +318,29 @@ pub fn loaded_bytes(settings: &Settings, program: &Program) -> Option<u64> {
     Some(rows.saturating_mul(copies.clamp(1, local.nodes as u64)))
 }
 
-/// Returns an upper bound for the bytes that the nodes write to the disk of this machine.
+/// Returns an upper bound for the number of bytes that the nodes write to the disk of this machine.
 fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u64) -> u64 {
     let nodes = local.nodes as u64;
     let turns = 0..settings.procedure.outlook().turns_max;
     let windows_ns = turns.map(|turn| settings.window_ns(settings.procedure.role(turn)));
-    // If the data is reset before each trial, the rows that earlier trials wrote disappear.
+    // If cassay resets the data before each trial, the rows that earlier trials wrote do not use
+    // space.
     let measured_ns = match settings.data.reset {
         Reset::None => windows_ns.fold(0, u64::saturating_add).saturating_mul(blocks),
         Reset::Truncate | Reset::Snapshot => windows_ns.max().unwrap_or(0),
     };
     let written = (measured_ns / SECOND_NS).saturating_mul(WRITES_PER_S);
     let rows = settings.data.load_rows.saturating_add(written);
-    // The factor is two, because a compaction keeps its input until its output is complete. The
-    // factor also covers a snapshot, because the snapshot's hard links use no space until a
-    // compaction replaces the shared files.
+    // The factor is two, because a compaction keeps its input until its output is complete. This
+    // also covers a snapshot, because the snapshot's hard links use no space until a compaction
+    // replaces the shared files.
     let data = rows
         .saturating_mul(row_bytes)
         .saturating_mul(settings.keyspace.replication.copies())
         .saturating_mul(2);
     let disk = data.saturating_add(nodes * NODE_DISK_BYTES);
-    // The data on a volume cannot use more than the size of the volume.
+    // Data on a volume cannot use more space than the volume has, so the sizes of the volumes are
+    // an upper bound.
     let volumes = local.hosts.as_ref().and_then(|hosts| {
         let bytes = hosts.host.volume_bytes?;
         Some(bytes.saturating_mul(hosts.count as u64))
@@ -340,8 +348,8 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
     disk.min(volumes.unwrap_or(u64::MAX))
 }
 
-/// Returns the memory that the nodes use on this machine, in bytes. The page cache does not count,
-/// unless a limit includes it.
+/// Returns the memory that the nodes use on this machine, in bytes. The page cache counts only if a
+/// memory limit includes it.
 fn memory_bytes(local: &LocalSpec) -> u64 {
     let nodes = target_spec::memory_bytes(local.nodes, local.heap_bytes);
     let hosts = local.hosts.as_ref().and_then(|hosts| {

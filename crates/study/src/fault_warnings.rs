@@ -6,13 +6,14 @@ use measure::clock::SECOND_NS;
 use measure::number::about_duration;
 use target_spec::fault::Length;
 
-/// Time from the start of a node until the other nodes see it as up, in seconds. Restarts of nodes
-/// of 512 MiB on two shared CPUs took 40 and 52 s.
+/// Time from the start of a node until the other nodes consider it up, in seconds. Restarts of
+/// nodes with 512 MiB on two shared CPUs took 40 and 52 s.
 const RESTART_S: f64 = 60.0;
-/// Time that a window must include after a recovery, in seconds. It is the half minute for which
-/// the load must be normal.
+/// Time that a window must include after a recovery, in seconds. During this half minute, the load
+/// must be normal.
 const SEEN_S: f64 = analysis::recovery::HOLD_S;
-/// Proposed window lengths are multiples of this number, in seconds.
+/// Step of the proposed window lengths, in seconds. Each proposed length is a multiple of this
+/// step.
 const STEP_S: f64 = 30.0;
 
 /// Returns a sentence for each window that is too short.
@@ -58,15 +59,15 @@ fn too_short(settings: &Settings) -> Option<String> {
     ))
 }
 
-/// Returns true if the recovery from a fault should be observed. This is false for tasks, which end
-/// by themselves, and for repeating faults.
+/// Returns true if cassay should observe the recovery from a fault. Returns false for tasks, which
+/// end by themselves, and for repeating faults.
 fn is_watched(fault: &StudyFault, all: &[StudyFault]) -> bool {
     let is_repeated = all.iter().filter(|other| other.item == fault.item).count() > 1;
     matches!(fault.kind.length, Length::Stated | Length::Moment) && !is_repeated
 }
 
 /// Returns the time at which a fault is healed, in seconds after the start of the window. A
-/// momentary fault is healed immediately.
+/// momentary fault is healed as soon as it is injected.
 fn end_s(fault: &StudyFault) -> f64 {
     match fault.kind.length {
         Length::Moment => seconds(fault.at_ns),
@@ -122,7 +123,7 @@ mod tests {
         let pause = "{kind: node-pause, where: {node: 2}, at: 20s, for: 20s}";
         assert_eq!(warnings_for(pause, "70s"), Vec::<String>::new());
         assert_eq!(warnings_for(pause, "69s").len(), 1);
-        // For a fault that heals immediately, the time counts from the start of the fault.
+        // A restart heals immediately, so the required time counts from the start of the fault.
         let restart = "{kind: node-restart, where: {node: 2}, at: 20s}";
         assert_eq!(warnings_for(restart, "110s"), Vec::<String>::new());
         assert_eq!(warnings_for(restart, "109s").len(), 1);

@@ -1,9 +1,9 @@
 //! The format of a study, as one table: key, type, default, meaning.
 //!
 //! The table determines the accepted keys, the suggestions, the defaults, the setting that each key
-//! sets (a [`crate::settings::Draft`]) and the reference `docs/study-file.md`. A key that is not in
-//! the table does not exist. Paths are dotted, and the paths of the keys in a section begin with
-//! the path of the section.
+//! sets (a [`crate::settings::Draft`]), and the reference `docs/study-file.md`. cassay rejects a
+//! key that is not in the table. Paths are dotted. The path of a key begins with the path of its
+//! section.
 
 mod field;
 mod fields;
@@ -27,7 +27,7 @@ pub fn field(path: &str) -> Option<&'static Field> {
 }
 
 /// Returns the rows directly below a path. Each row comes with the last part of its path. The empty
-/// path means the top level.
+/// path stands for the top level.
 pub fn children(path: &str) -> impl Iterator<Item = (&'static str, &'static Field)> {
     fields().filter_map(move |field| {
         let rest = if path.is_empty() {

@@ -1,9 +1,9 @@
-//! `procedure.grid` declares axes, which cassay expands into existing keys. The axis of threads or
-//! rates becomes a sweep. Each other axis becomes an axis of a matrix.
+//! Expands `procedure.grid`, which declares axes, into existing keys. The axis of threads or rates
+//! becomes a sweep. Each other axis becomes an axis of a matrix.
 //!
-//! The grid is expanded before other code examines the study, and in its written form. So every
-//! value is checked at its place in the grid, by the rules of the key that it sets. Later steps
-//! need no code for grids. The names of levels are made from their values. The axes of the grid are
+//! The grid is expanded in its written form, before other code examines the study. So every value
+//! is checked at its place in the grid, by the rules of the key that it sets, and later steps need
+//! no code for grids. The names of levels are made from their values. The axes of the grid are
 //! combined with a matrix or variants of the study.
 
 use crate::units;
@@ -12,10 +12,10 @@ use yaml::{Diagnostics, Entry, Node, Place, Raw, did_you_mean};
 /// Path of the grid.
 pub const PATH: &str = "procedure.grid";
 
-/// An axis of a grid, other than the axis of the load, and the key that its values set.
+/// An axis of a grid, other than the axis of the load.
 struct Axis {
     name: &'static str,
-    /// Key that the values set. `None` if the key depends on the workload.
+    /// Key that the values of the axis set. `None` if the key depends on the workload.
     sets: Option<&'static str>,
 }
 
@@ -48,9 +48,8 @@ const PAYLOADS: [(&str, &str, Option<u64>); 2] = [
     ("standard1", "column_size", Some(5)),
 ];
 
-/// Replaces the grid of a study by the keys that it represents. Wrong parts are reported and
-/// omitted. If the command line replaces the target, axes that set the study's own target are
-/// omitted.
+/// Replaces the grid of a study by the keys that it represents. Reports wrong parts and omits them.
+/// If the command line replaces the target, omits axes that set the study's own target.
 pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     let Some(grid) = base.find(PATH).cloned() else {
         return;
@@ -81,7 +80,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     beside(base, &grid, (PATH, matrix), out);
 }
 
-/// Returns the values of an axis. `None` if the axis does not exist or has no values.
+/// Returns the values of an axis. `None` if the axis is unknown or has no values.
 fn values<'n>(axis: &'n Entry, out: &mut Diagnostics) -> Option<&'n [Node]> {
     let names = || AXES.iter().map(|axis| axis.name).chain(LOADS);
     let key = axis.key.as_str();
@@ -113,8 +112,8 @@ fn values<'n>(axis: &'n Entry, out: &mut Diagnostics) -> Option<&'n [Node]> {
     }
 }
 
-/// Returns true if an axis sets local nodes but the study has none. Merging such an axis would add
-/// another target.
+/// Returns true if an axis sets local nodes but the study has no local target. Merging such an axis
+/// would add a second target.
 fn lacks_target(base: &Node, axis: &Entry, out: &mut Diagnostics) -> bool {
     const LOCAL: &str = "target.local";
     let known = AXES.iter().find(|known| known.name == axis.key);
@@ -131,7 +130,7 @@ fn lacks_target(base: &Node, axis: &Entry, out: &mut Diagnostics) -> bool {
     lacks
 }
 
-/// Turns an axis of the grid into an axis of a matrix.
+/// Converts an axis of the grid to an axis of a matrix.
 fn matrix_axis(base: &Node, axis: &Entry, values: &[Node], out: &mut Diagnostics) -> Option<Entry> {
     let mut levels: Vec<Entry> = Vec::new();
     for value in values {
@@ -161,8 +160,8 @@ fn matrix_axis(base: &Node, axis: &Entry, values: &[Node], out: &mut Diagnostics
     })
 }
 
-/// Returns the name of a value. It is the text of the value, with `-` instead of characters that
-/// names do not allow.
+/// Returns the name of the level for a value. The name is the text of the value, with `-` in place
+/// of characters that names do not allow.
 fn level_name(value: &Node) -> Option<String> {
     let text = value.text()?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -179,8 +178,7 @@ fn sets(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Optio
     }
 }
 
-/// Returns the partial study that sets the size of a row, in bytes. It does so by a parameter of
-/// the workload.
+/// Returns the partial study that sets the size of a row in bytes, by a parameter of the workload.
 fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Option<Node> {
     let workload = base.find("workload.use").and_then(Node::text).unwrap_or("");
     let known = PAYLOADS.iter().find(|(name, ..)| *name == workload);
@@ -201,7 +199,7 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
         (None, _) => 1,
         (Some(default), None) => *default,
         (Some(_), Some(Ok(number))) => number.max(1),
-        // The workload refuses the number of columns.
+        // If the number of columns is invalid, the check of the workload reports it.
         (Some(_), Some(Err(_))) => return None,
     };
     let bytes = match units::parse_bytes(value.text().unwrap_or_default()) {
@@ -223,7 +221,7 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
     Some(laid(&format!("workload.params.{param}"), size))
 }
 
-/// Writes the points of every combination to the key that a sweep uses.
+/// Writes the points of every combination to the key of a sweep.
 fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnostics) {
     let beside = base.find("procedure").and_then(Node::entries).unwrap_or_default();
     let others = beside
@@ -273,7 +271,7 @@ pub fn beside(
         out.add(&grid.place, message, Some(hint));
         return;
     }
-    // The check of the study refuses variants together with a matrix.
+    // If the study has variants as well as a matrix, the check of the study reports this.
     let has_matrix = base.find("matrix").is_some();
     if let Some(variants) = entry_of(base, "variants").filter(|_| !has_matrix) {
         // The existing variants become an axis that comes before the axes of the grid.
@@ -315,7 +313,7 @@ pub fn entry_of<'n>(base: &'n mut Node, key: &str) -> Option<&'n mut Entry> {
     }
 }
 
-/// Makes an entry at a given place.
+/// Makes an entry with a key, a place and a value.
 pub fn entry(key: &str, place: &Place, value: Node) -> Entry {
     Entry {
         key: key.to_owned(),
@@ -325,8 +323,7 @@ pub fn entry(key: &str, place: &Place, value: Node) -> Entry {
     }
 }
 
-/// Makes a mapping with a value at a dotted path. Every part of the path has the place of the
-/// value.
+/// Makes a mapping with a value at a dotted path. Every key on the path has the place of the value.
 pub fn laid(path: &str, value: Node) -> Node {
     let place = value.place.clone();
     path.rsplit('.').fold(value, |value, key| Node {
@@ -410,7 +407,7 @@ mod tests {
         ))
         .unwrap();
         assert_eq!(matrix.variants.len(), 4);
-        // Threads without another axis become a sweep.
+        // A grid with only threads becomes a sweep.
         let alone = study(&format!("{LOCAL}procedure: {{grid: {{threads: [1, 2]}}}}")).unwrap();
         assert_eq!((alone.variants.len(), alone.axes.len()), (1, 0));
     }

@@ -1,11 +1,11 @@
-//! Warns of guardrails of `cassandra.yaml` that do not apply to any client.
+//! Warns of guardrails in `cassandra.yaml` that do not apply to any client.
 
 use crate::settings::Study;
 use std::collections::BTreeSet;
 use target_spec::{Authentication, Target};
 
-/// Returns a sentence for each guardrail that a study sets although it does not apply, because all
-/// clients are superusers.
+/// Returns a sentence for each guardrail that a study sets without effect. Guardrails have no
+/// effect if all clients are superusers.
 pub(crate) fn warnings(study: &Study) -> Vec<String> {
     let mut names = BTreeSet::new();
     for variant in &study.variants {

@@ -1,5 +1,5 @@
-//! The files that the workloads of a study name. Each file is read once and kept with the run, so
-//! that the run can be resumed and shown without the original files.
+//! The files that the workloads of a study refer to. cassay reads each file once and keeps its text
+//! with the run, so that the run can be resumed and shown without the original files.
 
 use crate::settings::{Folder, Overrides, RecordedTraffic, Recordings};
 use foreign::FileKind;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// Reads files, and keeps their texts.
+/// Reads files of a study, and keeps their texts.
 pub struct Inputs<'a> {
     folder: Option<&'a Folder>,
     read: RefCell<BTreeMap<String, String>>,
@@ -17,8 +17,8 @@ pub struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Creates the inputs of a study: the recorded files, and then the files in the folder of the
-    /// study.
+    /// Creates the inputs of a study. They look for a file among the recorded files first, and then
+    /// in the folder of the study.
     pub fn new(overrides: &'a Overrides) -> Inputs<'a> {
         Inputs {
             folder: overrides.files.as_ref(),
@@ -36,7 +36,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Adds recorded traffic that was read before.
+    /// Adds recorded traffic that has already been read.
     pub fn with_recordings(self, recordings: &Recordings) -> Inputs<'a> {
         Inputs {
             recordings: RefCell::new(recordings.clone()),
@@ -44,13 +44,13 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Returns the recorded traffic that was read.
+    /// Returns all recorded traffic that has been read.
     pub fn recordings(&self) -> Recordings {
         self.recordings.borrow().clone()
     }
 
-    /// Returns recorded traffic. The error is a sentence with a remedy. Recorded traffic is too
-    /// large to be kept with a run, so the run keeps a digest of it. cassay refuses traffic that
+    /// Returns recorded traffic. The error is a sentence with a remedy. A run does not keep
+    /// recorded traffic, because it is too large, but keeps its digest. cassay refuses traffic that
     /// has changed since then.
     pub fn recording(&self, asked: &RecordedTraffic) -> Result<Arc<Recording>, String> {
         let known = self.read.borrow().get(&asked.name()).cloned();
@@ -82,7 +82,7 @@ impl<'a> Inputs<'a> {
         Ok(recording)
     }
 
-    /// Returns the text of a file. The error is a sentence with a remedy.
+    /// Returns the text of a file of the study. The error is a sentence with a remedy.
     pub fn read(&self, name: &str) -> Result<String, String> {
         if let Some(text) = self.read.borrow().get(name) {
             return Ok(text.clone());
@@ -110,12 +110,12 @@ impl<'a> Inputs<'a> {
         Ok(text)
     }
 
-    /// Returns the text of a file, if the file was recorded with the run.
+    /// Returns the text of a file that was recorded with the run. `None` for other files.
     pub fn recorded_text(&self, name: &str) -> Option<String> {
         self.read.borrow().get(name).cloned()
     }
 
-    /// Masks a password in the texts that are kept with the run, because properties files may
+    /// Masks a password in the texts that cassay keeps with the run, because properties files may
     /// contain passwords.
     pub fn hide(&self, password: &str) {
         for text in self.read.borrow_mut().values_mut() {
@@ -126,7 +126,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Returns all texts that were read, by the names that the study gives to their files.
+    /// Returns all texts that have been read. The keys are the file names that the study uses.
     pub fn into_read(self) -> BTreeMap<String, String> {
         self.read.into_inner()
     }
@@ -145,8 +145,8 @@ fn without(line: &str, password: &str) -> String {
     format!("{before}{}", value.replacen(password, "***", 1))
 }
 
-/// Returns the path of a file that is read at the end of the run. Unless the folder is open, the
-/// file must already exist. The error is a sentence with a remedy.
+/// Returns the path of a file that cassay reads at the end of the run. Unless the folder is open,
+/// the file must already exist. The error is a sentence with a remedy.
 ///
 /// # Errors
 /// The study has no folder from which to read, the name leads outside the folder, or the file does
@@ -175,8 +175,8 @@ pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
     ))
 }
 
-/// Does the same as [`stays_inside`], and also checks links. A missing file passes, since reading
-/// it reports the error.
+/// Does the same as [`stays_inside`], and also checks links. Accepts a missing file, because
+/// reading the file will report the error.
 ///
 /// # Errors
 /// A sentence with the reason, if the file is outside of the folder.
@@ -195,7 +195,7 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
     if folder.open {
         return Ok(path);
     }
-    // Links are checked too, because a link could lead outside the folder.
+    // The check resolves links, because a link could lead outside the folder.
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let (real, base) = (path.canonicalize(), folder.path.canonicalize());
     if real.map_err(failed)?.starts_with(base.map_err(failed)?) {

@@ -1,4 +1,5 @@
-//! The only crate that knows the format of a study: syntax, resolving, planning.
+//! Defines the format of a study. No other crate knows this format. This crate parses, resolves and
+//! plans studies.
 //!
 //! The crate parses a text to a [`yaml::Node`], [`merge`]s it, [`check`]s it against the table in
 //! [`format`], and converts it to [`settings`] and a [`plan`], which `engine` runs. Parsing reads
@@ -25,6 +26,7 @@ pub mod merge;
 pub mod needs;
 pub mod payload;
 pub mod plan;
+pub mod profile_study;
 pub mod published_figures;
 pub mod read_back;
 pub mod reference;

@@ -1,10 +1,10 @@
 //! Reads the files in `target.local.machines`, and replaces the names of the files by the machines
-//! in them. So every rule handles only machines. Such a file may also name the machines of clients,
-//! if the study does not.
+//! that they list. So every rule handles only machines. Such a file may also list the machines of
+//! clients, if the study does not.
 //!
 //! A file is trusted if its name is trusted. A file that the study names is in the folder of the
-//! study. The path of a file that the command line names is relative to the current folder. The
-//! text of the file is kept with the run, so that the run can be resumed without the file.
+//! study. The path of a file that the command line names is relative to the current folder. cassay
+//! keeps the text of the file with the run, so that the run can be resumed without the file.
 
 use crate::inputs::Inputs;
 use crate::merge::{merge, nested};
@@ -12,21 +12,21 @@ use crate::rules::harmless::is_own_word;
 use crate::settings::Overrides;
 use yaml::{Diagnostics, Limits, Node, Raw, SourceText};
 
-/// Path of the machines of a local target.
+/// Path of the key for the machines of a local target.
 pub const PATH: &str = "target.local.machines";
 
-/// Path of the number of hosts.
+/// Path of the key for the number of hosts.
 const HOSTS: &str = "target.local.hosts";
 
-/// Path of the clients' machines.
+/// Path of the key for the clients' machines.
 const CLIENTS: &str = "client.machines";
 
-/// Keys of a file of machines.
+/// Keys that a file of machines may have.
 const MACHINES_KEY: &str = "machines";
 const CLIENTS_KEY: &str = "clients";
 
-/// Replaces names of files by the machines in them. If the study does not state the number of
-/// hosts, the number of machines is used. Reports and omits wrong parts.
+/// Replaces names of files by the machines that they list. If the study does not state the number
+/// of hosts, uses the number of machines. Reports wrong parts and omits them.
 pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let Some(asked) = node.find(PATH).cloned() else {
         return;
@@ -48,7 +48,7 @@ pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: 
     }
     let count = machines.len();
     let place = asked.place.clone();
-    // The list keeps the place of the key's value, because trust depends on that place.
+    // The list of machines keeps the place of the key's value, because trust depends on that place.
     let listed = |items: Vec<Node>| Node {
         raw: Raw::List(items),
         place: place.clone(),
@@ -63,7 +63,8 @@ pub fn expand(node: &mut Node, overrides: &Overrides, inputs: &Inputs<'_>, out: 
     }
 }
 
-/// Returns the items of a list in a file. An item without brackets is a list of one item.
+/// Returns the items of a list in a file. A single item without brackets counts as a list of one
+/// item.
 fn list(root: &Node, key: &str) -> Vec<Node> {
     match root.find(key).map(|node| &node.raw) {
         Some(Raw::List(items)) => items.clone(),
@@ -97,7 +98,8 @@ fn read_file(
     parse(name, &text, out)
 }
 
-/// Parses a text that messages call `name`. `None` if the text is not a file of machines.
+/// Parses a text. Messages refer to the text as `name`. `None` if the text is not a file of
+/// machines.
 fn parse(name: &str, text: &str, out: &mut Diagnostics) -> Option<Node> {
     let source = match out.sources.iter().position(|one| one.name == name && one.text == text) {
         Some(known) => known,

@@ -1,4 +1,4 @@
-//! Reads a file of machines without a study, by the rules for studies that name such a file.
+//! Reads a file of machines without a study. The same rules apply as for a file that a study names.
 
 use crate::resolve::resolve;
 use crate::settings::Overrides;

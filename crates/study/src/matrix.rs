@@ -1,4 +1,4 @@
-//! The sides of a comparison are the variants of a study, or all combinations of its matrix.
+//! The sides of a comparison, which are the variants of a study or all combinations of its matrix.
 
 use crate::check;
 use crate::format::sections;
@@ -8,18 +8,18 @@ use analysis::VariantName;
 use std::collections::BTreeSet;
 use yaml::{Diagnostics, Node};
 
-/// Maximum number of variants. A larger number is probably a typing error. At a minute for each
-/// trial, one block takes more than an hour.
+/// Maximum number of variants. A larger number is probably a typing error, because one block takes
+/// more than an hour at one minute for each trial.
 pub const VARIANTS_MAX: usize = 64;
 
-/// A side of the comparison before it is resolved.
+/// A side of a comparison before it is resolved.
 #[derive(Debug, Default)]
 pub struct Side<'n> {
     /// Name of the side. Empty if the study has only one side.
     pub name: VariantName,
     /// Partial studies that are merged into the study, in this order.
     pub overs: Vec<&'n Node>,
-    /// For a matrix, the index of the side's value on each axis. Otherwise empty.
+    /// Index of the side's value on each axis of the matrix. Empty if the study has no matrix.
     pub cell: Vec<usize>,
 }
 
@@ -44,8 +44,8 @@ pub fn axes(base: &Node) -> Vec<Axis> {
     axes.unwrap_or_default().iter().map(axis).collect()
 }
 
-/// Returns the sides of a study, of which there is at least one. Reports mistakes in the matrix as
-/// a whole.
+/// Returns the sides of a study. Every study has at least one side. Reports mistakes in the matrix
+/// as a whole.
 pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     if let Some(sides) = screening::sides(base, out) {
         return sides;
@@ -61,7 +61,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         return variants.iter().map(side).collect();
     }
     let axes = entries(base.find("matrix"));
-    // The check refuses an axis without values. Here, the other axes are still processed.
+    // The check of the study reports an axis without values, so such an axis is skipped here.
     let axes: Vec<_> = axes.iter().filter(|axis| !entries(Some(&axis.value)).is_empty()).collect();
     if axes.is_empty() {
         return vec![Side::default()];
@@ -75,7 +75,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         let message = format!("the matrix has {count} combinations; the maximum is {VARIANTS_MAX}");
         let hint = "remove an axis, or split the study into two".to_owned();
         out.add(place, message, Some(hint));
-        // The combinations are not checked, but each value is still checked once.
+        // The combinations are not checked here, but each value is checked once.
         let values = axes.iter().flat_map(|axis| entries(Some(&axis.value)));
         let side = |value: &'n yaml::Entry| Side {
             name: value.key.as_str().into(),
@@ -89,7 +89,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     sides
 }
 
-/// Returns every combination of values. The last axis varies fastest.
+/// Returns all combinations of values. The last axis varies fastest.
 fn product<'n>(axes: &[&'n yaml::Entry]) -> Vec<Side<'n>> {
     let mut sides = vec![Side::default()];
     for axis in axes {
@@ -135,9 +135,9 @@ fn names(base: &Node, sides: &[Side<'_>], out: &mut Diagnostics) {
     }
 }
 
-/// Reports two axes (or settings) that set the same key. Also reports two axes if one removes a key
-/// that the other sets. In both cases one axis would have no effect, and the results would not show
-/// that.
+/// Reports two axes (or settings of a screening) that set the same key, or of which one removes a
+/// key that the other sets. In both cases, one of them would have no effect, and the results would
+/// not show that.
 pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
     let mut earlier: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for axis in axes {
@@ -167,8 +167,8 @@ pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
     }
 }
 
-/// Returns a path of `mine` that removes a path of `theirs` when it is merged over it. Also returns
-/// the removed path.
+/// Returns a path of `mine` that removes a path of `theirs` when the partial studies are merged.
+/// Also returns the removed path.
 fn removes<'p>(
     mine: &'p BTreeSet<String>,
     theirs: &'p BTreeSet<String>,
@@ -191,8 +191,8 @@ fn removes<'p>(
     excluding.next()
 }
 
-/// Returns true if setting one path affects the other. This is the case if they are equal, or if
-/// one contains the other.
+/// Returns true if setting the path `a` affects the path `b`. This is the case if the paths are
+/// equal, or if one contains the other.
 fn clash(a: &str, b: &str) -> bool {
     let inside = |inner: &str, outer: &str| {
         let rest = inner.strip_prefix(outer);
@@ -201,8 +201,8 @@ fn clash(a: &str, b: &str) -> bool {
     inside(a, b) || inside(b, a)
 }
 
-/// Collects the paths of all keys that a partial study sets. A mapping that is replaced as a whole
-/// counts as one key.
+/// Collects the paths of all keys that a partial study sets. A mapping that an override replaces as
+/// a whole counts as one key.
 fn leaves(node: &Node, path: &str, out: &mut BTreeSet<String>) {
     let whole = sections::REPLACED_WHOLE.contains(&sections::outside_phases(path));
     let entries = node.entries().unwrap_or_default();

@@ -1,20 +1,20 @@
-//! Merges one tree of nodes into another: variants, scales, `--set`, `--target`.
+//! Merges one tree of nodes into another. Variants, scales, `--set` and `--target` are such trees.
 //!
 //! Mappings are merged key by key, and other values are replaced. If a tree sets one of several
-//! exclusive keys, the other keys are removed. So a variant may turn a sweep over threads into a
-//! sweep over rates. A variant, an axis of a matrix or a value of an axis is omitted if it is set
-//! to `none`. So a scale can run fewer of them.
+//! exclusive keys, the other keys are removed. So a variant may replace a sweep over threads by a
+//! sweep over rates. A scale can set a variant, an axis of a matrix or a value of an axis to `none`
+//! to omit it, so that the study runs fewer trials.
 
 use crate::format::sections;
 use yaml::Place;
 use yaml::{Entry, Node, Raw};
 
-/// Merges `over` into `base`. `path` is the path of both nodes in the study. It is empty for the
-/// whole study.
+/// Merges `over` into `base`. `path` is the path of both nodes in the study. The path is empty for
+/// the whole study.
 pub fn merge(base: &mut Node, over: &Node, path: &str) {
     let path = sections::outside_phases(path);
     let (Raw::Map(base_entries), Raw::Map(over_entries)) = (&mut base.raw, &over.raw) else {
-        // A key without content, such as `verify:`, changes nothing.
+        // A key without content, such as `verify:`, does not change the study.
         if !matches!(over.raw, Raw::Null) || !matches!(base.raw, Raw::Map(_)) {
             *base = over.clone();
         }
@@ -63,9 +63,10 @@ fn remove_excluded(entries: &mut Vec<Entry>, path: &str, key: &str) {
     }
 }
 
-/// Returns the mapping that a dotted key with a value represents.
+/// Returns the mapping that a dotted key with a value stands for.
 pub fn nested(dotted: &str, place: &Place, value: Node) -> Node {
-    // Each part has its own place if the text contains the key literally, without quotes.
+    // If the text contains the key literally, without quotes, each part of the key gets its exact
+    // place.
     let exact = place.span.len() == dotted.len();
     let mut end = dotted.len();
     let mut node = value;
@@ -110,7 +111,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Formats the tree on one line, for comparison.
+    /// Formats a tree on one line, for comparison.
     fn flat(node: &Node) -> String {
         match &node.raw {
             Raw::Null => "~".into(),
@@ -145,8 +146,8 @@ mod tests {
                 "{matrix: {size: {large: none}, heap: none}}",
                 "matrix={size={small={a={1}}}}",
             ),
-            // The entry `c` does not exist in the study, so it is not omitted. The check of values
-            // then refuses `none`.
+            // The study has no entry `c`, so the override cannot omit it. The check of values then
+            // refuses `none`.
             (
                 "{variants: {a: {}, b: {}}}",
                 "{variants: {b: none, c: none}}",

@@ -1,10 +1,10 @@
-//! Lists the capabilities that a study needs of its targets. The engine detects missing
+//! Lists the capabilities that a study needs from its targets. The engine detects missing
 //! capabilities before it starts the run.
 //!
-//! A capability that the question requires must exist, or cassay refuses the study. Examples are
+//! If a capability that the question requires is missing, cassay refuses the study. Examples are
 //! another isolation, a volume to fill, and a snapshot to restore. A capability that only adds
-//! detail, or makes the hosts more like machines, is a wish. Without it, the run continues, and its
-//! notes report the missing capability.
+//! detail, or makes hosts more like real machines, is a wish. If it is missing, the run continues,
+//! and its notes report the missing capability.
 
 use crate::settings::{Data, Load, PageCache, Probes, Reset, RestoreMethod, Settings, Settle};
 use crate::units;
@@ -13,9 +13,10 @@ use target_spec::{Capability, DiskSpec, HostsSpec, Isolation, Target};
 /// A capability that a setting requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// The capability that is required.
+    /// Capability that the setting requires.
     pub capability: Capability,
-    /// Reason for the need: a key of the study, with its value if the value adds information.
+    /// Reason for the need, which is a key of the study. The reason includes the value of the key
+    /// if the value adds information.
     pub why: String,
     /// States whether the run can continue without the capability.
     pub strength: Strength,
@@ -26,10 +27,10 @@ pub struct Need {
 pub enum Strength {
     /// The study cannot run without the capability.
     Must,
-    /// With isolated hosts, the study cannot run without the capability. Loopback addresses do not
-    /// need it.
+    /// The study cannot run without the capability if its hosts are isolated. Loopback addresses do
+    /// not need the capability.
     MustIfApart,
-    /// The run continues, and its notes report the missing capability.
+    /// The run continues without the capability, and its notes report that it is missing.
     Wish,
 }
 
@@ -77,7 +78,7 @@ fn must(capability: Capability, why: String, needs: &mut Vec<Need>) {
     });
 }
 
-/// Returns the keys of the limits of a disk. `None` if the disk has no limit.
+/// Returns the keys of the limits that a disk has. `None` if the disk has no limits.
 fn disk_words(disk: &DiskSpec) -> Option<String> {
     let limits = disk.each().into_iter().filter_map(|(name, value)| Some((name, value?)));
     let words: Vec<String> = limits
@@ -126,11 +127,11 @@ fn add_host_needs(hosts: &HostsSpec, needs: &mut Vec<Need>) {
             delay.map(units::format_duration_ns),
         ),
     ];
-    // Loopback is a choice, so a study that chooses it does not request the missing capabilities.
-    // If a study sets limits together with loopback, the rules report a mistake.
+    // Loopback isolation is a deliberate choice, so a study that chooses it needs no capabilities
+    // here. If a study sets limits together with loopback, the rules report a mistake.
     let (own, each) = match hosts.isolation {
-        // For machines this is a wish, because they report their capabilities only when they are
-        // reached.
+        // Isolation is only a wish for machines, because a machine reports its capabilities only
+        // once cassay has reached it.
         _ if hosts.are_machines() => (Strength::Wish, Strength::Must),
         Isolation::Hosts => (Strength::Must, Strength::Must),
         Isolation::Auto => (Strength::Wish, Strength::MustIfApart),
@@ -195,8 +196,8 @@ fn add_probe_needs(probes: &Probes, needs: &mut Vec<Need>) {
         "hosts" => Some(Capability::HostMetrics),
         "processes" => Some(Capability::ProcessStatistics),
         "jvm" => Some(Capability::JvmMetrics),
-        // The probe `cassandra` needs no capability, because virtual tables show most of its
-        // information on any target.
+        // The probe `cassandra` needs no capability, because every target has the virtual tables
+        // that contain most of its values.
         "gc_log" => Some(Capability::GcLog),
         _ => None,
     };

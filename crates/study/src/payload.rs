@@ -1,6 +1,6 @@
-//! Estimates the bytes of operations on the wire before a cluster is contacted. Request frames are
-//! exact, because they are built as a worker builds them. Answers are estimated from the size of
-//! rows.
+//! Estimates the size of operations on the wire before cassay contacts a cluster. Requests are
+//! exact, because this module builds the same frames as a worker. Responses are estimated from the
+//! size of rows.
 //!
 //! The estimate ignores compression and the headers of TCP, IP and Ethernet.
 
@@ -10,33 +10,33 @@ use cql::template::{BatchTemplate, Template};
 use std::collections::BTreeMap;
 use workload::{Generator, Program, Stage, Statement};
 
-/// Number of operations for which requests are built. The identity of a program covers the same
-/// number of operations.
+/// Number of operations whose requests are built. The identity of a program is computed from the
+/// same number of operations.
 const OPERATIONS: u64 = 1_000;
-/// Limit of request bytes. Since rows may be large, and a plan should take only a second, the
-/// estimate stops at this limit and uses fewer operations.
+/// Maximum number of request bytes that are built. Rows may be large, and a plan should take only a
+/// second. At this limit, the estimate stops and uses fewer operations.
 const BYTES_MAX: u64 = 8 << 20;
-/// A placeholder for the id of a prepared statement. An id is an MD5, so it has 16 bytes.
+/// Placeholder for the id of a prepared statement. An id is an MD5 digest, so it has 16 bytes.
 const STATEMENT_ID: [u8; 16] = [0; 16];
-/// Bytes of a RESULT without rows: the header of the frame and the kind of the result.
+/// Size in bytes of a RESULT without rows: the header of the frame and the kind of the result.
 const VOID_BYTES: f64 = 9.0 + 4.0;
-/// Bytes of a RESULT with rows, in addition to the rows: header and kind, flags, and the numbers of
-/// columns and of rows.
+/// Size in bytes of a RESULT with rows, without the rows themselves: header and kind, flags, and
+/// the numbers of columns and rows.
 const ROWS_BYTES: f64 = 9.0 + 4.0 + 12.0;
 
 /// Average size of an operation on the wire, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Payload {
-    /// Bytes of the requests of an operation.
+    /// Size of the requests of one operation, in bytes.
     pub request_bytes: f64,
-    /// Bytes of the answers to the requests.
+    /// Size of the responses to these requests, in bytes.
     pub answer_bytes: f64,
 }
 
 impl Payload {
-    /// Returns the payload of a variant's measured operations. `rows` contains, by the name of a
-    /// kind, the number of rows that an operation of this kind reads. A kind that is missing in
-    /// `rows` reads one row.
+    /// Returns the payload of a variant's measured operations. `rows` maps the name of a kind of
+    /// operation to the number of rows that one operation reads. A kind that is missing in `rows`
+    /// reads one row.
     pub fn for_work(work: &Work, rows: &BTreeMap<String, f64>) -> Payload {
         let step = work.step.as_ref();
         let stage = step.map_or(Stage::Main, |step| step.stage);
@@ -52,7 +52,7 @@ impl Payload {
             }
             let mut operation = generator.begin(n);
             operations += 1.0;
-            // In a chain of statements, each statement is sent and answered once.
+            // In a chain of statements, the client sends each statement once.
             for _ in program.statements() {
                 let at = operation.statement;
                 sum.request_bytes += request_bytes(&mut generator, &frames, at);
@@ -91,8 +91,8 @@ impl Frames {
         let alone = if statement.prepared {
             Template::execute(&STATEMENT_ID, values, &params)
         } else {
-            // The worker never sends a text that cannot be parsed, so the estimate counts no bytes
-            // for it.
+            // A worker does not send a text that cannot be parsed, so such a text adds no bytes to
+            // the estimate.
             Template::query(&statement.cql, values, &params)
                 .unwrap_or_else(|_| Template::execute(&STATEMENT_ID, values, &params))
         };
@@ -101,7 +101,8 @@ impl Frames {
     }
 }
 
-/// Returns the request bytes of the statement that the generator's current operation has reached.
+/// Returns the number of request bytes of the statement that the generator's current operation has
+/// reached.
 fn request_bytes(generator: &mut Generator, frames: &[Frames], statement: u16) -> f64 {
     let entries = generator.entries();
     let mut out = Vec::new();
@@ -123,7 +124,7 @@ fn request_bytes(generator: &mut Generator, frames: &[Frames], statement: u16) -
     (fixed + out.len()) as f64
 }
 
-/// Returns the bytes of the answer to a statement.
+/// Returns the number of bytes of the response to a statement.
 fn answer_bytes(program: &Program, statement: u16, rows: &BTreeMap<String, f64>) -> f64 {
     let statement = &program.statements()[usize::from(statement)];
     if !statement.returns_rows {
@@ -151,7 +152,7 @@ mod tests {
         Payload::for_work(&plan(&study).unwrap().works[0], &rows)
     }
 
-    /// [`Template`] contains the size of the frame for a write of standard1.
+    /// The expected size is that of the frame in [`Template`] for a write to standard1.
     #[test]
     fn requests_are_the_frames_that_a_worker_would_send() {
         let write = payload("{use: standard1, mix: {write: 1}}", &[]);

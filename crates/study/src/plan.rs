@@ -1,9 +1,10 @@
-//! Expands a study into every trial with its phases, in the order in which they run.
+//! Expands a study into all trials with their phases, in the order in which they run.
 //!
-//! A plan is a pure function of the study: the same file, command line and seed always result in
-//! the same plan. An interrupted run can therefore be resumed. The plan derives the state at the
-//! start of a trial from the earlier trials (the target runs, the data is loaded). A run uses the
-//! actual state instead, since a procedure may end early. Both use the same two functions.
+//! A plan is a pure function of the study. The same file, command line and seed always result in
+//! the same plan, so an interrupted run can be resumed. The plan derives the state at the start of
+//! a trial from the earlier trials (for example, that the target runs and the data is loaded). A
+//! run uses the actual state instead, because a procedure may end early. The plan and the run use
+//! the same two functions.
 
 mod accord;
 mod error;
@@ -40,42 +41,44 @@ pub use error::PlanError;
 pub use phase::{Offer, OfferLength, Phase, PhaseKind, PhaseWork};
 pub use phase_descriptions::target_words;
 
-/// Distance between the operation numbers of two cells. At 10 M operations a second, a cell can run
-/// for 30 hours before it reaches the numbers of the next cell.
+/// Distance between the first operation numbers of two cells. At 10 M operations per second, a cell
+/// can run for 30 hours before it reaches the numbers of the next cell.
 const OPERATIONS_PER_CELL: u64 = 1 << 40;
 
 /// A study, expanded into trials.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// All trials, in order. Some have no point yet, and some may not run.
+    /// All trials, in order. Some trials have no point yet, and some may not run.
     pub trials: Vec<Turn>,
-    /// Compiled workload of each variant, in the study's order.
+    /// Compiled workload of each variant, in the order of the study.
     pub works: Vec<Work>,
     /// Expected cost of the run.
     pub estimate: Estimate,
-    /// Predicted problems, with a sentence for each. These are only advice.
+    /// Sentences about predicted problems. They are only advice.
     pub warnings: Vec<String>,
 }
 
-/// Known facts about the rows at the start of a trial.
+/// Facts that are known about the rows at the start of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsBefore {
-    /// True if the rows that the trial reads are declared to exist, which means that the study
-    /// loads or keeps them. For the command of another tool, true if an earlier step writes rows,
-    /// or if this step only reads.
+    /// True if the rows that the trial reads are known to exist. This is the case if the study
+    /// loads rows or declares that they exist. For the command of another tool, this is the case if
+    /// a step up to this one only writes rows, or if this step writes none.
     pub are_said: bool,
-    /// True if no step of the run has written the rows. Either the study declares that the rows
-    /// exist, or no earlier step of another tool's commands only writes.
+    /// True if the rows do not come from this run. This is the case if the study declares that the
+    /// rows exist. For the command of another tool, this is the case if no step up to this one only
+    /// writes rows.
     pub are_strange: bool,
 }
 
 impl Plan {
-    /// Returns the work of a variant. The index must be that of a variant of the planned study.
+    /// Returns the compiled workload of a variant. `variant` must be the index of a variant of the
+    /// planned study.
     pub fn work(&self, variant: VariantIndex) -> &Work {
         &self.works[variant.0]
     }
 
-    /// Returns the state of the rows before a trial.
+    /// Returns the known facts about the rows before a trial.
     pub fn rows_before(&self, trial: &Trial, settings: &Settings) -> RowsBefore {
         let work = self.works.get(trial.variant.0);
         let Some((work, step)) = work.and_then(|work| Some((work, work.step.as_ref()?))) else {
@@ -95,33 +98,34 @@ impl Plan {
     }
 }
 
-/// Returns true if a step of an import only writes to a keyspace. Such a step fills the tables.
+/// Returns true if the work is a step of an import that only writes, and writes to `keyspace`. Such
+/// a step fills the tables.
 fn fills(work: &Work, keyspace: &str) -> bool {
     let stage = work.step.as_ref().map(|step| step.stage);
     let program = &work.program;
     program.keyspace() == keyspace && stage.is_some_and(|stage| program.only_writes(stage))
 }
 
-/// A configuration that runs once. In a plan, the point of a trial may be missing.
+/// A configuration that runs once. In a plan, the point of a trial may be unknown.
 #[derive(Clone, Debug)]
 pub struct Trial<P = Point> {
-    /// Index of the trial, from 0.
+    /// Index of the trial, starting at 0.
     pub index: usize,
-    /// Name of the trial's folder: `00-writes-threads-4`.
+    /// Name of the trial's folder, such as `00-writes-threads-4`.
     pub slug: String,
     /// Index of the trial's variant in the study.
     pub variant: VariantIndex,
-    /// Position of the trial on the axis.
+    /// Position of the trial on the load axis.
     pub point: P,
     /// Purpose of the measurement. In a plan, the role is unknown if the point is unknown.
     pub role: Role,
-    /// True if the trial always runs. Otherwise the procedure may end before it.
+    /// True if the trial always runs. Otherwise, the procedure may end before this trial.
     pub certain: bool,
     /// Index of the trial's block.
     pub block: BlockIndex,
-    /// Number of the trial's first operation. Variants at the same point and block share this
-    /// number, so that they get the same operations. The number differs between points, so that the
-    /// keys of one point do not warm caches for another.
+    /// Number of the trial's first operation. Variants at the same point and block have the same
+    /// number, so that they get the same operations. Different points have different numbers, so
+    /// that the keys of one point do not warm caches for another.
     pub first_operation: u64,
     /// Phases of the trial, in order.
     pub phases: Vec<Phase>,
@@ -138,7 +142,7 @@ impl<P> Trial<P> {
     }
 
     /// Returns the expected length of one phase of the trial, in seconds. Returns 0 if the trial
-    /// does not have the phase.
+    /// does not have this phase.
     pub fn seconds_of(&self, kind: PhaseKind) -> f64 {
         let phase = self.phases.iter().find(|phase| phase.kind == kind);
         phase.map_or(0.0, |phase| phase.seconds)
@@ -146,7 +150,7 @@ impl<P> Trial<P> {
 }
 
 impl Turn {
-    /// Returns the trial at the point and for the role of `ask`. The role determines the length of
+    /// Returns the trial with the point and the role of `ask`. The role determines the length of
     /// the trial's window.
     pub fn trial_for(&self, ask: Ask, settings: &Settings) -> Trial {
         let Ask { point, role } = ask;
@@ -180,8 +184,8 @@ impl Turn {
 }
 
 impl<P> Trial<P> {
-    /// Returns the settings of the trial. These are the settings of its variant, but the length of
-    /// the window may differ.
+    /// Returns the settings of the trial. They are the settings of its variant, except that the
+    /// length of the window may differ.
     pub fn settings<'s>(&self, of_variant: &'s Settings) -> Cow<'s, Settings> {
         let measure_ns = of_variant.window_ns(self.role);
         if measure_ns == of_variant.window.measure_ns {
@@ -233,8 +237,8 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
 fn turns(study: &Study, works: &[Work], outlooks: &[ProcedureEstimate]) -> Vec<Turn> {
     let order = order(study, outlooks);
     let cells_per_block = outlooks.iter().map(|outlook| outlook.turns_max).max();
-    // The number of digits depends only on the planned trials, so that their names stay the same
-    // when blocks are added.
+    // The number of digits in a trial's name depends only on the planned trials, so the names stay
+    // the same when blocks are added.
     let planned = order.iter().filter(|cell| cell.block.0 < study.repeat.blocks);
     let digits = planned.count().saturating_sub(1).to_string().len().max(2);
     let mut stage = PlannedState::default();
@@ -257,7 +261,8 @@ fn turns(study: &Study, works: &[Work], outlooks: &[ProcedureEstimate]) -> Vec<T
             block: cell.block,
             first_operation: match &work.step {
                 Some(step) => step.first_operation,
-                // Every trial begins at the start of the recording.
+                // Every trial replays the recording from its start, so all trials have the same
+                // first operation.
                 None if settings.workload.recorded.is_some() => 0,
                 None => cell_number as u64 * OPERATIONS_PER_CELL,
             },
@@ -285,8 +290,8 @@ fn slug(study: &Study, cell: Cell, (point, role): (Option<Point>, Role), number:
     slug
 }
 
-/// Simulated state of the target during the trials of a plan, and the phases that prepare it for
-/// each trial.
+/// Simulated state of the target during the trials of a plan. It determines the phases that prepare
+/// the target for each trial.
 #[derive(Default)]
 struct PlannedState<'a> {
     standing: DataState,
@@ -328,8 +333,8 @@ impl<'a> PlannedState<'a> {
         });
     }
 
-    /// Adds the phase that starts a target, or that reconfigures its nodes. Adds no phase if the
-    /// target already has this configuration.
+    /// Adds the phase that starts a target, or that changes the configuration of its nodes. Adds no
+    /// phase if the target already has the required configuration.
     fn configure(&mut self, settings: &'a Settings, target: &'a Target) {
         match self.target {
             None => self.add(PhaseKind::Target, settings, target_words(target)),
@@ -374,7 +379,7 @@ impl<'a> PlannedState<'a> {
         if data.reset == Reset::Snapshot {
             self.add(PhaseKind::Restore, settings, restore_words(settings));
         } else if restarts || !is_loaded {
-            // The data settles before every trial, since the writes of the previous trial also
+            // The data settles before every trial, because the writes of the previous trial also
             // cause compactions.
             self.settle(settings);
         }
@@ -382,7 +387,8 @@ impl<'a> PlannedState<'a> {
 
     fn settle(&mut self, settings: &Settings) {
         if settings.data.settle != Settle::None {
-            // Only agents can flush, so an attached cluster without an agent only waits.
+            // Only agents can flush tables. On an attached cluster without an agent, the trial only
+            // waits.
             let what = match &settings.target {
                 Target::Attach(spec) if spec.jolokia.is_none() => "wait for compactions",
                 _ => "flush, and wait for compactions",

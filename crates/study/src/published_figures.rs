@@ -1,4 +1,4 @@
-//! Published figures in a file next to a study, which the report shows next to the measured
+//! Reads published figures from a file next to a study. The report shows them next to the measured
 //! figures.
 
 use crate::check;
@@ -19,8 +19,8 @@ const METRICS: [&str; 6] = [
 ];
 
 impl PublishedFile {
-    /// Returns the file that the key `published` of a study with these variants names, and the
-    /// content of the file. Reports mistakes at the key. `is_whole` is true for the study without a
+    /// Reads the file that the key `published` of a study with these variants names. Returns its
+    /// name and content. Reports mistakes at the key. `is_whole` is true for the study without a
     /// scale. A scale may omit variants that the file mentions.
     pub(crate) fn for_study(
         root: &Node,
@@ -40,8 +40,8 @@ impl PublishedFile {
         }
     }
 
-    /// Reads the file `name` in the folder of a study that has these variants. With `None`, the
-    /// file may name any variant.
+    /// Reads the file `name` in the folder of a study that has these variants. If the variants are
+    /// `None`, the file may name any variant.
     ///
     /// # Errors
     /// A sentence, if the file cannot be read, has another form, or names variants that the study
@@ -102,7 +102,7 @@ fn check_variant(name: &str, known: Option<&[&VariantName]>) -> Result<(), Strin
 }
 
 impl Ratio {
-    /// Returns true if the ratio compares means over all points, and not two points.
+    /// Returns true if the ratio compares means over all points instead of two points.
     pub fn is_over_points(&self) -> bool {
         self.over == "points"
     }
@@ -149,8 +149,8 @@ impl Ratio {
 }
 
 impl Figure {
-    /// Returns the printed mean latency divided by the mean latency that follows from the printed
-    /// throughput by Little's law. `None` if one of the three figures was not printed.
+    /// Returns the printed mean latency ÷ the mean latency that follows by Little's law from the
+    /// printed throughput and number in flight. `None` if one of the three figures was not printed.
     pub fn contradicts(&self) -> Option<f64> {
         let implied_ms = autocorrelation::little_ms(self.in_flight?, self.ops_per_s?);
         Some(self.mean_ms? / implied_ms)
@@ -206,8 +206,8 @@ mod tests {
         }
     }
 
-    /// These are two of the cases for which `contradicts` was written. The throughputs imply mean
-    /// latencies of 35.5 and 80.8 ms.
+    /// These figures are two of the cases for which `contradicts` was written. The throughputs
+    /// imply mean latencies of 35.5 and 80.8 ms.
     #[test]
     fn a_latency_that_throughput_does_not_allow_for_is_seen() {
         let figure = |in_flight, ops_per_s, mean_ms| Figure {

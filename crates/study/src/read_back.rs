@@ -1,4 +1,4 @@
-//! Chooses the consistency level for reading rows back after a trial, so that the reads must see
+//! Chooses the consistency level for reading rows back after a trial, so that the reads must return
 //! every acknowledged write.
 //!
 //! A read from R of RF copies overlaps the W copies that acknowledged a write if R + W > RF. If
@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use workload::{Program, Stage};
 
-/// Number of operations of a stage that are examined to find its statements. A statement that is
-/// too rare to be found does not justify a stronger read of every row.
+/// Number of operations of a stage that are generated to find its statements. A statement that is
+/// so rare that it does not occur among them does not justify a stronger read of every row.
 const LOOKED_AT: u64 = 10_000;
 
 /// Consistency levels of writing and of reading back.
@@ -19,18 +19,19 @@ const LOOKED_AT: u64 = 10_000;
 pub struct Levels {
     /// Number of copies of every row.
     pub copies: u64,
-    /// Weakest level of the writes.
+    /// Weakest consistency level among the writes.
     pub written: Consistency,
-    /// Number of copies that must acknowledge a write at that level. 0 means that a hint is enough.
+    /// Number of copies that must acknowledge a write at the level `written`. 0 means that a hint
+    /// is enough.
     pub written_by: u64,
-    /// Level of the reads.
+    /// Consistency level of the reads.
     pub read: Consistency,
-    /// Number of copies that must answer a read at that level.
+    /// Number of copies that must answer a read at the level `read`.
     pub read_from: u64,
 }
 
 impl Levels {
-    /// Returns true if a read must see every acknowledged write.
+    /// Returns true if a read must return every acknowledged write.
     pub fn meet(&self) -> bool {
         self.written_by > 0 && self.written_by + self.read_from > self.copies
     }
@@ -41,11 +42,12 @@ impl Levels {
 pub(crate) struct AcknowledgedLevel {
     /// Consistency level of the write.
     pub level: Consistency,
-    /// Number of copies that must have the write at that level. 0 means that a hint is enough.
+    /// Number of copies that must acknowledge a write at this level. 0 means that a hint is enough.
     pub by: u64,
 }
 
-/// Returns the weakest level of the writes during the measurement. `None` if there are no writes.
+/// Returns the weakest level of the writes during the measurement. `None` if the workload does not
+/// write.
 pub(crate) fn weakest_write(settings: &Settings, program: &Program) -> Option<AcknowledgedLevel> {
     let replication = &settings.keyspace.replication;
     let written = program.writes(Stage::Main).into_iter().map(|statement| AcknowledgedLevel {
@@ -55,8 +57,9 @@ pub(crate) fn weakest_write(settings: &Settings, program: &Program) -> Option<Ac
     written.min_by_key(|one| one.by)
 }
 
-/// Returns the levels of a trial with these settings. The reads use the level in the study. If the
-/// study states no level, they use the weakest level that must see all acknowledged writes.
+/// Returns the levels of a trial with these settings. If the study states a level for the reads,
+/// the reads use it. Otherwise, they use the weakest level that must return all acknowledged
+/// writes.
 pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
     let replication = &settings.keyspace.replication;
     let of = |level| required_answers(level, replication);
@@ -80,7 +83,8 @@ pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
         return made(stated);
     }
     if is_conditional {
-        // Only a serial read sees writes that Paxos has accepted but not committed.
+        // A conditional write needs a serial read, because only a serial read returns writes that
+        // Paxos has accepted but not committed.
         return made(Consistency::Serial);
     }
     let usual = [Consistency::One, Consistency::Quorum, Consistency::All];
@@ -88,7 +92,7 @@ pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
     meets.unwrap_or_else(|| made(Consistency::All))
 }
 
-/// Returns the writing statements that the load stage and the main stage execute.
+/// Returns the numbers of the statements that write in the load stage or the main stage.
 fn writes(program: &Arc<Program>) -> BTreeSet<u16> {
     let mut found = BTreeSet::new();
     for stage in [Stage::Load, Stage::Main] {
@@ -103,7 +107,7 @@ fn writes(program: &Arc<Program>) -> BTreeSet<u16> {
     found
 }
 
-/// Returns the number of copies that must answer at a level.
+/// Returns the number of copies that must answer at a consistency level.
 fn required_answers(level: Consistency, replication: &Replication) -> u64 {
     let all = replication.copies();
     let datacenters: Vec<u64> = match replication {
@@ -121,8 +125,8 @@ fn required_answers(level: Consistency, replication: &Replication) -> u64 {
         Consistency::Three => 3,
         Consistency::Quorum | Consistency::Serial => quorum(all),
         Consistency::EachQuorum => datacenters.into_iter().map(quorum).sum(),
-        // The client's own data centre is unknown, so this is the quorum of the smallest data
-        // centre.
+        // cassay does not know the client's own data centre here, so the number is the quorum of
+        // the smallest data centre.
         Consistency::LocalQuorum | Consistency::LocalSerial => {
             datacenters.into_iter().min().map_or(0, quorum)
         }
@@ -180,7 +184,8 @@ mod tests {
                 One,
                 false,
             ),
-            // A kind that is not in the mix does not write.
+            // A kind of operation that is not in the mix does not write, so its level does not
+            // matter.
             ("{write: QUORUM, insert: ONE}", &three, every, Quorum, true),
             ("{write: QUORUM, read: ONE}", &three, every, Quorum, true),
         ] {

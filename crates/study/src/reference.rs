@@ -161,7 +161,7 @@ fn table(page: &mut String, path: &str) {
             Some(default) => format!("`{default}`"),
         };
         let words = match &field.typ {
-            // The cell remains short, because the page has a separate table of the kinds.
+            // The cell is short, because a separate table on the page lists the kinds of faults.
             Type::List(Type::Fault(_)) => {
                 "a list, each one of the [kinds of faults](#kinds-of-faults)".to_owned()
             }
@@ -230,7 +230,8 @@ mod tests {
         expect_file!["../../../docs/study-file.md"].assert_eq(&super::markdown());
     }
 
-    /// The page states that it contains every key. Once the keys of `probes` were missing.
+    /// The page claims to contain every key. In an earlier version, the keys of `probes` were
+    /// missing.
     #[test]
     fn every_key_is_in_the_page() {
         let page = super::markdown();

@@ -3,7 +3,8 @@
 use crate::settings::Study;
 use target_spec::SecretSource;
 
-/// Returns the command that repeats the run, with additional settings such as `window.warmup=60s`.
+/// Returns the command that repeats a run. `more` contains additional settings, such as
+/// `window.warmup=60s`.
 pub fn rerun(study: &Study, more: &[String]) -> String {
     let overrides = &study.overrides;
     let run = || format!("cassay run {}", yaml::shell_word(&study.source));
@@ -28,7 +29,8 @@ pub fn rerun(study: &Study, more: &[String]) -> String {
                 option("--secret", &format!("{name}=file:{}", path.display()))
             }
             SecretSource::Env(variable) => option("--secret", &format!("{name}=env:{variable}")),
-            // These secrets came with the command itself, so no option names them.
+            // The user passes these secrets with the command itself, so the command has no option
+            // for them.
             SecretSource::Named(_) | SecretSource::Held(_) => {}
         }
     }

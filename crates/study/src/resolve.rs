@@ -3,7 +3,7 @@
 //! 2. Merge the scale, `--target`, `--set` and `--seed` into the text, in this order.
 //! 3. For each variant, merge its settings and then each phase, check the result, and read its
 //!    settings.
-//! 4. Do the same with every other scale, so that mistakes in the other scales are found now.
+//! 4. Do the same with every other scale, so that mistakes in those scales are found now.
 
 mod notes;
 mod required;
@@ -37,15 +37,15 @@ use target_spec::Target;
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 use yaml::{Node, Raw};
 
-/// Error while reading a study.
+/// Reason why a study could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// The file could not be read.
+    /// cassay could not read the file.
     #[error("cannot read the study {path}: {answer}")]
     Unreadable {
         /// Path of the file.
         path: String,
-        /// Error that the system reports.
+        /// Error that the operating system reported.
         answer: std::io::Error,
     },
     /// The study has mistakes.
@@ -69,13 +69,13 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Study, StudyError> {
     }
 }
 
-/// Returns the folder of a file. For a name without a folder, it is the current folder.
+/// Returns the folder of a file. For a name without a folder, returns the current folder.
 fn folder_of(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|path| !path.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_owned()
 }
 
-/// Resolves a study. Messages call the text `name`.
+/// Resolves a study from `text`. Messages refer to the text as `name`.
 pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Diagnostics> {
     let mut out = Diagnostics::new(vec![SourceText {
         name: name.to_owned(),
@@ -110,7 +110,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     );
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
-    // Each time a test resolves a study, this checks that editors also accept the study.
+    // Whenever a test resolves a study, this call checks that editors also accept the study.
     #[cfg(test)]
     crate::schema::tests::must_accept(&root, overrides);
     Ok(Study {
@@ -179,8 +179,8 @@ fn flags(overrides: &Overrides, out: &mut Diagnostics) -> Flags {
     Flags { target, rest }
 }
 
-/// Parses `dotted.path=value` as a tree. The value is YAML, and its places are moved to the
-/// position of the value in the argument.
+/// Parses an argument `dotted.path=value` to a tree. The value is YAML. The places in the tree are
+/// shifted to the position of the value in the argument.
 fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
     let place = new_source("--set", set, out);
     let Some((path, value)) = set.split_once('=').filter(|(path, _)| !path.is_empty()) else {
@@ -192,7 +192,7 @@ fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
         );
         return None;
     };
-    // Spaces replace the path, so that the value keeps its column.
+    // Spaces in place of the path keep the value at its column.
     let padded = format!("{}{value}", " ".repeat(path.len() + 1));
     let value = match value.trim() {
         "" => Node::plain("", place.clone()),
@@ -216,7 +216,7 @@ fn new_source(name: &str, text: &str, out: &mut Diagnostics) -> Place {
     }
 }
 
-/// Input for resolving the variants of a study.
+/// Data that is needed to resolve the variants of a study.
 struct Resolver<'a> {
     root: &'a Node,
     overrides: &'a Overrides,
@@ -224,22 +224,22 @@ struct Resolver<'a> {
     inputs: &'a Inputs<'a>,
 }
 
-/// A study in one scale.
+/// A study that is resolved for one scale.
 struct ResolvedScale {
     variants: Vec<Variant>,
     axes: Vec<Axis>,
-    /// True if some of the axes come from a grid.
+    /// True if at least one axis comes from a grid.
     has_grid: bool,
-    /// Number of settings of a screening. 0 without a screening.
+    /// Number of settings that a screening tests. 0 if the study is not a screening.
     screened: usize,
     /// Checked tree of the first side of the comparison.
     tree: Tree,
-    /// Differences between the imported tool and cassay, by the name of the side.
+    /// Notes on differences between the other tool and cassay, by the name of the side.
     notes: Vec<(VariantName, Vec<String>)>,
 }
 
 impl ResolvedScale {
-    /// Returns true if no variant of the study was omitted.
+    /// Returns true if the scale does not omit a variant of the study.
     fn has_all_of(&self, root: &Node) -> bool {
         let written = root.find("variants").and_then(Node::entries).unwrap_or_default();
         let is_there = |name: &str| {
@@ -356,13 +356,15 @@ impl Resolver<'_> {
         let tree = self.check(&node, out);
         let mut phase = Draft::from_tree(&tree).phase();
         rules::harmless::settle(&mut phase.target, &node, self.overrides);
-        // Renamed settings are not reported here, because the measured phase reports them.
+        // Notes on renamed settings are discarded here, because the measured phase reports the same
+        // settings.
         let _ = rules::cassandra::settle(&mut phase.target, &node, self.overrides);
         Some(Box::new(phase))
     }
 
-    /// Merges a phase into the study. If the study has no local target, drops settings of such a
-    /// target from the phase: either the target was replaced, or [`rules`] refuses the phase.
+    /// Merges a phase into the study. If the study has no local target, leaves out the phase's
+    /// settings of a local target. This happens if the command line replaced the target. In all
+    /// other cases, [`rules`] refuses the phase.
     fn lay_phase(&self, node: &mut Node, path: &str) {
         let Some(mut over) = node.find(path).cloned() else {
             return;
@@ -381,9 +383,9 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the variant itself, or one variant for each step of its import. Also returns the
-    /// notes of the import. If the import has mistakes, no steps are built, because
-    /// [`compile_workload::check`] has already reported the mistakes.
+    /// Returns one variant for each step of the variant's import, with the notes of the import. A
+    /// variant without an import is returned unchanged. If the import has mistakes, the function
+    /// returns no variants, because [`compile_workload::check`] has already reported the mistakes.
     fn steps(
         &self,
         name: &VariantName,
@@ -418,8 +420,8 @@ impl Resolver<'_> {
     }
 }
 
-/// Replaces the target. Settings of the same kind of target remain, and settings of other kinds are
-/// removed.
+/// Replaces the target. Keeps settings of the same kind of target, and removes settings of other
+/// kinds.
 fn replace_target(node: &mut Node, target: &Node) {
     let Raw::Map(entries) = &mut node.raw else {
         return;
@@ -433,11 +435,11 @@ fn replace_target(node: &mut Node, target: &Node) {
     merge(node, target, "");
 }
 
-/// Length of an auto warm-up on the null target, in ns. Connections and the client's caches are
-/// warm after the first second. The null target itself has no compiler or caches to warm up.
+/// Length of an automatic warm-up on the null target, in ns. Connections and the client's caches
+/// are warm after the first second. The null target itself has no compiler or caches to warm up.
 pub(crate) const WARMUP_NULL_NS: u64 = SECOND_NS;
 
-/// Switches off settings that the target does not support, unless the study sets them explicitly.
+/// Switches off settings that the target does not support, unless the study states them explicitly.
 fn adapt(mut settings: Settings) -> Settings {
     let null = matches!(settings.target, Target::Null(_));
     if null {
@@ -464,7 +466,7 @@ fn adapt(mut settings: Settings) -> Settings {
     settings
 }
 
-/// Returns the sections that a variant may change, for `plan.json`.
+/// Returns the sections that a variant may change, for the record in `plan.json`.
 fn sections(tree: &Tree) -> Tree {
     let entries = tree.entries().iter();
     let keep = |key: &str| crate::format::VARIANT_SECTIONS.contains(&key);

@@ -1,7 +1,7 @@
-//! Rules that the table cannot express: settings that contradict each other, or that are not
-//! supported yet.
+//! Rules that the table cannot express. They report settings that contradict each other, or that
+//! are not supported yet.
 //!
-//! Each rule examines a checked tree that may have gaps, since values with mistakes are absent. A
+//! Each rule examines a checked tree that may have gaps, because values with mistakes are absent. A
 //! rule reports mistakes and ignores gaps, so that one pass finds all mistakes.
 
 mod attached;
@@ -68,8 +68,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     until_faults(subject, out);
 }
 
-/// Checks that a window that ends after its faults has faults, and that it is not compared with a
-/// window without faults.
+/// Checks a window that ends after its faults. The study must have faults, and the window must not
+/// be compared with a window without faults.
 fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "window.until";
     if subject.text(path) != Some("faults") {
@@ -91,8 +91,8 @@ fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Requires whole seconds for the lengths of a window and of the phases before it. A window
-/// consists of intervals of a second, so any other length would change without notice.
+/// Requires that the lengths of a window and of the phases before it are whole seconds. A window
+/// consists of intervals of one second, so cassay would change any other length without notice.
 fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in [
         "window.warmup",
@@ -107,8 +107,8 @@ fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a study with an imported command line does not set load, tables or length, because
-/// the command line determines these.
+/// Checks that a study with an imported command line does not set the load, the tables or the
+/// length, because the command line determines them.
 fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
     let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
     let import = tools.map(|tool| format!("workload.{tool}")).find(|path| subject.wrote(path));
@@ -158,7 +158,7 @@ fn attach_credentials(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that the study sets a client certificate and its private key together.
+/// Checks that a study with a client certificate also sets its private key, and vice versa.
 fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
     for section in ["target.attach.tls", "target.attach.jolokia.tls"] {
         let (cert, key) = (format!("{section}.cert"), format!("{section}.key"));
@@ -173,7 +173,8 @@ fn client_certificates(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks phases. A setting of one phase must not remain in effect in the other phase.
+/// Checks the phases of a study. A setting of one phase must not remain in effect in the other
+/// phase.
 fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
     for phase in format::PHASES {
         let target = format!("{phase}.target");
@@ -237,8 +238,8 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.null.errors";
     let entries = subject.tree.find(path).map(Tree::entries).unwrap_or_default();
     for (name, _) in entries {
-        // Only errors that a server can send are allowed. The client's own outcomes are not errors
-        // on the wire.
+        // A study may use only errors that a server can send, so outcomes that the client itself
+        // determines are excluded.
         let known = OUTCOMES
             .iter()
             .map(|outcome| outcome.name())
@@ -256,9 +257,9 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks keys that need stored data on the null target, which stores nothing. cassay refuses a
-/// study that explicitly requests data. A study for real Cassandra with `--target null` gets only a
-/// note.
+/// Checks keys that need stored data. The null target stores no data. So cassay refuses a study for
+/// the null target that explicitly requests data. A study for real Cassandra that runs with
+/// `--target null` gets only a note.
 fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.tree.find("target.null").is_none() || subject.target_replaced {
         return;

@@ -1,6 +1,6 @@
-//! `procedure.scale_up` applies the same load to an increasing part of a machine. It becomes an
-//! additional axis of a matrix, with a value for each number of units. Another procedure defines
-//! the load.
+//! Expands `procedure.scale_up`, which applies the same load to an increasing part of a machine. It
+//! becomes an additional axis of a matrix, with a value for each number of units. Another procedure
+//! defines the load.
 //!
 //! Like a grid, `scale_up` is expanded before other code examines the study. So every number is
 //! checked by the rules of the key that it sets. Trials, blocks and comparisons are those of a
@@ -21,10 +21,10 @@ pub const AXIS: &str = "units";
 const LOCAL: &str = "target.local";
 const TOPOLOGY: &str = "target.local.topology";
 const COUNT_MAX: usize = 32;
-/// Procedures that search for a load within a bound that they define themselves.
+/// Procedures that search for a load within a bound. Each of them defines its own bound.
 const SEARCHES: [&str; 3] = ["peak", "band", "latency_target"];
 
-/// Words that mean one node on each unit, with the unit.
+/// Words that request one node on each unit, each with the unit that it stands for.
 const PER_UNIT: [(&str, Units); 4] = [
     ("one-per-core", Units::Cores),
     ("one-per-l3", Units::L3),
@@ -32,7 +32,7 @@ const PER_UNIT: [(&str, Units); 4] = [
     ("one-per-socket", Units::Sockets),
 ];
 
-/// Adds the axis to the matrix of a study. Wrong parts are reported and omitted.
+/// Adds the axis of a scale-up to the matrix of a study. Reports wrong parts and omits them.
 pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     let Some(asked) = base.find(PATH).cloned() else {
         return;
@@ -46,8 +46,8 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
         return;
     }
     let text = |key: &str| asked.find(key).and_then(Node::text);
-    // An unknown word has no unit here. The check refuses it, and also numbers that are not
-    // numbers.
+    // An unknown word has no unit here. The check of the study refuses such a word, and texts that
+    // are not numbers.
     let units = text("units").and_then(Units::from_name);
     let counts = asked.find("counts").map(|node| &node.raw);
     let (Some(units), Some(Raw::List(counts))) = (units, counts) else {
@@ -72,8 +72,8 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     not_in_sides(base, out);
     spell_out(base);
     let numbers = counts.iter().map(|count| parse_count(count.text().unwrap_or_default()));
-    // The check reports numbers that cannot be parsed. Then no axis is added, because omitting one
-    // number would assign later names to the wrong counts.
+    // The check of the study reports texts that are not numbers. In that case no axis is added. If
+    // only this number were omitted, the following names would belong to the wrong numbers.
     let Ok(numbers) = numbers.collect::<Result<Vec<u64>, _>>() else {
         return;
     };
@@ -101,7 +101,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     beside(base, &asked, (PATH, vec![axis]), out);
 }
 
-/// Returns the name for a number of units: `1-core`, `4-numa`.
+/// Returns the name of a value of the axis, such as `1-core` or `4-numa`.
 fn name(units: Units, count: u64) -> String {
     let one = match units {
         Units::Cores if count == 1 => "core",
@@ -111,10 +111,10 @@ fn name(units: Units, count: u64) -> String {
     format!("{count}-{one}")
 }
 
-/// Returns true if a word requests one node on each of these units.
+/// Returns true if `word` requests one node on each of these units.
 fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool {
     match PER_UNIT.iter().find(|(known, _)| *known == word) {
-        // The check refuses an unknown word.
+        // The check of the study refuses an unknown word.
         None => false,
         Some((_, of)) if *of == units => true,
         Some((_, of)) => {
@@ -130,8 +130,8 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
     }
 }
 
-/// Checks that a study with one node on each unit has one host, and that it states no other number
-/// of nodes.
+/// Checks a study with one node on each unit. Such a study must have one host, and must not state
+/// another number of nodes.
 fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
     let hint = "remove the second key: each unit has one node";
     for key in ["nodes", "nodes_per_host"] {
@@ -147,7 +147,7 @@ fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a search has only one bound, which it defines itself.
+/// Checks that a search has only the bound that it defines itself.
 fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
     let search = SEARCHES.iter().find(|key| base.find(&format!("procedure.{key}")).is_some());
     if let (Some(search), Some(bound)) = (search, asked.find("p99_ms")) {
@@ -158,7 +158,7 @@ fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
 }
 
 /// Checks that no side sets `procedure.scale_up`. The axis belongs to the whole study, so it would
-/// also apply to other sides.
+/// also apply to the other sides.
 fn not_in_sides(base: &Node, out: &mut Diagnostics) {
     let sides = |key: &str| match base.find(key).map(|node| &node.raw) {
         Some(Raw::Map(sides)) => sides.iter().map(|side| side.value.clone()).collect(),
@@ -177,7 +177,7 @@ fn not_in_sides(base: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Returns the partial study for a number of units.
+/// Returns the partial study that sets a number of units.
 fn level(base: &Node, (units, count): (Units, &Node), per_unit: bool) -> Node {
     let word = Node::plain(units.name(), count.place.clone());
     let mut over = laid(&format!("{TOPOLOGY}.units"), word);
@@ -200,8 +200,8 @@ fn level(base: &Node, (units, count): (Units, &Node), per_unit: bool) -> Node {
     over
 }
 
-/// Replaces a topology that is a word by a mapping with this word, in the study and in its
-/// variants. So a number of units can then be merged into the mapping.
+/// Replaces a topology that is a single word by a mapping that contains this word, in the study and
+/// in its variants. A number of units can then be merged into the mapping.
 fn spell_out(base: &mut Node) {
     let topology = ["target", "local", "topology"];
     spell(base, &topology);

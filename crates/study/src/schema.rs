@@ -1,9 +1,11 @@
-//! Generates the JSON Schema of a study from the table in [`crate::format`]: `cassay schema study`.
+//! Generates the JSON Schema of a study from the table in [`crate::format`]. `cassay schema study`
+//! prints this schema.
 //!
-//! Editors use the schema for completion and for checks while the user writes a study. It uses no
-//! keyword that has another meaning in draft-07, which many editors support. It must accept every
-//! study that [`crate::resolve`] accepts. It may accept studies that are refused later, because
-//! only `cassay plan` checks relations between keys, and limits of values with a unit.
+//! Editors use the schema for completion and for checks while the user writes a study. The schema
+//! does not use keywords that have another meaning in draft-07, because many editors support only
+//! draft-07. The schema must accept every study that [`crate::resolve`] accepts. It may accept
+//! studies that cassay refuses later, because only `cassay plan` checks relations between keys, and
+//! limits of values with a unit.
 //!
 //! The forms of keys and the lists of required keys are separate parts of the schema, because
 //! variants may contain required keys that the study itself lacks.
@@ -44,7 +46,7 @@ pub fn study() -> Value {
     })
 }
 
-/// Returns the keys directly below a path, each with a reference to its form.
+/// Returns the keys directly below a path. Each key has a reference to its form.
 fn properties(path: &str) -> Value {
     let keys = format::children(path);
     keys.map(|(key, field)| (key.to_owned(), reference(field.path)))
@@ -57,8 +59,8 @@ fn reference(path: &str) -> Value {
     json!({"$ref": format!("#/$defs/{path}")})
 }
 
-/// Returns the form of a variant. The form describes the permitted changes, even if they are not a
-/// complete study.
+/// Returns the form of a variant. It describes the permitted changes, which need not be a complete
+/// study.
 fn variant() -> Value {
     let keys = format::VARIANT_SECTIONS.iter();
     let properties: Map<_, _> = keys.map(|key| ((*key).to_owned(), reference(key))).collect();
@@ -70,7 +72,7 @@ fn variant() -> Value {
     })
 }
 
-/// Returns the rules by which keys exclude each other. The rules are conditions, because editors
+/// Returns the rules for keys that exclude each other. The rules are conditions, because editors
 /// then mark the later key. For a `not`, editors would only report that the mapping is not allowed.
 fn exclusions(path: &str) -> Vec<Value> {
     let groups = format::EXCLUSIVE.iter().filter(|group| group.path == path);
@@ -88,8 +90,8 @@ fn exclusion(group: &'static Exclusive) -> impl Iterator<Item = Value> {
     )
 }
 
-/// Returns the keys that a complete study requires below a path. The forms of the keys are defined
-/// elsewhere, with the keys.
+/// Returns the rule for the keys that a complete study requires below a path. The forms of these
+/// keys are defined with the keys.
 fn whole(path: &str) -> Value {
     let mut must = Map::new();
     let required: Vec<_> = format::children(path)
@@ -112,8 +114,8 @@ fn whole(path: &str) -> Value {
     }
     let below = format::children(path).filter_map(|(key, field)| {
         let below = match field.typ {
-            // The items of a list are always complete, so their form already contains the required
-            // keys.
+            // The items of a list are always complete, so the form of the items already contains
+            // the required keys.
             Type::List(_) => return None,
             Type::Map(_) => json!({"additionalProperties": whole(field.path)}),
             Type::Section(_) => in_section(whole(field.path)),
@@ -130,7 +132,7 @@ fn whole(path: &str) -> Value {
     must.into()
 }
 
-/// Returns the requirements of a section. They also make the section itself required.
+/// Returns the requirements of a section. They also require the section itself.
 fn in_section(mut must: Value) -> Value {
     if must.get("required").or(must.get("allOf")).is_some() {
         must["type"] = json!("object");
@@ -138,8 +140,8 @@ fn in_section(mut must: Value) -> Value {
     must
 }
 
-/// Returns the rule that a study needs a procedure. The exception is a study whose imported command
-/// line states the points.
+/// Returns the rule that a study needs a procedure, unless an imported command line states the
+/// points.
 fn procedure_or_import() -> Value {
     let imported = Tool::ALL.map(|tool| json!({"required": [tool.name()]}));
     json!({

@@ -1,14 +1,14 @@
-//! Builds the runs of a screening. They are the sides of a study that finds the important settings
-//! among many.
+//! Builds the runs of a screening. They are the sides of a study that identifies the important
+//! settings among many settings.
 //!
-//! The first side of a screening is the original study, `default`. The others are the runs of the
-//! screening's design. In each of them, every setting has one of its two values.
+//! The first side of a screening is the original study, `default`. The other sides are the runs of
+//! the screening's design. In each of these runs, every setting has one of its two values.
 
 use crate::matrix::{Side, overlaps};
 use analysis::screening::{Design, SETTINGS};
 use yaml::{Diagnostics, Entry, Node, Raw};
 
-/// Path of the settings.
+/// Path of the key for the settings of a screening.
 pub const PATH: &str = "screen.settings";
 /// Name of the side that is the original study.
 pub const DEFAULT: &str = "default";
@@ -25,7 +25,7 @@ fn is_folded(base: &Node) -> bool {
 
 /// Returns the sides of a study's screening. `None` for a study without a screening. If the
 /// screening as a whole has mistakes, reports them and makes each value a side, so that each value
-/// is checked once.
+/// is still checked once.
 pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>> {
     base.find("screen")?;
     let settings = settings(base);
@@ -37,7 +37,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
     let mut is_good = has_design.is_some();
     for setting in settings {
         let count = values(setting).len();
-        // The check of the form refuses a setting without values.
+        // A setting without values is skipped here, because the check of the form refuses it.
         if count != 2 && count != 0 {
             let message = format!(
                 "`{}` has {count} values; a screening needs two",
@@ -74,7 +74,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
     Some(std::iter::once(default).chain(runs).collect())
 }
 
-/// Returns the design for this number of settings. If no design has this number, reports the
+/// Returns the design for this number of settings. If no design exists for this number, reports the
 /// reason.
 fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<Design> {
     let (count, fold) = (settings.len(), is_folded(base));
@@ -109,15 +109,16 @@ fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<De
     None
 }
 
-/// Settings of cassandra.yaml that have an effect only if another setting has a certain value. Each
-/// entry contains the key, the other key, and the value of the other key. A screening would call a
-/// setting unimportant if it has no effect in half of the runs.
+/// Settings of cassandra.yaml that have an effect only with one value of another setting. Each
+/// entry contains the key, the other key, and the value of the other key. A screening would call
+/// such a setting unimportant, because it has no effect in half of the runs.
 const ONLY_WITH: [(&str, &str, &str); 2] = [
     ("commitlog_sync_period", "commitlog_sync", "periodic"),
     ("commitlog_sync_group_window", "commitlog_sync", "group"),
 ];
 
-/// Refuses two settings together if one of them has an effect only with one value of the other.
+/// Refuses a screening of two settings if one of them has an effect only with one value of the
+/// other.
 fn dependent(settings: &[Entry], out: &mut Diagnostics) {
     const YAML: &str = "target.local.yaml";
     let sets = |setting: &Entry, key: &str| {
@@ -162,7 +163,7 @@ pub fn flow(node: &Node) -> String {
     }
 }
 
-/// Formats a scalar, with quotes if YAML would interpret it differently without them.
+/// Formats a scalar. Adds quotes if YAML would interpret the text differently without them.
 fn scalar(text: &str, quoted: bool) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+');
     let plain = !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-');
@@ -272,7 +273,7 @@ mod tests {
             let cells = crate::plan::order::order(&study, &outlooks);
             cells.iter().map(|cell| cell.variant.0).collect()
         };
-        // The first half of the order does not always have the same target. Over several seeds,
+        // The first half of the order does not always contain the same target. Over several seeds,
         // every run follows every other run.
         let mut pairs = std::collections::BTreeSet::new();
         for seed in 0..200 {

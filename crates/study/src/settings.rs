@@ -1,8 +1,8 @@
-//! A study without mistakes: every setting has its type, and is optional only where it has to be.
+//! A study without mistakes. Every setting has its own type, and is optional only where necessary.
 //!
 //! The settings are built from a checked [`Tree`] by the rows of the table in [`crate::format`].
-//! [`crate::rules`] checks what the table cannot express, such as settings that contradict each
-//! other.
+//! [`crate::rules`] checks relations that the table cannot express, such as settings that
+//! contradict each other.
 
 mod attached;
 mod axes;
@@ -33,7 +33,7 @@ pub use faults::{PlannedHit, StudyFault};
 pub use guard::{Guard, GuardLimits, GuardedClusters};
 pub use keyspace::{Keyspace, Replication};
 pub use own_table::{KEYS_DEFAULT, KEYS_MAX, KEYS_PER_S_DEFAULT, OwnTable};
-pub use probes::{Import, PERIOD_NS, Probes};
+pub use probes::{Import, PERIOD_NS, Probes, Profile, ProfileEvent, ProfileEvery, ProfiledTrials};
 pub use published_figures::{Failure, Figure, PublishedFile, Ratio};
 pub use recorded_traffic::{RecordedTraffic, Recordings};
 pub use registry::Registry;
@@ -56,44 +56,46 @@ use workload::Tuning;
 pub struct Study {
     /// Name of the study.
     pub name: String,
-    /// Text of the question.
+    /// Question that the study asks, as text.
     pub question: String,
-    /// The file of published figures with its content.
+    /// Name and content of the file of published figures. `None` if the study has no such file.
     pub published: Option<(String, PublishedFile)>,
     /// Seed of all random choices.
     pub seed: u64,
-    /// The sides of the comparison. If the study has no variants, it has a single unnamed side. The
-    /// first side is the baseline.
+    /// The sides of the comparison. A study without variants has a single unnamed side. The first
+    /// side is the baseline.
     pub variants: Vec<Variant>,
     /// The axes of the matrix whose cells are the variants, or the settings of a screening. Empty
     /// for other studies.
     pub axes: Vec<Axis>,
     /// The design of the screening whose runs are the variants. In a screening, the axes are the
-    /// settings of the screening, and the first variant is not one of its runs.
+    /// settings of the screening. The first variant is not one of its runs. `None` for other
+    /// studies.
     pub screen: Option<analysis::screening::Design>,
-    /// The scale-up in the study, if it has one.
+    /// The scale-up of the study. `None` if the study has no scale-up.
     pub scale_up: Option<ScaleUp>,
-    /// The demand for which nodes are planned, if the study requests a plan.
+    /// The demand for which cassay computes the number of nodes. `None` if the study does not
+    /// request that.
     pub capacity: Option<Capacity>,
     /// Repetitions of each trial.
     pub repeat: Repeat,
-    /// Experiments that test the cause of a limit, after the trials. `None` if the study does not
-    /// ask for them.
+    /// Experiments after the trials that test the cause of a limit. `None` if the study does not
+    /// request them.
     pub why: Option<Why>,
-    /// Numbers of added blocks, one number for each time that blocks were added to a finished run.
+    /// Number of blocks in each addition to the finished run.
     pub added: Vec<usize>,
-    /// The comparison that keeps its full error level.
+    /// The primary comparison, which keeps its full error level.
     pub primary: Primary,
-    /// Path of the study's text.
+    /// Path of the file that contains the study.
     pub source: String,
-    /// The text of the study in its original form.
+    /// Text of the study as the user wrote it.
     pub text: String,
-    /// Changes from the command line.
+    /// Changes that the command line makes to the study.
     pub overrides: Overrides,
-    /// Adapted settings and differences of imports, with a sentence for each.
+    /// Sentences about adapted settings and differences of imports.
     pub notes: Vec<String>,
-    /// The files that the workloads of the study name, with their contents at the time of reading.
-    /// For recorded traffic, a digest.
+    /// The files that the workloads of the study name, with their contents when cassay read them.
+    /// For recorded traffic, the content is a digest.
     pub inputs: BTreeMap<String, String>,
     /// Recorded traffic that the workloads of the study name.
     pub recordings: Recordings,
@@ -120,8 +122,8 @@ impl Study {
         compared.count()
     }
 
-    /// Returns the variant with which a variant with faults is compared, if the study requests that
-    /// comparison. It is the first variant with the same settings except for faults.
+    /// Returns the variant without faults with which `variant` is compared, if the study requests
+    /// that comparison. It is the first variant that has the same settings except for the faults.
     pub fn without_faults(&self, variant: &Variant) -> Option<&Variant> {
         if !self.repeat.without_faults || variant.settings.faults.is_empty() {
             return None;
@@ -136,7 +138,7 @@ impl Study {
 /// Changes that the command line makes to a study.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// Target that replaces the study's: `null`, `local` or `attach:HOST[:PORT]`.
+    /// Target that replaces the target of the study: `null`, `local` or `attach:HOST[:PORT]`.
     pub target: Option<String>,
     /// Name of the requested scale.
     pub scale: Option<String>,
@@ -144,43 +146,45 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// Seed that replaces the seed of the study.
     pub seed: Option<u64>,
-    /// Texts of the files that the workloads of the study name, by the names of the files.
+    /// Texts of the files that the workloads of the study name. The keys are the names of the
+    /// files.
     pub inputs: BTreeMap<String, String>,
-    /// Recorded traffic that was read before. Its digest is among the inputs.
+    /// Recorded traffic that has already been read. Its digest is among the inputs.
     pub recordings: Recordings,
-    /// Folder from which other files are read. `None` if no other file may be read.
+    /// Folder from which cassay may read other files. `None` if it may not read other files.
     pub files: Option<Folder>,
-    /// Registry that is queried for releases that are not in a list of this program.
+    /// Registry that cassay queries for releases that are not in its own list.
     pub registry: Registry,
-    /// The command that defines the study, if it did not come from a file:
-    /// `cassay stress write n=1M`.
+    /// The command that defines the study, such as `cassay stress write n=1M`. `None` if the study
+    /// comes from a file.
     pub command: Option<String>,
     /// Permissions that the user grants to the study.
     pub granted: GrantedPermissions,
-    /// True if all of these settings come from the record of a run, whose author may be a stranger.
+    /// True if all of these settings come from the record of a run, whose author may be unknown.
     pub recorded: bool,
 }
 
-/// Permissions that only the command line can give to a study. The record of a run cannot give
+/// Permissions that only the command line can grant to a study. The record of a run cannot grant
 /// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrantedPermissions {
-    /// True if the author is trusted. The study may then run programs, load code, and read secrets
-    /// anywhere.
+    /// True if the user trusts the author of the study. The study may then run programs, load code,
+    /// and read secrets anywhere.
     pub trust: bool,
-    /// Sources of the secrets that the study names.
+    /// Sources of the secrets that the study names, by the name of the secret.
     pub secrets: BTreeMap<String, SecretSource>,
-    /// Permitted changes to a cluster that cassay did not start.
+    /// Changes that cassay may make to a cluster that it did not start.
     pub allow: Allow,
 }
 
-/// Folder from which the files of a workload are read.
+/// Folder from which cassay reads the files of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
-    /// Path against which relative names are resolved.
+    /// Path of the folder. Relative names are resolved against this path.
     pub path: PathBuf,
     /// True if names may lead outside the folder. This is false for the names in a study, because
-    /// the study can come from a stranger, and the report shows the files that the study reads.
+    /// the study may come from an unknown author, and the report shows the files that the study
+    /// reads.
     pub open: bool,
 }
 
@@ -189,12 +193,12 @@ pub struct Folder {
 pub struct Variant {
     /// Name of the variant.
     pub name: VariantName,
-    /// Name of the step of an import, if the variant is such a step.
+    /// Name of the step, if the variant is a step of an import. `None` for other variants.
     pub step: Option<String>,
-    /// For a matrix or screening, the index of the variant's value on each axis. Otherwise empty.
+    /// Index of the variant's value on each axis of a matrix or screening. Empty for other studies.
     pub cell: Vec<usize>,
-    /// True if the variant is not a side of the comparison, but was added so that another variant
-    /// can be compared with it. The added variant has the same settings without the faults.
+    /// True if cassay added the variant so that another variant can be compared with it. The added
+    /// variant has the same settings without the faults, and is not a side of the comparison.
     pub is_added: bool,
     /// All settings of the variant.
     pub settings: Settings,
@@ -211,35 +215,35 @@ pub struct Settings {
     pub keyspace: Keyspace,
     /// Workload of the study.
     pub workload: Workload,
-    /// Settings of the data before a trial.
+    /// Settings of the data that a trial begins with.
     pub data: Data,
-    /// The procedure that determines the points to measure. For an imported step, the points come
+    /// The procedure that determines the points to measure. The points of an imported step come
     /// from its command line.
     pub procedure: Procedure,
-    /// True if arrivals at a rate are a Poisson process.
+    /// True if the arrivals of operations at a rate form a Poisson process.
     pub poisson: bool,
     /// Lengths of the warm-up and of the measured window.
     pub window: Window,
-    /// Load generator of the study.
+    /// Settings of the load generator.
     pub client: Client,
-    /// Checks of the answers.
+    /// Settings for verifying the responses to reads.
     pub verify: Verify,
     /// Probes that run during a trial. `None` if no probe runs.
     pub probes: Option<Probes>,
-    /// Faults during the measured window.
+    /// Faults that occur during the measured window.
     pub faults: Vec<StudyFault>,
-    /// Requirements of the variant.
+    /// Requirements that the variant must meet.
     pub require: Require,
     /// Limits that end the load to protect its target.
     pub guard: Guard,
-    /// Price of the target. `None` if the study states no price.
+    /// Price of the target. `None` if the study does not state a price.
     pub price: Option<Price>,
-    /// Settings that differ during loading and settling. `None` if none differ.
+    /// Settings that differ during loading and settling. `None` if the study has no such settings.
     pub load_phase: Option<Box<Phase>>,
 }
 
-/// The target and the keyspace of a part of a trial. The target differs from the variant's target
-/// only in settings that a restart of the nodes can change. The keyspace differs only in the
+/// The target and the keyspace during a part of a trial. The target differs from the variant's
+/// target only in settings that a restart of the nodes can change. The keyspace differs only in the
 /// options of its tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
@@ -258,8 +262,8 @@ impl Phase {
 }
 
 impl Settings {
-    /// Returns true if tables of an attached cluster are used unchanged. In this case, no step
-    /// creates, loads or resets them.
+    /// Returns true if the study uses tables of an attached cluster unchanged. In this case, no
+    /// step creates, loads or resets them.
     pub fn takes_as_it_is(&self) -> bool {
         self.data.is_present() && matches!(self.target, Target::Attach(_))
     }
@@ -269,8 +273,7 @@ impl Settings {
         self.procedure.window_ns(role, self.window.measure_ns)
     }
 
-    /// Returns the target while data is loaded. If a trial must load data, it starts with this
-    /// target.
+    /// Returns the target during loading. A trial that must load data starts with this target.
     pub fn load_target(&self) -> &Target {
         self.load_phase.as_ref().map_or(&self.target, |phase| &phase.target)
     }
@@ -283,8 +286,8 @@ impl Settings {
         settings
     }
 
-    /// Returns these settings with `rows` rows, which is the number that a load in bytes actually
-    /// produced.
+    /// Returns these settings with `rows` rows. Callers use it with the number of rows that a load
+    /// in bytes actually wrote.
     pub fn with_rows(&self, rows: u64) -> Settings {
         let mut settings = self.clone();
         settings.data.load_rows = rows;
@@ -293,56 +296,55 @@ impl Settings {
         settings
     }
 
-    /// Returns the keyspace while data is loaded.
+    /// Returns the keyspace during loading.
     pub fn load_keyspace(&self) -> &Keyspace {
         self.load_phase.as_ref().map_or(&self.keyspace, |phase| &phase.keyspace)
     }
 }
 
-/// The operations that the target gets.
+/// The operations that clients send to the target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     /// Name of the workload.
     pub name: String,
-    /// Weights by kind. If empty, the weights of the workload apply.
+    /// Weight of each kind of operation. If the list is empty, the workload's own weights apply.
     pub mix: Vec<(String, f64)>,
-    /// Parameters of the workload as written.
+    /// Parameters of the workload, as written in the study.
     pub params: Vec<(String, Tree)>,
-    /// Changes to kinds, in the order in which they are applied. Later changes take precedence. `*`
-    /// means all kinds.
+    /// Changes to kinds of operations, in the order in which they are applied. Later changes take
+    /// precedence. `*` stands for all kinds.
     pub tunings: Vec<(String, Tuning)>,
-    /// Path of a workload file.
+    /// Path of a workload file. `None` for other workloads.
     pub file: Option<String>,
-    /// Command lines of another tool.
+    /// Command lines of another tool. `None` for other workloads.
     pub import: Option<ImportedCommands>,
-    /// An existing table that is used unchanged.
+    /// An existing table that is used unchanged. `None` for other workloads.
     pub table: Option<OwnTable>,
-    /// Traffic that Cassandra has recorded.
+    /// Traffic that Cassandra has recorded. `None` for other workloads.
     pub recorded: Option<RecordedTraffic>,
 }
 
-/// Command lines of another tool, which run in sequence, and one of their steps.
+/// Command lines of another tool that run in sequence, and the selected step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedCommands {
     /// Tool to which the command lines belong.
     pub tool: Tool,
-    /// Command lines of the tool, without the tool's name. The list contains at least one command
-    /// line.
+    /// Command lines without the name of the tool. The list contains at least one command line.
     pub commands: Vec<String>,
-    /// Index of the step among the steps of all command lines.
+    /// Index of the selected step among the steps of all command lines.
     pub step: usize,
-    /// The workers of each client, if every client processes its own part of the range of a
-    /// command. If empty, all clients process the range together.
+    /// Number of workers of each client, if every client processes its own part of a command's
+    /// range. If the list is empty, all clients process the range together.
     pub range_workers: Vec<u64>,
 }
 
 /// Lengths of the warm-up and of the measured window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Time before the measured window.
+    /// Length of the warm-up before the measured window.
     pub warmup: Warmup,
-    /// Warm-up before the first window on node processes that have just started, in ns. `None` if
-    /// it is the same as before the other windows.
+    /// Warm-up before the first window after node processes have started, in ns. `None` if the
+    /// warm-up before the other windows has the same length.
     pub first_warmup_ns: Option<u64>,
     /// Length of the measured window, in ns.
     pub measure_ns: u64,
@@ -352,8 +354,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// Returns the warm-up before a window. `is_first` is true if the window is the first one of
-    /// its node processes.
+    /// Returns the warm-up before a window. `is_first` is true if the window is the first window
+    /// after the node processes have started.
     pub fn warmup_of(&self, is_first: bool) -> Warmup {
         match (self.first_warmup_ns, self.warmup) {
             (Some(first_ns), Warmup::Fixed(ns)) if is_first => Warmup::Fixed(first_ns.max(ns)),
@@ -363,10 +365,10 @@ impl Window {
     }
 }
 
-/// Time before the measured window.
+/// Length of the warm-up before the measured window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
-    /// The warm-up lasts until the throughput is steady, but at most this time, in ns.
+    /// The warm-up lasts until throughput is steady, but at most for this time, in ns.
     Auto(u64),
     /// The warm-up lasts for a fixed time, in ns.
     Fixed(u64),
@@ -379,7 +381,7 @@ pub struct Why {
     pub minutes: u64,
 }
 
-/// Maximum expected length of all experiments if the study does not set one, in minutes.
+/// Maximum expected length of all experiments in minutes, if the study does not state a length.
 pub const WHY_MINUTES: u64 = 10;
 
 impl Default for Why {
@@ -395,14 +397,14 @@ impl Default for Why {
 pub struct Repeat {
     /// Maximum number of blocks.
     pub blocks: usize,
-    /// Number of blocks after which the primary comparison may end the run. `None` means that all
-    /// blocks are measured.
+    /// Number of blocks after which the primary comparison may end the run. `None` if all blocks
+    /// are always measured.
     pub first_look: Option<usize>,
     /// True if variants take turns.
     pub interleaved: bool,
     /// Difference that the study should be able to detect, as a share.
     pub detect: Option<f64>,
-    /// True if variants with faults are also measured without them, in the same blocks.
+    /// True if variants with faults are also measured without the faults, in the same blocks.
     pub without_faults: bool,
 }
 
@@ -415,36 +417,36 @@ impl Repeat {
     }
 }
 
-/// The comparison that keeps its full error level. All other comparisons are adjusted for multiple
-/// testing.
+/// The primary comparison, which keeps its full error level. All other comparisons are adjusted for
+/// multiple testing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Primary {
     /// Metric of the primary comparison.
     pub metric: PrimaryMetric,
-    /// Value of the point on the axis. For `None`, see `summary::compared`.
+    /// Value of the point on the load axis. `None` if `summary::compared` chooses the point.
     pub point: Option<f64>,
 }
 
-/// A metric of [`Primary`].
+/// Metric of the primary comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrimaryMetric {
-    /// The metric is throughput in a closed loop, and p99 at a rate.
+    /// The metric is throughput in a closed loop, and p99 at a fixed rate.
     #[default]
     Auto,
-    /// The metric with this name in records.
+    /// The metric has this name in records.
     Named(&'static str),
 }
 
-/// Price of a target for an hour.
+/// Price of a target per hour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Price {
-    /// Amount for an hour.
+    /// Amount of money per hour.
     pub per_hour: f64,
-    /// Currency of the price, if stated.
+    /// Currency of the price. `None` if the study does not state a currency.
     pub currency: Option<String>,
 }
 
-/// A demand for which the number of nodes is planned.
+/// A demand for which cassay computes the number of nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Capacity {
     /// Total demand in operations per second.
@@ -453,30 +455,32 @@ pub struct Capacity {
     pub p99_ms: f64,
     /// Number of nodes that may fail at the same time.
     pub failures: u64,
-    /// Growth in addition to the demand, as a share.
+    /// Expected growth of the demand, as a share.
     pub growth: f64,
-    /// Load of the busiest node, divided by the mean load of a node.
+    /// Load of the busiest node ÷ mean load of a node.
     pub skew: f64,
 }
 
-/// Checks of the answers to reads.
+/// Settings for verifying the responses to reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verify {
-    /// Every n-th read of the measured window is compared. `None` means that no read is compared.
+    /// The client verifies every n-th read of the measured window. `None` if it does not verify
+    /// reads.
     pub every_nth: Option<u32>,
     /// Rows that are read back after each trial.
     pub sample: Sample,
-    /// Consistency level of reading back. With `None`, a sample uses the level of the reads in the
-    /// workload, and all rows use the weakest level that must see every acknowledged write.
+    /// Consistency level of reading back. If it is `None`, a sample is read at the level of the
+    /// workload's reads. All rows are then read at the weakest level that must return every
+    /// acknowledged write.
     pub consistency: Option<Consistency>,
 }
 
 /// Rows that are read back after a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// This number of loaded rows.
+    /// cassay reads back this number of loaded rows.
     Rows(u64),
-    /// All rows that were written.
+    /// cassay reads back all rows that were written.
     All,
 }
 
@@ -487,12 +491,12 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// Returns true if rows are read back.
+    /// Returns true if the study requests reading rows back.
     pub fn is_asked(self) -> bool {
         self != Sample::Rows(0)
     }
 
-    /// Returns the number of rows that are read back, if `loaded` rows exist.
+    /// Returns the number of rows to read back, if `loaded` rows exist.
     pub fn rows(self, loaded: u64) -> u64 {
         match self {
             Sample::Rows(rows) => rows.min(loaded),
@@ -500,7 +504,7 @@ impl Sample {
         }
     }
 
-    /// Returns this setting, limited to the loaded rows.
+    /// Returns this setting, limited to the number of loaded rows.
     pub(crate) fn limited_to(self, loaded: u64) -> Sample {
         match self {
             Sample::Rows(rows) => Sample::Rows(rows.min(loaded)),
@@ -509,15 +513,16 @@ impl Sample {
     }
 }
 
-/// With `reads: sampled`, every 16th read is compared. A comparison takes a few µs, so the average
-/// per read is less than a tenth of an operation. If 1 % of the reads return a wrong row, one is
-/// found within 2000 reads.
+/// With `reads: sampled`, the client verifies every 16th read. A comparison takes a few µs, so the
+/// average cost per read is less than a tenth of an operation. If 1 % of the reads return a wrong
+/// row, the client finds one within 2000 reads.
 pub(crate) const SAMPLED_NTH: u32 = 16;
 
-/// Number of rows to choose from if a study loads no rows and only writes. This is the default
-/// population of cassandra-stress.
+/// Number of rows from which operations choose if a study does not load rows and only writes. It is
+/// the default population of cassandra-stress.
 pub const ROWS_UNLOADED: u64 = 1_000_000;
 
-/// Maximum number of points of a range, since each point takes a window. A range without an end
-/// stops at this number of points. cassay refuses a range whose end is beyond this number.
+/// Maximum number of points of a range. The number is limited because each point takes one window.
+/// A range without an end stops at this number of points. cassay refuses a range with a stated end
+/// that has more points.
 pub const LADDER_POINTS_MAX: usize = 32;

@@ -1,20 +1,20 @@
 //! Limits the number of entries in lists and mappings of a study, before other code uses them.
-//! Otherwise a study of a few kilobytes could need minutes of CPU time and all of the memory.
+//! Otherwise, a study of a few kilobytes could take minutes of CPU time and all memory.
 
 use crate::matrix::VARIANTS_MAX;
 use crate::settings::{FAULTS_MAX, LADDER_POINTS_MAX, Variant};
 use analysis::screening::SETTINGS;
 use yaml::{Diagnostics, Node, Raw};
 
-/// Maximum number of scales. It is small, since each scale is checked with all variants.
+/// Maximum number of scales. The number is small because each scale is checked with all variants.
 const SCALES_MAX: usize = 16;
-/// Maximum number of entries of any other mapping.
+/// Maximum number of entries in any other mapping.
 const ENTRIES_MAX: usize = 1_000;
-/// Maximum number of items of any other list, such as points and addresses.
+/// Maximum number of items in any other list, such as a list of points or addresses.
 const ITEMS_MAX: usize = 100_000;
 
-/// Returns true if no list or mapping has too many entries. Otherwise reports each list or mapping
-/// with too many entries, and the study is not checked further.
+/// Returns true if no list or mapping has too many entries. Otherwise, reports each list or mapping
+/// with too many entries. The caller then does not check the study further.
 pub fn are_bounded(root: &Node, out: &mut Diagnostics) -> bool {
     let said = out.list.len();
     walk(root, &mut Vec::new(), out);
@@ -45,8 +45,8 @@ fn walk<'n>(node: &'n Node, path: &mut Vec<&'n str>, out: &mut Diagnostics) {
                 path.pop();
             }
         }
-        // Items get the path of their list with `-`, because a list inside an item has a limit of
-        // its own kind.
+        // Items have the path of their list with `-` appended, because a list inside an item has a
+        // separate limit.
         Raw::List(items) => {
             path.push("-");
             items.iter().for_each(|item| walk(item, path, out));
@@ -56,7 +56,8 @@ fn walk<'n>(node: &'n Node, path: &mut Vec<&'n str>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns the maximum number of entries at a known path, also in a scale, a variant or a phase.
+/// Returns the maximum number of entries at a path. The path may also be in a scale, a variant or a
+/// phase. `None` if the path has no special limit.
 fn most(path: &[&str]) -> Option<usize> {
     match path {
         ["scales"] => Some(SCALES_MAX),
@@ -71,8 +72,8 @@ fn most(path: &[&str]) -> Option<usize> {
     }
 }
 
-/// Maximum number of trials. A larger number is probably a typing error. At a second for each
-/// trial, the trials would take more than a day.
+/// Maximum number of trials. A larger number is probably a typing error, because the trials would
+/// take more than a day at one second each.
 const TRIALS_MAX: usize = 100_000;
 
 /// Reports a plan with too many trials.
@@ -107,7 +108,7 @@ mod tests {
         said_on("null", lines)
     }
 
-    /// Returns the messages for a study with this target, these lines and the required keys.
+    /// Returns the messages for a study with `target`, the lines in `lines`, and the required keys.
     fn said_on(target: &str, lines: &str) -> String {
         let study = format!(
             "study: large\nquestion: What is refused at once?\ntarget: {{{target}: {{}}}}\n\

@@ -1,5 +1,5 @@
-//! Warns of problems in studies of storage: rows that no compressor makes smaller, and a compressor
-//! that flushes do not use.
+//! Warns of problems in studies of storage. Examples are rows that hardly compress, and a
+//! compressor that flushes do not use.
 
 use crate::settings::{Settings, Study, Workload};
 use std::collections::BTreeSet;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 use target_spec::Target;
 use workload::{Program, names};
 
-/// Compressed share above which rows count as incompressible by LZ4. Rows with random values of 100
-/// bytes compress to three quarters, because keys compress. Values of real tables compress to a
-/// half or less.
+/// Ratio of compressed size to original size with LZ4, as a share. Above this share, rows count as
+/// incompressible. Rows with random values of 100 bytes compress to three quarters, because keys
+/// compress. Values of real tables compress to a half or less.
 const COMPRESSED_SHARE_MAX: f64 = 0.66;
 
-/// Compressors that a flush uses only with `flush_compression`. Otherwise Cassandra flushes with
-/// LZ4, because it considers these compressors too slow while memtables wait.
+/// Compressors that a flush uses only with `flush_compression`. Without this setting, Cassandra
+/// flushes with LZ4, because it considers these compressors too slow while memtables wait.
 const SLOW: [&str; 2] = ["ZstdCompressor", "DeflateCompressor"];
 
 /// Returns a sentence for each problem. `programs` contains the program of each variant.
@@ -26,7 +26,7 @@ pub fn warnings(study: &Study, programs: &[Arc<Program>]) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// Warns that the flushes of a variant use another compressor, if a study compares compressors.
+/// Warns if a study compares compressors, but the flushes of a variant use another compressor.
 fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Option<String> {
     if !differing.contains("keyspace.compression") {
         return None;
@@ -46,8 +46,8 @@ fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Optio
     ))
 }
 
-/// Warns that variants differ in the amount or the form of stored data, although rows hardly
-/// compress. `None` if they do not differ, or if all rows compress.
+/// Warns if variants differ in the amount or the form of stored data although their rows hardly
+/// compress. `None` if the variants do not differ, or if all rows compress.
 fn incompressible(
     study: &Study,
     programs: &[Arc<Program>],
@@ -59,8 +59,8 @@ fn incompressible(
     let mut variants = study.variants.iter().zip(programs);
     let (workload, share) = variants.find_map(|(variant, program)| {
         let workload = &variant.settings.workload;
-        // This does not apply to an import, which writes the rows that its command line states, or
-        // to a null target, which stores no rows.
+        // Imports and null targets are skipped. An import writes the rows that its command line
+        // states, and a null target stores no rows.
         let is_null = matches!(variant.settings.target, Target::Null(_));
         let is_asked = workload.import.is_none() && !is_null;
         let share = is_asked.then(|| program.compressed_share())?;
@@ -77,7 +77,7 @@ fn incompressible(
     ))
 }
 
-/// Returns the keys that differ between variants and that affect bytes on disk.
+/// Returns the keys that differ between variants and affect the number of bytes on disk.
 fn differing(study: &Study, programs: &[Arc<Program>]) -> BTreeSet<&'static str> {
     let all = || study.variants.iter().map(|variant| &variant.settings).zip(programs);
     let Some((first, first_program)) = all().next() else {
@@ -104,7 +104,7 @@ fn differing(study: &Study, programs: &[Arc<Program>]) -> BTreeSet<&'static str>
         .collect()
 }
 
-/// Returns a hint that explains how to get rows that compress.
+/// Returns a hint that explains how the workload can write rows that compress.
 fn remedy(workload: &Workload) -> &'static str {
     let has_parameter = |name: &str| {
         let known = names().iter().find(|named| named.name == name);

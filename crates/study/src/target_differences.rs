@@ -1,4 +1,4 @@
-//! Describes differences between targets.
+//! Describes targets, and the differences between them.
 
 use crate::conditions::{self, yaml_words};
 use crate::settings::{Reset, Settings};
@@ -6,8 +6,9 @@ use crate::units;
 use std::net::Ipv4Addr;
 use target_spec::{Collector, NodePods, Restarts, Target, redact::hidden};
 
-/// Chooses the order in which the nodes of a trial are reconfigured. If the data is restored
-/// afterwards, all nodes change at once, because the ring is then not needed during the change.
+/// Returns the order in which a trial restarts nodes to change their configuration. If the trial
+/// restores the data afterwards, all nodes restart at once, because the ring is not needed during
+/// the change.
 pub fn restarts(settings: &Settings) -> Restarts {
     match settings.data.reset {
         Reset::Snapshot => Restarts::Together,
@@ -16,7 +17,7 @@ pub fn restarts(settings: &Settings) -> Restarts {
 }
 
 /// Returns the part of a target that only this machine can reach, with the reason. `None` if other
-/// machines can also reach it.
+/// machines can reach the whole target.
 pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
     match target {
         Target::Null(_) => Some("the null target, which listens on a loopback address"),
@@ -36,8 +37,8 @@ pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
     }
 }
 
-/// Describes the pods of nodes: `pods of cassandra:5.0, 2 CPUs and 4GiB each, on volumes of 100GiB
-/// of the class fast`.
+/// Describes the pods of nodes, for example as `pods of cassandra:5.0, 2 CPUs and 4GiB each, on
+/// volumes of 100GiB of the class fast`.
 pub fn pods_words(pods: &NodePods) -> String {
     let cpus = measure::number::significant(f64::from(pods.millicpus) / 1000.0, 3);
     let memory = units::format_bytes(pods.memory_bytes);
@@ -55,7 +56,7 @@ pub fn pods_words(pods: &NodePods) -> String {
     )
 }
 
-/// Returns true if a host always refers to the machine that uses the name. The text may also
+/// Returns true if a host name always refers to the machine that uses the name. The text may also
 /// contain a user and a port.
 pub fn is_loopback(host: &str) -> bool {
     let host = host.strip_prefix("ssh://").unwrap_or(host);
@@ -68,7 +69,7 @@ pub fn is_loopback(host: &str) -> bool {
             .any(|one| host == *one || host.starts_with(&format!("{one}:")))
 }
 
-/// Describes the changes that a restart makes to get from one configuration to another.
+/// Describes the changes that a restart makes to change the configuration `there` into `wanted`.
 pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> String {
     let (Target::Local(there), Target::Local(wanted)) = (there, wanted) else {
         return "another target".to_owned();
@@ -99,6 +100,10 @@ pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> 
             "without"
         };
         words.push(format!("{with} class data sharing"));
+    }
+    if there.profiler != wanted.profiler {
+        let with = if wanted.profiler { "with" } else { "without" };
+        words.push(format!("{with} async-profiler loaded"));
     }
     if there.topology != wanted.topology {
         let asked = conditions::topology(&wanted.topology);

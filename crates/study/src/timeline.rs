@@ -1,8 +1,8 @@
-//! Draws faults on a timeline for a terminal: a row for each affected node and host, with numbered
-//! bars, and a legend.
+//! Draws faults on a timeline for a terminal. The drawing has a row for each affected node and
+//! host, with numbered bars, and a legend.
 //!
 //! Every fault of a trial is drawn at its time and with its planned length, with an accuracy of one
-//! column. Only a line with a single long word may be wider than requested.
+//! column. A line can be wider than requested only if it contains a single long word.
 //!
 //! Long because its tests compare whole drawings.
 
@@ -18,8 +18,8 @@ const WIDTH_MIN: usize = 60;
 const LEFT: usize = 13;
 /// Minimum distance between two labels of the timeline, in columns.
 const TICK_MIN: usize = 9;
-/// Maximum number of faults with a number and a line in the legend. If there are more faults, a
-/// number would be difficult to find, so faults have no numbers.
+/// Maximum number of faults with a number and a line in the legend. In a drawing with more faults,
+/// readers could hardly find a number, so faults have no numbers.
 const NUMBERED_MAX: usize = 60;
 /// Possible distances between two labels, in seconds.
 const STEPS_S: [u64; 21] = [
@@ -27,8 +27,8 @@ const STEPS_S: [u64; 21] = [
     43_200, 86_400, 604_800,
 ];
 
-/// Returns the lines of a study's drawings. Empty if the study has no faults. Variants with the
-/// same faults share a drawing.
+/// Returns the lines of a study's drawings. Returns no lines if the study has no faults. Variants
+/// with the same faults share a drawing.
 pub fn lines(study: &Study, width: usize) -> Vec<String> {
     let mut shared: Vec<(Vec<&str>, &Settings)> = Vec::new();
     for Variant { name, settings, .. } in &study.variants {
@@ -63,15 +63,15 @@ struct Drawing<'a> {
     warmup_ns: u64,
     /// True if the warm-up may be shorter than planned.
     at_most: bool,
-    /// Length of the window, in ns. For a command line that ends after its operations, the time
-    /// until the end of the last fault.
+    /// Length of the window, in ns. If the window ends after a number of operations, this is the
+    /// time until the end of the last fault.
     window_ns: u64,
     /// True if the window ends after a number of operations. The time of the end is then unknown.
     is_counted: bool,
     columns: usize,
 }
 
-/// A part of a row, from its first column up to its end column, which is exclusive.
+/// A part of a row, from its first column to its end column. The end column is exclusive.
 struct Bar {
     from: usize,
     text: String,
@@ -124,7 +124,7 @@ impl<'a> Drawing<'a> {
         lines
     }
 
-    /// Describes the window, and the number of faults in it.
+    /// Describes the window and the number of faults in the window.
     fn head(&self) -> String {
         let time = units::format_duration_ns;
         let before = match (self.warmup_ns, self.at_most) {
@@ -146,14 +146,14 @@ impl<'a> Drawing<'a> {
     }
 
     /// Returns the column for a time in the window. The end of the window is in the column after
-    /// the last one.
+    /// the last column.
     fn column(&self, at_ns: u64) -> usize {
         let from_begin = u128::from(self.warmup_ns) + u128::from(at_ns.min(self.window_ns));
         (from_begin * self.columns as u128 / u128::from(self.all_ns())) as usize
     }
 
-    /// Returns the labels, and the line below them. The line shows the warm-up, and the window with
-    /// a mark at each label.
+    /// Returns the line of labels and the line below. The second line shows the warm-up, and the
+    /// window with a mark at each label.
     fn ruler(&self) -> [String; 2] {
         let begin = self.column(0);
         let mut marks: Vec<char> =
@@ -179,8 +179,8 @@ impl<'a> Drawing<'a> {
         [labels, marks.into_iter().collect()]
     }
 
-    /// Returns the targets in the order of kind and number. Each comes with the faults that affect
-    /// it.
+    /// Returns the targets in the order of kind and number. Each target comes with the indexes of
+    /// the faults that affect it.
     fn rows(&self) -> Vec<(String, Vec<usize>)> {
         let mut rows: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
         for (number, fault) in self.faults.iter().enumerate() {
@@ -196,7 +196,8 @@ impl<'a> Drawing<'a> {
                     nodes.iter().map(|node| ("node", node.number())).collect()
                 }
                 PlannedHit::Known(Hit::Cluster) => vec![("all nodes", 0)],
-                // The target is known only when the cluster runs.
+                // cassay knows this target only when the cluster runs, so the row has a general
+                // name.
                 PlannedHit::HottestReplica | PlannedHit::HostOfHottestReplica => {
                     vec![("hottest", 0)]
                 }
@@ -213,8 +214,8 @@ impl<'a> Drawing<'a> {
         rows.map(|((what, number), hits)| (name(what, number), hits)).collect()
     }
 
-    /// Returns the bars of a row. They are on as many lines as necessary, so that bars do not
-    /// touch.
+    /// Returns the bars of a row. Uses as many lines as necessary, so that bars do not touch each
+    /// other.
     fn lanes(&self, hits: &[usize]) -> Vec<Vec<Bar>> {
         let mut bars: Vec<Bar> = hits.iter().map(|number| self.bar(*number)).collect();
         bars.sort_by_key(|bar| bar.from);
@@ -224,7 +225,7 @@ impl<'a> Drawing<'a> {
                 let last = lane.last();
                 last.is_none_or(|last| last.from + last.text.len() < bar.from)
             };
-            // Bars without numbers cannot be distinguished, so they may touch.
+            // Readers cannot distinguish bars without numbers, so such bars may touch.
             match lanes.iter_mut().find(|lane| !self.is_numbered() || is_free(lane)) {
                 Some(lane) => lane.push(bar),
                 None => lanes.push(vec![bar]),
@@ -237,8 +238,8 @@ impl<'a> Drawing<'a> {
         self.faults.len() <= NUMBERED_MAX
     }
 
-    /// Returns the bar of a fault: its number, its kind if there is space, and `=` for the rest of
-    /// its duration.
+    /// Returns the bar of a fault. It contains the number of the fault, its kind if there is space,
+    /// and `=` for the rest of its duration.
     fn bar(&self, number: usize) -> Bar {
         let fault = &self.faults[number];
         let from = self.column(fault.at_ns).min(self.columns - 1);
@@ -265,7 +266,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Draws one line of bars, with dots for times without faults.
+    /// Draws one line of bars, with dots at times without faults.
     fn drawn(&self, bars: &[Bar]) -> String {
         let begin = self.column(0);
         let mut line: Vec<char> =
@@ -280,7 +281,8 @@ impl<'a> Drawing<'a> {
         line.into_iter().collect()
     }
 
-    /// Returns the legend, which has the time, length and target for each number.
+    /// Returns the legend. For each number, it contains the time, the length and the target of the
+    /// fault.
     fn legend(&self) -> Vec<String> {
         if !self.is_numbered() {
             return self.counted();
@@ -318,7 +320,8 @@ impl<'a> Drawing<'a> {
         lines
     }
 
-    /// Returns how often each kind affects each target, for a drawing with many faults.
+    /// Returns a legend for a drawing with many faults. It states how often each kind of fault
+    /// affects each target.
     fn counted(&self) -> Vec<String> {
         let mut kinds: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
         for fault in self.faults {
@@ -336,7 +339,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Wraps a text between words at `columns` columns.
+/// Wraps a text between words, so that lines have at most `columns` columns.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -370,7 +373,7 @@ mod tests {
         for line in &lines {
             assert!(line.chars().count() <= width, "{line}");
         }
-        // All lines are indented by the two spaces that a plan puts before them.
+        // All lines begin with the two spaces by which a plan indents them. They are removed here.
         let lines = lines.iter().map(|line| line.strip_prefix("  ").expect("two spaces"));
         let text: String = lines.map(|line| format!("{line}\n")).collect();
         expect.assert_eq(&text);

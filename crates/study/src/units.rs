@@ -1,8 +1,8 @@
 //! Numbers in the format that people write: `10k`, `2M`, `250ms`, `1GiB`. Only this module reads
 //! and writes this format.
 //!
-//! `plan.json` consists of such texts. So for a text that a `format_…` function writes, the
-//! corresponding `parse_…` function returns the same value (property tested).
+//! `plan.json` contains numbers in this format. So for a text that a `format_…` function writes,
+//! the corresponding `parse_…` function returns the same value (property tested).
 
 pub(crate) mod pattern;
 
@@ -30,8 +30,8 @@ const DURATION_UNITS: &[(&str, u64)] = &[
     ("ns", 1),
 ];
 
-/// Units of sizes. IEC units come first, since memory and files are measured in them. SI units
-/// follow.
+/// Units of sizes. IEC units come before SI units, because memory and files are measured in IEC
+/// units.
 const BYTE_UNITS: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
@@ -45,7 +45,7 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
-/// Units of bit rates. They are decimal, like those of network links and of `tc`.
+/// Units of bit rates. They are decimal, like the units of network links and of `tc`.
 const BIT_RATE_UNITS: &[(&str, u64)] = &[
     ("Gbit", 1_000_000_000),
     ("Mbit", 1_000_000),
@@ -54,7 +54,8 @@ const BIT_RATE_UNITS: &[(&str, u64)] = &[
     ("bit", 1),
 ];
 
-/// Parses a whole number: `250`, `10k`, `1.5M`, `1_000_000`. The error describes the mistake.
+/// Parses a whole number, such as `250`, `10k`, `1.5M` or `1_000_000`. The error describes the
+/// mistake.
 pub fn parse_count(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
     let scale = scale_of(unit, COUNT_UNITS)
@@ -62,7 +63,7 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
     multiply(&digits, scale).ok_or_else(|| "it is not a whole number below 2^64".to_owned())
 }
 
-/// Parses a length of time and returns nanoseconds: `10s`, `250ms`, `1m30s`, `1.5h`.
+/// Parses a length of time, such as `10s`, `250ms`, `1m30s` or `1.5h`. Returns nanoseconds.
 pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
     let mut rest = text.trim();
     let mut total: u64 = 0;
@@ -90,7 +91,7 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
     Ok(total)
 }
 
-/// Parses a size and returns bytes: `1GiB`, `512MiB`, `64kB`.
+/// Parses a size, such as `1GiB`, `512MiB` or `64kB`. Returns bytes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
     if unit.is_empty() {
@@ -101,7 +102,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     multiply(&digits, scale).ok_or_else(|| "it is not a whole number of bytes".to_owned())
 }
 
-/// Parses a bit rate and returns bit/s: `1Gbit`, `100Mbit/s`.
+/// Parses a bit rate, such as `1Gbit` or `100Mbit/s`. Returns bit/s.
 pub fn parse_bit_rate(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
     if unit.is_empty() {
@@ -112,7 +113,7 @@ pub fn parse_bit_rate(text: &str) -> Result<u64, String> {
     multiply(&digits, scale).ok_or_else(|| "it is not a whole number of bits".to_owned())
 }
 
-/// Parses a number with a fraction: `0.5`, `12`, `10k`.
+/// Parses a number that may have a fraction, such as `0.5`, `12` or `10k`.
 pub fn parse_number(text: &str) -> Result<f64, String> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
@@ -125,7 +126,7 @@ pub fn parse_number(text: &str) -> Result<f64, String> {
     parse_count(text).map(|count| count as f64)
 }
 
-/// Parses a share: `5%`, `0.05`.
+/// Parses a share, such as `5%` or `0.05`.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     match text.trim().strip_suffix('%') {
         // The percentage is divided as text, because a hundredth of 0.1 is not exact in binary.
@@ -138,15 +139,15 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Formats a share for output to users: `5%`.
+/// Formats a share for output to users, for example as `5%`.
 pub fn format_share(share: f64) -> String {
     // The percentage is rounded to ten digits, so that 7 % does not become 7.000000000000001 %.
     let percent = (share * 1e12).round() / 1e10;
     format!("{percent}%")
 }
 
-/// Formats a count. The count is abbreviated only if the abbreviation is exact: `10k`, `1234`,
-/// `2M`.
+/// Formats a count, for example as `10k`, `1234` or `2M`. Abbreviates the count only if the
+/// abbreviation is exact.
 pub fn format_count(count: u64) -> String {
     format_exact(
         count,
@@ -155,7 +156,7 @@ pub fn format_count(count: u64) -> String {
     )
 }
 
-/// Formats a duration exactly: `10s`, `250ms`. `1m30s` becomes `90s`.
+/// Formats a duration exactly, for example as `10s` or `250ms`. `1m30s` becomes `90s`.
 pub fn format_duration_ns(ns: u64) -> String {
     let units = [
         ("h", 3_600 * SECOND_NS),
@@ -170,7 +171,7 @@ pub fn format_duration_ns(ns: u64) -> String {
     format_exact(ns, &units, "ns")
 }
 
-/// Formats a size exactly: `1GiB`, `200MB`, `1500B`.
+/// Formats a size exactly, for example as `1GiB`, `200MB` or `1500B`.
 pub fn format_bytes(bytes: u64) -> String {
     let units = [
         ("TiB", 1 << 40),
@@ -184,7 +185,8 @@ pub fn format_bytes(bytes: u64) -> String {
     format_exact(bytes, &units, "B")
 }
 
-/// Formats a count for output to users, with about three digits: `1.82M`, `64.0k`, `123`.
+/// Formats a count for output to users, with about three digits, for example as `1.82M`, `64.0k` or
+/// `123`.
 pub fn count_for_people(count: u64) -> String {
     let (unit, scale) = match count {
         0..1_000 => return count.to_string(),
@@ -201,7 +203,7 @@ pub fn count_for_people(count: u64) -> String {
     format!("{value:.places$}{unit}")
 }
 
-/// Formats a bit rate exactly: `1Gbit`, `1500bit`.
+/// Formats a bit rate exactly, for example as `1Gbit` or `1500bit`.
 pub fn format_bit_rate(bits_per_s: u64) -> String {
     let units = [
         ("Gbit", 1_000_000_000),
@@ -211,7 +213,8 @@ pub fn format_bit_rate(bits_per_s: u64) -> String {
     format_exact(bits_per_s, &units, "bit")
 }
 
-/// Formats the number of trials as a number or a range: `12 trials`, `6 to 12 trials`.
+/// Formats a number of trials as a number or a range, for example as `12 trials` or `6 to 12
+/// trials`.
 pub fn trials(least: usize, most: usize) -> String {
     if least < most {
         format!("{least} to {most} trials")
@@ -224,7 +227,7 @@ fn is_number_char(c: char) -> bool {
     c.is_ascii_digit() || c == '.' || c == '_'
 }
 
-/// Splits `1.5M` into its digits (without underscores) and its unit.
+/// Splits a number such as `1.5M` into its digits (without underscores) and its unit.
 fn split(text: &str) -> Result<(String, &str), String> {
     let text = text.trim();
     let end = text.find(|c: char| !is_number_char(c)).unwrap_or(text.len());
@@ -247,8 +250,8 @@ fn scale_of(unit: &str, units: &[(&str, u64)]) -> Option<u64> {
 fn multiply(digits: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let fraction = fraction.trim_end_matches('0');
-    // With these multipliers, a number with more than 18 decimal places cannot become whole, and
-    // 10^places would overflow.
+    // A number with more than 18 decimal places is refused. With these multipliers, its product is
+    // hardly ever whole, and 10^places could overflow.
     if fraction.len() > 18 || fraction.contains('.') {
         return None;
     }

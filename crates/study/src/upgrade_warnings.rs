@@ -1,4 +1,4 @@
-//! Warns of rolling upgrades that should rewrite files, but will not find any files to rewrite.
+//! Warns of rolling upgrades that should rewrite files, but find no files to rewrite.
 
 use crate::settings::Study;
 use std::collections::BTreeSet;

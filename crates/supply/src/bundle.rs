@@ -1,11 +1,11 @@
 //! Packs the jars of a version into one file, for machines without a network.
 //!
-//! The file is a tar archive. It begins with `cassay-supply.json`, which lists the files with their
-//! sizes and digests, and then contains the files. It is not compressed, because jars are already
-//! compressed, and gzip would save only 7 %. A bundle is untrusted, so none of its files is put
-//! into the cache before all digests are compared. For the pinned version, the digests come from
-//! the program's own lock. For other versions, they come from the list in the bundle, and the user
-//! must have the digest of the bundle itself from its author.
+//! The file is a tar archive. The archive begins with `cassay-supply.json`, which lists the files
+//! with their sizes and digests. The files follow. The archive is not compressed, because jars are
+//! already compressed, and gzip would save only 7 %. A bundle is untrusted, so cassay compares all
+//! digests before it puts a file into the cache. For the pinned version, the digests come from the
+//! program's own lock. For other versions, the digests come from the list in the bundle. In this
+//! case, the user must have received the digest of the whole bundle from its author.
 
 use crate::files::digest_of_reader;
 use crate::fill::{fresh, place};
@@ -41,7 +41,7 @@ const FILES_MAX: usize = 1000;
 /// Maximum size of a file in a bundle, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// Number of bytes that are read and written at once.
+/// Number of bytes that are read and written at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// The list at the beginning of a bundle.
@@ -53,7 +53,7 @@ struct List {
     files: Vec<BundleFile>,
 }
 
-/// A file of a bundle.
+/// A file of a bundle, as the list describes it.
 #[derive(Debug, Serialize, Deserialize)]
 struct BundleFile {
     name: String,
@@ -64,19 +64,19 @@ struct BundleFile {
 /// A written bundle.
 #[derive(Clone, Debug)]
 pub struct Bundle {
-    /// Number of files in the bundle, without the list.
+    /// Number of files in the bundle, not counting the list.
     pub files: usize,
-    /// Size in bytes.
+    /// Size of the bundle in bytes.
     pub bytes: u64,
     /// SHA-256 of the bundle in lower-case hexadecimal digits.
     pub sha256: String,
 }
 
-/// Writes the jars of `version` into one file, after downloading those that are missing. Two
+/// Writes the jars of `version` into one file, after downloading the jars that are missing. Two
 /// bundles with the same jars are identical.
 ///
 /// # Errors
-/// The jars are not available, the file already exists, or it cannot be written.
+/// The jars are not available, or the file already exists or cannot be written.
 pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>) -> Result<Bundle> {
     let what = || format!("write {}", to.display());
     if to.exists() {
@@ -89,8 +89,8 @@ pub fn export(cache: &Path, release: &Release, to: &Path, voice: &mut Voice<'_>)
     let folder = recipe.folder_in(cache);
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
-    // The bundle has the permissions of ordinary user files, because it will be copied to other
-    // machines.
+    // The bundle gets the permissions of an ordinary file of the user, because the user will copy
+    // it to other machines.
     let fresh = tempfile::Builder::new()
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(beside.unwrap_or(Path::new(".")))
@@ -136,7 +136,8 @@ fn write(to: &mut dyn Write, folder: &Path, version: &str, lock: &Lock) -> Resul
     Ok(())
 }
 
-/// Appends a file to the archive, without the file's owner and date.
+/// Appends a file to the archive. The owner and the date of the file are omitted, so that equal
+/// bundles are identical.
 fn append(
     tar: &mut tar::Builder<&mut dyn Write>,
     name: &str,
@@ -150,12 +151,11 @@ fn append(
     Ok(tar.append_data(&mut header, name, from)?)
 }
 
-/// Extracts the jars of a bundle into `cache`. `sha256` is the expected digest of the bundle
-/// itself.
+/// Extracts the jars of a bundle into `cache`. `sha256` is the expected digest of the whole bundle.
 ///
 /// # Errors
 /// The file is not a bundle, or one of its files does not match the lock. The error names the file
-/// and both digests. In this case none of the files is put into the cache.
+/// and both digests. In this case, cassay puts no file into the cache.
 pub fn import(cache: &Path, from: &Path, sha256: Option<&str>) -> Result<(String, FetchedJars)> {
     let opened = foreign::open(FileKind::Archive, from)
         .with_context(|| format!("read {}", from.display()))?;
@@ -171,8 +171,8 @@ fn read<R: Read>(
     recipe_of: &dyn Fn(&Release) -> Result<Recipe>,
 ) -> Result<(String, FetchedJars)> {
     let mut archive = tar::Archive::new(&mut hashing);
-    // Raw entries are used, because a name in a separate entry would otherwise be read into memory,
-    // regardless of its length.
+    // Raw entries are used, because the library would otherwise read a long name, which has a
+    // separate entry, into memory regardless of its length.
     let mut entries = archive.entries()?.raw(true);
     let list = match entries.next() {
         Some(Ok(mut entry)) => read_list(&mut entry)?,
@@ -229,7 +229,7 @@ fn no_bundle(why: &str) -> String {
     format!("{why}\nhint: use an unchanged file from `cassay supply export`")
 }
 
-/// Reads the list of a bundle. The result is still untrusted.
+/// Reads the list of a bundle. The list is not verified, so it is still untrusted.
 fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     let name = plain_name(entry)?;
     if name != LIST {
@@ -281,9 +281,9 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     Ok(list)
 }
 
-/// Returns the lock that the files of a bundle must match. It is the program's lock if there is one
-/// for the version, and otherwise the list in the bundle. The list is used only if the user has the
-/// digest of the bundle from its author (`is_vouched`).
+/// Returns the lock that the files of a bundle must match. This is the program's lock if the
+/// program has a lock for the version, and otherwise the list in the bundle. The list is used only
+/// if the user has the digest of the bundle from its author (`is_vouched`).
 fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
     let listed: Lock =
         list.files.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect();
@@ -319,7 +319,7 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
     Ok(lock)
 }
 
-/// Returns the release that the bundle states.
+/// Returns the release that the list of a bundle states.
 fn listed_release(list: &List) -> Result<Release> {
     Release::parse(&list.cassandra).map_err(|unknown| anyhow!("{unknown}\nhint: {}", unknown.hint))
 }
@@ -343,7 +343,8 @@ fn take(from: &mut dyn Read, file: &BundleFile, folder: &Path) -> Result<()> {
     let path = folder.join(&file.name);
     let what = || format!("write {}", path.display());
     let mut to = File::create_new(&path).with_context(what)?;
-    // Up to one byte more is read, so that the size shows whether a file is too long.
+    // The limit is one byte more than the size of the file, so that a file that is too long is
+    // detected.
     let mut limited = from.take(file.bytes + 1);
     let mut tee = Tee(&mut limited, &mut to);
     let (found, bytes) =
@@ -360,7 +361,7 @@ fn take(from: &mut dyn Read, file: &BundleFile, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A reader that copies all data that it reads to a file.
+/// A reader that also writes all data that it reads to a file.
 struct Tee<'a>(&'a mut dyn Read, &'a mut File);
 
 impl Read for Tee<'_> {

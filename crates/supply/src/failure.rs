@@ -1,4 +1,4 @@
-//! Reasons why a file could not be fetched, each with a sentence and a hint.
+//! Reasons why a file could not be fetched. Each has an error message and a hint.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub(crate) enum Failure {
          http://USER:PASSWORD@HOST in HTTPS_PROXY for the proxy"
     )]
     Refused { url: String, status: u16 },
-    /// The file does not exist.
+    /// The file does not exist in the repository.
     #[error(
         "{url} does not exist (HTTP {status})\nhint: check that {repository} is the address of a \
          Maven repository with the content of Maven Central"
@@ -31,10 +31,10 @@ pub(crate) enum Failure {
         status: u16,
         repository: String,
     },
-    /// The server answered with another status.
+    /// The server answered with any other error status.
     #[error("{url} answered with HTTP {status}\nhint: try again later, or use a mirror")]
     Status { url: String, status: u16 },
-    /// The server answered with a web page.
+    /// The server answered with a web page instead of the file.
     #[error(
         "{url} answered with an HTML page instead of a jar\nhint: a proxy or a login page answers \
          instead of the repository: open the address in a browser, or set HTTPS_PROXY"
@@ -51,7 +51,7 @@ pub(crate) enum Failure {
         wanted: u64,
         why: String,
     },
-    /// The file differs.
+    /// The file differs from the lock.
     #[error(
         "{name} from {url} is not the file of supply.lock: its SHA-256 is {got}, but the lock has \
          {expected}\nhint: try another repository; if it still differs, the download is not the \
@@ -63,7 +63,7 @@ pub(crate) enum Failure {
         expected: String,
         got: String,
     },
-    /// The size of the file differs from the lock.
+    /// The size of the file differs from the size in the lock.
     #[error(
         "{name} from {url} is not the file of supply.lock: it has {got} bytes, but the lock has \
          {expected}\nhint: try another repository; if it still differs, the download is not the \
@@ -89,7 +89,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Returns true if another source may have the file. Returns false for local errors and
+    /// Returns true if it makes sense to try another source. Returns false for local errors and for
     /// modified files.
     pub fn is_of_the_way(&self) -> bool {
         match self {

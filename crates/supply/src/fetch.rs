@@ -1,8 +1,8 @@
-//! Fetches several files of a repository at once into a folder. It does not request existing files
-//! again, and continues partial files.
+//! Fetches several files of a repository at the same time into a folder. The module does not
+//! request existing files again, and continues partial files.
 //!
-//! A file has the name NAME.part until it is complete and its digest matches the lock. So whenever
-//! a process ends, it leaves only complete files, and partial files that the next fetch continues.
+//! A file has the name NAME.part until it is complete and its digest matches the lock. So at any
+//! time, the folder contains only complete files, and partial files that the next fetch continues.
 
 use crate::failure::Failure;
 use crate::files::digest_of;
@@ -18,11 +18,12 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Number of files that are fetched at once. For small files, most of the time passes before the
-/// first byte arrives.
+/// Number of files that are fetched at the same time. Several are faster, because for small files,
+/// most of the time passes before the first byte arrives.
 const AT_ONCE: usize = 4;
 
-/// Interval at which progress is reported and an interruption is detected.
+/// Interval between two reports of the progress, and between two checks for an interrupt by the
+/// user.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Number of bytes of a file that are read at a time.
@@ -32,11 +33,11 @@ const PIECE_BYTES: usize = 64 << 10;
 struct Shared {
     repository: Repository,
     folder: PathBuf,
-    /// Files that no thread has started to fetch.
+    /// Files that no thread has begun to fetch.
     left: Mutex<std::vec::IntoIter<PinnedFile>>,
-    /// Number of received bytes of all files. Discarded bytes are subtracted.
+    /// Number of received bytes of all files. Bytes that were discarded are subtracted.
     bytes: AtomicI64,
-    /// True if threads must not start to fetch further files.
+    /// True if threads must not begin to fetch further files.
     is_over: AtomicBool,
 }
 
@@ -88,12 +89,12 @@ pub(crate) fn fetch(
         }
     };
     shared.is_over.store(true, Ordering::Relaxed);
-    // A thread ends only when the data for which it waits arrives. After an interruption, waiting
-    // for this would take too long.
+    // After an interruption, this function does not wait for the threads, because a thread ends
+    // only when the data for which it waits has arrived.
     if !matches!(ended, Err(Failure::Interrupted)) {
         for thread in threads {
-            // If a file is missing because of a panic, this is detected when all files are compared
-            // with the lock.
+            // The result is ignored. If a file is missing because its thread has panicked, the
+            // later comparison of all files with the lock detects this.
             let _ = thread.join();
         }
     }
@@ -101,7 +102,7 @@ pub(crate) fn fetch(
 }
 
 impl Shared {
-    /// Fetches one file after another until no file is left.
+    /// Fetches one file after another until all files have been taken.
     fn work(&self, done: &Sender<Result<(), Failure>>) {
         while !self.is_over.load(Ordering::Relaxed) {
             // The lock may be poisoned, because a thread that panicked has lost only the file that
@@ -110,7 +111,8 @@ impl Shared {
             let Some(file) = next else { return };
             let ended = self.bring(&file);
             let is_end = ended.is_err();
-            // Sending fails if the receiver no longer exists because another file failed.
+            // The thread ends if sending fails, because the receiver no longer exists when another
+            // file has failed.
             if done.send(ended).is_err() || is_end {
                 return;
             }
@@ -127,7 +129,7 @@ impl Shared {
             self.bytes.fetch_add(had as i64, Ordering::Relaxed);
         }
         match self.rest(file, &part) {
-            // The partial file belonged to another file, and is discarded.
+            // The partial file has the data of another file, so it is discarded.
             Err(
                 Failure::Changed { .. }
                 | Failure::Resized { .. }
@@ -150,7 +152,7 @@ impl Shared {
                 break;
             }
             match self.piece(file, part, had) {
-                // Some bytes were received, so the next request may fetch the rest.
+                // This request has received some bytes, so the next request may fetch the rest.
                 Err(Failure::BrokenOff { got, .. }) if got > had => {}
                 ended => ended?,
             }
@@ -169,7 +171,7 @@ impl Shared {
         Err(failure)
     }
 
-    /// Makes one request for the part of a file after the first `had` bytes.
+    /// Makes one request for the data of a file after the first `had` bytes.
     fn piece(&self, file: &PinnedFile, part: &Path, had: u64) -> Result<(), Failure> {
         let answer = self.repository.get(&file.path, had)?;
         let url = || self.repository.url(&file.path);

@@ -7,7 +7,8 @@ use std::path::Path;
 pub(crate) use versions::digest_of_reader;
 pub use versions::{digest_of, digest_of_texts};
 
-/// Returns a text that is different for every file, and changes whenever the file changes.
+/// Returns a text that identifies a file and its content. It differs between files, and changes
+/// whenever the file changes.
 ///
 /// # Errors
 /// The file does not exist.

@@ -1,10 +1,10 @@
 //! Fills a folder of the cache from the nearest source that has the missing files.
 //!
 //! For the pinned version, the sources are the remains of an interrupted fetch, then the cache of
-//! Maven, then the repository over HTTPS. If the repository refuses and Maven is installed, Maven
-//! is used, which has its own passwords and proxies. For other versions the source is Maven,
-//! because only Maven can determine their jars. In every case, the whole folder is renamed to its
-//! final name after every digest in it was compared with the lock.
+//! Maven, then the repository over HTTPS. If the repository refuses and Maven is installed, the
+//! last source is Maven, which has its own settings for passwords and proxies. For other versions,
+//! the source is Maven, because only Maven can determine their jars. In every case, the folder gets
+//! its final name only after the digest of every file was compared with the lock.
 
 use crate::fetch::fetch;
 use crate::files::{digest_of, name_of};
@@ -22,26 +22,27 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use versions::{Release, member_of_jar};
 
-/// Folder in the server's jar that contains the compiler's hints.
+/// Folder in Cassandra's jar that contains the compiler's hints.
 const HINTS_FOLDER: &str = "META-INF";
 
-/// Prefix of the name of a folder that a process fills. This takes minutes.
+/// Prefix of the name of a folder that a process is filling by means of Maven, which takes minutes.
 const FILLING: &str = "filling-";
 
-/// Prefix of the name of a folder that is being filled by a fetch, and that a later fetch can
-/// continue.
+/// Prefix of the name of a folder that a fetch is filling. A later fetch can continue such a
+/// folder.
 const FETCHING: &str = "fetching-";
 
-/// Time after the last change of such a folder at which it counts as abandoned, for each prefix.
+/// For each prefix, the time since the last change of such a folder after which the folder counts
+/// as abandoned.
 const ABANDONED: [(&str, Duration); 2] = [
     (FILLING, Duration::from_secs(3600)),
     (FETCHING, Duration::from_secs(30 * 86400)),
 ];
 
-/// Subfolder of the folder that is being filled. It becomes the final folder.
+/// Subfolder of the folder that is being filled. This subfolder becomes the final folder.
 const JARS: &str = "jars";
 
-/// Fills the folder of a recipe, and returns the lock that its files match.
+/// Fills the folder of a recipe, and returns the lock that the files of the folder match.
 pub(crate) fn fill(
     folder: &Path,
     recipe: &Recipe,
@@ -73,7 +74,7 @@ fn with(
     let jars = work.join(JARS);
     std::fs::create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
     let _alone = alone(&work, voice)?;
-    // Another process held the lock, and has filled the folder in the meantime.
+    // Another process may have filled the folder while this process waited for the lock.
     if let Ok(lock) = recipe.checked(folder) {
         let _ = std::fs::remove_dir_all(&work);
         return Ok(lock);
@@ -81,7 +82,12 @@ fn with(
     let here = nearby(pinned, &jars, settings, voice)?;
     let by = match from_repository(recipe, here, &jars, repository, settings, voice) {
         Ok(by) => by,
-        Err(failure) if failure.is_of_the_way && repository.is_none() && maven::is_installed() => {
+        Err(failure)
+            if failure.is_of_the_way
+                && repository.is_none()
+                && !recipe.pom.is_empty()
+                && maven::is_installed() =>
+        {
             voice(Message::Line(&format!("note: {:#}", failure.error)));
             let lock = fill_with_maven(folder, recipe, voice)?;
             let _ = std::fs::remove_dir_all(&work);
@@ -97,12 +103,12 @@ fn with(
     let lock = crate::lock::lock_of(pinned);
     check(&jars, &lock, &by)?;
     place(&jars, folder, recipe, lock).inspect(|_| {
-        // The remaining folder is empty except for the lock file.
+        // The result is ignored, because the remaining folder contains only the lock file.
         let _ = std::fs::remove_dir_all(&work);
     })
 }
 
-/// Files that are still missing, and the progress so far.
+/// Files that are still missing, and the progress of the files that already exist.
 struct Nearby {
     missing: Vec<PinnedFile>,
     progress: Progress,
@@ -157,7 +163,7 @@ fn nearby(
     Ok(Nearby { missing, progress })
 }
 
-/// Failure of a fetch from a repository.
+/// The error for a fetch from a repository.
 struct NotBrought {
     error: anyhow::Error,
     /// True if Maven may be able to fetch the file in another way.
@@ -189,9 +195,9 @@ fn from_repository(
     let repository = chosen(repository, settings.mirror.as_deref())?;
     let bytes: u64 = here.missing.iter().map(|file| file.bytes).sum();
     voice(Message::Line(&format!(
-        "downloading {} of Cassandra {} ({}) from {}, once",
+        "downloading {} of {} ({}) from {}, once",
         number::counted(here.missing.len(), "jar"),
-        recipe.release,
+        recipe.product,
         number::bytes(bytes),
         repository.address()
     )));
@@ -220,8 +226,8 @@ fn unpack(pinned: &[PinnedFile], jars: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Locks this folder against other processes, and waits if necessary. The lock is held as long as
-/// the returned file is open.
+/// Locks this folder against other processes. If another process has the lock, waits for it. The
+/// lock is released when the returned file is closed.
 fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
     let path = work.join("lock");
     let what = || format!("lock {}", path.display());
@@ -236,12 +242,14 @@ fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
         Err(TryLockError::Error(error)) => return Err(error).with_context(what),
     }
     file.lock().with_context(what)?;
-    // The process that previously held the lock may have removed the folder.
+    // The folder is created again, because the process that had the lock before may have removed
+    // it.
     std::fs::create_dir_all(work.join(JARS)).with_context(what)?;
     Ok(file)
 }
 
-/// Runs Maven into a new folder, checks the result, and renames the folder to its final name.
+/// Fills a new folder by means of Maven, checks the result, and renames the folder to its final
+/// name.
 fn fill_with_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Result<Lock> {
     let fresh = fresh(folder)?;
     let jars = fresh.path().join(JARS);
@@ -268,8 +276,8 @@ fn fill_with_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Res
     place(&jars, folder, recipe, lock)
 }
 
-/// Creates a temporary folder next to its destination. It is removed unless it is renamed to its
-/// final name.
+/// Creates a temporary folder next to its destination. The folder is removed unless it is renamed
+/// to its final name.
 pub(crate) fn fresh(folder: &Path) -> Result<tempfile::TempDir> {
     let cache = folder.parent().context("the cache folder has no parent")?;
     std::fs::create_dir_all(cache)
@@ -295,7 +303,8 @@ fn digests(jars: &Path, release: &Release) -> Result<Lock> {
     Ok(lock)
 }
 
-/// Renames a folder to its final name. Its files must have been compared with `lock`.
+/// Renames a folder to its final name. The caller must have compared the files of the folder with
+/// `lock`.
 pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> Result<Lock> {
     recipe.seal(jars, &lock)?;
     if folder.exists() {
@@ -304,7 +313,7 @@ pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> 
     }
     match std::fs::rename(jars, folder) {
         Ok(()) => Ok(lock),
-        // Another cassay process may have renamed its folder first, after the same check.
+        // Another cassay process may have renamed its own folder first, after the same check.
         Err(error) => recipe
             .checked(folder)
             .map_err(|_| error)
@@ -312,7 +321,7 @@ pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> 
     }
 }
 
-/// Removes the folders of killed processes, which take 70 MB each.
+/// Removes the folders of killed processes, each of which takes up to 70 MB.
 fn remove_abandoned(cache: &Path) {
     let is_abandoned = |path: &Path| -> Option<bool> {
         let age = path.metadata().ok()?.modified().ok()?.elapsed().ok()?;
@@ -320,7 +329,7 @@ fn remove_abandoned(cache: &Path) {
         Some(ABANDONED.iter().any(|(begin, limit)| name.starts_with(begin) && age > *limit))
     };
     for path in folders(cache).into_iter().filter(|path| is_abandoned(path) == Some(true)) {
-        // If a folder cannot be removed, the next process tries again.
+        // The result is ignored. If a folder cannot be removed, a later process tries again.
         let _ = std::fs::remove_dir_all(&path);
     }
 }
@@ -333,14 +342,14 @@ pub(crate) fn folders(cache: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Returns the number of bytes that an interrupted fetch of a recipe has left.
+/// Returns the number of bytes in the folder of an interrupted fetch of a recipe.
 pub(crate) fn left_over(cache: &Path, recipe: &Recipe) -> u64 {
     let jars = cache.join(format!("{FETCHING}{}", recipe.short())).join(JARS);
     let sizes = folders(&jars).into_iter().filter_map(|path| Some(path.metadata().ok()?.len()));
     sizes.sum()
 }
 
-/// Checks that some source could fill the folder, and fails otherwise.
+/// Checks that some source may be able to fill the folder of a recipe.
 pub(crate) fn could_be_filled(recipe: &Recipe) -> Result<()> {
     if recipe.pinned.is_none() && !maven::is_installed() {
         bail!(maven::missing(&recipe.release));

@@ -1,4 +1,4 @@
-//! Finds an installed Java with which a release of Cassandra runs.
+//! Finds an installed Java that can run a release of Cassandra.
 
 mod packages;
 
@@ -14,7 +14,7 @@ use target_spec::{JavaWanted, java_in_release, java_major, majors_words};
 /// seconds.
 const VERSION_LIMIT: Duration = Duration::from_secs(60);
 
-/// Folders in which packages and users install Java. Their subfolders may be Java homes.
+/// Folders in which packages and users install Java. Each subfolder may be the home of a Java.
 const HOMES: [&str; 5] = [
     "/usr/lib/jvm",
     "/usr/java",
@@ -23,7 +23,7 @@ const HOMES: [&str; 5] = [
     "/usr/local",
 ];
 
-/// Such folders below the user's home. They are those of SDKMAN and of editors.
+/// Folders below the user's home directory in which SDKMAN and editors install Java.
 const HOMES_OF_USER: [&str; 2] = [".sdkman/candidates/java", ".jdks"];
 
 /// A Java runtime.
@@ -33,9 +33,10 @@ pub struct Java {
     pub program: PathBuf,
     /// Version that the program reports, such as `17.0.15`.
     pub version: String,
-    /// The whole version output, which distinguishes different builds of a version.
+    /// Complete version output of the program, which distinguishes different builds of a version.
     pub build: String,
-    /// Sentence which states that a preferred Java is not used, and the reason.
+    /// Sentence that states that a preferred Java is not used, with the reason. `None` if no
+    /// preferred Java was found unsuitable.
     pub passed_over: Option<String>,
 }
 
@@ -46,12 +47,13 @@ impl Java {
     }
 }
 
-/// Returns a suitable Java with the best major version that is available. It is that of
-/// `JAVA_HOME`, otherwise that of `PATH`, otherwise the first one that is installed.
+/// Returns a suitable Java with the best major version that is available. The function prefers the
+/// Java of `JAVA_HOME`, then that of `PATH`, and then the first one in the folders of installed
+/// Javas.
 ///
 /// # Errors
-/// No suitable Java is installed. The message lists the unsuitable ones, and explains how to
-/// install a suitable Java on this system.
+/// No suitable Java is installed. The message lists the unsuitable installations, and explains how
+/// to install a suitable Java on this system.
 pub fn find(wanted: &JavaWanted) -> Result<Java> {
     if let Some(home) = &wanted.home {
         return java_in(home, wanted);
@@ -151,7 +153,8 @@ fn find_major(
             others.push(format!("{} is Java {version}", home.display()));
             continue;
         }
-        // The version that the folder states may be wrong, or the Java may not run on this machine.
+        // The Java itself is asked, because the version that its folder states may be wrong, or the
+        // Java may not run on this machine.
         match version_of(&program) {
             Ok(said) if java_major(&said.version) == Some(wanted) => {
                 return Some(taken(program, said, &home.display().to_string(), others));
@@ -165,8 +168,8 @@ fn find_major(
     None
 }
 
-/// Returns a suitable Java with its version output. `others` are the unsuitable ones that were
-/// found before.
+/// Returns a suitable Java with its version output. `others` describes the unsuitable installations
+/// that were found before.
 fn taken(program: PathBuf, said: JavaVersion, place: &str, others: &[String]) -> Java {
     let first = others.first();
     let JavaVersion { version, build } = said;
@@ -178,7 +181,7 @@ fn taken(program: PathBuf, said: JavaVersion, place: &str, others: &[String]) ->
     }
 }
 
-/// Returns the folders of the installed Java versions, without duplicates.
+/// Returns the homes of the Javas that are installed in these folders, without duplicates.
 fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut known: Vec<PathBuf> = Vec::new();
@@ -198,8 +201,8 @@ fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the version that is stated in the folder of a Java. If there is none, returns the
-/// version that the Java reports.
+/// Returns the version that the folder of a Java states. If the folder does not state a version,
+/// returns the version that the Java reports.
 fn version_at(home: &Path) -> Option<String> {
     let release = foreign::text(FileKind::Home, home.join("release")).unwrap_or_default();
     match java_in_release(&release) {
@@ -216,11 +219,11 @@ pub(crate) fn program_in(mut path: impl Iterator<Item = PathBuf>, name: &str) ->
 /// Version that a Java reports.
 struct JavaVersion {
     version: String,
-    /// The whole output.
+    /// The whole output of `java -version`.
     build: String,
 }
 
-/// Runs a Java to get its version.
+/// Runs a Java, and returns the version that it reports.
 fn version_of(program: &Path) -> Result<JavaVersion> {
     let mut command = process::command(program);
     command.arg("-version");
@@ -366,7 +369,7 @@ mod tests {
         into("a-21", "21.0.1");
         into("b-17", "17.0.2");
         into("c-17", "17.0.3");
-        // The version that is stated in the folder differs from the reported version.
+        // The version in this folder differs from the version that the Java reports.
         std::fs::write(
             folder.path().join("a-21/release"),
             "JAVA_VERSION=\"17.0.9\"\n",

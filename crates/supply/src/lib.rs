@@ -3,11 +3,11 @@
 //! The poms and the digests of the jars are part of the program (`versions`), so an installed
 //! binary does not require a checkout. Jars come from the cache, from Maven's own cache, from a
 //! Maven repository over HTTPS, from Maven itself, or from a bundle ([`export`], [`import`]). In
-//! every case, each jar is compared with its SHA-256 before use. The lock of a release line belongs
-//! to one release. For another release, Maven must check that every jar matches the checksum in the
-//! repository. The result is recorded as the lock of that folder, and jars whose names are in the
-//! lock of the line must match it. This crate does not print messages, but sends them to a
-//! [`Voice`].
+//! every case, cassay compares each jar with its SHA-256 before use. The lock of a release line
+//! belongs to one release, the pinned version. For another release, Maven must check that every jar
+//! matches the checksum in the repository. The digests of these jars are recorded as the lock of
+//! that folder. Jars whose names are in the lock of the line must match that lock. This crate does
+//! not print messages, but sends them to a [`Voice`].
 
 mod bundle;
 mod failure;
@@ -18,6 +18,7 @@ pub mod java;
 mod listing;
 mod lock;
 mod maven;
+pub mod profiler;
 mod progress;
 mod published;
 mod repository;
@@ -44,16 +45,18 @@ use versions::{Home, Line, Release};
 /// Files with which a node is started.
 #[derive(Clone, Debug)]
 pub struct Supply {
-    /// Class path of the server, without the node's own configuration folder.
+    /// Class path of Cassandra, without the configuration folder of the node.
     pub classpath: String,
-    /// The agent that measures the size of objects. Without it, Cassandra cannot estimate the size
-    /// of memtables well.
+    /// Java agent that measures the size of objects. Without this agent, Cassandra cannot estimate
+    /// the size of memtables well.
     pub jamm: PathBuf,
-    /// The agent that offers MBeans over HTTP, if it is available.
+    /// Java agent that offers MBeans over HTTP, if it is available.
     pub jolokia: Option<PathBuf>,
-    /// Hints for the compiler about methods that it should inline. They are part of the server's
-    /// build.
+    /// File with hints about methods that the compiler of the JVM should inline. It is part of the
+    /// build of Cassandra.
     pub compiler_hints: Option<PathBuf>,
+    /// The library of async-profiler, if nodes must load it.
+    pub profiler: Option<PathBuf>,
     /// Release of Cassandra.
     pub release: Release,
     /// Identity that distinguishes a build from other builds with the same name. `None` for
@@ -66,14 +69,14 @@ pub struct Supply {
 pub struct FetchedJars {
     /// Folder that contains the files of the release.
     pub folder: PathBuf,
-    /// Number of files.
+    /// Number of files in the folder.
     pub files: usize,
     /// True if all files were already in the cache.
     pub was_there: bool,
 }
 
-/// Returns the origin of a release. It is `origin` or, if that is the default, the distribution
-/// that the environment specifies.
+/// Returns the origin of a release. This is `origin` or, if `origin` is the default, the
+/// distribution that the environment specifies.
 ///
 /// # Errors
 /// The distribution does not exist, or has another version.
@@ -94,12 +97,12 @@ pub fn meant((release, origin): (&Release, &Origin), voice: &mut Voice<'_>) -> R
     Ok(Origin::Home(folder))
 }
 
-/// Makes the files of a release available. They are the jars in `cache`, or the files that `origin`
-/// specifies.
+/// Makes the files of a release available. These are the jars in `cache`, or the files that
+/// `origin` specifies.
 ///
 /// # Errors
-/// A jar cannot be fetched, is missing or unknown, or differs from the lock. Also, `origin` does
-/// not exist, or belongs to another line.
+/// A jar cannot be fetched, is missing or unknown, or differs from the lock. The files of `origin`
+/// do not exist, or belong to another line.
 pub fn resolve(
     cache: &Path,
     (release, origin): (&Release, &Origin),
@@ -126,7 +129,7 @@ pub fn resolve(
     Ok(supply)
 }
 
-/// Returns the jars of a release from the cache. They are fetched first if they are missing.
+/// Returns the jars of a release from the cache. Fetches the jars first if they are missing.
 fn supply_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Result<Supply> {
     let recipe = Recipe::read(release)?;
     let folder = recipe.folder_in(cache);
@@ -141,10 +144,11 @@ fn supply_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Res
     Ok(list_jars(&folder, &lock, release))
 }
 
-/// Makes the jars of a release available in `cache`. They come from `repository` if one is given.
+/// Makes the jars of a release available in `cache`. Missing jars come from `repository`, if it is
+/// given.
 ///
 /// # Errors
-/// As for [`resolve`].
+/// Those of [`resolve`].
 pub fn fetch(
     cache: &Path,
     release: &Release,
@@ -161,8 +165,8 @@ pub fn fetch(
     })
 }
 
-/// Returns the lock of a folder that contains every file of the lock, after filling the folder if
-/// necessary. Also returns true if the folder was already complete.
+/// Fills a folder unless it is already complete. Returns the lock whose files the folder contains,
+/// and true if the folder was already complete.
 fn filled(
     folder: &Path,
     recipe: &Recipe,
@@ -191,7 +195,8 @@ pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Resul
     match origin {
         Origin::Maven => {}
         Origin::Home(home) => return Ok(Home::read(home).map(drop)?),
-        // The content of the tarball was already checked when the study was read.
+        // Only the existence of the tarball is checked, because its content was already checked
+        // when the study was read.
         Origin::Tarball { file, .. } => {
             let found = file.metadata();
             return found.map(drop).with_context(|| format!("look at {}", file.display()));
@@ -215,8 +220,8 @@ pub fn obtainable(cache: &Path, (release, origin): (&Release, &Origin)) -> Resul
     fill::could_be_filled(&recipe)
 }
 
-/// Returns the unpacked distribution that the environment specifies. Returns `None` if the cached
-/// jars are used.
+/// Returns the unpacked distribution that the environment specifies. Returns `None` if the
+/// environment does not specify a distribution, so that the cached jars are used.
 ///
 /// # Errors
 /// The distribution does not exist.
@@ -242,13 +247,14 @@ fn list_jars(folder: &Path, lock: &Lock, release: &Release) -> Supply {
         jamm: jar("jamm-").map(path).unwrap_or_default(),
         jolokia,
         compiler_hints: Some(folder.join(HINTS)),
+        profiler: None,
         release: release.clone(),
         build: None,
     }
 }
 
-/// Returns the agent, if an earlier run has put it into the cache. A distribution does not contain
-/// the agent.
+/// Returns the Jolokia agent, if an earlier run has put it into the cache. This is needed because a
+/// distribution does not contain the agent.
 fn cached_jolokia(cache: &Path) -> Option<PathBuf> {
     let of_line = |line: &&Line| {
         let recipe = Recipe::read(&line.release()).ok()?;

@@ -18,7 +18,7 @@ pub struct CachedJars {
     pub version: String,
     /// Folder that contains the jars.
     pub folder: PathBuf,
-    /// Their size, bytes.
+    /// Total size of the jars in bytes.
     pub bytes: u64,
     /// State of the jars.
     pub state: State,
@@ -27,11 +27,11 @@ pub struct CachedJars {
 /// State of the jars of a version in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// All jars are in the cache, each with its digest.
+    /// All jars are in the cache, and match their digests.
     Whole,
-    /// A fetch was interrupted, and can be continued.
+    /// A fetch of the jars was interrupted, and can be continued.
     Begun,
-    /// The jars belong to another lock than that of this program, and are not used.
+    /// The jars belong to a lock other than that of this program, so cassay does not use them.
     Unused,
     /// A jar has changed. The sentence names the jar. All jars are fetched again when they are
     /// needed.
@@ -66,8 +66,8 @@ pub fn list(cache: &Path) -> Result<Vec<CachedJars>> {
     let own: Vec<PathBuf> = all.iter().map(|pinned| pinned.folder.clone()).collect();
     for folder in folders(cache).into_iter().filter(|folder| folder.is_dir()) {
         let name = files::name_of(&folder).and_then(|name| name.strip_prefix(BEGIN));
-        // The last part of the name is the hash that distinguishes folders of a version. `unpinned`
-        // may come before it.
+        // The name ends with a hash that distinguishes the folders of a version. `unpinned` may
+        // come before the hash.
         let version = name.and_then(|name| name.rsplit_once('-')).map(|(version, _)| version);
         let Some(version) = version.filter(|_| !own.contains(&folder)) else {
             continue;
@@ -112,7 +112,7 @@ fn bytes_in(folder: &Path) -> u64 {
 }
 
 /// Returns a sentence about the jars that a run on local nodes would have to fetch first, with the
-/// command that fetches them in advance. Returns `None` if they are in the cache.
+/// command that fetches them in advance. Returns `None` if the jars are in the cache.
 pub fn absent(cache: &Path, release: &Release) -> Option<String> {
     if home().is_ok_and(|home| home.is_some()) {
         return None;

@@ -1,10 +1,10 @@
-//! The files of a version with their digests. For the pinned version, it also has their paths in a
-//! Maven repository and their sizes.
+//! Locks, which list the files of a version with their digests. The lock of a pinned version also
+//! has the paths of the files in a Maven repository and their sizes.
 //!
 //! The `supply.lock` of a line has one line of text for each file, with its SHA-256, its size in
-//! bytes, and its path in the repository. A path with `!/` names a file within a jar. For versions
-//! that are not pinned, the folder contains a record, whose lines have the SHA-256 and the name of
-//! a file.
+//! bytes, and its path in the repository. A path with `!/` is that of a file within a jar. For a
+//! version that is not pinned, the folder contains a record. Each line of a record has the SHA-256
+//! and the name of a file.
 
 use crate::files::digest_of;
 use anyhow::{Context, Result, bail};
@@ -24,19 +24,19 @@ pub(crate) type Lock = BTreeMap<String, String>;
 /// A file of the pinned version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PinnedFile {
-    /// File name in the folder.
+    /// Name of the file in the folder of the version.
     pub name: String,
     /// SHA-256 of the file in lower-case hexadecimal digits.
     pub sha256: String,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub bytes: u64,
     /// Path of the file, or of the jar that contains it, below the address of a Maven repository.
     pub path: String,
-    /// Name of the file within that jar. `None` if the path is that of the file itself.
+    /// Name of the file within the jar at `path`. `None` if `path` is that of the file itself.
     pub member: Option<String>,
 }
 
-/// Parses a lock that contains paths.
+/// Parses the lock of a pinned version, which contains paths.
 pub(crate) fn parse_pinned(text: &str) -> Result<Vec<PinnedFile>> {
     let line = |line: &str| -> Option<PinnedFile> {
         let mut words = line.split("  ");
@@ -81,17 +81,18 @@ pub(crate) fn parse_lock(text: &str) -> Result<Lock> {
         .collect()
 }
 
-/// Returns lines with digests and names, in the order of the names.
+/// Formats a lock as lines with digests and names, in the order of the names.
 pub(crate) fn lock_text(lock: &Lock) -> String {
     let line = |(name, digest): (&String, &String)| format!("{digest}  {name}\n");
     lock.iter().map(line).collect()
 }
 
-/// Checks a generated lock. It must contain the server of the version and the agents. Files that
-/// are also in the checked-in lock must match it.
+/// Checks a generated lock. It must contain Cassandra's jar of the version and the Java agents.
+/// Files that are also in the checked-in lock must match it.
 pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
     for PinnedFile { name, sha256, .. } in parse_pinned(release.line().lock)? {
-        // The hints belong to the server, but their name does not contain a version.
+        // Other files are skipped, because the compiler's hints belong to a version although their
+        // name does not contain it.
         let found = lock.get(&name).filter(|_| name.ends_with(".jar"));
         if let Some(found) = found.filter(|found| **found != sha256) {
             bail!(
@@ -109,7 +110,7 @@ pub(crate) fn check_known(lock: &Lock, release: &Release) -> Result<()> {
     Ok(())
 }
 
-/// Checks the digest of every file in the lock.
+/// Checks that every file in the lock has its digest.
 pub(crate) fn check_digests(folder: &Path, lock: &Lock) -> Result<()> {
     for (name, digest) in lock {
         let path = folder.join(name);
@@ -122,7 +123,7 @@ pub(crate) fn check_digests(folder: &Path, lock: &Lock) -> Result<()> {
 }
 
 /// Checks that the folder contains every file of the lock with its digest, and no other file. `by`
-/// is the name of the source.
+/// is the name of the source in error messages.
 pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
     for (name, digest) in lock {
         let path = folder.join(name);

@@ -1,5 +1,5 @@
-//! Runs Maven. It fetches the jars of versions that are not pinned, and jars that the repository
-//! refuses to this program. The module passes on one message for each jar.
+//! Runs Maven. Maven fetches the jars of versions that are not pinned, and jars that the repository
+//! refuses to this program. The module reports one message for each jar.
 
 use crate::java::program_in;
 use crate::progress::{Message, Voice};
@@ -18,7 +18,8 @@ const UNPACK_GOAL: &str = "dependency:unpack@hints";
 
 /// Time limit for Maven. It may have to fetch about 70 MB over a very slow network.
 const LIMIT: Duration = Duration::from_secs(3600);
-/// Maximum number of error lines that are shown. Maven repeats the same errors in further lines.
+/// Maximum number of error lines that are shown. The number is small, because Maven repeats the
+/// same errors in further lines.
 const FAILURES_SHOWN: usize = 6;
 /// Maximum length of a line in bytes. Maven's longest lines have a few hundred bytes.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -33,7 +34,8 @@ fn program() -> Option<PathBuf> {
     program_in(std::env::split_paths(&path), "mvn")
 }
 
-/// Returns the error about a missing Maven, for a version whose jars only Maven can fetch.
+/// Returns the error message for a version whose jars only Maven can fetch, if Maven is not
+/// installed.
 pub(crate) fn missing(release: &Release) -> String {
     let pinned = release.line().pinned;
     format!(
@@ -46,9 +48,9 @@ pub(crate) fn missing(release: &Release) -> String {
 }
 
 /// Runs Maven on the pom in `work`. Maven writes all jars to `jars`, and the compiler's hints to a
-/// folder below it. If `is_pinned` is true, every jar is checked against a lock afterwards.
-/// Otherwise Maven itself must refuse jars that differ from the repository's checksum, instead of
-/// only warning.
+/// folder below it. If `is_pinned` is true, cassay compares every jar with a lock afterwards.
+/// Otherwise Maven must refuse jars that differ from the repository's checksum, instead of only
+/// warning.
 ///
 /// # Errors
 /// Maven is missing or fails.
@@ -105,13 +107,13 @@ pub(crate) fn run(
     )
 }
 
-/// Assembles lines from pieces.
+/// Assembles lines from pieces of output.
 #[derive(Default)]
 struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Passes on each complete line. If an incomplete line is longer than any line of Maven, it is
-    /// truncated.
+    /// Passes each complete line to `take`. An incomplete line that is longer than any line of
+    /// Maven is truncated.
     fn push(&mut self, piece: &[u8], mut take: impl FnMut(&str)) {
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             self.0.extend_from_slice(part);

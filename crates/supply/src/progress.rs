@@ -1,4 +1,4 @@
-//! Messages while jars are fetched: sentences, and the progress.
+//! Messages about the fetching of jars: sentences, and the progress.
 
 use measure::number;
 
@@ -11,7 +11,7 @@ pub struct Progress {
     pub files_wanted: usize,
     /// Number of bytes that are available.
     pub bytes: u64,
-    /// Required bytes.
+    /// Number of bytes that are required.
     pub bytes_wanted: u64,
 }
 
@@ -27,7 +27,7 @@ impl Progress {
         )
     }
 
-    /// Returns the number of quarters of the bytes that are complete.
+    /// Returns the number of quarters of all bytes that are complete.
     fn quarters(self) -> u64 {
         4 * self.bytes / self.bytes_wanted.max(1)
     }
@@ -38,22 +38,22 @@ impl Progress {
 pub enum Message<'a> {
     /// A sentence.
     Line(&'a str),
-    /// The progress. Such messages come often, and are soon out of date.
+    /// The progress. These messages are frequent, and each is soon out of date.
     Progress(Progress),
 }
 
 /// Receiver of messages.
 pub type Voice<'a> = dyn FnMut(Message<'_>) + 'a;
 
-/// Returns a voice for output whose lines remain. It prints each sentence, and one line for each
-/// quarter that is complete.
+/// Returns a voice for output whose lines remain. The voice prints each sentence, and one line for
+/// each quarter of the bytes that is complete.
 pub fn plainly<'a>(say: &'a mut dyn FnMut(&str)) -> impl FnMut(Message<'_>) + 'a {
     let mut quarters = 0;
     move |said| match said {
         Message::Line(line) => say(line),
         Message::Progress(progress) => {
             let now = progress.quarters();
-            // The line for the last quarter is not necessary, since the next message reports the
+            // The line for the last quarter is omitted, because the next message reports the
             // result.
             if now > quarters && now < 4 {
                 say(&progress.words());

@@ -1,4 +1,4 @@
-//! Accesses a Maven repository over HTTP. It requests a whole file, or the rest of a file.
+//! Accesses a Maven repository over HTTP. A request is for a whole file, or for the rest of a file.
 
 use crate::failure::Failure;
 use anyhow::{Context, Result, bail};
@@ -17,10 +17,11 @@ pub(crate) const CENTRAL: &str = "https://repo.maven.apache.org/maven2";
 /// Environment variable that names another repository.
 const REPOSITORY_VARIABLE: &str = "CASSAY_MAVEN_REPOSITORY";
 
-/// Time limit for connecting. It is needed because a firewall that drops packets does not answer.
+/// Time limit for connecting. The limit is needed because a firewall that drops packets does not
+/// answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
-/// Time limit for receiving the next data.
+/// Time for which a server may send no data.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 
 /// A repository.
@@ -37,15 +38,15 @@ pub(crate) struct Repository {
 
 /// The response to a request, with a whole file or the rest of a file.
 pub(crate) struct Answer {
-    /// Offset in the file at which the data begins.
+    /// Offset in the file at which the data of the response begins.
     pub from: u64,
-    /// Number of bytes of the data, if the server states it.
+    /// Size of the data of the response in bytes, if the server states it.
     pub bytes: Option<u64>,
     pub body: BodyReader<'static>,
 }
 
 impl Repository {
-    /// Returns the repository at an address. It is accessed through the proxy that the environment
+    /// Returns the repository at an address. Requests go through the proxy that the environment
     /// specifies.
     ///
     /// # Errors
@@ -56,11 +57,13 @@ impl Repository {
         Repository::through(address, proxy)
     }
 
-    /// Does the same as [`Repository::new`], with the given proxy or without a proxy.
+    /// Returns the repository at an address, like [`Repository::new`]. Requests go through the
+    /// given proxy, or directly without a proxy.
     pub fn through(address: &str, proxy: Option<ureq::Proxy>) -> Result<Repository> {
         let (scheme, rest) = address.split_once("://").unwrap_or_default();
         if !matches!(scheme, "http" | "https") || rest.is_empty() {
-            // The text before the @ may contain a password, which must not be shown.
+            // Only the text after the last `@` is shown, because the text before it may contain a
+            // password.
             let shown = address.rsplit('@').next().unwrap_or_default();
             bail!(
                 "{shown:?} is not the address of a Maven repository\nhint: an address begins with \
@@ -75,7 +78,8 @@ impl Repository {
         let is_behind_proxy = proxy.is_some();
         let config = ureq::Agent::config_builder()
             .proxy(proxy)
-            // A refusal is reported with a separate error message.
+            // An error status is not an error of the HTTP client, because cassay reports it with a
+            // separate message.
             .http_status_as_error(false)
             .timeout_connect(Some(CONNECT_LIMIT))
             .timeout_per_read(Some(SILENCE_LIMIT))
@@ -99,7 +103,7 @@ impl Repository {
         format!("{}/{path}", self.address)
     }
 
-    /// Requests a file from an offset on. The data of the answer may begin earlier.
+    /// Requests a file from an offset on. The data of the answer may begin before this offset.
     pub fn get(&self, path: &str, from: u64) -> Result<Answer, Failure> {
         let url = self.url(path);
         let mut request = self.agent.get(&url);
@@ -132,7 +136,8 @@ impl Repository {
         }
     }
 
-    /// Returns a description of the connection's route, for messages.
+    /// Returns a remark for messages if the connection goes through a proxy, and an empty text
+    /// otherwise.
     fn way(&self) -> &'static str {
         if self.is_behind_proxy {
             " (through the proxy of the environment)"
@@ -162,13 +167,14 @@ impl Repository {
     }
 }
 
-/// Returns the offset at which the data begins, from a header such as `bytes 100-199/200`.
+/// Returns the offset at which the data of a response begins, from a header such as `bytes
+/// 100-199/200`.
 fn begin_of(headers: &ureq::http::HeaderMap) -> Option<u64> {
     let range = headers.get("content-range")?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
 }
 
-/// Returns the message of an HTTP client error, including its cause.
+/// Returns the message of an error of the HTTP client, including its cause.
 fn message(error: &ureq::Error) -> String {
     match error {
         ureq::Error::HostNotFound => "no such host".to_string(),
@@ -179,9 +185,9 @@ fn message(error: &ureq::Error) -> String {
     }
 }
 
-/// Returns the trusted certificates. They are those of the system, or of `SSL_CERT_FILE` and
-/// `SSL_CERT_DIR`. If the system has none, they are those that browsers trust, which are part of
-/// the program.
+/// Returns the trusted certificates. These are the certificates of the system, or those of
+/// `SSL_CERT_FILE` and `SSL_CERT_DIR`. If the system has no certificates, they are those that
+/// browsers trust, which are part of the program.
 fn tls() -> Result<TlsConfig> {
     let found = load_native_certs();
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());

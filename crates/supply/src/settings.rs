@@ -1,9 +1,9 @@
-//! Reads those settings of Maven that are needed to find jars. They are the folder of its cache,
-//! and a mirror of Maven Central.
+//! Reads those settings of Maven that are needed to find jars. These settings are the folder of
+//! Maven's cache, and a mirror of Maven Central.
 //!
 //! As in Maven, the settings come from the user's `settings.xml`, and then from that of the
-//! machine. Other settings (proxies, passwords, profiles) are ignored, since Maven itself is used
-//! if the repository refuses.
+//! machine. The module ignores other settings (proxies, passwords, profiles), because cassay runs
+//! Maven itself if the repository refuses.
 
 use foreign::FileKind;
 use roxmltree::{Document, Node};
@@ -56,7 +56,8 @@ impl Settings {
             all.local = all.local.or(found.map(PathBuf::from));
         }
         for file in files {
-            // Most machines have at most one of the two files.
+            // A missing file is not an error, because most machines have at most one of the two
+            // files.
             let Ok(text) = foreign::text(FileKind::Supply, &file) else {
                 continue;
             };
@@ -68,14 +69,15 @@ impl Settings {
         all
     }
 
-    /// Takes missing settings from `other`.
+    /// Returns these settings, with missing settings taken from `other`.
     fn or(mut self, other: Settings) -> Settings {
         self.local = self.local.or(other.local);
         self.mirror = self.mirror.or(other.mirror);
         self
     }
 
-    /// Parses the text of one file. `variable` returns the value of an environment variable.
+    /// Parses the text of one settings file. `variable` returns the value of an environment
+    /// variable.
     pub fn from_text(
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,

@@ -14,23 +14,23 @@ use std::sync::{Arc, Mutex};
 pub(crate) enum ResponseBehaviour {
     /// Sends the correct answer, including ranges.
     Well,
-    /// Ignores ranges, and always sends the file from the beginning.
+    /// Ignores ranges, and always sends the whole file.
     Whole,
     /// Sends half of the requested bytes, then ends the connection.
     Halves,
-    /// Sends no bytes and ends the connection after the head.
+    /// Ends the connection after the HTTP headers, and sends no data.
     Nothing,
     /// Sends a page of HTML.
     Page,
-    /// Only this status.
+    /// Sends only this HTTP status.
     Status(u16),
-    /// Sends other bytes, with the correct number.
+    /// Sends the correct number of bytes, but with other content.
     Other,
-    /// Additional bytes.
+    /// Sends more bytes than requested.
     More,
 }
 
-/// Returns a file in the repository.
+/// Returns the pinned form of a file in this repository.
 pub(crate) fn pinned(name: &str, text: &str) -> PinnedFile {
     PinnedFile {
         name: name.to_string(),
@@ -45,12 +45,13 @@ pub(crate) fn pinned(name: &str, text: &str) -> PinnedFile {
 pub(crate) struct RunningRepository {
     /// Address of the repository.
     pub address: String,
-    /// Requests so far. Each has the path and the first byte of the range.
+    /// Requests that the repository has received, each with the path and the first byte of the
+    /// range.
     pub asked: Arc<Mutex<Vec<(String, u64)>>>,
 }
 
 impl RunningRepository {
-    /// Serves texts by name until the test ends. Each has a behaviour.
+    /// Serves these files until the test ends. Each file has a name, a text and a behaviour.
     pub fn start(files: &[(&str, &str, ResponseBehaviour)]) -> RunningRepository {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/maven", listener.local_addr().unwrap());

@@ -1,5 +1,5 @@
-//! Cassandra that the user provides instead of a Maven release. It is a folder, a distribution as
-//! one file, or the result of a build command.
+//! Cassandra that the user provides instead of a Maven release. The user provides a folder, a
+//! distribution as one file, or a build command.
 
 use crate::Supply;
 use crate::files::{digest_of, name_of, write_whole};
@@ -20,22 +20,23 @@ use versions::Home;
 /// Prefix of the names of folders into which distributions are unpacked.
 const UNPACKED: &str = "tarball-";
 
-/// File in such a folder which marks that the folder is complete.
+/// File in such a folder that marks the folder as complete.
 const WHOLE: &str = "cassay-unpacked";
 
-/// Maximum size of a distribution after unpacking, in bytes. Current distributions have 120 MB.
+/// Maximum size of a distribution after unpacking, in bytes. Current distributions have about 120
+/// MB.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
-/// Number of lines that are shown from the end of a failed build's output.
+/// Number of last lines of a failed build's output that are shown.
 const LINES_SHOWN: usize = 20;
-/// Number of bytes that are kept from the end of each stream for these lines. It is large because a
-/// compiler's lines are long.
+/// Number of last bytes of each output stream of a build that are kept. It is large because a
+/// compiler prints long lines.
 const SHOWN_BYTES_MAX: usize = 64 << 10;
 
 /// Time limit of a build. Building Cassandra and fetching all its jars takes about ten minutes.
 const BUILD_LIMIT: Duration = Duration::from_secs(2 * 3600);
 
-/// Returns the files in a folder with which nodes are started.
+/// Returns the files in a folder that are needed to start nodes.
 ///
 /// # Errors
 /// The folder is neither a distribution nor a built source tree, or one of its jars cannot be read.
@@ -49,13 +50,14 @@ pub(crate) fn read_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Suppl
         jamm: home.jamm,
         jolokia,
         compiler_hints: home.compiler_hints,
+        profiler: None,
         release: home.release,
         build: Some(BuildIdentity { digest, commit }),
     })
 }
 
-/// Returns the folder of an unpacked tarball. The digest of the tarball is checked first. It is
-/// unpacked only once.
+/// Returns the folder of an unpacked tarball. The function checks the digest of the tarball first,
+/// and unpacks each tarball only once.
 ///
 /// # Errors
 /// The file has another digest, is not a gzipped tar archive, or contains paths outside of its
@@ -84,7 +86,7 @@ pub(crate) fn unpacked(
     let what = || format!("unpack {}", file.display());
     let opened = foreign::open(FileKind::Archive, file).with_context(what)?;
     let limited = GzDecoder::new(BufReader::new(opened)).take(UNPACKED_BYTES_MAX);
-    // The library skips paths outside of the folder.
+    // This is safe, because the library skips paths outside of the folder.
     tar::Archive::new(limited).unpack(fresh.path()).with_context(what)?;
     let entries = std::fs::read_dir(fresh.path()).with_context(what)?;
     let mut inner = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -105,13 +107,15 @@ pub(crate) fn unpacked(
     Ok(folder.join(name))
 }
 
-/// Builds that have finished. Each build runs only once for all clusters that this process starts.
+/// Builds that have finished. With this list, each build runs only once, even if this process
+/// starts several clusters.
 static BUILT: Mutex<BTreeSet<(Vec<String>, PathBuf)>> = Mutex::new(BTreeSet::new());
 
 /// Runs the build command in its folder, unless this process has already done so.
 ///
 /// # Errors
-/// The command cannot be started or fails. The message contains the last lines of its output.
+/// The command cannot be started or fails. The message contains the last lines of the command's
+/// output.
 pub(crate) fn build(command: &[String], home: &Path, voice: &mut Voice<'_>) -> Result<()> {
     let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let key = (command.to_vec(), home.to_owned());

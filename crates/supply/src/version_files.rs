@@ -1,10 +1,11 @@
-//! The files of a version, their folder, and the check that existing files are intact.
+//! The files of a version, the folder that contains them, and the check that existing files are
+//! intact.
 //!
 //! A folder is used only if it contains every file of the lock with its SHA-256. All digests are
 //! checked again once per boot of the machine, and whenever a file has changed since the last
 //! check. To detect a change, a stamp records the inode of each file, its size and the times of its
-//! last changes. The kernel itself sets the time of the last inode change, so a replaced jar is
-//! detected even if its size and date are the same.
+//! last changes. A replaced jar is detected even if its size and date are the same, because the
+//! kernel sets the time of the last inode change.
 
 use crate::files::{boot_id, digest_of_texts, identity_of, write_whole};
 use crate::lock::{Lock, PinnedFile, check_digests, lock_of, lock_text, parse_lock, parse_pinned};
@@ -19,11 +20,14 @@ const STAMP: &str = "checked";
 /// File with the lock of a folder, for a version without a checked-in lock.
 const RECORD: &str = "supply.lock";
 
-/// The files of a version, and the data with which they are verified.
+/// The files of a version, and the data that is needed to fetch and verify them.
 #[derive(Debug)]
 pub(crate) struct Recipe {
+    /// Product and version, for messages and for the folder, such as `Cassandra 5.0.9`.
+    pub product: String,
+    /// Release of Cassandra. For another product, the default release.
     pub release: Release,
-    /// The pom that Maven resolves.
+    /// The pom that Maven resolves. Empty if only a repository provides the files.
     pub pom: String,
     /// The files of the pinned version. `None` for other versions.
     pub pinned: Option<Vec<PinnedFile>>,
@@ -39,6 +43,7 @@ impl Recipe {
             None
         };
         Ok(Recipe {
+            product: format!("Cassandra {release}"),
             release: release.clone(),
             pom: POM.replace(POM_VERSION, release.version()),
             lock: pinned.as_deref().map(lock_of),
@@ -46,10 +51,22 @@ impl Recipe {
         })
     }
 
+    /// Returns the recipe of a product that is not a release of Cassandra.
+    pub fn of_files(product: String, files: Vec<PinnedFile>) -> Recipe {
+        Recipe {
+            product,
+            release: versions::DEFAULT.release(),
+            pom: String::new(),
+            lock: Some(lock_of(&files)),
+            pinned: Some(files),
+        }
+    }
+
     /// Returns a recipe with other pinned files.
     #[cfg(test)]
     pub fn pinned(files: Vec<PinnedFile>) -> Recipe {
         Recipe {
+            product: "Cassandra".to_owned(),
             release: versions::DEFAULT.release(),
             pom: POM.to_string(),
             lock: Some(lock_of(&files)),
@@ -57,18 +74,16 @@ impl Recipe {
         }
     }
 
-    /// Returns the folder of the files in the cache. It is different for another pom or lock.
+    /// Returns the folder of the files in the cache. Recipes with different poms or locks have
+    /// different folders.
     pub fn folder_in(&self, cache: &Path) -> PathBuf {
         let begin = if self.pinned.is_some() {
             ""
         } else {
             "unpinned-"
         };
-        cache.join(format!(
-            "cassandra-{}-{begin}{}",
-            self.release,
-            self.short()
-        ))
+        let product = self.product.to_lowercase().replace(' ', "-");
+        cache.join(format!("{product}-{begin}{}", self.short()))
     }
 
     /// Returns a short hash of the recipe, for use in names.
@@ -78,13 +93,14 @@ impl Recipe {
         digest_of_texts(&[&self.pom, &lock])[..12].to_string()
     }
 
-    /// Returns the total number of bytes of all pinned files.
+    /// Returns the total size of all pinned files in bytes. Returns `None` for a version that is
+    /// not pinned.
     pub fn bytes(&self) -> Option<u64> {
         let pinned = self.pinned.as_ref()?;
         Some(pinned.iter().filter(|file| file.member.is_none()).map(|file| file.bytes).sum())
     }
 
-    /// Returns the lock for the files in a folder. It is the program's lock, or the lock that was
+    /// Returns the lock for the files in a folder. This is the program's lock, or the lock that was
     /// recorded when the files were fetched.
     fn lock_in(&self, folder: &Path) -> Option<Lock> {
         let record =
@@ -92,15 +108,15 @@ impl Recipe {
         self.lock.clone().or_else(record)
     }
 
-    /// Returns the lock of a folder in which every file is intact. This is known from the stamp or,
-    /// if the stamp differs, from all digests. The error is a sentence about the change, or `None`
-    /// if the folder was never filled.
+    /// Checks that every file in a folder is intact, and returns the lock of the folder. The check
+    /// uses the stamp or, if the stamp differs, all digests. The error is a sentence about the
+    /// change, or `None` if the folder was never filled.
     pub fn checked(&self, folder: &Path) -> Result<Lock, Option<String>> {
         let stamp = foreign::text(FileKind::Supply, folder.join(STAMP)).map_err(|_| None)?;
         let lock = self.lock_in(folder).ok_or(None)?;
         let said = |error: anyhow::Error| Some(format!("{error:#}"));
-        // The identities are read before the digests. If a file changes in the meantime, the next
-        // stamp is different.
+        // The stamp is computed before the digests are checked. If a file changes in the meantime,
+        // the next stamp differs from this one.
         let now = self.stamp_of(folder, &lock).map_err(said)?;
         if now == stamp {
             return Ok(lock);
@@ -111,13 +127,14 @@ impl Recipe {
             return Err(None);
         }
         check_digests(folder, &lock).map_err(said)?;
-        // If the cache is not writable, no stamp is stored, and everything is checked every time.
+        // The result is ignored. If this process may not write to the cache, no stamp is stored,
+        // and all digests are checked every time.
         let _ = write_whole(&folder.join(STAMP), &now);
         Ok(lock)
     }
 
-    /// Records in a folder that all of its files match `lock`. Also records the lock itself if it
-    /// is not part of the program.
+    /// Records in a folder that all of its files match `lock`. Also records the lock if it is not
+    /// part of the program.
     pub fn seal(&self, folder: &Path, lock: &Lock) -> Result<()> {
         if self.lock.is_none() {
             write_whole(&folder.join(RECORD), &lock_text(lock))?;
@@ -204,7 +221,8 @@ mod tests {
         let (folder, recipe, lock) = folder();
         let (jar, stamp) = (folder.path().join("a.jar"), folder.path().join(STAMP));
         let first = recipe.stamp_of(folder.path(), &lock).unwrap();
-        // After another boot of the machine, all files are checked again, and the result is stored.
+        // A stamp with another boot id simulates a reboot. All files are then checked again, and
+        // the result is stored.
         let begin = first.lines().next().unwrap();
         let other = first.replacen("boot ", "boot x", 1);
         assert!(other.starts_with(begin) && other != first);

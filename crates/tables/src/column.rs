@@ -1,4 +1,5 @@
-//! A table as data: its columns, each with its description and the source of its value.
+//! A table as data. Each column has a description and a function that returns the value of the
+//! column.
 
 use std::borrow::Cow;
 
@@ -18,10 +19,10 @@ measure::word_enum! {
     }
 }
 
-/// Value of a cell, which may be absent.
+/// Value of a cell. The value may be absent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell<'a> {
-    /// The value is unknown, or does not apply.
+    /// The value is unknown, or does not apply to the row.
     Absent,
     Text(Cow<'a, str>),
     Whole(i64),
@@ -42,11 +43,11 @@ struct Column<'r, R> {
 /// Description of a column.
 #[derive(Clone, Debug)]
 pub struct ColumnWords {
-    /// Name of the column, which contains the unit.
+    /// Name of the column. The name contains the unit, if any.
     pub name: Cow<'static, str>,
     /// Type of the column's values.
     pub kind: ColumnType,
-    /// Unit of the column's values. Empty if they have no unit.
+    /// Unit of the column's values. Empty if the values have no unit.
     pub unit: &'static str,
     /// Meaning of the column's values.
     pub says: Cow<'static, str>,
@@ -57,9 +58,9 @@ pub struct ColumnWords {
 pub struct TableWords {
     /// Name of the table and of its files.
     pub name: &'static str,
-    /// Meaning of a row.
+    /// Description of one row of the table.
     pub row: &'static str,
-    /// Descriptions of the columns, in order.
+    /// Descriptions of the columns, in the order of the columns.
     pub columns: Vec<ColumnWords>,
 }
 
@@ -76,7 +77,7 @@ fn number<'a>(value: Option<f64>) -> Cell<'a> {
 }
 
 impl<'r, R: 'r> Table<'r, R> {
-    /// Creates a table without columns.
+    /// Creates a table that has no columns yet.
     pub(crate) fn new(name: &'static str, row: &'static str) -> Table<'r, R> {
         Table {
             name,
@@ -119,7 +120,7 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// Adds a column of text that is generated for each row.
+    /// Adds a column of text. The function `of` generates the text for each row.
     pub(crate) fn words(
         self,
         name: &'static str,
@@ -197,7 +198,7 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// Adds a column of times, in microseconds since 1970.
+    /// Adds a column of times. The values are microseconds since 1970.
     pub(crate) fn time(
         self,
         name: &'static str,

@@ -1,12 +1,12 @@
-//! Writes a table as comma-separated values (RFC 4180). The file has a line of names and a line for
-//! each row. Unknown values are empty fields.
+//! Writes a table as comma-separated values (RFC 4180). The first line of the file contains the
+//! names of the columns. Each further line is one row. Unknown values are empty fields.
 
 use crate::column::{Cell, TableWords};
 use anyhow::Result;
 use std::fmt::Write as _;
 use std::io::Write;
 
-/// Writer of one table.
+/// Writer of one table as a CSV file.
 pub(crate) struct CsvFile<W: Write> {
     writer: csv::Writer<W>,
     text: String,
@@ -28,7 +28,7 @@ impl<W: Write> CsvFile<W> {
             Cell::Absent => {}
             Cell::Text(text) => return Ok(self.writer.write_field(text.as_bytes())?),
             Cell::Whole(value) => write!(self.text, "{value}")?,
-            // Removes the sign of a negative zero.
+            // Adding 0 removes the sign of a negative zero.
             Cell::Number(value) => write!(self.text, "{}", value + 0.0)?,
             Cell::Truth(value) => write!(self.text, "{value}")?,
             Cell::Time(us) => write!(self.text, "{:.6}", jiff::Timestamp::from_microsecond(*us)?)?,

@@ -1,4 +1,5 @@
-//! Builds the document that describes every table, from the tables themselves.
+//! Builds the document that describes all tables. The descriptions come from the definitions of the
+//! tables.
 
 use crate::tables::described;
 use std::fmt::Write;
@@ -9,7 +10,7 @@ const HEAD: &str = include_str!("document.head.txt");
 pub fn document() -> String {
     let mut page = String::from(HEAD);
     for table in described() {
-        // Writing to a String cannot fail.
+        // Writing to a string cannot fail, so the result is ignored.
         let _ = write!(
             page,
             "\n## {}\n\nEach row is {}\n\n| column | type | unit | meaning |\n\

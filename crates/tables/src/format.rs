@@ -1,11 +1,12 @@
-//! Defines the request for an export, and the files that it writes.
+//! Defines the request for an export, and the files that an export writes.
 
 use std::path::PathBuf;
 
 measure::word_enum! {
     /// File format of a table.
     pub enum Format {
-        /// Comma-separated values, quoted as in RFC 4180, with a line of names.
+        /// Comma-separated values, quoted as in RFC 4180. The first line contains the names of the
+        /// columns.
         Csv = "csv",
         /// Apache Parquet, compressed with Snappy.
         Parquet = "parquet",
@@ -20,14 +21,14 @@ pub fn is_built(format: Format) -> bool {
 /// Request for an export of a run.
 #[derive(Clone, Debug)]
 pub struct ExportRequest {
-    /// Formats in which each table is written.
+    /// Formats of the files. Each table is written once in each format.
     pub formats: Vec<Format>,
-    /// True if every reading of the probes is exported, even for a long run. Otherwise, the export
-    /// of a long run contains summaries of periods.
+    /// True if the export contains every reading of the probes, even for a long run. Otherwise, the
+    /// export of a long run contains summaries of periods.
     pub every_reading: bool,
 }
 
-/// File that was written.
+/// File that an export has written.
 #[derive(Clone, Debug)]
 pub struct WrittenFile {
     /// Name of the table.

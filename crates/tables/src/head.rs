@@ -1,4 +1,4 @@
-//! Leading columns that every row of a trial has, and the clock of the trial.
+//! The first columns of every row that belongs to a trial, and the clock of the trial.
 
 use crate::column::Table;
 use analysis::VariantName;
@@ -9,18 +9,18 @@ use store::record::{Point, TrialFinding, TrialRecord};
 /// Nanoseconds in a microsecond.
 const US_NS: u64 = 1_000;
 
-/// Identity of a trial, and the times from which its clock counts.
+/// Identity of a trial, and the moments from which times in the trial are counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Head {
     pub(crate) trial: usize,
     variant: VariantName,
     point: Option<Point>,
     block: usize,
-    /// Start line of the trial, µs since 1970.
+    /// Start line of the trial, in µs since 1970.
     start_us: Option<i64>,
-    /// Start of the measured window, s since the trial's start line.
+    /// Start of the measured window, in seconds since the trial's start line.
     window_from_s: Option<f64>,
-    /// Kinds that are parts of operations of other kinds.
+    /// Names of the kinds whose operations are parts of operations of other kinds.
     pub(crate) parts: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ impl Head {
         }
     }
 
-    /// Builds the head of a trial that wrote records, whether it has ended or not.
+    /// Builds the head of a trial that wrote records. The trial may or may not have ended.
     ///
     /// # Errors
     /// The records of the trial are damaged.
@@ -65,21 +65,23 @@ impl Head {
         Ok(head)
     }
 
-    /// Converts a time in seconds since the start line to µs since 1970.
+    /// Converts a time in seconds since the start line to µs since 1970. Returns `None` if the
+    /// start line is unknown or the time is not valid.
     pub(crate) fn to_unix_us(&self, t_s: f64) -> Option<i64> {
         let us = t_s * 1e6;
-        // Damaged records may contain any value. Valid times are within ten thousand years.
+        // Damaged records may contain any value. Only times within ten thousand years are valid.
         let is_near = us.is_finite() && us.abs() < 3e17;
         self.start_us.filter(|_| is_near).map(|start| start + us.round() as i64)
     }
 
-    /// Converts a time since the start line to a time since the start of the window, in seconds.
+    /// Converts a time since the start line to a time since the start of the window, both in
+    /// seconds.
     pub(crate) fn in_window(&self, t_s: f64) -> Option<f64> {
         // The time is rounded to the microsecond, as in records.
         self.window_from_s.map(|from_s| ((t_s - from_s) * 1e6).round() / 1e6)
     }
 
-    /// Returns the time at which the window began, µs since 1970.
+    /// Returns the time at which the window began, in µs since 1970.
     pub(crate) fn window_at(&self) -> Option<i64> {
         self.window_from_s.and_then(|from_s| self.to_unix_us(from_s))
     }
@@ -90,7 +92,7 @@ fn us_of(unix_ns: u64) -> Option<i64> {
     us.filter(|us| *us > 0)
 }
 
-/// Adds the columns that identify a point: its variant and load.
+/// Adds the columns with the variant and the load, which identify a point.
 pub(crate) fn place<'r, R: 'r>(
     table: Table<'r, R>,
     variant: impl for<'a> Fn(&'a R) -> &'a VariantName + 'r,
@@ -143,7 +145,7 @@ pub(crate) fn columns<'r, R: 'r>(
     )
 }
 
-/// Adds the columns of a time since the start line.
+/// Adds the columns that state a time since the start line in several forms.
 pub(crate) fn times<'r, R: 'r>(
     table: Table<'r, R>,
     head: impl for<'a> Fn(&'a R) -> &'a Head + Copy + 'r,

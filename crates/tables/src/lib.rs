@@ -1,7 +1,7 @@
 //! The only crate that knows how to export a run as tables: their columns, CSV and Parquet.
 //!
 //! [`export`] reads a run as the store opens it, and writes a file for each table and format. Each
-//! table is defined once, with a line for each column: name, unit, meaning, and source of its
+//! table is defined once, with a line for each column: name, unit, meaning, and source of the
 //! value. Both formats and the document ([`document`]) are generated from that definition.
 //!
 //! Invariants: rows are written while the run is read, so that memory does not depend on the length
@@ -31,20 +31,20 @@ use store::{Run, RunState};
 /// Result of an export.
 #[derive(Clone, Debug, Default)]
 pub struct ExportResult {
-    /// Files that were written, in the order of the tables.
+    /// Files that the export wrote, in the order of the tables.
     pub files: Vec<WrittenFile>,
     /// Notes about the export, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Writes the tables of a run into a folder, which is created if it does not exist. Files with the
-/// same names are replaced, and other files are kept.
+/// Writes the tables of a run into a folder, and creates the folder if it does not exist. The
+/// export replaces files with the same names, and keeps other files.
 ///
 /// # Errors
 /// A file of the run is damaged, or a table cannot be written.
 pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<ExportResult> {
     let out = Folder::open(folder, &wanted.formats)?;
-    // This is done first, because it frees disk space.
+    // Unfinished files are removed first, because this frees disk space.
     let notes = out.sweep();
     let mut exported = ExportResult {
         files: tables::write(run, &out, wanted.every_reading)?,

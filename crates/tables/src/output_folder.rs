@@ -1,6 +1,6 @@
 //! Manages the folder into which tables are written. A file is written under a temporary name and
-//! then renamed, so that it appears complete. An export that was stopped does not change the
-//! previous files.
+//! then renamed, so that only complete files have their final names. An export that was stopped
+//! does not change the files of earlier exports.
 
 use crate::column::{Cell, Table};
 use crate::csv_file::CsvFile;
@@ -17,8 +17,8 @@ use tempfile::NamedTempFile;
 
 /// Prefix of the names of unfinished files.
 const PREFIX: &str = ".cassay-table-";
-/// Maximum number of attempts to create a file, in case other exports remove it before it is
-/// locked.
+/// Maximum number of attempts to create a file. An attempt fails if another export removes the file
+/// before it is locked.
 const TRIES: usize = 10;
 
 /// Output folder of the tables, with the formats in which they are written.
@@ -27,7 +27,7 @@ pub(crate) struct Folder {
     formats: Vec<Format>,
 }
 
-/// Files of one table, written row by row.
+/// Files of one table, one for each format. They are written row by row.
 pub(crate) struct Files<'r, R> {
     table: Table<'r, R>,
     name: &'static str,
@@ -38,7 +38,7 @@ pub(crate) struct Files<'r, R> {
 /// File of a table in one format.
 struct OneFile {
     format: Format,
-    /// Path of the file after it is complete.
+    /// Final path of the file, which it has after it is complete.
     path: PathBuf,
     temporary: NamedTempFile,
     writer: Writer,
@@ -51,7 +51,7 @@ enum Writer {
 }
 
 impl Folder {
-    /// Creates the folder if it does not exist.
+    /// Opens the folder, and creates it if it does not exist.
     pub(crate) fn open(path: &Path, formats: &[Format]) -> Result<Folder> {
         fs::create_dir_all(path).with_context(|| format!("make {}", path.display()))?;
         Ok(Folder {
@@ -61,8 +61,8 @@ impl Folder {
     }
 
     /// Removes the unfinished files of killed exports from the folder, and returns a sentence about
-    /// each. A process that writes a file holds a lock on it, and the system releases the lock when
-    /// the process ends.
+    /// each removed file. A process that writes a file holds a lock on the file, and the system
+    /// releases the lock when the process ends.
     pub(crate) fn sweep(&self) -> Vec<String> {
         let is_left = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -81,7 +81,7 @@ impl Folder {
         entries.map(|entry| entry.path()).filter(is_left).filter_map(removed).collect()
     }
 
-    /// Creates a temporary file, which is locked until it is complete and gets its final name.
+    /// Creates a temporary file. The file is locked until it is complete and has its final name.
     fn in_the_making(&self) -> Result<NamedTempFile> {
         for _ in 0..TRIES {
             let made = tempfile::Builder::new()
@@ -89,7 +89,8 @@ impl Folder {
                 // The umask of the process reduces these permissions, as for any other new file.
                 .permissions(Permissions::from_mode(0o666))
                 .tempfile_in(&self.path)?;
-            // Another export may have opened and removed the file before it was locked.
+            // Another export may have opened and removed the file before this process locked it.
+            // The file then has no links.
             if made.as_file().try_lock().is_ok() && made.as_file().metadata()?.nlink() > 0 {
                 return Ok(made);
             }
@@ -100,7 +101,7 @@ impl Folder {
         )
     }
 
-    /// Begins a table.
+    /// Begins the files of a table.
     pub(crate) fn begin<'r, R: 'r>(&self, table: Table<'r, R>) -> Result<Files<'r, R>> {
         let words = table.described();
         let begin = |format: &Format| -> Result<OneFile> {
@@ -134,7 +135,7 @@ impl Folder {
 }
 
 impl<'r, R: 'r> Files<'r, R> {
-    /// Writes a row.
+    /// Writes one row to all files of the table.
     pub(crate) fn row(&mut self, row: &R) -> Result<()> {
         for file in &mut self.files {
             let place = || format!("write {}", file.path.display());

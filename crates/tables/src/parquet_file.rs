@@ -1,5 +1,5 @@
-//! Writes a table as an Apache Parquet file. Every column may be NULL. Rows are collected into
-//! groups, each compressed with Snappy.
+//! Writes a table as an Apache Parquet file. Every column may contain NULL. Rows are collected into
+//! groups, and each group is compressed with Snappy.
 
 use crate::column::{Cell, ColumnType, TableWords};
 use anyhow::Result;
@@ -11,21 +11,21 @@ use parquet::schema::types::Type;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Number of rows in a group. Its values take some MB of memory, regardless of the length of the
-/// table.
+/// Number of rows in a group. The values of a group take some MB of memory, regardless of the
+/// length of the table.
 const GROUP_ROWS: usize = 1 << 16;
-/// Definition levels, which state whether a value is present or NULL.
+/// Definition levels of Parquet. A level states whether a value is present or NULL.
 const THERE: i16 = 1;
 const NULL: i16 = 0;
 
-/// Writer of one table.
+/// Writer of one table as a Parquet file.
 pub(crate) struct ParquetFile<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     columns: Vec<ColumnValues>,
     rows: usize,
 }
 
-/// Values of a column in the current row group.
+/// Values of one column in the current row group.
 struct ColumnValues {
     values: Values,
     levels: Vec<i16>,
@@ -121,7 +121,8 @@ impl ColumnValues {
     fn add(&mut self, cell: Cell<'_>) {
         let is_there = match (&mut self.values, cell) {
             (Values::Text(all), Cell::Text(text)) => {
-                // If a text equals the one before, both share the same bytes and nothing is copied.
+                // If a text equals the text of the previous row, both rows share the same bytes, so
+                // nothing is copied.
                 let before = all.last().filter(|before| before.data() == text.as_bytes());
                 let same = before.cloned();
                 all.push(same.unwrap_or_else(|| ByteArray::from(text.as_bytes().to_vec())));
@@ -132,7 +133,7 @@ impl ColumnValues {
                 true
             }
             (Values::Number(all), Cell::Number(value)) => {
-                // Removes the sign of a negative zero.
+                // Adding 0 removes the sign of a negative zero.
                 all.push(value + 0.0);
                 true
             }
@@ -140,7 +141,8 @@ impl ColumnValues {
                 all.push(value);
                 true
             }
-            // A column contains only values of its own type and absent values.
+            // The cell is absent, because a column contains only values of its own type and absent
+            // values.
             _ => false,
         };
         self.levels.push(if is_there { THERE } else { NULL });

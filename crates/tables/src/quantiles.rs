@@ -1,10 +1,11 @@
-//! Columns of a mean and its percentiles.
+//! Columns for the mean and the percentiles of a time.
 
 use crate::column::Table;
 use measure::Known;
 use store::record::QuantilesRecord;
 
-/// Name of each figure in columns, its name in records, and its description.
+/// Figures of a distribution. Each row contains the name in columns, the name in records, and the
+/// description.
 const FIGURES: [(&str, &str, &str); 6] = [
     ("mean", "mean", "Arithmetic mean"),
     ("p50", "p50", "Median"),
@@ -14,17 +15,17 @@ const FIGURES: [(&str, &str, &str); 6] = [
     ("max", "max", "Largest value"),
 ];
 
-/// Moment from which a time counts: the intended start or the send.
+/// Moment from which a time is counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
-    /// The time counts from the intended start.
+    /// The time is counted from the intended start of the operation.
     Latency,
-    /// The time counts from the send.
+    /// The time is counted from the moment at which the request was sent.
     Service,
 }
 
 impl Clock {
-    /// Returns the prefix of the columns for this clock.
+    /// Returns the prefix of the names of the columns that belong to this clock.
     fn prefix(self) -> &'static str {
         match self {
             Clock::Latency => "",
@@ -40,13 +41,13 @@ impl Clock {
     }
 }
 
-/// Returns true if the record covers any values. Runs of earlier versions do not record their
-/// number, so a positive maximum is enough.
+/// Returns true if the record covers any values. Runs of earlier versions do not record the number
+/// of values, so a positive maximum is sufficient.
 fn has_values(record: &QuantilesRecord) -> bool {
     record.count > 0 || record.max.least() > 0.0
 }
 
-/// Adds a column for each figure of one clock.
+/// Adds one column for each figure, with the times that one clock counts.
 pub(crate) fn columns<'r, R: 'r>(
     table: Table<'r, R>,
     clock: Clock,
@@ -65,7 +66,7 @@ pub(crate) fn columns<'r, R: 'r>(
     })
 }
 
-/// Adds columns for the intervals of percentiles. Not all percentiles have an interval.
+/// Adds columns for the intervals of those percentiles that can have an interval.
 pub(crate) fn intervals<'r, R: 'r>(
     table: Table<'r, R>,
     of: impl for<'a> Fn(&'a R) -> Option<&'a QuantilesRecord> + Copy + 'r,
@@ -77,7 +78,7 @@ pub(crate) fn intervals<'r, R: 'r>(
     })
 }
 
-/// Adds the column that lists which figures of a row are lower bounds.
+/// Adds a column that names the figures of a row that are only lower bounds.
 pub(crate) fn bounds<'r, R: 'r>(
     table: Table<'r, R>,
     of: impl for<'a> Fn(&'a R) -> [Option<&'a QuantilesRecord>; 2] + 'r,

@@ -19,7 +19,7 @@ use anyhow::Result;
 use run_input::Source;
 use store::Run;
 
-/// Returns the description of every table, in the order in which they are written.
+/// Returns the descriptions of all tables, in the order in which the tables are written.
 pub fn described() -> Vec<TableWords> {
     vec![
         points::table().described(),

@@ -1,34 +1,34 @@
-//! Actions that turn one target into another. Only this module decides which settings a restart can
-//! change.
+//! Actions that change one target into another. Only this module decides which settings a restart
+//! can change.
 
 use crate::spec::{LocalSpec, Target};
 
-/// Action that turns one target into another. The actions are ordered from the smallest to the
+/// Action that changes one target into another. The actions are ordered from the smallest to the
 /// largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// The running target is used unchanged.
+    /// cassay uses the running target unchanged.
     None,
-    /// The links of the running hosts are set, without a restart of nodes.
+    /// cassay sets the links of the running hosts, without restarting nodes.
     Limits,
     /// The nodes restart and keep their data.
     Restart,
-    /// A new cluster is needed. The running cluster is stopped, and its data is lost.
+    /// cassay starts a new cluster. The running cluster is stopped, and its data is lost.
     Start,
 }
 
 /// Order in which running nodes get another configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restarts {
-    /// One node after the other, so that the ring always answers. This took 286 s on three hosts
-    /// that share two cores.
+    /// The nodes restart one after the other, so that the ring always answers. Such a restart took
+    /// 286 s on three hosts that share two cores.
     InTurn,
-    /// All nodes are stopped, then all are started. This is for a caller that restores the data
+    /// All nodes stop, and then all nodes start. A caller uses this order if it restores the data
     /// afterwards.
     Together,
 }
 
-/// Keys of `cassandra.yaml` that determine where data is stored, or in which format. If such a key
+/// Keys of `cassandra.yaml` that determine where or in which format data is stored. If such a key
 /// changes on a node with data, the node does not start, does not find the data, or has files of
 /// both kinds.
 const STORAGE_KEYS: [&str; 9] = [
@@ -44,7 +44,7 @@ const STORAGE_KEYS: [&str; 9] = [
 ];
 
 impl Target {
-    /// Returns the action that turns the running target `from` into this one.
+    /// Returns the action that changes the running target `from` into this target.
     pub fn change_from(&self, from: &Target) -> Change {
         match (self, from) {
             _ if self == from => Change::None,
@@ -56,19 +56,19 @@ impl Target {
 
 impl LocalSpec {
     fn change_from(&self, from: &LocalSpec) -> Change {
-        let link = |spec: &LocalSpec| spec.hosts.as_ref().map(|hosts| hosts.host.link);
+        let limits = |spec: &LocalSpec| spec.hosts.as_ref().map(|hosts| hosts.host.clone());
         if !self.hindrances(from).is_empty() {
             Change::Start
         } else if self.has_other_files(from) || self.has_other_machine(from) {
             Change::Restart
-        } else if link(self) != link(from) {
+        } else if limits(self) != limits(from) {
             Change::Limits
         } else {
             Change::None
         }
     }
 
-    /// Describes the differences that only a new cluster can apply.
+    /// Describes the differences between two specifications that require a new cluster.
     pub fn hindrances(&self, from: &LocalSpec) -> Vec<&'static str> {
         let fixed = |spec: &LocalSpec| {
             let hosts = spec.hosts.as_ref();
@@ -107,22 +107,26 @@ impl LocalSpec {
         found
     }
 
-    /// Returns true if the files or the options of the nodes differ.
+    /// Returns true if the nodes need other files or other options.
     pub fn has_other_files(&self, from: &LocalSpec) -> bool {
         self.heap_bytes != from.heap_bytes
             || self.collector != from.collector
             || self.yaml != from.yaml
             || self.jvm_options != from.jvm_options
             || self.class_sharing != from.class_sharing
+            || self.profiler != from.profiler
             || self.topology != from.topology
     }
 
     /// Returns true if a JVM would see a machine of another size. A JVM reads the size only at its
-    /// start.
+    /// start. It rounds a CPU quota up to whole CPUs, so a quota of 0.5 and one of 0.75 are equal.
     pub fn has_other_machine(&self, from: &LocalSpec) -> bool {
         let machine = |spec: &LocalSpec| {
             let host = spec.hosts.as_ref().map(|hosts| hosts.host.clone());
-            host.map(|host| (host.cpus, host.cpu_quota, host.memory_bytes))
+            host.map(|host| {
+                let whole_cpus = host.cpu_quota.map(f64::ceil);
+                (host.cpus, whole_cpus, host.memory_bytes)
+            })
         };
         machine(self) != machine(from)
     }
@@ -173,6 +177,7 @@ mod tests {
                 Change::Limits,
             ),
             (host(|host| host.cpu_quota = Some(1.5)), Change::Restart),
+            (host(|host| host.disk.read_iops = Some(100)), Change::Limits),
             (local(|spec| spec.heap_bytes = 640 << 20), Change::Restart),
             (
                 local(|spec| spec.collector = Some(Collector::Z)),
@@ -183,6 +188,7 @@ mod tests {
                 Change::Restart,
             ),
             (local(|spec| spec.class_sharing = true), Change::Restart),
+            (local(|spec| spec.profiler = true), Change::Restart),
             (
                 local(|spec| spec.topology.placing = Placing::Pinned),
                 Change::Restart,
@@ -209,5 +215,12 @@ mod tests {
         ] {
             assert_eq!(to.change_from(&from), expected, "{to:?}");
         }
+    }
+
+    #[test]
+    fn a_jvm_only_sees_whole_cpus_of_a_quota() {
+        let quota = |cores| host(|host| host.cpu_quota = Some(cores));
+        assert_eq!(quota(0.75).change_from(&quota(0.5)), Change::Limits);
+        assert_eq!(quota(1.25).change_from(&quota(1.0)), Change::Restart);
     }
 }

@@ -1,11 +1,11 @@
-//! Translation of the addresses that nodes report into the addresses at which they can be reached.
-//! This is needed for containers, port forwards, and networks that translate addresses.
+//! Translates the addresses that nodes report into the addresses at which clients can reach the
+//! nodes. Containers, port forwards, and networks that translate addresses make this necessary.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-/// The address of a node, with one port or with any port.
+/// The IP address of a node, and one port or any port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodePlace {
     /// IP address of the node.
@@ -39,18 +39,19 @@ impl fmt::Display for NodePlace {
     }
 }
 
-/// Pairs of the reported address of a node and the address at which it can be reached. A node
-/// without a pair can be reached at its reported address.
+/// Pairs of the address that a node reports and the address at which clients can reach the node.
+/// Clients reach a node without a pair at its reported address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Translation(Vec<(NodePlace, NodePlace)>);
 
 impl Translation {
-    /// Adds a pair of a reported address and the address at which the node is reached.
+    /// Adds a pair of the address `said`, which a node reports, and the address `reached`, at which
+    /// clients reach the node.
     pub fn add(&mut self, said: NodePlace, reached: NodePlace) {
         self.0.push((said, reached));
     }
 
-    /// Returns the address for CQL connections to a node that reports the address `said`.
+    /// Returns the address for CQL connections to the node that reports the address `said`.
     pub fn reached(&self, said: SocketAddr) -> SocketAddr {
         let Some((_, reached)) = self.pair(said) else {
             return said;
@@ -58,8 +59,8 @@ impl Translation {
         SocketAddr::new(reached.ip, reached.port.unwrap_or(said.port()))
     }
 
-    /// Returns the address for a port other than that of CQL. If the port has no pair, it is the
-    /// same port at the translated address.
+    /// Returns the address for a port of a node other than its CQL port. If no pair states this
+    /// port, returns the same port at the translated IP address.
     pub fn beside(&self, said: SocketAddr) -> SocketAddr {
         match self.pair(said) {
             Some((NodePlace { port: Some(_), .. }, _)) => self.reached(said),
@@ -68,8 +69,9 @@ impl Translation {
         }
     }
 
-    /// Returns the reported address of the node whose CQL port is reached at an address. `None` if
-    /// that address is not translated. `usual_port` is the port if the pair states no port.
+    /// Returns the address that a node reports if clients reach its CQL port at `reached`. `None`
+    /// if `reached` is not translated. The result has the port `usual_port` if the pair states no
+    /// port.
     pub fn reported_address(&self, reached: SocketAddr, usual_port: u16) -> Option<SocketAddr> {
         let leads_here = |place: &NodePlace| {
             place.ip == reached.ip() && place.port.is_none_or(|port| port == reached.port())

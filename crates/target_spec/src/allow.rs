@@ -1,4 +1,4 @@
-//! Permissions on the command line to change a cluster that cassay did not start.
+//! Permissions to change a cluster that cassay did not start. Users grant them on the command line.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -28,7 +28,7 @@ impl Act {
         Act::Drop,
     ];
 
-    /// Returns the word for the action on the command line.
+    /// Returns the word that stands for the action on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Act::Create => "create",
@@ -40,10 +40,10 @@ impl Act {
     }
 }
 
-/// A keyspace, or an object that a keyspace contains.
+/// A keyspace, or an object in a keyspace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Object {
-    /// Name of the keyspace in the server.
+    /// Name of the keyspace, as the server stores it.
     pub keyspace: String,
     /// Name of the table, type or view. `None` means the whole keyspace.
     pub name: Option<String>,
@@ -64,16 +64,16 @@ measure::word_enum! {
     pub enum NodeAct {
         /// Stop a node properly, and start it again.
         Restart = "restart",
-        /// Pause or kill a process by a signal.
+        /// Pause or kill the process of a node by a signal.
         Signal = "signal",
-        /// Drop packets of a node, or reset its connections, on its machine.
+        /// Drop packets of a node, or reset its connections, on the machine of the node.
         Network = "network",
-        /// Delete and evict pods of nodes, and cordon the machines on which they run.
+        /// Delete and evict pods of nodes, and cordon the machines on which the pods run.
         Pods = "pods",
     }
 }
 
-/// Permissions on the command line: `--allow write=shop.users,drop=scratch,restart`.
+/// Permissions from the command line, such as `--allow write=shop.users,drop=scratch,restart`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allow {
     objects: BTreeSet<(Act, Object)>,
@@ -81,7 +81,7 @@ pub struct Allow {
 }
 
 impl Allow {
-    /// Parses `ACT=KEYSPACE[.TABLE],…`. An action on nodes has no keyspace.
+    /// Parses `ACT=KEYSPACE[.TABLE],…`. For an action on nodes, the text contains no keyspace.
     ///
     /// # Errors
     /// The mistake, and the valid forms.
@@ -123,18 +123,18 @@ impl Allow {
         Ok(all)
     }
 
-    /// Returns true if the value contains no permissions.
+    /// Returns true if the user granted no permissions.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.nodes.is_empty()
     }
 
-    /// Adds the permissions of another value to this one.
+    /// Adds the permissions in `other`.
     pub fn join(&mut self, other: Allow) {
         self.objects.extend(other.objects);
         self.nodes.extend(other.nodes);
     }
 
-    /// Returns true if the action is permitted on the object or on the object's keyspace.
+    /// Returns true if the permissions allow the action on the object, or on the object's keyspace.
     pub fn names(&self, act: Act, object: &Object) -> bool {
         let whole = Object {
             name: None,
@@ -144,7 +144,7 @@ impl Allow {
         has(object.clone()) || has(whole)
     }
 
-    /// Returns true if the action on nodes is permitted.
+    /// Returns true if the permissions allow the action on nodes.
     pub fn names_of_nodes(&self, act: NodeAct) -> bool {
         self.nodes.contains(&act)
     }

@@ -1,32 +1,35 @@
-//! The machines of a cluster that cassay did not start, and the programs that may run on them.
+//! The machines of a cluster that cassay did not start, and the programs that cassay may run on
+//! them.
 
 use crate::host::RemoteHost;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-/// Placeholder for the address of the node, in a word of [`ProcessControl`] or in a folder.
+/// Placeholder for the address of the node, in a command of [`ProcessControl`] or in the path of a
+/// folder.
 pub const NODE_PLACE: &str = "{node}";
 
 /// A machine on which nodes of an attached cluster run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedHost {
-    /// Access to the machine.
+    /// Settings for the access to the machine.
     pub remote: RemoteHost,
-    /// Addresses of the machine's nodes in the cluster. If empty, the addresses of the machine
-    /// itself.
+    /// Addresses that the machine's nodes have in the cluster. If the list is empty, they have the
+    /// addresses of the machine itself.
     pub addresses: Vec<IpAddr>,
-    /// Method of stopping and starting the machine's nodes.
+    /// Method of stopping and starting the machine's nodes. `None` if the study does not state a
+    /// method.
     pub control: Option<ProcessControl>,
-    /// Folder with the logs of a node. cassay only reads the logs. [`NODE_PLACE`] represents the
-    /// node.
+    /// Folder with the logs of a node. cassay only reads the logs. [`NODE_PLACE`] stands for the
+    /// address of the node.
     pub logs: Option<PathBuf>,
-    /// Folder with the data of a node. cassay reads the settings of the folder's disk.
-    /// [`NODE_PLACE`] represents the node.
+    /// Folder with the data of a node. cassay only reads the settings of the disk that contains the
+    /// folder. [`NODE_PLACE`] stands for the address of the node.
     pub data: Option<PathBuf>,
 }
 
-/// Returns the folder with the address of the node in place of the placeholder.
+/// Returns the path of a folder, in which the address of the node replaces the placeholder.
 pub fn folder_of_node(folder: &Path, node: IpAddr) -> PathBuf {
     let text = folder.to_string_lossy();
     PathBuf::from(text.replace(NODE_PLACE, &node.to_string()))
@@ -35,23 +38,24 @@ pub fn folder_of_node(folder: &Path, node: IpAddr) -> PathBuf {
 /// Method of stopping and starting a node that cassay did not start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProcessControl {
-    /// The node runs in a unit of systemd, with this name.
+    /// The node runs in the systemd unit with this name.
     Systemd(String),
-    /// The node runs in a container of Docker, with this name.
+    /// The node runs in the Docker container with this name.
     Docker(String),
-    /// The node is stopped and started by two programs with their arguments. They run without a
-    /// shell.
+    /// Two programs stop and start the node. They run with their arguments, without a shell.
     Command {
-        /// Program that stops the node, and exits with 0 when it has ended.
+        /// Program that stops the node, with its arguments. It exits with 0 once the node has
+        /// stopped.
         stop: Vec<String>,
-        /// Program that starts the node, and exits with 0 when it has started. The program does no
-        /// harm if the node already runs.
+        /// Program that starts the node, with its arguments. It exits with 0 once the node has
+        /// started. It has no effect if the node already runs.
         start: Vec<String>,
     },
 }
 
 impl ProcessControl {
-    /// Returns the program that stops the node with this address, and the program that starts it.
+    /// Returns two programs with their arguments: the program that stops the node with this
+    /// address, and the program that starts it.
     pub fn programs(&self, node: IpAddr) -> [Vec<String>; 2] {
         let filled = |words: &[String]| -> Vec<String> {
             let node = node.to_string();
@@ -68,7 +72,8 @@ impl ProcessControl {
         }
     }
 
-    /// Returns true if the commands distinguish several nodes.
+    /// Returns true if the commands contain the address of the node, so that they can control one
+    /// of several nodes.
     pub fn tells_nodes_apart(&self) -> bool {
         let has = |words: &[String]| words.iter().any(|word| word.contains(NODE_PLACE));
         match self {
@@ -79,7 +84,7 @@ impl ProcessControl {
         }
     }
 
-    /// Returns the method for the node with this address.
+    /// Returns the method for the node with this address, without placeholders.
     #[must_use]
     pub fn for_node(&self, node: IpAddr) -> ProcessControl {
         let name = |name: &str| name.replace(NODE_PLACE, &node.to_string());

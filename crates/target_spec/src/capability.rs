@@ -14,17 +14,17 @@ measure::word_enum! {
         OperationCounts = "operation-counts",
         /// Flush memtables and read the number of pending compactions.
         Settle = "settle",
-        /// Keep the data by hard links, and restore it while the nodes run.
+        /// Snapshot the data by hard links, and restore it while the nodes run.
         Snapshot = "snapshot",
         /// Restore data by swapping files while a node is stopped.
         OfflineRestore = "offline-restore",
-        /// Empty the page cache of the data's files.
+        /// Drop the pages of the data files from the page cache.
         DropPageCache = "drop-page-cache",
         /// Read and call the MBeans of every node.
         Mbeans = "mbeans",
         /// Read memory, threads and collections of each node's JVM.
         JvmMetrics = "jvm-metrics",
-        /// Read each pause from the log of the garbage collector.
+        /// Read each pause from the garbage collection log.
         GcLog = "gc-log",
         /// Read `/proc` of each node's process: CPU, memory, disk.
         ProcessStatistics = "process-statistics",
@@ -42,11 +42,11 @@ measure::word_enum! {
         PodControl = "pod-control",
         /// Isolate the pods of nodes by a network policy.
         NetworkPolicy = "network-policy",
-        /// Give each host its own network.
+        /// Give each host a separate network.
         Hosts = "hosts",
         /// Add another node to a host.
         AnotherNode = "another-node",
-        /// Confine each host to its own CPUs.
+        /// Restrict each host to separate CPUs.
         CpuSet = "cpu-set",
         /// Limit the CPU time of each host.
         CpuLimit = "cpu-limit",
@@ -76,13 +76,14 @@ measure::word_enum! {
         VolumeStalled = "volume-stalled",
         /// Corrupt data on a volume.
         VolumeCorrupt = "volume-corrupt",
-        /// Make a part of a volume fail.
+        /// Make reads and writes of a part of a volume fail.
         VolumeErrors = "volume-errors",
     }
 }
 
 impl Capability {
-    /// The capabilities for faults of volumes. Only hosts with volumes have them.
+    /// The capabilities for faults of volumes. Only hosts with separate volumes have these
+    /// capabilities.
     pub const OF_VOLUMES: [Capability; 5] = [
         Capability::VolumeOff,
         Capability::VolumeReadOnly,
@@ -91,27 +92,28 @@ impl Capability {
         Capability::VolumeErrors,
     ];
 
-    /// Returns true if hosts need separate volumes for the capability.
+    /// Returns true if the capability requires that hosts have separate volumes.
     pub fn is_of_volumes(self) -> bool {
         self == Capability::Volume || Capability::OF_VOLUMES.contains(&self)
     }
 }
 
-/// Status of one capability of a target, or of a machine for its hosts: present, or absent with
-/// the reason.
+/// Status of one capability of a target, or of the hosts on a machine. The capability is either
+/// present, or absent for a reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapabilityStatus {
-    /// Capability whose status this is.
+    /// The capability that the status is about.
     #[serde(rename = "ability")]
     pub capability: Capability,
     /// True if the capability is present.
     pub present: bool,
-    /// Method by which the capability works. If it is absent, the reason and the remedy.
+    /// Method that provides the capability. If the capability is absent, the reason and the remedy.
     pub detail: String,
 }
 
 impl CapabilityStatus {
-    /// Creates a status: present with its method, or absent with the reason.
+    /// Creates the status of a capability. `answer` is the method if the capability is present, and
+    /// the reason as an error if it is absent.
     pub fn from_answer(capability: Capability, answer: Result<String, String>) -> CapabilityStatus {
         CapabilityStatus {
             capability,
@@ -120,8 +122,8 @@ impl CapabilityStatus {
         }
     }
 
-    /// Returns the method of the capability. If the capability is absent, returns the reason as an
-    /// error.
+    /// Returns the method that provides the capability. If the capability is absent, returns the
+    /// reason as an error.
     pub fn answer(&self) -> Result<String, String> {
         let detail = self.detail.clone();
         if self.present {

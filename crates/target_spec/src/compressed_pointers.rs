@@ -1,21 +1,20 @@
-//! Largest heap that a JVM addresses with pointers of 4 bytes, and the condition for mapping an
-//! archive of classes that was created with such pointers.
+//! The largest heap that a JVM addresses with compressed pointers of 4 bytes. Also decides whether
+//! a JVM can map a class archive that was created with such pointers.
 
 use crate::spec::{Collector, LocalSpec};
 
-/// Size of the memory that pointers of 4 bytes can address, in bytes, if objects are aligned to 8
-/// bytes.
+/// Memory that pointers of 4 bytes can address, in bytes, if objects are aligned to 8 bytes.
 const REACHED_BYTES: u64 = 32 << 30;
 /// Default alignment of objects in a JVM, in bytes.
 const ALIGNMENT_BYTES: u64 = 8;
 
-/// Returns the largest heap, in bytes, whose objects are addressed by pointers of 4 bytes. The JVM
-/// keeps the lowest addresses free, up to the alignment of its heap. With G1 and Shenandoah, the
-/// alignment is the largest size of a region (32 MiB). With the parallel collector, it is 2 MiB.
-/// ZGC has no such pointers.
+/// Returns the largest heap, in bytes, whose objects the JVM addresses with pointers of 4 bytes.
+/// The JVM leaves the lowest addresses unused, up to the alignment of its heap. With G1 and
+/// Shenandoah, the alignment is the largest size of a region (32 MiB). With the parallel collector,
+/// it is 2 MiB. ZGC does not use such pointers.
 ///
-/// Observed with Java 17.0.15: G1 uses them up to -Xmx32736m, but not from -Xmx32737m on. The
-/// parallel collector uses them at -Xmx32750m, but not at -Xmx32767m.
+/// Observed with Java 17.0.15: G1 uses these pointers up to -Xmx32736m, but not from -Xmx32737m on.
+/// The parallel collector uses them at -Xmx32750m, but not at -Xmx32767m.
 pub fn narrow_heap_max_bytes(collector: Collector, object_alignment_bytes: u64) -> u64 {
     let kept_free = match collector {
         Collector::Z => return 0,
@@ -26,8 +25,8 @@ pub fn narrow_heap_max_bytes(collector: Collector, object_alignment_bytes: u64) 
     REACHED_BYTES * (alignment / ALIGNMENT_BYTES) - kept_free
 }
 
-/// Options that change the form of objects, or of pointers to objects or classes. An archive that
-/// was created without such an option has another form. This applies to any value of the option.
+/// Options that change the layout of objects, or of pointers to objects or classes. With any value
+/// of such an option, a JVM cannot map an archive that was created without the option.
 const OTHER_FORMS: [&str; 4] = [
     "-XX:-UseCompressedOops",
     "-XX:-UseCompressedClassPointers",
@@ -36,8 +35,8 @@ const OTHER_FORMS: [&str; 4] = [
 ];
 const OBJECT_ALIGNMENT: &str = "-XX:ObjectAlignmentInBytes=";
 
-/// Returns the reason why the JVMs of a specification do not map an archive of classes. `None` if
-/// they do.
+/// Returns the reason why the JVMs of a specification cannot map a class archive. `None` if they
+/// can.
 pub(crate) fn unlike_archive(spec: &LocalSpec) -> Option<String> {
     let collector = chosen(spec);
     if collector == Collector::Z {
@@ -58,8 +57,8 @@ pub(crate) fn unlike_archive(spec: &LocalSpec) -> Option<String> {
     (spec.heap_bytes > most).then(|| format!("a heap of more than {}MiB", most >> 20))
 }
 
-/// Returns the collector of a specification: the stated collector, or else the one that its JVM
-/// options select, or else Cassandra's default.
+/// Returns the garbage collector of a specification. It is the stated collector, or else the
+/// collector that the JVM options select, or else Cassandra's default.
 fn chosen(spec: &LocalSpec) -> Collector {
     let by_option = || {
         let is_on = |one: &Collector| spec.jvm_options.contains(&one.option());
@@ -82,7 +81,7 @@ mod tests {
         }
     }
 
-    /// The expected values are those of Java 17.0.15, read from its output of all flags.
+    /// The expected values come from Java 17.0.15, which printed them in its list of all flags.
     #[test]
     fn the_largest_heap_with_small_pointers_is_that_of_the_jvm() {
         let is_narrow =

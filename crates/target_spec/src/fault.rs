@@ -1,5 +1,5 @@
 //! Kinds of faults, as data: the effect and the target of each kind, its requirements and options,
-//! and the data that nodes may lose because of it.
+//! and the data that nodes may lose.
 
 mod commands;
 mod fault_table;

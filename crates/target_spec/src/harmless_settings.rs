@@ -1,4 +1,4 @@
-//! Separates harmless settings of a node, which are only data, from harmful settings. Harmful
+//! Distinguishes harmless settings of a node, which are only data, from harmful settings. Harmful
 //! settings may run a program, load a class, or write and read files on this machine.
 //!
 //! For JVM options and for `cassandra.yaml`, lists name the settings that are known to be harmless.
@@ -9,8 +9,8 @@
 
 use serde_json::Value;
 
-/// Flags of `-XX:+NAME` and `-XX:-NAME` that affect only the internal work of the JVM. Flags that
-/// select a collector, `Use…GC`, are recognized by their form.
+/// Flags of the forms `-XX:+NAME` and `-XX:-NAME` that affect only the internal work of the JVM.
+/// Flags that select a collector, `Use…GC`, are recognized by their form.
 const SWITCHES: &[&str] = &[
     "AggressiveOpts",
     "AlwaysPreTouch",
@@ -65,8 +65,9 @@ const SWITCHES: &[&str] = &[
     "ZUncommit",
 ];
 
-/// Names of flags of the form `-XX:NAME=NUMBER`. Flags of G1 and Shenandoah are recognized by their
-/// prefix. Checking the number is not enough, since `-XX:OnError=1` runs a program.
+/// Names of harmless flags of the form `-XX:NAME=NUMBER`. Flags of G1 and Shenandoah are recognized
+/// by their prefix. Checking the number alone is not enough, because `-XX:OnError=1` runs a
+/// program.
 const NUMBERS: &[&str] = &[
     "ActiveProcessorCount",
     "AdaptiveSizePolicyWeight",
@@ -125,7 +126,7 @@ const NUMBERS: &[&str] = &[
     "ZUncommitDelay",
 ];
 
-/// Flags whose value is a word, with the permitted words of each flag.
+/// Harmless flags whose value is a word, with the permitted words of each flag.
 const WORDS: &[(&str, &[&str])] = &[
     (
         "ShenandoahGCHeuristics",
@@ -137,7 +138,7 @@ const WORDS: &[(&str, &[&str])] = &[
 /// Prefixes of system properties that Cassandra and Netty read as a number or a switch.
 const PROPERTIES: &[&str] = &["cassandra.", "io.netty.", "jdk.nio.maxCachedBufferSize"];
 
-/// Parts of the names of properties that give access to the node. Such a property is harmful even
+/// Parts of the names of properties that open access to the node. Such a property is harmful even
 /// if its value is a number.
 const DOORS: &[&str] = &[
     "auth", "insecure", "jmx", "password", "rmi", "ssl", "udf", "unsafe",
@@ -183,15 +184,15 @@ fn property(rest: &str) -> bool {
         && (is_number(value) || matches!(value, "true" | "false"))
 }
 
-/// Returns true if a part of a name means a port, as in `local.port`. `native_transport_requests`
-/// has no such part.
+/// Returns true if a component of the name means a port, as in `local.port`.
+/// `native_transport_requests` has no such component.
 fn names_port(name: &str) -> bool {
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
     parts.any(|part| part.ends_with("port") && !part.ends_with("transport"))
 }
 
-/// Returns true if the text has only letters and digits. Such a text contains no path and no other
-/// option.
+/// Returns true if the text consists only of letters and digits. Such a text cannot contain a path
+/// or another option.
 fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric())
 }
@@ -233,8 +234,8 @@ const ACCESS_MODES: &[&str] = &[
     "standard",
 ];
 
-/// Words that settings of `cassandra.yaml` may have as their values, by the path of the setting.
-/// `*` stands for any one key. Items of a list have the path of the list.
+/// Words that settings of `cassandra.yaml` may have as their values, by the path of the setting. In
+/// a path, `*` stands for any key. Items of a list have the path of the list.
 const YAML_WORDS: &[(&str, &[&str])] = &[
     (
         "batchlog_endpoint_strategy",
@@ -316,9 +317,10 @@ const YAML_WORDS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Returns the paths, below a key of `cassandra.yaml`, whose values are more than data. Under any
-/// key but those for code, a number, a switch or a quantity (`64MiB/s`, `10ms`) is data, since it
-/// cannot name a class, a program or a file. A word is data if it is a known word of the setting.
+/// Returns the paths below a key of `cassandra.yaml` whose values may do harm. Numbers, switches
+/// and quantities (`64MiB/s`, `10ms`) are harmless under all keys except those for code, because
+/// they cannot name a class, a program or a file. A word is harmless if it is a known word of the
+/// setting.
 pub fn harmful_settings(key: &str, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     look(key, value, &mut found);
@@ -340,8 +342,8 @@ fn look(path: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Returns true for a number with a unit. Units of Cassandra are letters. A rate has `/s` after a
-/// size.
+/// Returns true for a number with a unit. Cassandra's units consist of letters. A rate is a size
+/// followed by `/s`.
 fn is_quantity(text: &str) -> bool {
     let unit = text
         .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-')

@@ -1,15 +1,15 @@
-//! JVM options that override the setting `heap`. cassay refuses them, because plans and reports use
-//! the setting.
+//! Refuses JVM options that override the setting `heap`, because plans and reports use this
+//! setting.
 
 use crate::spec::LocalSpec;
 
-/// Options that set the maximum heap, in bytes.
+/// Options that set the maximum size of the heap, in bytes.
 const MAX: [&str; 2] = ["-Xmx", "-XX:MaxHeapSize="];
 
-/// Options that set an initial heap, which may be smaller than the maximum.
+/// Options that set the initial size of the heap, which may be smaller than the maximum.
 const INITIAL: [&str; 3] = ["-Xms", "-XX:InitialHeapSize=", "-XX:MinHeapSize="];
 
-/// Options with which the JVM derives a heap from the memory of the machine.
+/// Options with which the JVM computes the size of the heap from the memory of the machine.
 const RECKONED: [&str; 8] = [
     "-XX:MaxRAMPercentage=",
     "-XX:MinRAMPercentage=",
@@ -21,7 +21,7 @@ const RECKONED: [&str; 8] = [
     "-XX:+AggressiveHeap",
 ];
 
-/// Converts a number with the JVM's suffixes for sizes to bytes. `None` for any other text.
+/// Converts a number with a size suffix of the JVM to bytes. `None` for any other text.
 pub fn jvm_size(text: &str) -> Option<u64> {
     let (digits, shift) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 10),
@@ -33,8 +33,8 @@ pub fn jvm_size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// Describes the first JVM option that sets another heap than the setting `heap`. `None` if no
-/// option does.
+/// Describes the first JVM option that conflicts with the setting `heap`. `None` if no option
+/// conflicts with it.
 pub(crate) fn heap_refusal(spec: &LocalSpec) -> Option<String> {
     let heap = spec.heap_bytes;
     spec.jvm_options.iter().find_map(|option| {

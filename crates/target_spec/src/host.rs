@@ -8,27 +8,29 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Limits of a host. An absent value sets no limit.
+/// Limits of a host. A limit that is `None` does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostSpec {
     /// Numbers of the CPUs that the host may use.
     pub cpus: Option<Vec<usize>>,
-    /// CPU time of the host, in cores. For example, 1.5 means 150 ms in each 100 ms.
+    /// CPU time of the host, in cores. For example, 1.5 means 150 ms of CPU time in each interval
+    /// of 100 ms.
     pub cpu_quota: Option<f64>,
     /// Memory of the host in bytes, including the page cache.
     pub memory_bytes: Option<u64>,
-    /// Size of the host's data volume, in bytes. If `None`, the data is on the file system of the
-    /// machine itself.
+    /// Size of the host's data volume, in bytes. If it is `None`, the data is on the file system of
+    /// the machine itself.
     pub volume_bytes: Option<u64>,
-    /// Limits of the host's data volume. They require such a volume.
+    /// Limits of the host's data volume. They apply only if the host has such a volume.
     #[serde(default)]
     pub disk: DiskSpec,
-    /// Link from the host to the switch.
+    /// Limits of the link from the host to the switch.
     #[serde(flatten)]
     pub link: LinkSpec,
 }
 
-/// Limits of a host's volume for all its processes together. An absent value sets no limit.
+/// Limits of a host's volume, for all processes of the host together. A limit that is `None` does
+/// not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskSpec {
     /// Maximum number of reads per second.
@@ -42,7 +44,7 @@ pub struct DiskSpec {
 }
 
 impl DiskSpec {
-    /// Returns each limit with its name in files and messages.
+    /// Returns the limits, each with its name in files and messages.
     pub fn each(&self) -> [(&'static str, Option<u64>); 4] {
         [
             ("disk_read_iops", self.read_iops),
@@ -52,8 +54,8 @@ impl DiskSpec {
         ]
     }
 
-    /// Returns the disk limits among the limits of a control group. Their names are those of
-    /// [`DiskSpec::each`].
+    /// Returns the disk limits among the limits of a control group. The names of disk limits are
+    /// those of [`DiskSpec::each`].
     ///
     /// # Errors
     /// A limit is not a whole number. The message names the limit.
@@ -73,7 +75,7 @@ impl DiskSpec {
         })
     }
 
-    /// Returns the lower one of each of these limits and the same limit of `other`.
+    /// Returns, for each limit, the lower value of this specification and `other`.
     pub fn narrowed(self, other: DiskSpec) -> DiskSpec {
         let lower = |one: Option<u64>, other: Option<u64>| match (one, other) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -98,20 +100,20 @@ impl DiskSpec {
     }
 }
 
-/// Limits of a host's link, which are the same in both directions.
+/// Limits of a host's link. They apply in each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkSpec {
     /// Maximum rate of the link, in bit/s.
     #[serde(rename = "link_rate_bits_per_s")]
     pub rate_bits_per_s: Option<u64>,
-    /// One-way delay, in addition to the delay of the path itself.
+    /// One-way delay that is added to the delay of the path itself.
     #[serde(rename = "link_delay_ns", with = "nanoseconds")]
     pub delay: Option<Duration>,
 }
 
 impl LinkSpec {
-    /// Returns the stricter one of each of these limits and the same limit of `other`: the lower
-    /// rate and the longer delay.
+    /// Returns, for each limit, the stricter value of this specification and `other`. The lower
+    /// rate and the longer delay are stricter.
     pub fn narrowed(self, other: LinkSpec) -> LinkSpec {
         let rates = [self.rate_bits_per_s, other.rate_bits_per_s];
         LinkSpec {
@@ -121,33 +123,33 @@ impl LinkSpec {
     }
 }
 
-/// A machine that is reached with the system's `ssh`, or a pod.
+/// A machine that cassay reaches with the system's `ssh`, or a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteHost {
     /// Destination for `ssh` (`db1`, `user@db1`, `ssh://user@db1:2222`), or the name of a pod.
     pub ssh: String,
-    /// Location of the pod. `None` if the machine is reached with `ssh`.
+    /// Location of the pod. `None` if cassay reaches the machine with `ssh`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod: Option<PodPlace>,
-    /// Folder on the machine for all files of cassay. `None` means the user's cache for the
-    /// program, and `/tmp` for files that are removed when the agent ends.
+    /// Folder on the machine for all files of cassay. If it is `None`, the program is in the user's
+    /// cache folder, and files that are removed when the agent ends are in `/tmp`.
     pub folder: Option<PathBuf>,
     /// True if the agent runs as root, by `sudo -n`.
     pub sudo: bool,
-    /// Name of the machine type at the provider, for reports: `i4i.2xlarge`.
+    /// Name of the machine type at the provider, such as `i4i.2xlarge`. Reports show it.
     pub machine_type: Option<String>,
-    /// Address by which other machines reach this machine. `None` means the address at which its
-    /// sshd was reached.
+    /// Address at which other machines reach this machine. `None` means the address at which cassay
+    /// reached the machine's sshd.
     pub address: Option<Ipv4Addr>,
-    /// Number of managed nodes on the machine. `None` means an equal share of the nodes, like all
-    /// machines that state no number.
+    /// Number of managed nodes on the machine. If it is `None`, the machine has the same number of
+    /// nodes as all other machines without a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<usize>,
 }
 
 impl RemoteHost {
-    /// Returns the name of the machine for ssh, with its machine type if stated: `db1
-    /// (i4i.2xlarge)`.
+    /// Returns the name of the machine for ssh, such as `db1 (i4i.2xlarge)`. It includes the
+    /// machine type if that is stated.
     pub fn ssh_name(&self) -> String {
         match &self.machine_type {
             Some(of) => format!("{} ({of})", self.ssh),
@@ -155,8 +157,9 @@ impl RemoteHost {
         }
     }
 
-    /// Returns the address by which other machines reach this machine. It is the stated address, or
-    /// the address at which its sshd was `reached`, if that is an IPv4 address.
+    /// Returns the address at which other machines reach this machine. It is the stated address, or
+    /// else `reached`, the address of the machine's sshd. `None` if no address is stated and
+    /// `reached` is not an IPv4 address.
     pub fn address_or(&self, reached: Option<IpAddr>) -> Option<Ipv4Addr> {
         self.address.or(match reached {
             Some(IpAddr::V4(address)) => Some(address),
@@ -165,18 +168,20 @@ impl RemoteHost {
     }
 }
 
-/// The hosts on which nodes run: equal simulated hosts, or remote machines.
+/// The hosts on which nodes run. They are equal simulated hosts, or remote machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostsSpec {
-    /// Number of hosts.
+    /// Number of hosts of the cluster.
     pub count: usize,
-    /// Pods to create as hosts. Until the pods run, their machines have only numbers.
+    /// Pods that cassay creates as hosts. Until the pods run, their machines have only numbers.
+    /// `None` for other hosts.
     #[serde(skip)]
     pub pods: Option<NodePods>,
-    /// The remote machines, one for each host. If empty, the hosts are simulated on this machine.
+    /// Remote machines, one for each host. If the list is empty, the hosts are simulated on this
+    /// machine.
     #[serde(default)]
     pub machines: Vec<RemoteHost>,
-    /// Isolation of simulated hosts.
+    /// Method of isolating simulated hosts from each other.
     pub isolation: Isolation,
     /// Limits of each simulated host.
     #[serde(flatten)]
@@ -184,13 +189,13 @@ pub struct HostsSpec {
 }
 
 impl HostsSpec {
-    /// Returns the names of remote machines for `ssh`. Each name includes the machine type, if it
+    /// Returns the names of the remote machines for `ssh`. A name includes the machine type if that
     /// is stated.
     pub fn names(&self) -> Vec<String> {
         self.machines.iter().map(RemoteHost::ssh_name).collect()
     }
 
-    /// Returns the total number of nodes on all hosts. A host that does not state its number has
+    /// Returns the total number of nodes on all hosts. A host for which no number is stated has
     /// `each` nodes.
     pub fn nodes(&self, each: usize) -> usize {
         let stated = |host: usize| self.machines.get(host).and_then(|machine| machine.nodes);
@@ -208,9 +213,9 @@ measure::word_enum! {
     pub enum HostKind {
         /// Simulated hosts on this machine, each with its own network, control groups and volume.
         StandIns = "hosts",
-        /// Remote machines that are reached with ssh.
+        /// Remote machines that cassay reaches with ssh.
         Machines = "machines",
-        /// Addresses of this machine, without any isolation.
+        /// Addresses of this machine without isolation.
         Addresses = "loopback",
         /// Machines of an attached cluster.
         Others = "attach",
@@ -223,24 +228,24 @@ impl HostKind {
         matches!(self, HostKind::StandIns | HostKind::Addresses)
     }
 
-    /// Returns true if cassay manages each host, and each host has more than an address.
+    /// Returns true if cassay manages each host, and each host is more than an address.
     pub fn are_apart(self) -> bool {
         matches!(self, HostKind::StandIns | HostKind::Machines)
     }
 }
 
 measure::word_enum! {
-    /// The way in which simulated hosts are isolated from each other.
+    /// Method of isolating simulated hosts from each other.
     #[derive(Default)]
     pub enum Isolation {
-        /// Isolation as with [`Isolation::Hosts`] if this machine allows it, otherwise as with
-        /// [`Isolation::Loopback`].
+        /// Isolation as with [`Isolation::Hosts`] if this machine allows it. Otherwise, isolation
+        /// as with [`Isolation::Loopback`].
         #[default]
         Auto = "auto",
-        /// A separate network, cgroups and a volume for each host. cassay refuses this if the
-        /// machine does not allow it.
+        /// Each host has a separate network, cgroups and a volume. cassay refuses this isolation if
+        /// the machine does not allow it.
         Hosts = "hosts",
-        /// Only separate addresses. The limits of [`HostSpec`] do not apply.
+        /// Each host only has a separate address. The limits of [`HostSpec`] do not apply.
         Loopback = "loopback",
     }
 }

@@ -1,5 +1,5 @@
-//! Indexes of nodes and hosts, and lists with a value for each node or host. An index of a node
-//! cannot be passed in place of an index of a host.
+//! Indexes of nodes and hosts, and lists with a value for each node or host. The types are
+//! separate, so that the compiler rejects the index of a node in place of the index of a host.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -24,7 +24,7 @@ macro_rules! index {
             }
         }
 
-        /// In errors, only the number of the index is shown.
+        /// Errors show only the number of the index, without the name of the type.
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)
@@ -46,22 +46,22 @@ macro_rules! index {
 }
 
 index! {
-    /// Index of a node, from 0.
+    /// Index of a node, starting at 0.
     NodeIndex, "node"
 }
 
 index! {
-    /// Index of a host, from 0.
+    /// Index of a host, starting at 0.
     HostIndex, "host"
 }
 
-/// A list with a value for each node, in node order.
+/// A list with one value for each node, in the order of the nodes.
 pub type PerNode<T> = PerIndex<NodeIndex, T>;
 
-/// A list with a value for each host, in host order.
+/// A list with one value for each host, in the order of the hosts.
 pub type PerHost<T> = PerIndex<HostIndex, T>;
 
-/// A list that can be accessed only by one kind of index.
+/// A list that only one type of index can access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerIndex<I, T> {
     values: Vec<T>,
@@ -69,43 +69,44 @@ pub struct PerIndex<I, T> {
 }
 
 impl<I: Copy + From<usize> + Into<usize>, T> PerIndex<I, T> {
-    /// Returns the number of values.
+    /// Returns the number of values in the list.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Returns true if the list has no value.
+    /// Returns true if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Returns the value with this index.
+    /// Returns the value at this index.
     pub fn get(&self, index: I) -> Option<&T> {
         self.values.get::<usize>(index.into())
     }
 
-    /// Returns the value with this index, for modification.
+    /// Returns a mutable reference to the value at this index.
     pub fn get_mut(&mut self, index: I) -> Option<&mut T> {
         self.values.get_mut::<usize>(index.into())
     }
 
-    /// Returns the value with this index, and drops the others.
+    /// Returns the value at this index, and drops all other values.
     pub fn take(mut self, index: I) -> Option<T> {
         let position: usize = index.into();
         (position < self.values.len()).then(|| self.values.swap_remove(position))
     }
 
-    /// Removes the value with this index, which must exist. The indexes of later values decrease.
+    /// Removes and returns the value at this index, which must exist. The indexes of later values
+    /// decrease by one.
     pub fn remove(&mut self, index: I) -> T {
         self.values.remove(index.into())
     }
 
-    /// Adds a value at the end.
+    /// Adds a value at the end of the list.
     pub fn push(&mut self, value: T) {
         self.values.push(value);
     }
 
-    /// Removes all values whose index is not below this number.
+    /// Shortens the list to at most `count` values.
     pub fn truncate(&mut self, count: usize) {
         self.values.truncate(count);
     }
@@ -120,7 +121,7 @@ impl<I: Copy + From<usize> + Into<usize>, T> PerIndex<I, T> {
         self.values.iter()
     }
 
-    /// Returns all values, in order, for modification.
+    /// Returns mutable references to all values, in order.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.values.iter_mut()
     }
@@ -133,7 +134,7 @@ impl<I: Copy + From<usize> + Into<usize>, T> PerIndex<I, T> {
             .map(|(position, value)| (I::from(position), value))
     }
 
-    /// Returns all indexes with their values, in order, and consumes the list.
+    /// Consumes the list, and returns all indexes with their values, in order.
     pub fn into_pairs(self) -> impl Iterator<Item = (I, T)> {
         self.values
             .into_iter()

@@ -1,4 +1,4 @@
-//! Java of the nodes: the requested Java, the versions that suit a release, and the versions that
+//! Java for the nodes: the requested Java, the versions that suit a release, and the versions that
 //! Cassandra supports.
 
 use crate::spec::LocalSpec;
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use versions::Release;
 
-/// The Java that is requested for the nodes.
+/// Java that the user requests for the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JavaChoice {
-    /// An installed Java of this major version, such as 17.
+    /// An installed Java with this major version, such as 17.
     Major(u32),
-    /// The Java in this folder, which could be the value of `JAVA_HOME`.
+    /// The Java installation in this folder, which could be the value of `JAVA_HOME`.
     Home(PathBuf),
 }
 
@@ -29,16 +29,17 @@ impl JavaChoice {
 /// Requirements that a Java must meet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JavaWanted {
-    /// Suitable major versions, the best version first.
+    /// Suitable major versions. The best version comes first.
     pub majors: Vec<u32>,
-    /// Folder of the Java, if a certain one is required.
+    /// Folder of the required Java installation. `None` if any installation with a suitable version
+    /// may be used.
     pub home: Option<PathBuf>,
-    /// Description of the software that needs the Java: `Cassandra 5.0.8`.
+    /// Name of the software that needs Java, such as `Cassandra 5.0.8`.
     pub by: String,
 }
 
 impl JavaWanted {
-    /// Returns the Java requirements of the nodes of a specification.
+    /// Returns the requirements that the nodes of a specification have for their Java.
     pub fn from_spec(spec: &LocalSpec) -> JavaWanted {
         let by = format!("Cassandra {}", spec.release);
         let fitting = java_majors(&spec.release);
@@ -51,7 +52,8 @@ impl JavaWanted {
     }
 }
 
-/// Returns the reason why nodes of a release are not started on the requested Java, and the remedy.
+/// Returns the reason why nodes of a release cannot run on the requested Java, and the remedy.
+/// `None` if they can.
 pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
     let Some(JavaChoice::Major(major)) = &spec.java else {
         return None;
@@ -73,14 +75,15 @@ pub(crate) fn java_refusal(spec: &LocalSpec) -> Option<(String, String)> {
 }
 
 /// Major version of Java that cassay prefers, so that nodes of different release lines run on the
-/// same Java. All lines are known to start on it.
+/// same Java. Nodes of all release lines are known to start on this version.
 const JAVA_FIRST: u32 = 17;
 
-/// Oldest major version of Java that cassay's JVM options and its agent in the JVM support.
+/// Oldest major version of Java that is supported by cassay's JVM options and by its agent in the
+/// JVM.
 const JAVA_OLDEST: u32 = 11;
 
-/// Returns the major versions of Java on which nodes of a release are started, the preferred
-/// version first.
+/// Returns the major versions of Java on which cassay starts nodes of a release. The preferred
+/// version comes first.
 pub fn java_majors(release: &Release) -> Vec<u32> {
     let line = release.line();
     let all = line.java_seen.iter().chain(line.java_supported.iter().rev()).copied();
@@ -93,8 +96,8 @@ pub fn java_majors(release: &Release) -> Vec<u32> {
     majors
 }
 
-/// Returns a sentence that a release does not support a Java version. `None` if the release
-/// supports it.
+/// Returns a sentence that states that a release does not support a Java version. `None` if the
+/// release supports the version.
 pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
     let line = release.line();
     (!line.java_supported.contains(&major)).then(|| {
@@ -107,8 +110,8 @@ pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
     })
 }
 
-/// Parses the major version of a Java version: 17 from `17.0.15`, 8 from `1.8.0_412`, 21 from
-/// `21-ea`.
+/// Parses the major version in a Java version. For example, returns 17 for `17.0.15`, 8 for
+/// `1.8.0_412`, and 21 for `21-ea`.
 pub fn java_major(version: &str) -> Option<u32> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit());
     let first = numbers.next()?.parse().ok()?;
@@ -118,13 +121,14 @@ pub fn java_major(version: &str) -> Option<u32> {
     Some(first)
 }
 
-/// Returns the Java version in the text of the file `release` in a Java home.
+/// Returns the Java version that `text` states. `text` is the content of the file `release` in a
+/// Java home.
 pub fn java_in_release(text: &str) -> Option<&str> {
     let said = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     Some(said.trim().trim_matches('"'))
 }
 
-/// Formats major versions as alternatives: `11, 17 or 21`.
+/// Formats major versions as alternatives, for example as `11, 17 or 21`.
 pub fn majors_words(majors: &[u32]) -> String {
     let names: Vec<String> = majors.iter().map(u32::to_string).collect();
     match names.split_last() {

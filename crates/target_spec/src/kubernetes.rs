@@ -1,5 +1,5 @@
-//! Kubernetes settings of a target: an attached cluster, or pods for managed nodes. Also checks
-//! names as Kubernetes does.
+//! Kubernetes settings of a target: an attached cluster, or pods for managed nodes. This module
+//! also checks names as Kubernetes does.
 
 use crate::host::RemoteHost;
 use serde::{Deserialize, Serialize};
@@ -12,12 +12,12 @@ pub enum KubernetesOwner {
     K8ssandra(String),
     /// A CassandraDatacenter that cass-operator manages.
     CassOperator(String),
-    /// A service, regardless of its creator.
+    /// A service, regardless of how it was created.
     Service(String),
 }
 
 impl KubernetesOwner {
-    /// Describes the resource: `the CassandraDatacenter dc1`.
+    /// Describes the resource, for example as `the CassandraDatacenter dc1`.
     pub fn words(&self) -> String {
         match self {
             KubernetesOwner::K8ssandra(name) => format!("the K8ssandraCluster {name}"),
@@ -27,26 +27,26 @@ impl KubernetesOwner {
     }
 }
 
-/// Location of an attached cluster in Kubernetes, and access to it.
+/// Location of an attached cluster in Kubernetes, and settings for the access to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubernetesCluster {
-    /// Context of kubectl's configuration. `None` means the current context.
+    /// Context in kubectl's configuration. `None` means the current context.
     pub context: Option<String>,
     /// Namespace of the cluster. `None` means the namespace of the context.
     pub namespace: Option<String>,
     /// Resource that describes the cluster.
     pub owner: KubernetesOwner,
-    /// Secret with `username` and `password`. `None` means the secret that the cluster's operator
-    /// creates.
+    /// Name of the secret with `username` and `password`. `None` means the secret that the
+    /// cluster's operator creates.
     pub secret: Option<String>,
-    /// Agents that are started in the pods of the cluster. `None` means no agents.
+    /// Agents that cassay starts in the pods of the cluster. `None` if it does not start agents.
     pub agents: Option<PodAgents>,
-    /// Names of the series to read from the metrics endpoints of the pods. `*` represents any text.
-    /// If empty, the endpoints are not read.
+    /// Names of the series that cassay reads from the metrics endpoints of the pods. In a name, `*`
+    /// stands for any text. If the list is empty, cassay does not read the endpoints.
     pub metrics: Vec<String>,
 }
 
-/// Agents that cassay runs in the pods of an attached cluster, and the folders that they use.
+/// Agents that cassay runs in the pods of an attached cluster, with the folders that they use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodAgents {
     /// Container in which the node runs. `None` means the default container of the pod.
@@ -55,37 +55,39 @@ pub struct PodAgents {
     pub folder: Option<PathBuf>,
     /// Folder with the logs of the node. cassay only reads the logs.
     pub logs: Option<PathBuf>,
-    /// Folder with the data of the node. cassay reads the settings of the folder's disk.
+    /// Folder with the data of the node. cassay only reads the settings of the disk that contains
+    /// the folder.
     pub data: Option<PathBuf>,
 }
 
-/// The pods in which managed nodes run, with one node in each pod.
+/// Pods in which managed nodes run, with one node in each pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePods {
-    /// Context of kubectl's configuration. `None` means the current context.
+    /// Context in kubectl's configuration. `None` means the current context.
     pub context: Option<String>,
     /// Namespace of the pods. `None` means the namespace of the context.
     pub namespace: Option<String>,
-    /// CPU request and limit of each pod, in thousandths of a CPU.
+    /// CPU request and CPU limit of each pod, in thousandths of a CPU.
     pub millicpus: u32,
-    /// Memory request and limit of each pod, in bytes.
+    /// Memory request and memory limit of each pod, in bytes.
     pub memory_bytes: u64,
-    /// Image of the container. It has a shell, and a Java on which Cassandra runs.
+    /// Image of the container. It must contain a shell, and a Java on which Cassandra runs.
     pub image: String,
-    /// Size of the volume of each pod, in bytes. `None` means a folder of the pod's Kubernetes
-    /// node.
+    /// Size of the volume of each pod, in bytes. If it is `None`, the data is in a folder of the
+    /// pod's Kubernetes node.
     pub volume_bytes: Option<u64>,
     /// Storage class of the volumes. `None` means the default class of the Kubernetes cluster.
     pub storage_class: Option<String>,
-    /// True if two pods must not be on the same Kubernetes node.
+    /// True if each pod must run on a separate Kubernetes node.
     pub one_per_node: bool,
-    /// Machine type of the Kubernetes nodes on which the pods are scheduled. `None` means any type.
+    /// Machine type of the Kubernetes nodes on which the pods are scheduled. If it is `None`, the
+    /// pods may run on any machine type.
     pub machine_type: Option<String>,
 }
 
 impl NodePods {
-    /// Returns placeholders for `count` pods, which are used until the pods run. They have only
-    /// numbers, and separate folders.
+    /// Returns placeholders for `count` pods, which cassay uses until the pods run. A placeholder
+    /// has only a number and a separate folder.
     pub fn numbered(&self, count: usize) -> Vec<RemoteHost> {
         let one = |number: usize| RemoteHost {
             ssh: format!("pod {number}"),
@@ -96,8 +98,8 @@ impl NodePods {
     }
 }
 
-/// Mount point of the volume in a pod of a managed node. The program, the jars and the data of the
-/// node are below it.
+/// Mount point of the volume in the pod of a managed node. It contains the program, the jars and
+/// the data of the node.
 pub const NODE_FOLDER: &str = "/cassay";
 
 impl Default for NodePods {
@@ -119,7 +121,7 @@ impl Default for NodePods {
 /// Location of a running pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodPlace {
-    /// Context of kubectl's configuration. `None` means the current context.
+    /// Context in kubectl's configuration. `None` means the current context.
     pub context: Option<String>,
     /// Namespace of the pod.
     pub namespace: String,
@@ -127,15 +129,17 @@ pub struct PodPlace {
     pub name: String,
     /// Name of the container in the pod.
     pub container: String,
-    /// Kubernetes node on which the pod runs.
+    /// Name of the Kubernetes node on which the pod runs.
     pub node: String,
 }
 
-/// Maximum length of a name, according to the API reference of Kubernetes ("DNS subdomain names").
+/// Maximum length of a name in characters, according to the API reference of Kubernetes ("DNS
+/// subdomain names").
 const NAME_LENGTH_MAX: usize = 253;
 
 /// Returns true if Kubernetes accepts a text as the name of an object, a namespace or a container.
-/// Such a name consists of one or several parts with dots between them, as RFC 1123 defines them.
+/// Such a name consists of one or several labels, as RFC 1123 defines them, with dots between the
+/// labels.
 pub fn is_kubernetes_name(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_part = |part: &str| {

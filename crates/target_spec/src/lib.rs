@@ -1,8 +1,9 @@
-//! The only crate that knows how to describe a target as data: nodes, hosts, limits, attachment,
-//! capabilities, kinds of faults.
+//! Describes targets as data: nodes, hosts, limits, attachment, capabilities, kinds of faults. No
+//! other crate defines these descriptions.
 //!
-//! Creating these values has no effects outside of memory. Their sources (a study or a command
-//! line) and their users (`cluster`, `null`, `host` and `fault`) do not depend on each other.
+//! Creating these values has no effects outside of memory. The crates that make them (from a study
+//! or a command line) and the crates that use them (`cluster`, `null`, `host` and `fault`) do not
+//! depend on each other.
 
 mod actions;
 mod address_translation;

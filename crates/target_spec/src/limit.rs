@@ -1,29 +1,29 @@
-//! A limit of a host as a value with its unit. Limits are compared as values, and always written in
-//! the same form.
+//! A limit of a host, as a value with its unit. Limits are compared as values, and have only one
+//! text form.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Limit of a host's disk, link, memory or volume. In text form it is a whole number with its unit:
-/// `100 per second`, `1000 bytes/s`, `1000 bit/s`, `1000000 ns`, `1024 bytes`.
+/// Limit of a host's disk, link, memory or volume. The text form is a whole number with its unit,
+/// such as `100 per second`, `1000 bytes/s`, `1000 bit/s`, `1000000 ns` or `1024 bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Operations per second.
+    /// A number of operations per second.
     PerSecond(u64),
-    /// Bytes per second.
+    /// A number of bytes per second.
     BytesPerSecond(u64),
-    /// Bits per second.
+    /// A number of bits per second.
     BitsPerSecond(u64),
-    /// One-way delay.
+    /// A one-way delay.
     Delay(Duration),
-    /// Size in bytes.
+    /// A size in bytes.
     Bytes(u64),
 }
 
 impl Limit {
-    /// Returns the limit of a host that has this name. Names are those of
+    /// Returns the limit with this name and this number. The names are those of
     /// [`crate::DiskSpec::each`], `link_rate` (bit/s), `link_delay` (ns), `memory` and `volume`
-    /// (bytes). `None` for another name.
+    /// (bytes). `None` for any other name.
     pub fn from_number(name: &str, number: u64) -> Option<Limit> {
         Some(match name {
             "disk_read_iops" | "disk_write_iops" => Limit::PerSecond(number),

@@ -1,5 +1,5 @@
-//! Secrets in options and settings. They are recognized by their names, and removed from all output
-//! and records. Nodes get them only in their command line and files.
+//! Removes secrets in options and settings from all output and records. Secrets are recognized by
+//! their names. Nodes get them only in their command line and files.
 
 use serde_json::Value;
 use std::borrow::Cow;
@@ -23,8 +23,8 @@ pub fn names_secret(name: &str) -> bool {
     SECRETS.iter().any(|word| name.contains(word))
 }
 
-/// Returns a text, such as a JVM option, without secrets, for output and records. Hides the value
-/// after `NAME=` if the name marks a secret.
+/// Returns a text, such as a JVM option, without secrets, for output and records. Replaces the
+/// value after `NAME=` by `***` if the name marks a secret.
 pub fn hidden(text: &str) -> Cow<'_, str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let (mut out, mut copied) = (String::new(), 0);
@@ -50,7 +50,8 @@ pub fn hidden(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Replaces every text in a value by its [`hidden`] form, and the value of every secret by `***`.
+/// Replaces every text in a value by its [`hidden`] form. Replaces the value of every secret by
+/// `***`.
 pub fn hide_all(value: &mut Value) {
     match value {
         Value::String(text) => {

@@ -1,30 +1,30 @@
-//! Settings of local nodes that no machine can apply. cassay refuses these settings before the
-//! start.
+//! Settings of local nodes with which nodes cannot start on any machine. cassay refuses these
+//! settings before it starts the nodes.
 
 use crate::compressed_pointers::unlike_archive;
 use crate::heap::heap_refusal;
 use crate::java::java_refusal;
 use crate::spec::LocalSpec;
 
-/// Reason why the nodes of a machine that has lost its power are not started on another machine,
-/// and the remedy.
+/// Reason why cassay does not start the nodes of a machine without power on another machine, and
+/// the remedy.
 pub const NO_HA_OF_MACHINES: [&str; 2] = [
     "moves volumes between hosts, which is impossible for machines",
     "remove it, or its variant: `--set variants.NAME=none`",
 ];
 
-/// A setting of local nodes that no machine can apply.
+/// A setting with which local nodes cannot start on any machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecRefusal {
     /// Key of the setting below `target.local`.
     pub key: &'static str,
-    /// Reason for the refusal, including the value.
+    /// Reason for the refusal. It includes the value of the setting.
     pub why: String,
     /// Advice on how to correct the setting.
     pub hint: String,
 }
 
-/// Returns all refused settings of a specification.
+/// Returns all settings of a specification that cassay refuses.
 pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
     let java = java_refusal(spec).map(|(why, hint)| SpecRefusal {
         key: "java",
@@ -47,8 +47,8 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
     java.into_iter().chain(classes).chain(heap).collect()
 }
 
-/// Returns the reason why nodes cannot share an archive of classes. `None` if they can, or if the
-/// specification does not request it.
+/// Returns the reason why nodes cannot share a class archive. `None` if they can, or if the
+/// specification does not request this.
 pub fn class_sharing_refusal(spec: &LocalSpec) -> Option<String> {
     let what = unlike_archive(spec).filter(|_| spec.class_sharing)?;
     Some(format!(

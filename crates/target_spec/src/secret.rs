@@ -3,17 +3,17 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// A text that is never printed. Its `Debug` output is `***`, and it has no `Display`.
+/// A text that is never printed. Its `Debug` output is `***`, and it does not implement `Display`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps `text` so that it cannot be shown by accident.
+    /// Wraps `text` so that code cannot print it by accident.
     pub fn new(text: String) -> Secret {
         Secret(text)
     }
 
-    /// Returns the text itself. It is only used to send the secret.
+    /// Returns the text of the secret. Callers use it only to send the secret.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -25,14 +25,14 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Source of a secret.
+/// Source of the value of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretSource {
     /// The secret is the first line of a file.
     File(PathBuf),
     /// The secret is the value of an environment variable.
     Env(String),
-    /// A name whose source is not known yet.
+    /// The secret has this name, and its source is not known yet.
     Named(String),
     /// The secret is a value in memory.
     Held(Secret),

@@ -1,9 +1,9 @@
-//! Serialized forms of durations and of absent values, as records of earlier versions contain them.
+//! Serialized forms of durations and of absent values, as in records of earlier versions.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::time::Duration;
 
-/// Reads a value. Null means the default.
+/// Deserializes a value. Null means the default.
 pub fn null_as_default<'de, T, D>(from: D) -> Result<T, D::Error>
 where
     T: Deserialize<'de> + Default,
@@ -25,7 +25,7 @@ pub mod seconds {
     }
 }
 
-/// Serializes a duration as nanoseconds, or as null.
+/// Serializes a duration as nanoseconds. `None` becomes null.
 pub mod nanoseconds {
     use super::*;
 

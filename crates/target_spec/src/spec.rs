@@ -15,27 +15,28 @@ use std::path::PathBuf;
 use std::time::Duration;
 use versions::Release;
 
-/// Maximum number of nodes of a local cluster. It is twice the largest planned size. The addresses
-/// of one network are enough for these nodes and for the same number of added nodes. The check of
-/// memory determines how many nodes a machine can run.
+/// Maximum number of nodes of a local cluster. It is twice the number in the largest planned
+/// cluster. The addresses of one network are enough for these nodes and for the same number of
+/// added nodes. In practice, the check of memory limits the number of nodes on a machine.
 pub const NODES_COUNT_MAX: usize = 128;
 
 /// Default port of a Jolokia agent.
 pub const JOLOKIA_PORT: u16 = 8778;
 
-/// System under test. Equal values mean the same target.
+/// System under test. Two equal values mean the same target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// Cassandra nodes that cassay starts on this machine.
     Local(LocalSpec),
     /// A running cluster to which cassay attaches.
     Attach(AttachSpec),
-    /// Cassay's own server, which answers immediately. cassay attaches to it.
+    /// cassay's own server, which answers immediately. cassay connects to it like to an attached
+    /// cluster.
     Null(NullSpec),
 }
 
 impl Target {
-    /// Returns `local`, `attach` or `null`.
+    /// Returns the kind of the target: `local`, `attach` or `null`.
     pub fn kind(&self) -> &'static str {
         match self {
             Target::Local(_) => "local",
@@ -44,7 +45,7 @@ impl Target {
         }
     }
 
-    /// Returns the local cluster. `None` for other targets.
+    /// Returns the specification of a local cluster. `None` for other targets.
     pub fn local(&self) -> Option<&LocalSpec> {
         match self {
             Target::Local(local) => Some(local),
@@ -55,51 +56,55 @@ impl Target {
 
 /// A local cluster of Apache Cassandra, on loopback addresses or on separate hosts.
 ///
-/// Records of kept clusters contain this value, with release and data center in other fields.
+/// Records of kept clusters contain this value, without the release and the data center, which are
+/// in other fields of the records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LocalSpec {
     /// The release of Cassandra.
     #[serde(skip)]
     pub release: Release,
-    /// Origin of the files of the release.
+    /// Source of the files of the release.
     pub origin: Origin,
-    /// Identity of the build, if the build existed when the study was read.
+    /// Identity of the build. `None` for a release, or if the build did not exist when cassay read
+    /// the study.
     pub build: Option<Box<BuildIdentity>>,
-    /// Java of the nodes. `None` means a suitable version among the installed versions.
+    /// Java for the nodes. `None` means an installed Java with a suitable version.
     pub java: Option<JavaChoice>,
     /// Number of nodes, from 1 to [`NODES_COUNT_MAX`].
     pub nodes: usize,
-    /// Hosts of the nodes. Hosts that do not state a number have equal shares of the remaining
-    /// nodes. `None` means loopback addresses.
+    /// Hosts of the nodes. Hosts for which no number of nodes is stated have equal shares of the
+    /// remaining nodes. `None` if the nodes run on loopback addresses.
     pub hosts: Option<HostsSpec>,
-    /// Rack of each node, in order. If there are fewer racks than nodes, the last rack is repeated.
-    /// Empty means `rack1` for all nodes.
+    /// Rack of each node, in the order of the nodes. If the list has fewer racks than nodes, the
+    /// last rack is repeated. If the list is empty, all nodes are in `rack1`.
     pub racks: Vec<String>,
     /// Name of the only data center.
     #[serde(skip)]
     pub datacenter: String,
-    /// Tokens of each node, in ascending order. If empty, each node has `num_tokens` tokens, at
-    /// equal distances.
+    /// Tokens of each node, in ascending order. If the list is empty, each node has `num_tokens`
+    /// tokens at equal distances.
     pub tokens: Vec<Vec<i64>>,
-    /// Loopback address of the first node. The other nodes have the following addresses. `None`
-    /// means a free address.
+    /// Loopback address of the first node. The other nodes have the addresses after it. `None`
+    /// means any free address.
     pub address: Option<std::net::Ipv4Addr>,
-    /// Initial and maximum heap of each node, in bytes.
+    /// Size of each node's heap, in bytes. It is the initial as well as the maximum size.
     pub heap_bytes: u64,
     /// Garbage collector of the nodes. `None` means G1, as in Apache's options for Java 17.
     pub collector: Option<Collector>,
-    /// Settings of `cassandra.yaml` in addition to cassay's own. cassay refuses the keys that it
-    /// controls.
+    /// Settings of `cassandra.yaml` that are added to cassay's own settings. cassay refuses keys
+    /// that it controls itself.
     pub yaml: serde_json::Map<String, serde_json::Value>,
-    /// JVM options that follow cassay's own options, so that they take precedence.
+    /// JVM options of the user. They come after cassay's own options, so that they take precedence.
     pub jvm_options: Vec<String>,
-    /// True if nodes map the server's classes from an archive that was created once.
+    /// True if nodes map the server's classes from an archive, which cassay creates once.
     pub class_sharing: bool,
+    /// True if nodes load the library of async-profiler, so that cassay can profile them.
+    pub profiler: bool,
     /// Placement of the nodes on their machine.
     #[serde(deserialize_with = "null_as_default")]
     pub topology: Topology,
-    /// Time limit until all nodes answer CQL.
+    /// Time limit for the start, until all nodes answer CQL.
     #[serde(rename = "start_timeout_s", with = "serialization::seconds")]
     pub start_timeout: Duration,
     /// Authentication of clients.
@@ -125,6 +130,7 @@ impl Default for LocalSpec {
             yaml: serde_json::Map::new(),
             jvm_options: Vec::new(),
             class_sharing: false,
+            profiler: false,
             topology: Topology::default(),
             start_timeout: Duration::from_secs(180),
             authentication: Authentication::None,
@@ -133,14 +139,14 @@ impl Default for LocalSpec {
 }
 
 impl LocalSpec {
-    /// Returns the remote machines on which the hosts run. Empty for simulated hosts, or without
-    /// hosts.
+    /// Returns the remote machines on which the hosts run. Returns an empty slice for simulated
+    /// hosts, or if the cluster has no hosts.
     pub fn machines(&self) -> &[RemoteHost] {
         self.hosts.as_ref().map_or(&[], |hosts| &hosts.machines)
     }
 
-    /// Returns the specification with the machines that are running. Running pods replace those
-    /// that had only numbers.
+    /// Returns the specification with the machines that are actually running. Running pods replace
+    /// the placeholders, which have only numbers.
     #[must_use]
     pub fn on_machines(&self, hosts: Option<&HostsSpec>) -> LocalSpec {
         let mut spec = self.clone();
@@ -152,8 +158,8 @@ impl LocalSpec {
         spec
     }
 
-    /// Describes the Cassandra version: `Cassandra 5.0.8`. For a build that is not a release, adds
-    /// the origin and the identity.
+    /// Describes the Cassandra version, for example as `Cassandra 5.0.8`. For a build that is not a
+    /// release, adds the source and the identity of the build.
     pub fn cassandra_words(&self) -> String {
         let mut words = format!("Cassandra {}", self.release);
         match &self.origin {
@@ -175,8 +181,8 @@ impl LocalSpec {
         self.hosts.as_ref().is_some_and(|hosts| hosts.pods.is_some())
     }
 
-    /// Returns the number of nodes of each host, in the order of the hosts. Without hosts, returns
-    /// one entry for all nodes.
+    /// Returns the number of nodes of each host, in the order of the hosts. If the cluster has no
+    /// hosts, returns one entry for all nodes.
     pub fn nodes_of_hosts(&self) -> Vec<usize> {
         let count = self.hosts.as_ref().map_or(1, |hosts| hosts.count.max(1));
         let stated = |host: usize| self.machines().get(host).and_then(|machine| machine.nodes);
@@ -187,14 +193,14 @@ impl LocalSpec {
         stated.into_iter().map(|nodes| nodes.unwrap_or(each)).collect()
     }
 
-    /// Returns the largest number of nodes on a host. Without hosts, returns the number of all
-    /// nodes.
+    /// Returns the largest number of nodes on a host. If the cluster has no hosts, returns the
+    /// number of all nodes.
     pub fn nodes_per_host(&self) -> usize {
         self.nodes_of_hosts().into_iter().max().unwrap_or_default()
     }
 
-    /// Returns the seat of each node, in order. Nodes are assigned to the hosts in turn, until each
-    /// host has its number of nodes.
+    /// Returns the host and the slot of each node, in the order of the nodes. Nodes are assigned to
+    /// the hosts in turn, until each host has its number of nodes.
     pub fn seats(&self) -> Vec<Seat> {
         let shares = self.nodes_of_hosts();
         let slots = 0..shares.iter().copied().max().unwrap_or_default();
@@ -210,16 +216,16 @@ impl LocalSpec {
     }
 }
 
-/// Origin of the files of a release.
+/// Source of the files of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// The cache of cassay, which is filled from a Maven repository.
+    /// The cache of cassay, which cassay fills from a Maven repository.
     #[default]
     Maven,
     /// An unpacked distribution, or a built source tree.
     Home(PathBuf),
-    /// A distribution as one file.
+    /// A distribution in a single file.
     Tarball {
         /// Path of the file.
         file: PathBuf,
@@ -228,28 +234,28 @@ pub enum Origin {
     },
     /// A folder that a command builds.
     Build {
-        /// The program with its arguments. It runs in the folder.
+        /// The program with its arguments. It runs in the folder `home`.
         command: Vec<String>,
-        /// The folder. After the command, it contains an unpacked distribution or a built source
-        /// tree.
+        /// The folder that the command builds. After the command, it contains an unpacked
+        /// distribution or a built source tree.
         home: PathBuf,
     },
 }
 
-/// Identity of a build, which distinguishes the build from others with the same name.
+/// Identity of a build. It distinguishes the build from other builds with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildIdentity {
     /// SHA-256 of the build's jars, or of its tarball, in lower-case hexadecimal digits.
     pub digest: String,
-    /// Git commit of the source tree, if known.
+    /// Git commit of the source tree. `None` if unknown.
     pub commit: Option<String>,
 }
 
 impl BuildIdentity {
-    /// Number of digits that are displayed. It is large enough to distinguish builds.
+    /// Number of digits of a digest that cassay displays. It is large enough to distinguish builds.
     const DIGITS: usize = 12;
 
-    /// Describes the identity in a few words.
+    /// Describes the identity of the build in a few words.
     pub fn words(&self) -> String {
         let digest = self.digest.get(..Self::DIGITS).unwrap_or(&self.digest);
         let commit = self.commit.as_deref().map(|commit| {
@@ -265,7 +271,7 @@ impl BuildIdentity {
 pub struct Seat {
     /// Host of the node.
     pub host: HostIndex,
-    /// Index of the node among the nodes of its host, from 0.
+    /// Index of the node among the nodes of its host, starting at 0.
     pub slot: usize,
 }
 
@@ -276,8 +282,8 @@ measure::word_enum! {
         /// Every user of this machine may connect without a password.
         #[default]
         None = "none",
-        /// Clients need the password of the only role, which cassay creates. The password is in a
-        /// file in the folder of the cluster.
+        /// Clients need the password of the only role. cassay creates this role, and stores the
+        /// password in a file in the folder of the cluster.
         Password = "password",
     }
 }
@@ -289,7 +295,8 @@ measure::word_enum! {
         G1 = "g1",
         /// The collector that `-XX:+UseZGC` selects.
         Z = "zgc",
-        /// `-XX:+UseShenandoahGC`, which is not in every build of the JDK.
+        /// The collector that `-XX:+UseShenandoahGC` selects. Some builds of the JDK lack this
+        /// collector.
         Shenandoah = "shenandoah",
         /// The collector that `-XX:+UseParallelGC` selects.
         Parallel = "parallel",
@@ -317,51 +324,54 @@ impl Collector {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttachSpec {
     /// Contact points, as `host` or `host:port` (`[v6]:port` for IPv6). The default port is 9042.
-    /// At least one is required, unless Kubernetes provides them.
+    /// At least one contact point is required, unless Kubernetes provides the contact points.
     pub contact_points: Vec<String>,
-    /// Astra's secure connect bundle. It is a zip archive with certificates and the address of the
-    /// service that lists the nodes. It replaces contact points and `tls`.
+    /// Astra's secure connect bundle, which is a zip archive. It contains certificates and the
+    /// address of the service that lists the nodes. The bundle replaces contact points and `tls`.
     pub secure_connect_bundle: Option<PathBuf>,
-    /// Kubernetes resource that provides contact points, data center and credentials.
+    /// Kubernetes resource that provides contact points, data center and credentials. `None` if the
+    /// cluster is not in Kubernetes.
     pub kubernetes: Option<KubernetesCluster>,
-    /// User name, which requires a password.
+    /// User name for the connections. It requires a password.
     pub user: Option<String>,
-    /// Source of the password. The password itself is never given on a command line, where `ps`
-    /// shows it.
+    /// Source of the password. The password itself is never on a command line, because `ps` shows
+    /// command lines.
     pub password: Option<SecretSource>,
-    /// TLS settings. If absent, connections are plain TCP.
+    /// TLS settings. If it is `None`, connections are plain TCP.
     pub tls: Option<TlsSpec>,
-    /// Data center whose nodes are used. If absent, all nodes are used.
+    /// Data center whose nodes cassay uses. If it is `None`, cassay uses all nodes.
     pub datacenter: Option<String>,
-    /// Jolokia agent in the JVM of every node, through which cassay reads the MBeans. Without it,
-    /// cassay uses only CQL.
+    /// Jolokia agent in the JVM of every node, through which cassay reads the MBeans. If it is
+    /// `None`, cassay uses only CQL.
     pub jolokia: Option<JolokiaAccess>,
-    /// Addresses at which nodes can be reached, if the cluster reports other addresses for them.
+    /// Addresses at which clients can reach nodes, if these differ from the addresses that the
+    /// cluster reports.
     pub addresses: Translation,
-    /// Machines on which the nodes run. Without them, cassay does not read or change the machines.
+    /// Machines on which the nodes run. If the list is empty, cassay does not read or change the
+    /// machines.
     pub hosts: Vec<AttachedHost>,
 }
 
 impl AttachSpec {
-    /// Returns true if an operator in Kubernetes runs the cluster.
+    /// Returns true if a Kubernetes operator runs the cluster.
     pub fn is_operated(&self) -> bool {
         let owner = self.kubernetes.as_ref().map(|there| &there.owner);
         owner.is_some_and(|owner| !matches!(owner, KubernetesOwner::Service(_)))
     }
 }
 
-/// Access to the Jolokia agents of a cluster. Each agent listens on the CQL address of its node,
-/// and all use the same port.
+/// Access to the Jolokia agents of a cluster. Each agent listens on the CQL address of its node.
+/// All agents use the same port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JolokiaAccess {
     /// Port of the agent, which is the same on every node.
     pub port: u16,
-    /// User name, if the agent requires one. A user name requires a password.
+    /// User name, if the agent requires authentication. A user name requires a password.
     pub user: Option<String>,
-    /// Source of the password.
+    /// Source of the password for the agents.
     pub password: Option<SecretSource>,
-    /// HTTPS settings. If absent, connections are plain HTTP. Without a server name, the
-    /// certificate must contain the address.
+    /// HTTPS settings. If it is `None`, connections are plain HTTP. If the settings contain no
+    /// server name, the certificate must contain the address.
     pub tls: Option<TlsSpec>,
 }
 
@@ -376,18 +386,19 @@ impl Default for JolokiaAccess {
     }
 }
 
-/// TLS settings of connections to a cluster.
+/// TLS settings for connections to a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TlsSpec {
-    /// PEM file of certificate authorities. If absent, the trust store of the system is used.
+    /// PEM file of certificate authorities. If it is `None`, cassay uses the trust store of the
+    /// system.
     pub ca: Option<PathBuf>,
-    /// True if the server's certificate is verified. Only an explicit `false` disables the
+    /// True if cassay verifies the server's certificate. Only an explicit `false` disables the
     /// verification.
     pub verify: bool,
-    /// Name that the certificate must contain. If absent, the host of the contact point.
+    /// Name that the certificate must contain. `None` means the host of the contact point.
     pub server_name: Option<String>,
-    /// PEM file of the client's certificate, with the chain to its authority. The client sends it
-    /// to servers that request a certificate. It requires `key`.
+    /// PEM file of the client's certificate, with the chain to its authority. The client sends the
+    /// certificate to servers that request one. It requires `key`.
     pub cert: Option<PathBuf>,
     /// PEM file with the private key of the client's certificate.
     pub key: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! Programs of the user that a study names.
+//! Programs that belong to the user and that a study names.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 /// A program with its arguments. It runs without a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invocation {
-    /// The program and its arguments. At least the program is present. Unless it is a path, it is
-    /// looked up in the search path.
+    /// The program, followed by its arguments. A program that is not a path is looked up in the
+    /// search path.
     pub words: Vec<String>,
-    /// Working directory of the program. Relative paths start here.
+    /// Working directory of the program. Relative paths are resolved against it.
     pub folder: PathBuf,
 }
 

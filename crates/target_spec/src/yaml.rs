@@ -1,11 +1,11 @@
-//! Settings of `cassandra.yaml` that cassay refuses on managed nodes, and the reasons.
+//! Settings of `cassandra.yaml` that cassay refuses on managed nodes, with the reasons.
 
 use crate::spec::Origin;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use versions::{LACKED_CLASS_HINT, Lack, Line, Release, Setting};
 
-/// Settings that cassay controls, and the reasons why a study must not set them.
+/// Settings that cassay controls, each group with the reason why a study must not set them.
 const OWNED: [(&[&str], &str); 5] = [
     (
         &[
@@ -64,7 +64,8 @@ const OWNED: [(&[&str], &str); 5] = [
 /// but small enough for a list of tokens.
 const TOKENS_COUNT_MAX: u64 = 1024;
 
-/// Settings with values that exclude another setting, and the reasons. Observed on nodes of 5.0.9.
+/// Settings with values that exclude another setting. Each entry contains the reason. Observed on
+/// nodes of 5.0.9.
 const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
     (
         "commitlog_sync",
@@ -87,8 +88,9 @@ const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
 ];
 
 /// Returns the reason why a key of `cassandra.yaml` cannot have a value on nodes of a release.
-/// Either cassay controls the key, the release has no such setting, or nodes with this value do not
-/// form a ring. `None` means that the server itself will accept or refuse the value.
+/// There are three reasons: cassay controls the key, the release has no such setting, or nodes with
+/// this value do not form a ring. If the result is `None`, the server itself accepts or refuses the
+/// value.
 pub fn yaml_refusal(
     (release, origin): (&Release, &Origin),
     key: &str,
@@ -102,8 +104,8 @@ pub fn yaml_refusal(
         let why = format!("you cannot set {key} of cassandra.yaml: {why}");
         return Some(refusal(why, "remove it"));
     }
-    // A release that is not pinned may have other settings, and a user's build may have other
-    // types.
+    // A release that is not pinned may have other settings, and a user's build may have settings of
+    // other types. So cassay refuses such settings only for pinned releases from Maven.
     let is_pinned = release.is_pinned() && *origin == Origin::Maven;
     let is_of_one_release = |lack: Lack| match lack {
         Lack::Unknown => true,
@@ -116,8 +118,8 @@ pub fn yaml_refusal(
         }
         Setting::Known | Setting::Named { .. } | Setting::Refused(_) => {}
     }
-    // A user's build may contain other classes, or classes of a later line. So cassay checks
-    // classes only in releases from Maven.
+    // A user's build may contain other classes, or classes of a later release line. So cassay
+    // checks classes only in releases from Maven.
     let lacking = || class_lacking(release.line(), value);
     if let Some(why) = (*origin == Origin::Maven).then(lacking).flatten() {
         return Some(refusal(why, LACKED_CLASS_HINT));
@@ -126,8 +128,8 @@ pub fn yaml_refusal(
         .map(|why| refusal(why, "remove the setting, or write a value of this form"))
 }
 
-/// Ranges of numbers that a node accepts when it starts, although the type of the setting allows
-/// others. Observed on nodes of 4.0.19 to 6.0-alpha2.
+/// Settings with the range of numbers that a node accepts when it starts. The type of the setting
+/// would allow more numbers. Observed on nodes of 4.0.19 to 6.0-alpha2.
 const RANGES: [(&str, f64, f64); 7] = [
     ("concurrent_reads", 2.0, f64::INFINITY),
     ("concurrent_writes", 2.0, f64::INFINITY),
@@ -145,13 +147,14 @@ const POSITIVE: [&str; 3] = [
     "repair_session_space",
 ];
 
-/// Words that a node refuses although the type of the setting allows them.
+/// Words that a node refuses, although the type of the setting allows them.
 const WORDS_REFUSED: [(&str, &[&str]); 1] = [(
     "commitlog_disk_access_mode",
     &["standard", "mmap_index_only"],
 )];
 
-/// Returns the reason why a node would not start with a value that its type allows.
+/// Returns the reason why a node would not start with a value, although the type of the setting
+/// allows the value. `None` if the node would start.
 fn out_of_range(line: &Line, key: &str, value: &Value) -> Option<String> {
     let (key, value) = match line.setting(key, value) {
         Setting::Named { name, value } => (name, value),
@@ -171,7 +174,7 @@ fn out_of_range(line: &Line, key: &str, value: &Value) -> Option<String> {
     let text = value.as_str().unwrap_or_default();
     let all_zero = text.bytes().take_while(u8::is_ascii_digit).all(|digit| digit == b'0');
     let is_zero = value.as_i64() == Some(0) || text.starts_with('0') && all_zero;
-    // In 4.0, the name of the setting contains the unit.
+    // In release 4.0, the name of the setting ends with its unit.
     if is_zero && POSITIVE.contains(&key.strip_suffix("_in_mb").unwrap_or(&key)) {
         return Some(format!("{key} must be more than 0, not {value}"));
     }
@@ -181,7 +184,7 @@ fn out_of_range(line: &Line, key: &str, value: &Value) -> Option<String> {
         .then(|| format!("{key} cannot be {value}: no node starts with this value"))
 }
 
-/// Returns the first class, at any depth of a value, that a line does not contain.
+/// Returns the first class in a value, at any depth, that a release line does not contain.
 fn class_lacking(line: &Line, value: &Value) -> Option<String> {
     match value {
         Value::String(text) => line.lacks_class(text),
@@ -191,8 +194,8 @@ fn class_lacking(line: &Line, value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the settings that have another name in a release line. Each entry has the name in
-/// `yaml`, and then the name and the value in that line.
+/// Returns the settings that have another name in a release line. Each entry contains the name in
+/// `yaml`, and the name and the value in that line.
 pub fn yaml_renamed(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, (String, Value))> {
     let named = yaml.iter().filter_map(|(key, value)| match line.setting(key, value) {
         Setting::Named { name, value } => Some((key.clone(), (name, value))),
@@ -201,8 +204,8 @@ pub fn yaml_renamed(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, (Str
     named.collect()
 }
 
-/// Returns the settings with their names in a release line. Settings that the line does not have
-/// are not changed.
+/// Returns the settings with their names in a release line. A setting that the line does not have
+/// keeps its name.
 pub fn yaml_named(line: &Line, yaml: &Map<String, Value>) -> Map<String, Value> {
     let mut named = yaml.clone();
     for (old, (name, value)) in yaml_renamed(line, yaml) {
@@ -212,9 +215,9 @@ pub fn yaml_named(line: &Line, yaml: &Map<String, Value>) -> Map<String, Value> 
     named
 }
 
-/// Returns the settings of one file that a server does not accept together. Either two names mean
-/// the same setting, or two settings exclude each other. Each setting comes with its error message,
-/// which names the other setting.
+/// Returns the settings of one file that a server does not accept together. The reason is that two
+/// names stand for the same setting, or that two settings exclude each other. Each setting comes
+/// with an error message that names the other setting.
 pub fn yaml_together(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusal)> {
     let mut found = yaml_twice(line, yaml);
     let named = yaml_named(line, yaml);
@@ -228,7 +231,7 @@ pub fn yaml_together(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, Yam
         found.push(("commitlog_sync".to_owned(), refusal));
     }
     for (key, is_so, other, why) in EXCLUDE {
-        // In 4.0, the name of the setting contains the unit.
+        // In release 4.0, the name of the other setting ends with its unit.
         let beside = named
             .iter()
             .find(|(name, _)| name.strip_suffix("_in_ms").unwrap_or(name) == other);
@@ -242,7 +245,7 @@ pub fn yaml_together(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, Yam
                 ),
                 hint: format!("remove {other}"),
             };
-            // Name of the other setting in this file.
+            // The other setting may have another name in this file.
             let own = yaml_renamed(line, yaml).into_iter().find(|(_, (name, _))| name == other);
             found.push((own.map_or_else(|| other.clone(), |(own, _)| own), refusal));
         }
@@ -270,7 +273,7 @@ fn yaml_twice(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusa
 /// Reason why cassay refuses a setting of `cassandra.yaml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct YamlRefusal {
-    /// The problem, including the key of the setting.
+    /// Description of the problem. It includes the key of the setting.
     pub why: String,
     /// Advice on how to correct the setting.
     pub hint: String,

@@ -1,5 +1,5 @@
-//! Writes plans of several machines in every format into a folder. They are for validators of the
-//! formats: `cargo run -p topology --example formats -- FOLDER`.
+//! Writes plans of several machines in every format into a folder. Validators of the formats read
+//! these files. Usage: `cargo run -p topology --example formats -- FOLDER`.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use topology::{
     test_machines::{Counts, Numbering, Shape},
 };
 
-/// Name that would end a quote, a line or a comment, or would be expanded, if a format did not
-/// escape it.
+/// Name that would end a quote, a line or a comment, or that a tool would expand, if a format did
+/// not escape it.
 const HOSTILE: &str =
     "a'b\"c\\ $(touch x) `id` %n |22 --> \n[Service]\nExecStart=/bin/false ü#;&<$$";
 

@@ -1,4 +1,4 @@
-//! Placements by simpler rules, for comparison.
+//! Placements by simpler rules, with which tests and reports compare a plan.
 
 use crate::cpuset::CpuSet;
 use crate::machine::Machine;
@@ -13,9 +13,9 @@ pub fn naive(machine: &Machine, wish: &PlacementRequest) -> Vec<Vec<u32>> {
     parts.map(<[u32]>::to_vec).collect()
 }
 
-/// Splits the machine evenly by its tree, like `hwloc-distrib`. The parts are divided among
-/// packages in proportion to their CPUs, then among nodes, L3 groups and cores in the same way.
-/// Returns `parts` sets, which together cover the machine.
+/// Splits the machine evenly by its tree, like `hwloc-distrib`. The function divides the parts
+/// among packages in proportion to the CPUs of each package, then among nodes, L3 groups and cores
+/// in the same way. Returns `parts` sets, which together cover the machine.
 pub fn distribute(machine: &Machine, parts: usize) -> Vec<CpuSet> {
     let cores: Vec<usize> = (0..machine.cores.len()).collect();
     let mut found = Vec::new();
@@ -23,7 +23,8 @@ pub fn distribute(machine: &Machine, parts: usize) -> Vec<CpuSet> {
     found
 }
 
-/// Number of levels of the tree below the machine. Below the last level there are only threads.
+/// Number of levels of the tree below the machine. The last level is that of cores, whose children
+/// are threads.
 const LEVELS: usize = 4;
 
 fn share(machine: &Machine, cores: &[usize], parts: usize, level: usize, found: &mut Vec<CpuSet>) {
@@ -45,9 +46,9 @@ fn share(machine: &Machine, cores: &[usize], parts: usize, level: usize, found: 
     let all = weight(cores);
     let (mut given, mut passed) = (0, 0);
     for children in cores.chunk_by(|&one, &two| place(one) == place(two)) {
-        // This is the rule of hwloc. Each child gets the number of parts that is due up to it,
-        // rounded up, minus the parts already assigned. If this number is 0, the child joins the
-        // previous set.
+        // Each child gets parts by the rule of hwloc. This is the number of parts that are due up
+        // to and including the child, rounded up, minus the parts already assigned. If the number
+        // is 0, the child joins the previous set.
         let own = weight(children);
         passed += own;
         let due = (passed * parts).div_ceil(all) - given;

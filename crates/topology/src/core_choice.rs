@@ -2,8 +2,8 @@
 //! as few L3 groups as possible. The algorithm is greedy, and [`crate::improve`] exchanges cells
 //! afterwards.
 //!
-//! It allocates one [`Unit`] at a time, which is a whole core, one thread of it or, if cores must
-//! be shared, a single thread.
+//! The algorithm allocates one [`Unit`] at a time. A unit is a whole core, one thread of each core
+//! or, if cores must be shared, a single thread.
 
 use crate::machine::Machine;
 use crate::request::Smt;
@@ -25,32 +25,33 @@ pub(crate) struct Pool {
     pub units: Vec<Unit>,
     /// Number of cells that use each unit.
     pub uses: Vec<u32>,
-    /// Number of uses below which a unit is free.
+    /// Maximum number of uses of a unit. A unit with fewer uses is free.
     pub layer: u32,
     /// Indices of the units of each pair of node and package.
     pub domains: Vec<Vec<usize>>,
-    /// Free memory of each node in bytes. `None` if the memory is not taken into account.
+    /// Free memory of each node in bytes. `None` if the placement does not take the memory of the
+    /// node into account.
     pub memory: Vec<Option<u64>>,
 }
 
 /// A cell that has been placed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PlacedCell {
-    /// Number of vCPUs.
+    /// Number of vCPUs of the cell.
     pub vcpus: u32,
-    /// Its units, ascending.
+    /// Indexes of the cell's units, in ascending order.
     pub units: Vec<usize>,
-    /// Node and bytes.
+    /// Memory of the cell, as the node and the number of bytes.
     pub memory: Vec<(usize, u64)>,
 }
 
-/// Inputs of the placement, except the pool.
+/// Inputs of a placement, except the pool.
 pub(crate) struct Order<'a> {
     pub machine: &'a Machine,
     /// Number of vCPUs of each cell of an instance.
     pub cells: &'a [u32],
     pub instances: u32,
-    /// Memory of an instance in bytes. `None` if memory is not taken into account.
+    /// Memory of an instance in bytes. `None` if the placement does not take memory into account.
     pub memory_bytes: Option<u64>,
     /// Indices of the nodes to which instances should be close.
     pub near: &'a [usize],
@@ -59,7 +60,7 @@ pub(crate) struct Order<'a> {
 }
 
 impl Pool {
-    /// Returns the cores that pass `is_usable`, as units.
+    /// Returns a pool of the cores for which `is_usable` returns true.
     pub fn select(
         machine: &Machine,
         smt: Smt,
@@ -92,7 +93,8 @@ impl Pool {
                 None => domains.push((key, vec![index])),
             }
         }
-        // The memory of a node is taken into account if it may be used and its size is known.
+        // The placement takes the memory of a node into account if it may be used and its size is
+        // known.
         let nodes = machine.nodes.iter();
         let memory =
             nodes.map(|node| node.memory_bytes.map(|bytes| bytes * u64::from(node.allowed)));
@@ -125,8 +127,8 @@ impl Pool {
         self.hold(self.domains[domain].iter().copied(), vcpus)
     }
 
-    /// Does the same as [`Pool::fits`] for a whole node. A cell may use several packages of the
-    /// node.
+    /// Returns the number of cells as [`Pool::fits`] does, but for a whole node. A cell may use
+    /// several packages of the node.
     pub fn fits_node(&self, node: usize, vcpus: u32) -> u32 {
         let units = (0..self.units.len()).filter(|&unit| self.units[unit].node == node);
         self.hold(units, vcpus)
@@ -147,9 +149,9 @@ impl Pool {
         self.units[self.domains[domain][0]].node
     }
 
-    /// Chooses free units of a domain for `vcpus` vCPUs, or all free units if there are too few. It
-    /// prefers the L3 group with the best fit. If no group is large enough, it first takes whole
-    /// free groups. The remainder comes from the group with the best fit.
+    /// Chooses free units of a domain for `vcpus` vCPUs, or all free units if they are not enough.
+    /// The function prefers the L3 group with the best fit. If no group is large enough, it first
+    /// takes whole free groups. The remainder comes from the group with the best fit.
     pub fn choose(&self, domain: usize, vcpus: u32) -> Vec<usize> {
         let mut groups: Vec<(usize, Vec<usize>, bool)> = Vec::new();
         for &unit in &self.domains[domain] {
@@ -232,7 +234,8 @@ impl Pool {
     }
 }
 
-/// Returns the cells of every instance. `None` if the pool has too few units or too little memory.
+/// Returns the cells of every instance. Returns `None` if the pool has too few units or too little
+/// memory.
 pub(crate) fn place(pool: &mut Pool, order: &Order<'_>) -> Option<Vec<Vec<PlacedCell>>> {
     let vcpus: u32 = order.cells.iter().sum();
     let all: Vec<usize> = (0..pool.units.len()).collect();
@@ -356,8 +359,8 @@ fn scatter(
     units.sort_unstable();
     let mut nodes: Vec<usize> = units.iter().map(|&unit| pool.units[unit].node).collect();
     nodes.dedup();
-    // Takes memory from the nodes of the cell first, and then from the nearest nodes, including
-    // those without CPUs.
+    // Takes memory from the nodes of the cell first, and then from the nearest other nodes,
+    // including nodes without CPUs.
     let home = *nodes.first()?;
     let mut others: Vec<usize> = (0..order.machine.nodes.len()).collect();
     others.retain(|node| !nodes.contains(node));

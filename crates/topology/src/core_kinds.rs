@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::cpuset::CpuSet;
 
-/// Ratio of neighbouring speeds, in tenths, up to which they belong to one kind. Cores of one kind
-/// differ by up to about 5 %, since chips have a few favoured cores that may run faster, and the
-/// kernel accounts for this. For example, an ARM server with ten fast and ten slow cores states
-/// capacities of 718, 731, 997, 1017 and 1024. Different kinds differ by a quarter or more.
+/// Largest ratio of two neighbouring speeds of one kind, in tenths. Cores of one kind differ by up
+/// to about 5 %, since chips have a few favoured cores that may run faster, and the kernel accounts
+/// for this. For example, an ARM server with ten fast and ten slow cores states capacities of 718,
+/// 731, 997, 1017 and 1024. Different kinds differ by a quarter or more.
 const TENTHS_OF_ONE_KIND: u64 = 11;
 
 /// Returns the CPUs of each kind, with the highest speed in that kind. Speeds may be in any unit.
@@ -59,7 +59,7 @@ mod tests {
         let speeds = (0..20).map(|cpu| (cpu, arm(cpu)));
         let kinds = vec![(list("0-4,10-14"), 731), (list("5-9,15-19"), 1024)];
         assert_eq!(by_speed(speeds.clone(), &list("0-19")), kinds);
-        // If the speed of one CPU is unknown, no kinds are derived.
+        // The speed of CPU 20 is unknown, so the function derives no kinds.
         assert_eq!(by_speed(speeds, &list("0-20")), []);
         // These are turbo frequencies of a server: 4.8 and 5.0 GHz.
         let turbo = [(0, 4_800_000), (1, 5_000_000)];

@@ -1,5 +1,6 @@
-//! Builds a [`Machine`] from sets of CPUs that belong together, which every source provides. The
-//! rules for missing or contradictory data are here, so that all readers share them.
+//! Builds a [`Machine`] from sets of CPUs that belong together, which every source provides. This
+//! module contains the rules for missing or contradictory data, so that all readers use the same
+//! rules.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +12,18 @@ use crate::machine::{
 
 /// Maximum number of nodes. It is also the limit of the kernel.
 pub(crate) const NODES_MAX: usize = 1024;
-/// Maximum number of devices. Further devices are omitted, with a note.
+/// Maximum number of devices. The reader omits further devices, and adds a note.
 pub(crate) const DEVICES_MAX: usize = 4096;
 
-/// The data of a source, in the form of sets. All fields except `online` may be empty.
+/// The data of a source, in the form of sets. All fields except `online` may be empty or `None`.
 #[derive(Default)]
 pub(crate) struct Raw {
     pub source: String,
     pub online: CpuSet,
     pub offline: CpuSet,
-    /// CPUs that may be used. `None` means all.
+    /// CPUs that may be used. `None` means all CPUs.
     pub allowed: Option<CpuSet>,
-    /// Nodes whose memory may be used, by OS number. `None` means all.
+    /// Nodes whose memory may be used, by OS number. `None` means all nodes.
     pub allowed_nodes: Option<CpuSet>,
     pub packages: Vec<(Option<u32>, CpuSet)>,
     pub dies: Vec<CpuSet>,
@@ -30,7 +31,7 @@ pub(crate) struct Raw {
     pub l2: Vec<RawCache>,
     pub cores: Vec<CpuSet>,
     pub nodes: Vec<RawNode>,
-    /// Node numbers, and a row of distances for each.
+    /// Node numbers, and a row of distances for each node.
     pub distances: Option<(Vec<u32>, Vec<Vec<u32>>)>,
     /// CPUs of each kind of core, with the speed of the kind. Only the order of the speeds matters.
     pub kinds: Vec<(CpuSet, u64)>,
@@ -70,7 +71,7 @@ enum L3Key {
 }
 
 impl Raw {
-    /// Replaces line breaks in names, with which the content of a file could forge lines of output.
+    /// Replaces line breaks in names. Otherwise the content of a file could forge lines of output.
     fn put_on_one_line(&mut self) {
         let kinds = self.nodes.iter_mut().filter_map(|node| node.kind.as_mut());
         let names = self.devices.iter_mut().map(|device| &mut device.name);
@@ -80,8 +81,8 @@ impl Raw {
         }
     }
 
-    /// Builds the machine from the data in four steps. 1. Add missing data. 2. Find the position of
-    /// each core. 3. Sort the cores. 4. Number them.
+    /// Builds the machine from the data. It adds missing data, finds the position of each core,
+    /// sorts the cores and numbers them.
     pub fn build(mut self) -> Result<Machine, ReadError> {
         self.put_on_one_line();
         self.check()?;
@@ -124,7 +125,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Adds the data that the source omits, with a note.
+    /// Adds data that the source omits, with a note for each assumption.
     fn complete(&mut self) {
         self.offline = self.offline.difference(&self.online);
         if self.nodes.iter().all(|node| node.cpus.is_disjoint(&self.online)) {
@@ -167,8 +168,8 @@ impl Raw {
         }
     }
 
-    /// If no node has an online CPU, assigns all CPUs to the first node, or to a new node if there
-    /// is none.
+    /// If no node has an online CPU, assigns all CPUs to the first node, or to a new node if the
+    /// machine has no node.
     fn adopt_all(&mut self) {
         if self.nodes.is_empty() {
             let note = "the description has no NUMA nodes; the whole machine counts as node 0";
@@ -400,7 +401,8 @@ fn owners<'a>(sets: impl Iterator<Item = &'a CpuSet>) -> Vec<Option<usize>> {
     owners
 }
 
-/// Returns the index of `key` in `list`. If the key is new, appends the result of `make`.
+/// Returns the index of `key` in `list`. If the list does not contain the key, appends the key and
+/// the result of `make`.
 fn number<K: Ord, T>(
     seen: &mut BTreeMap<K, usize>,
     key: K,
@@ -414,7 +416,7 @@ fn number<K: Ord, T>(
 }
 
 /// Returns the distances in the order of the nodes. Returns `None` if the table does not contain
-/// any of them.
+/// any of these nodes.
 fn ordered_distances(nodes: &[Node], numbers: &[u32], rows: &[Vec<u32>]) -> Option<Distances> {
     let place = |os: u32| numbers.iter().position(|&number| number == os);
     let places: Vec<Option<usize>> = nodes.iter().map(|node| place(node.os)).collect();

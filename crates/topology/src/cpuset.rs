@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// OS numbers must be below this limit. The kernel itself supports at most 8192 CPUs.
+/// Upper limit of OS numbers. Every OS number must be below this limit. The kernel itself supports
+/// at most 8192 CPUs.
 pub const CPU_NUMBERS_MAX: u32 = 8192;
 
 /// Maximum number of ranges in a list. No machine has this many ranges that do not touch.
@@ -16,8 +17,8 @@ const RANGES_MAX: u32 = CPU_NUMBERS_MAX;
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CpuSet {
-    /// Bits of the numbers, 64 per word, the lowest numbers first. The last word is not 0, so that
-    /// equal sets compare equal.
+    /// One bit for each number. Each word has 64 bits, and the first word has the lowest numbers.
+    /// The last word is never 0, so that equal sets compare equal.
     words: Vec<u64>,
 }
 
@@ -156,7 +157,7 @@ impl CpuSet {
         CpuSet::trimmed(both.map(|(one, other)| one & other).collect())
     }
 
-    /// Returns the numbers in this set that are not in the other.
+    /// Returns the numbers in this set that are not in `other`.
     pub fn difference(&self, other: &CpuSet) -> CpuSet {
         let others = other.words.iter().chain(std::iter::repeat(&0));
         let pairs = self.words.iter().zip(others);
@@ -168,7 +169,7 @@ impl CpuSet {
         self.words.iter().zip(&other.words).all(|(one, other)| one & other == 0)
     }
 
-    /// Returns true if the other set contains all numbers of this one.
+    /// Returns true if `other` contains all numbers of this set.
     pub fn is_subset(&self, other: &CpuSet) -> bool {
         self.difference(other).is_empty()
     }
@@ -193,7 +194,7 @@ fn number(text: &str) -> Result<u32, String> {
     Ok(number)
 }
 
-/// Parses the part `used/group` of the kernel's form `first-last:used/group`.
+/// Parses `used/group` in the kernel's form `first-last:used/group`.
 fn parse_stride(text: &str) -> Result<(u32, u32), String> {
     let (used, group) = text
         .split_once('/')

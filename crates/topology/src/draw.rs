@@ -7,8 +7,8 @@ use crate::cpuset::CpuSet;
 use crate::machine::{CoreKind, Machine};
 use crate::plan::Plan;
 
-/// Maximum number of rows and columns of the distance table. For larger tables, only the range of
-/// distances is shown.
+/// Maximum number of rows and columns of the distance table. For a larger table, the drawing shows
+/// only the range of distances.
 const DISTANCES_MAX: usize = 24;
 
 /// Draws the machine as lines of text. First come the packages, with their nodes, L3 groups and
@@ -133,7 +133,8 @@ fn draw_node(machine: &Machine, plan: Option<&Plan>, cores: &[usize], text: &mut
     }
 }
 
-/// Lists the users of these CPUs, which are the housekeeping and instances, with the CPUs of each.
+/// Lists the users of these CPUs, with the CPUs of each user. A user is the housekeeping or an
+/// instance.
 fn users(plan: &Plan, cpus: &CpuSet) -> String {
     let mut users = Vec::new();
     for node in &plan.housekeeping {

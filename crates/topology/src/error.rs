@@ -4,7 +4,7 @@
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{place}: {what}\nhint: {hint}")]
 pub struct ReadError {
-    /// Description of the mistake, with the value and the limit.
+    /// Description of the mistake, with the wrong value and the limit.
     pub what: String,
     /// Position of the mistake: a file, a file and line, or a piece of the text.
     pub place: String,

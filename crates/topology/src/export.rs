@@ -1,9 +1,9 @@
 //! Writes plans in the formats of the tools that apply them, and reads them back.
 //!
-//! Reading order: [`FORMATS`] is the table, with one row per format. [`export`] writes the files of
-//! a row. `Format::read` reads a [`Placement`] from such a file. It equals [`Placement::planned`]
-//! in everything that the format can express. Names are data, so the name of a host or rack remains
-//! inside its quotes, regardless of its characters.
+//! Reading order: [`FORMATS`] is a table with one row per format. [`export`] writes the files of a
+//! row. `Format::read` reads a [`Placement`] from such a file. This placement equals
+//! [`Placement::planned`] in everything that the format can express. Names are data, so the name of
+//! a host or rack remains inside its quotes, regardless of its characters.
 
 mod cells;
 mod configspec;
@@ -28,11 +28,12 @@ use crate::plan::{Instance, Plan};
 pub struct Format {
     /// Name on the command line.
     pub name: &'static str,
-    /// Description of the format.
+    /// Description of the format for users.
     pub what: &'static str,
     /// File extension, without the dot.
     pub extension: &'static str,
-    /// Recipient of a file (each instance or the host), and the function that writes the file.
+    /// Object for which a file is written (each instance, or the host), and the function that
+    /// writes the file.
     pub scope: Scope,
     /// Properties of a placement that the format can express.
     pub carries: FormatSupport,
@@ -40,7 +41,7 @@ pub struct Format {
     pub read: fn(&str) -> Result<Placement, ReadError>,
 }
 
-/// Recipient of a file (each instance or the host), and the function that writes the file.
+/// Files of an export. Each variant contains the function that writes a file.
 pub enum Scope {
     /// One file per instance.
     Instance(fn(&Source, &Instance) -> Result<String, ExportError>),
@@ -61,8 +62,8 @@ pub struct Source<'a> {
 /// Settings that the plan does not contain and that some formats require.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// True if guests on AMD get the CPU feature `topoext`. Without it, they do not see their
-    /// threads.
+    /// True if guests on AMD get the CPU feature `topoext`. Without this feature, guests do not see
+    /// the threads of their cores.
     pub topoext: bool,
     /// Memory of each NUMA node that Kubernetes reserves for the system, in bytes.
     pub reserved_memory_bytes: u64,
@@ -71,7 +72,8 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns settings without topoext, with 1 GiB per node and the image `cassandra`.
+    /// Returns settings without topoext, with a reserve of 1 GiB per node, and with the image
+    /// `cassandra`.
     fn default() -> Options {
         Options {
             topoext: false,
@@ -84,16 +86,16 @@ impl Default for Options {
 /// One file of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExportFile {
-    /// File name, which consists of the host, the number of the instance and the extension. It
-    /// contains only letters, digits, `.`, `_` and `-`.
+    /// File name, which consists of the host, the number of the instance and the extension. The
+    /// name contains only letters, digits, `.`, `_` and `-`.
     pub file: String,
-    /// Instance for which the file is. `None` for a file for the host.
+    /// Number of the instance to which the file applies. `None` if the file applies to the host.
     pub instance: Option<u32>,
     /// Content of the file.
     pub text: String,
 }
 
-/// A plan that a format cannot express.
+/// The error for a plan that a format cannot express.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{what}\nhint: {hint}")]
 pub struct ExportError {

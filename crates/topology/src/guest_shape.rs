@@ -1,10 +1,10 @@
 //! Virtual topologies: the number of virtual NUMA nodes, sockets and L3s that a guest has for its
 //! vCPUs.
 //!
-//! The sizes for vSphere follow the publications of VMware and Denneman. vNUMA begins with 9 vCPUs,
-//! if these exceed the cores of a node. Virtual nodes are equal if possible, and there is a single
-//! node with hot-add. The size of the virtual L3 of ESXi 8 is not published, so it is assumed to be
-//! that of the physical L3.
+//! The sizes for vSphere follow the publications of VMware and Denneman. A VM has several virtual
+//! nodes only if it has at least 9 vCPUs and more vCPUs than a node has cores. The virtual nodes
+//! have equal sizes if possible. With hot-add, a VM has a single virtual node. The size of the
+//! virtual L3 of ESXi 8 is not published, so this module assumes the size of the physical L3.
 
 use crate::core_choice::Pool;
 use crate::machine::Machine;
@@ -56,13 +56,13 @@ impl Sizes {
     }
 }
 
-/// Splits `vcpus` into as few parts as possible of at most `size` each. Equal parts are preferred
-/// if they need at most twice this number of parts, and at most `parts_max`.
+/// Splits `vcpus` into as few parts as possible of at most `size` each. Prefers equal parts if
+/// these are at most twice as many, and at most `parts_max`.
 pub(crate) fn split(vcpus: u32, size: u32, parts_max: u32) -> Vec<u32> {
     split_from(vcpus, vcpus.div_ceil(size.max(1)), parts_max)
 }
 
-/// Does the same as [`split`], with at least `parts` parts.
+/// Splits `vcpus` as [`split`] does, but into at least `parts` parts.
 pub(crate) fn split_from(vcpus: u32, parts: u32, parts_max: u32) -> Vec<u32> {
     let parts = parts.clamp(1, vcpus.max(1));
     let limit = (2 * parts).min(parts_max);
@@ -137,9 +137,9 @@ pub(crate) fn pinned(
     }
 }
 
-/// Returns the number of sockets. It is one for each package that the guest needs, if all sockets
-/// are equal and the sizes of sockets and NUMA nodes are multiples of one another. Otherwise it is
-/// 1.
+/// Returns the number of sockets. The guest has one socket for each package that it needs, if all
+/// sockets are equal, and the sizes of sockets and NUMA nodes are multiples of one another.
+/// Otherwise the guest has a single socket.
 fn sockets(vcpus: u32, vnuma: &[u32], sizes: Sizes) -> u32 {
     let parts = split(vcpus, sizes.package, sizes.packages);
     let (socket, count) = (parts[0], parts.len() as u32);

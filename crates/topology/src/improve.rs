@@ -1,5 +1,6 @@
-//! Second stage of the placement. It exchanges cells between instances and moves them to free cores
-//! while this reduces the costs of the placement. Costs are compared in the order of [`Costs`].
+//! Second stage of the placement. This stage exchanges cells between instances and moves cells to
+//! free cores, as long as this reduces the costs of the placement. Costs are compared in the order
+//! of [`Costs`].
 
 use crate::core_choice::{PlacedCell, Pool};
 use crate::machine::Machine;
@@ -22,8 +23,8 @@ pub fn costs(machine: &Machine, placement: &[Vec<u32>], near: &[usize]) -> Costs
     cost_of(machine, &cores.collect::<Vec<_>>(), near)
 }
 
-/// Returns the costs. `instances` has the cores of each instance. A core is repeated for each of
-/// its CPUs.
+/// Returns the costs of a placement. `instances` has the cores of each instance, in which a core
+/// occurs once for each of its CPUs.
 fn cost_of(machine: &Machine, instances: &[Vec<usize>], near: &[usize]) -> Costs {
     let mut costs = Costs::default();
     let mut of_core = vec![0u32; machine.cores.len()];
@@ -67,7 +68,7 @@ fn cost_of(machine: &Machine, instances: &[Vec<usize>], near: &[usize]) -> Costs
 }
 
 /// Exchanges cells until no exchange reduces the costs, and returns the number of evaluated
-/// exchanges. Instances that are each on one node do not gain, because an exchange of two equal
+/// exchanges. If each instance is on one node, no exchange helps, because the exchange of two equal
 /// instances does not change the costs.
 pub(crate) fn improve(
     machine: &Machine,
@@ -167,8 +168,8 @@ impl Search<'_> {
         is_better
     }
 
-    /// Exchanges the units of two cells, and the nodes of their memory. The amount of memory stays
-    /// with the instance.
+    /// Exchanges the units of two cells, and the nodes of their memory. Each cell keeps its amount
+    /// of memory.
     fn swap(&mut self, one: CellPlace, two: CellPlace) {
         let mut held = std::mem::take(&mut self.instances[one.instance][one.cell].units);
         std::mem::swap(&mut held, &mut self.instances[two.instance][two.cell].units);
@@ -184,7 +185,7 @@ impl Search<'_> {
         }
     }
 
-    /// Tries to move a cell to free cores of each domain that has enough of them.
+    /// Tries to move a cell to each domain that has enough free cores.
     fn shift(&mut self, CellPlace { instance, cell }: CellPlace) -> bool {
         let mut is_better = false;
         for domain in 0..self.pool.domains.len() {

@@ -4,7 +4,7 @@ use crate::cpuset::CpuSet;
 use crate::plan::{Jvm, Yaml};
 use crate::request::{Collector, PlacementRequest, Profile, YamlProfile};
 
-/// Size of the largest heap that uses compressed pointers, with some margin, in bytes. Heaps from
+/// Size of the largest heap that uses compressed pointers, in bytes, less some margin. Heaps from
 /// 32 to 38 GB have space for fewer objects.
 const HEAP_BYTES_MAX: u64 = 31 << 30;
 
@@ -31,7 +31,8 @@ pub fn heap_bytes(memory_bytes: u64) -> u64 {
 }
 
 /// Returns the settings of an instance's JVM. `cpus` are the CPUs of the instance. `nodes` are the
-/// nodes that it sees, which are those of the guest, or those of the machine for a process.
+/// nodes that the JVM sees. These are the nodes of the guest or, for a process, those of the
+/// machine.
 pub(crate) fn jvm(
     wish: &PlacementRequest,
     cpus: &CpuSet,
@@ -82,7 +83,7 @@ pub(crate) fn jvm(
     }
 }
 
-/// Returns true if UseNUMA is useful, and the reason for the result.
+/// Returns true if UseNUMA is useful. Also returns the reason for this result.
 fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
     let jdk = wish.jdk;
     if nodes.len() < 2 {

@@ -1,6 +1,6 @@
 //! Reads the JSON of lscpu. This is either the table of `lscpu -J -e`, with one row per CPU, or the
-//! summary of `lscpu -J`. From the summary, cores and caches can only be inferred, on the
-//! assumption of the usual numbering.
+//! summary of `lscpu -J`. The summary does not state the CPUs of cores and caches. So the reader
+//! infers them by assuming the most common numbering.
 
 mod summary;
 
@@ -96,7 +96,7 @@ fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
                 raw.online.insert(cpu);
                 columns.add(row, cpu);
             }
-            // Old versions of lscpu translate this word.
+            // Old versions of lscpu translate `yes` and `no` into the user's language.
             Some(other) => {
                 return Err(format!(
                     "row {index} of `cpus` has online {other:?}, which is neither yes nor no: the \
@@ -174,7 +174,7 @@ impl Columns {
     }
 }
 
-/// Returns a column of a row as text. Returns `None` if it is absent, null or a dash.
+/// Returns a column of a row as text. Returns `None` if the column is absent, null or a dash.
 fn field(row: &Map<String, Value>, name: &str) -> Option<String> {
     let found = row.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
     plain(found?.1).filter(|text| !text.is_empty() && text != "-")

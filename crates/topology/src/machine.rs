@@ -10,25 +10,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
 
-/// A machine, or those parts of a machine that the source shows.
+/// A machine, as far as the source describes it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Machine {
     /// Description of the source, such as `/sys under …` or `hwloc XML 2.0`.
     pub source: String,
     /// Packages (physical sockets).
     pub packages: Vec<Package>,
-    /// Dies. If the source does not state dies, there is one for each package.
+    /// Dies. If the source does not state dies, each package has one die.
     pub dies: Vec<Die>,
-    /// NUMA nodes. Nodes with CPUs come first, in order. Nodes without CPUs follow, by OS number.
+    /// NUMA nodes. Nodes with CPUs come first, in the order of their cores. Nodes without CPUs
+    /// follow, in the order of their OS numbers.
     pub nodes: Vec<Node>,
-    /// Groups of cores that share an L3, or groups that stand in for them (see [`L3::is_real`]).
+    /// Groups of cores that share an L3, or groups of cores that replace them (see
+    /// [`L3::is_real`]).
     pub l3: Vec<L3>,
     /// Cores, in the order of their packages and dies.
     pub cores: Vec<Core>,
     /// PUs that are online, in order.
     pub pus: Vec<Pu>,
-    /// OS numbers of CPUs that are present but not online. The kernel does not state their
-    /// position.
+    /// OS numbers of CPUs that are present but not online. The kernel does not state the core or
+    /// package of such a CPU.
     pub offline: CpuSet,
     /// Distances between nodes, as stated by the firmware.
     pub distances: Option<Distances>,
@@ -42,9 +44,9 @@ pub struct Machine {
 /// A physical socket.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Package {
-    /// `physical_package_id`, where known.
+    /// Value of `physical_package_id`, if known.
     pub os: Option<u32>,
-    /// Its cores, ascending.
+    /// Indexes of the package's cores, in ascending order.
     pub cores: Vec<usize>,
 }
 
@@ -53,22 +55,22 @@ pub struct Package {
 pub struct Die {
     /// Index of the package to which the die belongs.
     pub package: usize,
-    /// Its cores, ascending.
+    /// Indexes of the die's cores, in ascending order.
     pub cores: Vec<usize>,
 }
 
 /// A NUMA node.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Node {
-    /// OS number of the node, as in `node7`.
+    /// OS number of the node, such as 7 for `node7`.
     pub os: u32,
     /// Indices of the node's cores, ascending. The list is empty for a node that has only memory.
     pub cores: Vec<usize>,
-    /// Indices of the packages of the node's cores. There is more than one if the firmware hides
-    /// NUMA.
+    /// Indices of the packages of the node's cores. If the firmware hides NUMA, the list has
+    /// several packages.
     pub packages: Vec<usize>,
-    /// Memory in bytes. `Some(0)` for a node without memory, and `None` if the source does not
-    /// state it.
+    /// Memory of the node in bytes. `Some(0)` for a node without memory, and `None` if the source
+    /// does not state the memory.
     pub memory_bytes: Option<u64>,
     /// Numbers of pages by size. Ordinary pages are included if the source counts them.
     pub hugepages: Vec<HugePages>,
@@ -86,9 +88,9 @@ pub struct Node {
 pub struct HugePages {
     /// Size of a page in bytes.
     pub page_bytes: u64,
-    /// Number of reserved pages.
+    /// Number of pages of this size that are reserved on the node.
     pub count: u64,
-    /// Number of free pages, if known.
+    /// Number of free pages of this size, if known.
     pub free: Option<u64>,
 }
 
@@ -97,11 +99,11 @@ pub struct HugePages {
 pub struct L3 {
     /// Size of the cache in bytes, if known.
     pub size_bytes: Option<u64>,
-    /// True if the cache exists. If the source does not contain an L3, the cores of one NUMA node
-    /// in one package form a group that stands in for it.
+    /// True if the cache exists. If the source does not state an L3, the cores of one NUMA node in
+    /// one package form a group that replaces it.
     pub is_real: bool,
-    /// Indices of the cores that share the cache, ascending. They may be in several nodes (sub-NUMA
-    /// clusters over one L3).
+    /// Indices of the cores that share the cache, ascending. The cores may be in several nodes if
+    /// sub-NUMA clusters share one L3.
     pub cores: Vec<usize>,
 }
 
@@ -130,9 +132,9 @@ pub struct Core {
 pub enum CoreKind {
     /// The machine has only one kind of core.
     Uniform,
-    /// The fastest kind.
+    /// The fastest kind of core.
     Performance,
-    /// Any slower kind.
+    /// Any slower kind of core.
     Efficiency,
 }
 
@@ -143,16 +145,18 @@ pub struct Pu {
     pub os: u32,
     /// Index of the core to which the thread belongs.
     pub core: usize,
-    /// Position among the online threads of the core, counted from 0 and ordered by OS number.
+    /// Position of the thread among the online threads of the core, counted from 0 and ordered by
+    /// OS number.
     pub thread: u32,
     /// True if the control group and the affinity of the reader permit the use of the CPU.
     pub allowed: bool,
 }
 
-/// Distances between nodes. A distance of 10 means local. The distances need not be symmetric.
+/// Distances between nodes. A distance of 10 means local. The distances may be asymmetric.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Distances {
-    /// `rows[from][to]`, by index of the node. The distance is 0 if the source does not state it.
+    /// Distances as `rows[from][to]`, by the indices of the nodes. A distance is 0 if the source
+    /// does not state it.
     pub rows: Vec<Vec<u32>>,
 }
 
@@ -222,8 +226,9 @@ impl Machine {
         self.pus.iter().position(|pu| pu.os == os)
     }
 
-    /// Returns the distance from one node to another, by index. If the machine does not state
-    /// distances, returns 10 for the same node, 16 within a package and 32 between packages.
+    /// Returns the distance from one node to another. The nodes are identified by index. If the
+    /// machine does not state distances, returns 10 for the same node, 16 within a package and 32
+    /// between packages.
     pub fn distance(&self, from: usize, to: usize) -> u32 {
         let stated = self.distances.as_ref().map(|table| table.rows[from][to]);
         match stated {

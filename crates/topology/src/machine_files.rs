@@ -1,5 +1,5 @@
-//! The files of a machine, in a folder or in an archive in memory. Only regular files are read,
-//! each up to a limit, so that neither a pipe nor an endless file can block a reader.
+//! The files of a machine, in a folder or in an archive in memory. The module reads only regular
+//! files, each up to a limit, so that a pipe or an endless file cannot block a reader.
 
 use foreign::FileKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::ReadError;
 
-/// Maximum size of a file in bytes. Files of /sys have up to a page, and /proc/cpuinfo of 8192 CPUs
-/// has several megabytes.
+/// Maximum size of a file in bytes. A file of /sys has at most one memory page, and /proc/cpuinfo
+/// of 8192 CPUs has several megabytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Maximum unpacked size of an archive in bytes. The /sys of the largest machine is far smaller.
 const ARCHIVE_BYTES_MAX: u64 = 512 << 20;
@@ -22,10 +22,10 @@ const LINKS_MAX: usize = 40;
 /// Maximum length of an entry's name, and of a link's target, in bytes. It is PATH_MAX.
 const NAME_BYTES_MAX: usize = 4096;
 /// Maximum number of folders above an entry. Each folder is stored with its whole name, so the
-/// depth must be limited. The deepest entry of /sys has about 20.
+/// depth must be limited. The deepest entry of /sys has about 20 folders above it.
 const NAME_PARTS_MAX: usize = 64;
-/// Maximum size of a file of /sys in bytes. These files have up to a page, and lists of CPUs may be
-/// slightly larger.
+/// Maximum size of a file of /sys in bytes. These files usually have at most one memory page, but
+/// lists of CPUs may be slightly longer.
 const SYS_FILE_BYTES_MAX: usize = 64 << 10;
 /// Maximum total size of all names in bytes, where each name includes the folders above it.
 const NAMES_BYTES_MAX: usize = 256 << 20;
@@ -46,7 +46,7 @@ pub(crate) struct Archive {
     names_bytes: usize,
 }
 
-/// Advice for an archive that contains too much data.
+/// Advice to the user for an archive that contains too much data.
 const PACK_HINT: &str = "pack only sys/devices/system, sys/class, sys/block and proc";
 
 impl Tree {
@@ -67,7 +67,7 @@ impl Tree {
         let mut archive = Archive::default();
         let mut packed = tar::Archive::new(reader.take(ARCHIVE_BYTES_MAX));
         let mut count = 0;
-        // The size is counted again here, because a sparse file is larger than its packed form.
+        // This loop counts the size again, because a sparse file is larger than its packed form.
         let mut left = ARCHIVE_BYTES_MAX;
         for entry in packed.entries().map_err(broken)? {
             let mut entry = entry.map_err(broken)?;
@@ -120,8 +120,8 @@ impl Tree {
         Tree::Archive(archive)
     }
 
-    /// Returns the text of a file of /sys, which has at most [`SYS_FILE_BYTES_MAX`] bytes. Longer
-    /// files are not read, since thousands of links may lead to the same file.
+    /// Returns the text of a file of /sys, which has at most [`SYS_FILE_BYTES_MAX`] bytes. The
+    /// function does not read a longer file, because thousands of links may lead to the same file.
     pub fn read_short(&self, path: &str) -> Option<String> {
         let bytes = match self {
             Tree::Folder(root) => {
@@ -144,7 +144,7 @@ impl Tree {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns the text of a file. `None` if the file does not exist or cannot be read.
+    /// Returns the text of a file. Returns `None` if the file does not exist or cannot be read.
     pub fn read(&self, path: &str) -> Option<String> {
         let bytes = match self {
             Tree::Folder(root) => read_plain(&root.join(path))?,
@@ -217,7 +217,7 @@ impl Tree {
 }
 
 impl Archive {
-    /// Registers the folders above `name`, and `name` as an entry of its folder.
+    /// Adds `name` to the entries of its folder, and adds the folders above it.
     fn enter(&mut self, name: &str) {
         let mut name = name;
         while !name.is_empty() {
@@ -231,8 +231,8 @@ impl Archive {
         }
     }
 
-    /// Returns the path with its symbolic links resolved. Returns `None` if they lead outside of
-    /// the root or in cycles.
+    /// Returns the path with its symbolic links resolved. Returns `None` if the links lead outside
+    /// of the root or form a cycle.
     fn resolve(&self, path: &str) -> Option<String> {
         let mut rest: Vec<String> = parts(path).rev().map(str::to_owned).collect();
         let mut at: Vec<String> = Vec::new();
@@ -283,7 +283,7 @@ fn entry_name(path: &[u8], place: &str) -> Result<String, ReadError> {
     Ok(name)
 }
 
-/// Refuses a path that is longer than any system allows.
+/// Refuses a path that is longer than [`NAME_BYTES_MAX`].
 fn within_path(path: &[u8], place: &str) -> Result<(), ReadError> {
     if path.len() <= NAME_BYTES_MAX {
         return Ok(());

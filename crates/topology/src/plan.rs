@@ -13,8 +13,8 @@ use crate::warnings::Warning;
 /// The whole plan for one machine. The same machine and request always yield the same bytes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Plan {
-    /// [`crate::fingerprint`] of the machine for which the plan was made. The plan is valid only
-    /// for this machine.
+    /// Fingerprint ([`crate::fingerprint`]) of the machine for which the plan was made. The plan is
+    /// valid only for this machine.
     pub fingerprint: String,
     /// Request that the plan fulfils.
     pub wish: PlacementRequest,
@@ -38,19 +38,20 @@ pub struct Plan {
     pub reasons: Vec<String>,
     /// Arguments against the plan, in sentences. May be empty.
     pub warnings: Vec<Warning>,
-    /// Number of exchanges that the planner evaluated.
+    /// Number of exchanges of cells that the planner evaluated.
     pub exchanges_weighed: u64,
 }
 
 /// An instance and its resources.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Instance {
-    /// Number, from 0.
+    /// Number of the instance, counted from 0.
     pub index: u32,
     /// OS numbers of the instance's CPUs in the order of its vCPUs, so that vCPU *i* runs on
-    /// `cpus[i]`. Threads of a core follow one another.
+    /// `cpus[i]`. The threads of a core are consecutive vCPUs.
     pub cpus: Vec<u32>,
-    /// Cells of the instance in the order of the vCPUs. A cell is on one node, if it fits there.
+    /// Cells of the instance in the order of the vCPUs. A cell is on one node, if it fits on that
+    /// node.
     pub cells: Vec<Cell>,
     /// Cores of the instance, by index in the machine, in the order of the vCPUs.
     pub cores: Vec<usize>,
@@ -66,7 +67,7 @@ pub struct Instance {
     /// Memory of the instance in bytes. `None` if neither the request nor the machine states an
     /// amount.
     pub memory_bytes: Option<u64>,
-    /// Hardware that a guest sees if it is pinned in this way.
+    /// Hardware that a guest sees if each of its vCPUs is pinned to its CPU in `cpus`.
     pub pinned: VirtualTopology,
     /// Names of the devices on the instance's nodes.
     pub devices: Vec<String>,
@@ -76,13 +77,14 @@ pub struct Instance {
     pub yaml: Yaml,
 }
 
-/// A part of an instance that should be on one NUMA node. It corresponds to a virtual NUMA node, or
-/// to a NUMA client in the terms of ESXi.
+/// The vCPUs of an instance that should be on one NUMA node. It corresponds to a virtual NUMA node,
+/// or to a NUMA client in the terms of ESXi.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Cell {
     /// OS numbers of the cell's CPUs in the order of its vCPUs.
     pub cpus: Vec<u32>,
-    /// OS numbers of the cell's nodes. There are several only if no single node had enough space.
+    /// OS numbers of the cell's nodes. The cell has several nodes only if no single node had enough
+    /// space.
     pub nodes: Vec<u32>,
 }
 
@@ -107,16 +109,17 @@ pub struct NodeBytes {
 /// Virtual hardware. The number of vCPUs is sockets × dies × cores × threads.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct VirtualTopology {
-    /// Virtual sockets.
+    /// Number of virtual sockets.
     pub sockets: u32,
-    /// Number of dies of each socket. A die represents an L3 if all L3s have the same size.
+    /// Number of dies of each socket. A die represents a virtual L3 if all virtual L3s have the
+    /// same size.
     pub dies: u32,
     /// Number of cores of each die.
     pub cores: u32,
     /// Number of threads of each core.
     pub threads: u32,
-    /// Number of vCPUs of each virtual NUMA node. If there is only one entry, the guest does not
-    /// see NUMA.
+    /// Number of vCPUs of each virtual NUMA node. If the list has only one entry, the guest does
+    /// not see NUMA.
     pub vnuma: Vec<u32>,
     /// Number of vCPUs of each virtual L3, in order.
     pub vl3: Vec<u32>,
@@ -134,7 +137,7 @@ impl VirtualTopology {
     }
 }
 
-/// Formats the hardware in the form `1 socket × 2 dies × 4 cores × 2 threads, 1 NUMA node of 16`.
+/// Formats the hardware as in `1 socket × 2 dies × 4 cores × 2 threads, 1 NUMA node of 16`.
 impl fmt::Display for VirtualTopology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", counted(self.sockets, "socket"))?;
@@ -161,24 +164,25 @@ impl fmt::Display for VirtualTopology {
 pub struct Jvm {
     /// Options, in the order in which they are passed to the JVM.
     pub options: Vec<String>,
-    /// `-Xms` and `-Xmx` in bytes. `None` if the memory is not known. A heap never has 32 to 38 GB,
-    /// because such heaps have uncompressed pointers, and space for fewer objects than a heap of 31
-    /// GB.
+    /// `-Xms` and `-Xmx` in bytes. `None` if the memory is not known. The planner never sets a heap
+    /// of 32 to 38 GB, because the pointers of such a heap are uncompressed, and it has space for
+    /// fewer objects than a heap of 31 GB.
     pub heap_bytes: Option<u64>,
-    /// `-XX:ActiveProcessorCount`.
+    /// Value of `-XX:ActiveProcessorCount`.
     pub active_processors: u32,
-    /// `-XX:ParallelGCThreads`, with the value that HotSpot would choose for these CPUs. The option
-    /// is not used with ZGC.
+    /// Value of `-XX:ParallelGCThreads`, which is the value that HotSpot would choose for the CPUs
+    /// of the instance. The option is not used with ZGC.
     pub parallel_gc_threads: u32,
-    /// `-XX:ConcGCThreads`, likewise.
+    /// Value of `-XX:ConcGCThreads`, which is the value that HotSpot would choose for the CPUs of
+    /// the instance.
     pub conc_gc_threads: u32,
     /// True if `-XX:+UseNUMA` is set.
     pub use_numa: bool,
-    /// Nodes that the JVM sees and to which it is bound. The numbers are those of the guest, or
-    /// those of the machine for a process.
+    /// NUMA nodes that the JVM sees and to which it is bound. The numbers are those of the guest
+    /// or, for a process, those of the machine.
     pub nodes: CpuSet,
     /// Arguments of numactl that replace the start script's `--interleave=all`. The list is empty
-    /// if numactl gets no arguments.
+    /// if the plan does not use numactl.
     pub numactl: Vec<String>,
     /// Reason for the NUMA settings.
     pub numa_reason: String,
@@ -187,13 +191,13 @@ pub struct Jvm {
 /// Settings of cassandra.yaml.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Yaml {
-    /// Maximum number of concurrent reads, for the setting of the same name.
+    /// Maximum number of concurrent reads, for the setting `concurrent_reads`.
     pub concurrent_reads: u32,
-    /// Maximum number of concurrent writes, for the setting of the same name.
+    /// Maximum number of concurrent writes, for the setting `concurrent_writes`.
     pub concurrent_writes: u32,
-    /// Maximum number of concurrent counter writes, for the setting of the same name.
+    /// Maximum number of concurrent counter writes, for the setting `concurrent_counter_writes`.
     pub concurrent_counter_writes: u32,
-    /// Maximum number of concurrent compactions, for the setting of the same name.
+    /// Maximum number of concurrent compactions, for the setting `concurrent_compactors`.
     pub concurrent_compactors: u32,
 }
 
@@ -207,44 +211,46 @@ pub struct Costs {
     pub crossing_node: u32,
     /// Number of cores whose CPUs are used by several instances.
     pub shared_cores: u32,
-    /// Sum over the L3 groups of the number of instances in each, not counting the first instance.
+    /// Sum, over the L3 groups, of the number of instances in the group minus one.
     pub shared_l3: u32,
     /// Difference between the numbers of allocated CPUs on the fullest node and on the emptiest
     /// node.
     pub imbalance_cpus: u32,
-    /// Sum of the distances between the nodes of an instance, and from its nodes to the devices
-    /// that it requests.
+    /// Sum, over the instances, of the distances between the nodes of the instance, and of the
+    /// distances from these nodes to the requested devices.
     pub distance: u64,
 }
 
 /// Lower bounds of the costs of any placement.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Bounds {
-    /// max(0, N − Σ ⌊cores of a package ÷ cores of an instance⌋), for N instances.
+    /// Lower bound of `Costs::crossing_package`. For N instances, it is max(0, N − Σ ⌊cores of a
+    /// package ÷ cores of an instance⌋).
     pub crossing_package: u32,
-    /// max(0, N − Σ ⌊cores of a node ÷ cores of an instance⌋), for N instances.
+    /// Lower bound of `Costs::crossing_node`. For N instances, it is max(0, N − Σ ⌊cores of a node
+    /// ÷ cores of an instance⌋).
     pub crossing_node: u32,
 }
 
-/// A request that this machine cannot fulfil, with the missing resources, and suggestions for
-/// requests that would fit.
+/// The error for a request that the machine cannot fulfil. It has the missing resources, and
+/// suggestions for requests that would fit.
 #[derive(Clone, PartialEq, Debug, thiserror::Error, Serialize, Deserialize)]
 #[error("{what}\nhint: {hint}")]
 pub struct Infeasible {
-    /// Description of the missing resources, with the numbers.
+    /// Description of the missing resources, with the required and the available numbers.
     pub what: String,
     /// Description of a request that would fit.
     pub hint: String,
-    /// Largest number of vCPUs that fits with this number of instances.
+    /// Largest number of vCPUs with which the requested number of instances fits.
     pub vcpus_max: Option<u32>,
-    /// Largest number of instances of this size that fits.
+    /// Largest number of instances of the requested size that fit.
     pub instances_max: Option<u32>,
     /// Overcommit at which the request would fit.
     pub overcommit: Option<f64>,
 }
 
 impl Plan {
-    /// Describes how many instances cross nodes and packages, and the lower bounds. `what` is the
+    /// Describes how many instances cross nodes and packages, with the lower bounds. `what` is the
     /// noun for an instance.
     pub fn crossings(&self, what: &str) -> String {
         let (costs, bounds) = (self.costs, self.bounds);
@@ -262,8 +268,8 @@ impl Plan {
         )
     }
 
-    /// Returns the hardware that instance `index` sees under the request's profile. `None` for a
-    /// process, which sees the machine.
+    /// Returns the hardware that instance `index` sees under the request's profile. Returns `None`
+    /// for a process, which sees the machine.
     pub fn guest(&self, index: usize) -> Option<&VirtualTopology> {
         match self.wish.profile {
             Profile::Vsphere7 => Some(&self.vsphere7),

@@ -1,6 +1,6 @@
-//! Makes a plan from a machine and a request. 1. Check the request. 2. Reserve the housekeeping
-//! CPUs. 3. Determine the sizes of the cells. 4. Place the cells. 5. Exchange cells until no
-//! exchange reduces the costs. 6. Describe the result.
+//! Makes a plan from a machine and a request. The planner checks the request, reserves the
+//! housekeeping CPUs, determines the sizes of the cells and places the cells. Then it exchanges
+//! cells until no exchange reduces the costs, and describes the result.
 
 mod feasible;
 mod finish;
@@ -56,15 +56,17 @@ pub(crate) struct Attempt {
     pub pool: Pool,
     pub instances: Vec<Vec<PlacedCell>>,
     pub housekeeping: Vec<NodeCpus>,
-    /// True if the plan omits the reserve of perftune's rule, because it did not fit.
+    /// True if the plan omits the housekeeping CPUs of perftune's rule, because the instances did
+    /// not fit with them.
     pub gave_up_housekeeping: bool,
-    /// True if the threads of a core are allocated separately.
+    /// True if several instances may share a core, because its threads are allocated separately.
     pub shares_cores: bool,
-    /// True if slower cores are also used.
+    /// True if the placement uses slower cores in addition to the fastest cores.
     pub mixes_kinds: bool,
-    /// Sizes before housekeeping CPUs are reserved, in the unit of the request.
+    /// Sizes of the node, package and L3 before housekeeping CPUs are reserved, in the unit of the
+    /// request.
     pub sizes: Sizes,
-    /// Number of cells, if the memory requires more cells than the CPUs do.
+    /// Number of cells of an instance, if the memory requires more cells than the CPUs do.
     pub memory_cells: Option<u32>,
     pub weighed: u64,
     /// Indices of the nodes to which instances should be close.
@@ -77,8 +79,8 @@ struct Compromises {
     keep: bool,
     share: bool,
     mix: bool,
-    /// True if cells are divided by cores instead of threads. Equal parts may have odd numbers of
-    /// threads, which wastes a thread in each part.
+    /// True if cells are divided by cores instead of threads. With threads, equal parts may have
+    /// odd numbers of threads, which wastes a thread in each part.
     by_core: bool,
 }
 
@@ -98,8 +100,8 @@ fn attempt(machine: &Machine, wish: &PlacementRequest) -> Option<Attempt> {
             }
         }
     }
-    // Under perftune's rule, whole cores are more important than the reserve, because sharing a
-    // core costs an instance more than interrupts do.
+    // Under perftune's rule, the planner gives up the reserve rather than whole cores, because
+    // sharing a core costs an instance more than interrupts do.
     let ways = ways.into_iter().filter(|way| (way.keep || gives_up) && (is_hybrid || !way.mix));
     let mut ways = ways.filter(|way| !(way.keep && way.share && gives_up));
     ways.find_map(|way| one_way(machine, wish, way))
@@ -175,7 +177,8 @@ fn one_way(machine: &Machine, wish: &PlacementRequest, way: Compromises) -> Opti
     })
 }
 
-/// Returns the cells of an instance. Also returns their number if memory determined it.
+/// Returns the number of vCPUs of each cell of an instance. Also returns the number of cells if the
+/// memory determined it.
 fn cells(
     machine: &Machine,
     wish: &PlacementRequest,
@@ -186,15 +189,16 @@ fn cells(
     let is_vsphere = matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8);
     let nodes = 0..machine.nodes.len();
     let on_nodes: u32 = nodes.map(|node| pool.fits_node(node, wish.vcpus)).sum();
-    // If nodes are unequal, cells that are sized for the smallest node would split instances that
-    // fit on the other nodes.
+    // On a machine with unequal nodes, cells that are sized for the smallest node would split
+    // instances that fit on a larger node.
     let fits_on_nodes = !is_vsphere && on_nodes >= wish.instances;
     let is_shown_whole = wish.hot_add || is_vsphere && wish.vcpus < VNUMA_VCPUS_MIN;
     let cells = if fits_on_nodes || is_shown_whole && on_nodes > 0 {
         vec![wish.vcpus]
     } else {
-        // A guest with a single NUMA node is still placed in parts if no node is large enough for
-        // it. ESXi splits it into NUMA clients that the guest does not see.
+        // If no node is large enough for a guest, the planner places it in several cells even if it
+        // has a single virtual NUMA node. ESXi splits such a guest into NUMA clients that the guest
+        // does not see.
         split(wish.vcpus, sizes.node, sizes.nodes)
     };
     if by_core {
@@ -226,7 +230,7 @@ fn cells(
     })
 }
 
-/// Returns the indices of the reserved cores.
+/// Returns the indices of the cores to reserve for housekeeping.
 fn reserve(machine: &Machine, wish: &PlacementRequest, pool: &Pool) -> Vec<usize> {
     let per_node = match &wish.housekeeping {
         Housekeeping::None => return Vec::new(),
@@ -241,7 +245,7 @@ fn reserve(machine: &Machine, wish: &PlacementRequest, pool: &Pool) -> Vec<usize
     for node in machine.cpu_nodes() {
         let mut cores: Vec<(usize, usize)> =
             pool.units.iter().filter(|u| u.node == node).map(|u| (u.l3, u.core)).collect();
-        // Takes cores from the L3 group with the fewest remaining cores, so that other groups
+        // Takes cores from the L3 group with the fewest remaining cores, so that the other groups
         // remain whole.
         for _ in 0..per_node.unwrap_or(cores.len().div_ceil(16)).min(cores.len()) {
             let left = |l3: usize| cores.iter().filter(|core| core.0 == l3).count();
@@ -285,8 +289,8 @@ pub(crate) fn near(machine: &Machine, wish: &PlacementRequest) -> Vec<usize> {
     nodes
 }
 
-/// Returns the sizes that vSphere uses. They include all cores that may be used, even housekeeping
-/// cores.
+/// Returns the sizes that vSphere uses. The sizes include all cores that may be used, even
+/// housekeeping cores.
 pub(crate) fn vsphere_sizes(machine: &Machine, wish: &PlacementRequest) -> Sizes {
     let pool = Pool::select(machine, wish.smt, false, |_| true);
     Sizes::smallest(machine, &pool, wish.unit.unwrap_or(Unit::Cores))

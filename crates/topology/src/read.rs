@@ -12,14 +12,15 @@ use crate::{lscpu, synthetic, sysfs, xml};
 
 /// Maximum length of a text in bytes. hwloc's XML of the largest machines has about 10 MB.
 const TEXT_BYTES_MAX: usize = 32 << 20;
-/// Position of the magic string in the first header of a tar archive.
+/// Byte range of the magic string in the first header of a tar archive.
 const TAR_MARK: std::ops::Range<usize> = 257..262;
 
 impl Machine {
     /// Reads a machine from a path. It may be a folder with the files of /sys (and /proc), or an
     /// archive of such a folder (tar, tar.gz, tar.bz2). It may also be hwloc's XML, the JSON of
-    /// `lscpu -J`, or a text in hwloc's synthetic notation. A path that does not exist is parsed as
-    /// such a text if it looks like one. `/` is the machine on which this program runs.
+    /// `lscpu -J`, or a text in hwloc's synthetic notation. If the path does not exist but looks
+    /// like such a text, it is itself parsed as the text. `/` is the machine on which this program
+    /// runs.
     pub fn read(path: &Path) -> Result<Machine, ReadError> {
         let place = path.display().to_string();
         let Ok(metadata) = fs::metadata(path) else {
@@ -94,7 +95,7 @@ impl Machine {
     }
 }
 
-/// Architectures in the first line of `lscpu`, which are the same in all languages.
+/// Names of architectures in the first line of `lscpu`. These names are the same in all languages.
 const ARCHITECTURES: [&str; 6] = [
     "x86_64",
     "aarch64",

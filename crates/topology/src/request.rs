@@ -5,16 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
 
-/// Number and size of the instances, and the rules for running them. [`PlacementRequest::new`] sets
-/// the defaults.
+/// A request for a plan. [`PlacementRequest::new`] sets the defaults.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlacementRequest {
     /// Number of instances (VMs or processes) on this machine.
     pub instances: u32,
     /// vCPUs of each instance, or CPUs of each process.
     pub vcpus: u32,
-    /// Memory of each instance in bytes. `None` means an equal share of the machine, which the plan
-    /// then states.
+    /// Memory of each instance in bytes. `None` means an equal share of the machine's memory. The
+    /// plan then states the amount.
     pub memory_bytes: Option<u64>,
     /// Use of sibling threads.
     pub smt: Smt,
@@ -27,21 +26,21 @@ pub struct PlacementRequest {
     pub hot_add: bool,
     /// CPUs that are reserved for interrupts and the host.
     pub housekeeping: Housekeeping,
-    /// Number of vCPUs that may share a CPU. The minimum is 1.0, which disables sharing.
+    /// Number of vCPUs that may share a CPU. The minimum is 1.0, with which no CPU is shared.
     pub overcommit: f64,
     /// Number of CPUs above which the plan advises dividing an instance. The default is 48.
-    /// According to Intel, one Cassandra scales up to this number.
+    /// According to Intel, one Cassandra process scales up to this number.
     pub max_cpus_per_instance: u32,
     /// Garbage collector of each instance.
     pub collector: Collector,
     /// The major version of the JDK.
     pub jdk: u32,
-    /// Number of drives of each instance. The concurrency of reads depends on it.
+    /// Number of drives of each instance. The concurrency of reads depends on this number.
     pub drives: u32,
     /// Rule that determines Cassandra's concurrency settings.
     pub yaml: YamlProfile,
-    /// Names of devices to which instances should be close. They only decide between placements
-    /// that are otherwise equal.
+    /// Names of devices to which instances should be close. The devices only decide between
+    /// placements that are otherwise equal.
     pub near: Vec<String>,
     /// Name of this physical machine. All its instances are in the rack with this name, so that no
     /// two replicas are on the machine. Different machines must have different names.
@@ -54,7 +53,7 @@ pub struct PlacementRequest {
 pub enum Smt {
     /// Whole cores. All threads of a core belong to the same instance.
     Pack,
-    /// One thread of each core. The other threads of the core remain idle.
+    /// Only one thread of each core. The other threads of the core remain idle.
     OnePerCore,
 }
 
@@ -62,10 +61,11 @@ pub enum Smt {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// vSphere 7 and hardware versions below 20. Each vCPU has a socket, and vNUMA begins with 9
-    /// vCPUs.
+    /// vSphere 7 and hardware versions below 20. Each vCPU has a separate socket, and VMs with at
+    /// least 9 vCPUs may have vNUMA.
     Vsphere7,
-    /// vSphere 8 with hardware version 20. Cores per socket are 0, which means automatic.
+    /// vSphere 8 with hardware version 20. The number of cores per socket is 0, so that vSphere
+    /// chooses it.
     Vsphere8,
     /// vCPUs pinned to CPUs. The guest sees the topology of these CPUs (libvirt, KubeVirt, Nova).
     Pinned,
@@ -77,9 +77,9 @@ pub enum Profile {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Threads, as vSphere counts with `numa.vcpu.preferHT`.
+    /// Threads. vSphere uses this unit with `numa.vcpu.preferHT`.
     Threads,
-    /// Cores, as vSphere counts without `numa.vcpu.preferHT`.
+    /// Cores. vSphere uses this unit without `numa.vcpu.preferHT`.
     Cores,
 }
 
@@ -92,9 +92,9 @@ pub enum Housekeeping {
     /// The ratio of Seastar's perftune, which is one core on each node for every 16 cores, rounded
     /// up. If the instances do not fit on the other cores, the plan omits the reserve and warns.
     Perftune,
-    /// This number of cores on each node.
+    /// This number of reserved cores on each node.
     PerNode(u32),
-    /// These CPUs. The other threads of their cores are not used either.
+    /// These CPUs are reserved. Instances do not use the other threads of their cores either.
     Cpus(CpuSet),
 }
 
@@ -125,8 +125,9 @@ pub enum YamlProfile {
 }
 
 impl PlacementRequest {
-    /// Returns a request for this number of instances with this number of vCPUs. They are pinned to
-    /// whole cores, with no reserved cores, G1 on JDK 17, and one drive each.
+    /// Returns a request for this number of instances with this number of vCPUs. The instances are
+    /// pinned to whole cores, without reserved cores. Each instance has one drive, and runs on JDK
+    /// 17 with G1.
     pub fn new(instances: u32, vcpus: u32) -> PlacementRequest {
         PlacementRequest {
             instances,

@@ -1,9 +1,9 @@
 //! Reads hwloc's synthetic notation, such as `pack:2 [numa(memory=256GiB)] l3:1(size=42MiB) core:28
-//! pu:2(indexes=2*56:1*2)`. Each item is a level, with the number of its objects for each object of
-//! the level above. Such machines are symmetric and do not have distances.
+//! pu:2(indexes=2*56:1*2)`. Each item is a level, with the number of its objects in each object of
+//! the level above. A machine in this notation is symmetric, and has no distances.
 //!
-//! The grammar and the numbering are those of hwloc (in its documentation, "Synthetic topologies").
-//! A level of NUMA nodes is a level of groups, each with one node.
+//! The grammar and the numbering are those of hwloc, which its documentation describes in
+//! "Synthetic topologies". A level of NUMA nodes is a level of groups, each with one node.
 
 mod indexes;
 
@@ -14,7 +14,8 @@ use crate::machine::Machine;
 
 /// Maximum number of levels. hwloc has the same limit.
 const LEVELS_MAX: usize = 128;
-/// Memory of a node for which the description states none, in bytes. hwloc has the same default.
+/// Memory of a node whose description does not state an amount, in bytes. hwloc has the same
+/// default.
 const MEMORY_BYTES: u64 = 1 << 30;
 
 /// Kinds of levels that this module distinguishes.
@@ -29,7 +30,8 @@ enum LevelKind {
     Pu,
     /// Groups, tiles, clusters and instruction caches, which only add levels to the tree.
     Other,
-    /// Not stated. In a description, either all levels have a kind or none has.
+    /// The description does not state the kinds. Either all levels of a description state their
+    /// kind, or none.
     Unstated,
 }
 
@@ -130,7 +132,7 @@ fn attached(text: &str) -> Result<Attributes, String> {
     }
 }
 
-/// Parses one item. Returns the item and the text after it.
+/// Parses one item of a description. Returns its level, and the text after the item.
 fn level(text: &str, above: usize) -> Result<(Level, &str), String> {
     let item: &str = text.split_whitespace().next().unwrap_or(text);
     let (kind, name, counted) = if text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -241,8 +243,8 @@ fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{text:?} is more than 16 EiB"))
 }
 
-/// Assigns kinds to levels that are only numbers. The order is that of hwloc: groups, package, NUMA
-/// node, up to four caches, core.
+/// Assigns kinds to the levels of a description that consists only of numbers. The order is that of
+/// hwloc: groups, package, NUMA node, up to four caches, core.
 fn infer(levels: &mut [Level]) -> Result<(), String> {
     let Some(last) = levels.last_mut().filter(|last| last.name != "machine") else {
         return Err("the description has no levels".to_owned());

@@ -86,8 +86,8 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Returns the text of a file of /sys without the surrounding white space. Returns `None` if it
-    /// is absent or empty.
+    /// Returns the text of a file of /sys without the surrounding white space. Returns `None` if
+    /// the file is absent or empty.
     fn read_sys(&self, path: &str) -> Option<String> {
         let whole = self.tree.read_short(&self.sys(path))?;
         let text = whole.trim_matches(|c: char| c.is_whitespace() || c == '\0');
@@ -160,8 +160,8 @@ impl<'a> Files<'a> {
         numbers.filter(|&number: &u32| number < CPU_NUMBERS_MAX).collect()
     }
 
-    /// Reads the kinds of cores. They come from the lists of Intel's drivers, or otherwise from the
-    /// scheduler's capacities or the maximum frequencies.
+    /// Reads the kinds of cores. The source is the lists of Intel's drivers, if they exist.
+    /// Otherwise it is the scheduler's capacities or the maximum frequencies.
     fn read_kinds(&self, raw: &mut Raw) -> Result<(), ReadError> {
         for (path, speed) in [
             ("devices/cpu_lowpower/cpus", 1),
@@ -190,7 +190,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The sets of CPUs in the folders of the CPUs, without duplicates. Equal texts are parsed once,
+/// The sets of CPUs in the folders of the CPUs, without duplicates. Each text is parsed only once,
 /// because all CPUs of a package have the same text.
 struct Sets<'a> {
     files: &'a Files<'a>,
@@ -271,8 +271,8 @@ impl<'a> Sets<'a> {
             (None, None) => {}
         }
         self.cores.extend(core.map(|set| (set, ())));
-        // On a machine without dies, the kernel reports -1 as the id, and reports a die that
-        // contains only this CPU.
+        // On a machine without dies, the kernel reports -1 as the id, and a die that contains only
+        // this CPU. Such a die is ignored.
         let stated = self.files.read_sys(&format!("{folder}/die_id"));
         if stated.is_some_and(|id| id.starts_with('-')) {
             return Ok(());

@@ -10,13 +10,13 @@ use crate::machine::Machine;
 use crate::machine_files::Tree;
 use crate::sysfs;
 
-/// A CPU of an invented machine. The numbers of its core and L3 are used only within the fixture,
-/// and are not those of the OS.
+/// A CPU of an invented machine. The numbers of its core and its L3 are used only within the
+/// fixture. They are not OS numbers.
 #[derive(Clone, Debug)]
 pub struct Cpu {
-    /// OS number.
+    /// OS number of the CPU.
     pub os: u32,
-    /// Package id.
+    /// Id of the CPU's package.
     pub package: u32,
     /// OS number of the node.
     pub node: u32,
@@ -26,9 +26,9 @@ pub struct Cpu {
     pub core: u32,
     /// True if the CPU is online. An offline CPU has a folder without a topology.
     pub online: bool,
-    /// `cpu_capacity`, for machines with several kinds of cores.
+    /// Value of `cpu_capacity`, for machines with several kinds of cores.
     pub capacity: Option<u32>,
-    /// `cpufreq/cpuinfo_max_freq`.
+    /// Value of `cpufreq/cpuinfo_max_freq`.
     pub max_khz: Option<u64>,
 }
 
@@ -43,31 +43,33 @@ pub struct Shape {
     pub distances: Option<Vec<Vec<u32>>>,
     /// Size of each L3 in KiB.
     pub l3_kib: u64,
-    /// CPUs that the control group of the reader allows.
+    /// CPUs that the control group of the reader allows. `None` if the group has no limit.
     pub allowed: Option<CpuSet>,
     /// Size of the memory-side cache of each node, in GiB.
     pub side_cache_gib: Option<u64>,
-    /// Names of the network cards and their nodes.
+    /// Network cards, each with its name and the number of its node.
     pub network: Vec<(String, i64)>,
 }
 
-/// Numbers of equal parts: packages, nodes per package, L3s per node, cores per L3, and threads per
-/// core.
+/// Sizes of a regular machine: packages, nodes per package, L3s per node, cores per L3, and threads
+/// per core.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts(pub u32, pub u32, pub u32, pub u32, pub u32);
 
 /// Order in which the OS numbers the CPUs.
 #[derive(Clone, Copy, Debug)]
 pub enum Numbering {
-    /// The first threads of all cores, in order, and then the second threads.
+    /// The first threads of all cores come first, in the order of the cores, and then the second
+    /// threads.
     Block,
-    /// Like `Block`, but neighbouring numbers are in different packages.
+    /// The first threads of all cores come first, and then the second threads, as in `Block`. But
+    /// neighbouring numbers are in different packages.
     RoundRobin,
     /// The threads of a core have neighbouring numbers.
     Adjacent,
     /// CPUs with neighbouring numbers, and nodes with neighbouring numbers, alternate between
-    /// packages, and within a package between its nodes. For example, nodes 0 and 2 are in one
-    /// package. Sub-NUMA clusters on some Xeons have this order.
+    /// packages, and within a package between the nodes of the package. For example, nodes 0 and 2
+    /// are in one package. Sub-NUMA clusters on some Xeons have this order.
     RoundNodes,
 }
 
@@ -131,7 +133,7 @@ impl Shape {
         shape
     }
 
-    /// Returns a machine with two packages of 28 cores with two threads each, which are 112 CPUs.
+    /// Returns a machine with two packages of 28 cores with two threads each, that is 112 CPUs.
     pub fn xeon_2x28(numbering: Numbering) -> Shape {
         Shape::regular(Counts(2, 1, 1, 28, 2), numbering, 256)
     }

@@ -21,7 +21,7 @@ pub enum Units {
 }
 
 impl Units {
-    /// All kinds of parts, the smallest first.
+    /// All kinds of parts, ordered by size, with the smallest first.
     pub const ALL: [Units; 4] = [Units::Cores, Units::L3, Units::Numa, Units::Sockets];
 
     /// Returns the name of this kind in a study.
@@ -54,10 +54,10 @@ impl Units {
 /// A part of a machine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// OS numbers of the part's usable CPUs. There is at least one.
+    /// OS numbers of the part's usable CPUs. The set is not empty.
     pub cpus: CpuSet,
-    /// Index of the part's package. For a part in several packages, it is the package of its first
-    /// core.
+    /// Index of the part's package. For a part in several packages, this is the package of its
+    /// first core.
     pub package: usize,
 }
 

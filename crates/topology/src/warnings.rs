@@ -1,4 +1,5 @@
-//! The warnings of a plan: each is a sentence, and has a kind by which a program finds it.
+//! The warnings of a plan. Each warning is a sentence with a kind, so that a program can find the
+//! warning by its kind.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -11,7 +12,7 @@ pub enum WarningKind {
     EveryCpu,
     /// Whole cores do not suffice, so instances share cores.
     SharedCores,
-    /// A part of an instance is on several NUMA nodes.
+    /// A cell of an instance is on several NUMA nodes.
     SplitPart,
     /// Memory of an instance is on NUMA nodes without CPUs of the instance.
     MemoryAway,
@@ -20,7 +21,7 @@ pub enum WarningKind {
     Other,
 }
 
-/// An argument against a plan. In JSON it is its sentence.
+/// An argument against a plan, as a sentence. In JSON, a warning is a string with the sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Warning {

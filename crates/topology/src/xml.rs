@@ -1,6 +1,7 @@
-//! Reads hwloc's XML in versions 2 and 3, and most of version 1. It uses only the sets of CPUs of
-//! the objects, not their nesting. So NUMA nodes next to the tree of CPUs (since version 2) and
-//! groups with unusual depths have no effect.
+//! Reads hwloc's XML in versions 2 and 3, and most of version 1. The reader uses only the CPU set
+//! of each object, and ignores how objects are nested. So two things have no effect: groups at
+//! unusual depths, and the position of NUMA nodes, which since version 2 are next to the tree of
+//! CPUs.
 
 mod distances;
 
@@ -21,7 +22,8 @@ const XML_BYTES_MAX: usize = 16 << 20;
 const ATTRIBUTES_MAX: usize = 256;
 
 /// Refuses documents that would require too much memory or time in a parser. Entities would expand
-/// without limit, and attributes and namespaces are compared with each other.
+/// without limit, and a parser compares all attributes and namespaces of an element with each
+/// other.
 fn bounded(text: &str, place: &str) -> Result<(), ReadError> {
     let refuse = |what: String| {
         let hint = "write the file again with `lstopo --of xml FILE`";
@@ -38,7 +40,8 @@ fn bounded(text: &str, place: &str) -> Result<(), ReadError> {
             return refuse(format!("the XML has `{word}`, which hwloc does not write"));
         }
     }
-    // A value may contain `>`, so the text between two `<` is at least as long as an element.
+    // The text between two `<` contains at least one whole element, because a value may contain
+    // `>`. So its number of `=` is an upper bound of the number of attributes.
     let attributes = text.split('<').map(|tag| tag.matches('=').count());
     match attributes.max().unwrap_or(0) {
         count if count > ATTRIBUTES_MAX => refuse(format!(
@@ -196,16 +199,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a network card or drive. Its node is that of the nearest enclosing object which has
-    /// exactly one node.
+    /// Reads a network card or drive. The device belongs to the node of the nearest enclosing
+    /// object that has exactly one node.
     fn device(&self, element: Node<'_, '_>) -> Result<Option<Device>, ReadError> {
         let name = element.attribute("name").unwrap_or_default();
         let is_pseudo = ["cuda", "opencl", "nvml", "dax", "pmem"].iter();
         if is_pseudo.into_iter().any(|prefix| name.starts_with(prefix)) {
             return Ok(None);
         }
-        // The types are numbers up to version 2, and bits since version 3, where a block device is
-        // 1 instead of 0.
+        // Up to version 2, types are numbers, and a block device is 0. Since version 3, types are
+        // bits, and a block device is 1.
         let kind = element.attribute("osdev_type").or(element.attribute("osdev_types"));
         let since_3 = self.document.root_element().attribute("version").is_some_and(|version| {
             version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0) >= 3
@@ -235,9 +238,10 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// Reads the kinds by the first measure that is stated for every kind. If no measure is
-    /// complete, it uses the order of the kinds, from the slowest to the fastest. Kinds in hwloc
-    /// are values of a measure, so several of them may be the same kind of core.
+    /// Reads the kinds of cores, and ranks them by the first measure that every kind states. If no
+    /// measure is complete, uses the order of the kinds, which is from the slowest to the fastest.
+    /// hwloc creates a kind for each value of a measure, so several of its kinds may be the same
+    /// kind of core.
     fn read_kinds(&self, raw: &mut Raw, root: Node<'_, '_>) -> Result<(), ReadError> {
         let stated = root.children().filter(|child| child.has_tag_name("cpukind"));
         let mut kinds = Vec::new();
@@ -278,8 +282,9 @@ impl<'a> Reader<'a> {
                 raw.offline
             ));
         }
-        // If several nodes list a CPU, the CPU belongs to the nearest node. This is the one with
-        // the fewest CPUs, and a node with ordinary memory comes before nodes with special memory.
+        // If several nodes list a CPU, the CPU belongs to the nearest node. This is the node with
+        // the fewest CPUs. Among nodes with equally many, a node with ordinary memory comes before
+        // nodes with special memory.
         raw.nodes.sort_by_key(|node| {
             let is_special = node.kind.as_deref().is_some_and(|kind| kind != "DRAM");
             (node.cpus.len(), is_special, node.os)
@@ -298,7 +303,8 @@ fn capacity(kind: &Node<'_, '_>) -> Option<u64> {
     info(kind, "LinuxCapacity")?.parse().ok()
 }
 
-/// Returns the efficiency that a user has assigned. hwloc also stores the rank by capacity here.
+/// Returns the efficiency that a user has assigned. hwloc also stores the rank by capacity in this
+/// attribute.
 fn forced(kind: &Node<'_, '_>) -> Option<u64> {
     kind.attribute("forced_efficiency")?.parse().ok()
 }

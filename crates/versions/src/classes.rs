@@ -1,14 +1,15 @@
-//! Cassandra classes that a study may name, but that some lines do not have.
+//! Cassandra classes that a study may name, but that some release lines do not have.
 
 use crate::line::Line;
 use crate::release_lines::{LINES, joined};
 
-/// Hint for a class that a line does not have.
+/// Hint for a class that a release line does not have.
 pub const LACKED_CLASS_HINT: &str = "use a class that this version has, or another line";
 
 impl Line {
-    /// Returns the reason why a study cannot name a class for this line: only other lines have it.
-    /// The name may include its package. `None` for classes that are not in the list.
+    /// Returns the reason why a study cannot name a class for this line, if only other lines have
+    /// the class. The name may include its package. Returns `None` if this line has the class, or
+    /// if the class is not in the list of any line.
     pub fn lacks_class(&self, name: &str) -> Option<String> {
         let simple = name.rsplit('.').next()?;
         let has = |line: &&&Line| line.classes.contains(&simple);

@@ -1,4 +1,4 @@
-//! Digests of files, by which builds are distinguished.
+//! Digests of files, by which cassay distinguishes builds.
 
 use data_encoding::HEXLOWER;
 use foreign::FileKind;
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::Path;
 
-/// Number of bytes of a file that are read at once.
+/// Number of bytes of a file that are read in one step.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Returns the SHA-256 of concatenated texts, in lower-case hexadecimal digits.
@@ -26,7 +26,7 @@ pub fn digest_of(path: &Path) -> std::io::Result<String> {
     digest_of_reader(&mut foreign::open(FileKind::Archive, path)?).map(|(digest, _)| digest)
 }
 
-/// Returns the SHA-256 of all bytes that a reader returns, and the number of these bytes.
+/// Returns the SHA-256 of all bytes that a reader returns, and the number of bytes.
 ///
 /// # Errors
 /// The reader cannot be read to its end.

@@ -1,5 +1,5 @@
-//! Examines an unpacked distribution, a built source tree, or a distribution as one file. Nothing
-//! in it is executed.
+//! Examines an unpacked distribution, a built source tree, or a distribution in one file. This
+//! module does not execute anything in them.
 
 use crate::digest::{digest_of, digest_of_texts};
 use crate::jar::server_version;
@@ -11,36 +11,38 @@ use foreign::FileKind;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Prefixes of the name of the server's jar: in a distribution or a source tree, and in Maven.
+/// Prefixes of the name of the server's jar. The first is used in a distribution or a source tree,
+/// and the second in Maven.
 const SERVERS: [&str; 2] = ["apache-cassandra-", "cassandra-all-"];
 
-/// Maximum unpacked size of a distribution, in bytes. Distributions of 6.0 have about 200 MB.
+/// Maximum unpacked size of a distribution, in bytes. For comparison, distributions of 6.0 have
+/// about 200 MB.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
 /// Suffixes of jars in a source tree that have the prefix of the server's jar, but do not contain
 /// the server.
 const NOT_SERVER: [&str; 3] = ["-sources.jar", "-javadoc.jar", "-tests.jar"];
 
-/// Folders that contain jars, in a distribution and in a built source tree.
+/// Folders that contain jars in a distribution or in a built source tree.
 const FOLDERS: [&str; 3] = ["lib", "build", "build/lib/jars"];
 
-/// The files of a distribution or source tree from which nodes are started.
+/// Files of a distribution or source tree from which nodes are started.
 #[derive(Clone, Debug)]
 pub struct Home {
     /// Folder of the distribution or source tree.
     pub folder: PathBuf,
-    /// Release in the folder.
+    /// Release of Cassandra in the folder.
     pub release: Release,
     /// All jars of the class path, in the order of their paths.
     pub jars: Vec<PathBuf>,
-    /// Jar of the agent that measures objects.
+    /// Jar of the agent that measures the size of objects.
     pub jamm: PathBuf,
-    /// File with hints for the compiler on the methods that it should inline, if the distribution
-    /// has one.
+    /// File that tells the compiler which methods it should inline, if the distribution has such a
+    /// file.
     pub compiler_hints: Option<PathBuf>,
 }
 
-/// Reasons why a folder or file cannot be used.
+/// Reason why a folder or file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// The folder or file cannot be read.
@@ -51,7 +53,7 @@ pub enum HomeError {
         /// Error that the system reports.
         answer: io::Error,
     },
-    /// The folder or file contains no server.
+    /// The folder or file does not contain a server.
     #[error(
         "{0} has no jar of the server (apache-cassandra-VERSION.jar, or Maven's \
          cassandra-all-VERSION.jar): neither in lib, as an unpacked distribution, nor in build, as \
@@ -79,7 +81,7 @@ pub enum HomeError {
         /// Version according to the server's jar.
         version: String,
     },
-    /// The agent that measures objects is missing.
+    /// The agent that measures the size of objects is missing.
     #[error("{0} contains no jamm jar, which a server needs as its Java agent")]
     NoJamm(String),
 }
@@ -88,15 +90,16 @@ impl Home {
     /// Examines a folder.
     ///
     /// # Errors
-    /// The folder is neither a distribution nor a built source tree, or its line is unknown.
+    /// The folder is neither a distribution nor a built source tree, or the release line is
+    /// unknown.
     pub fn read(folder: &Path) -> Result<Home, HomeError> {
         let path = || folder.display().to_string();
         let unreadable = |answer| HomeError::Unreadable {
             path: path(),
             answer,
         };
-        // The path is made absolute. Otherwise another program would resolve it relative to its own
-        // folder.
+        // The path is made absolute, because another program would resolve a relative path from its
+        // own folder.
         let folder = folder.canonicalize().map_err(unreadable)?;
         let mut jars = Vec::new();
         for below in FOLDERS.map(|below| folder.join(below)) {
@@ -128,7 +131,7 @@ impl Home {
     }
 
     /// Returns the SHA-256 of the names and contents of the jars, in lower-case hexadecimal digits.
-    /// So builds that differ in one class have different digests.
+    /// Builds that differ in one class therefore have different digests.
     ///
     /// # Errors
     /// A jar cannot be read.
@@ -140,13 +143,14 @@ impl Home {
         Ok(digest_of_texts(&[&text]))
     }
 
-    /// Returns the git commit of a source tree, as its files state it. `None` for a distribution.
+    /// Returns the git commit of a source tree, as the files of the tree state it. Returns `None`
+    /// for a distribution.
     pub fn commit(&self) -> Option<String> {
         commit_at(&self.folder)
     }
 }
 
-/// Returns the commit of a folder that contains a `.git`.
+/// Returns the current commit of a folder that contains a `.git`.
 fn commit_at(folder: &Path) -> Option<String> {
     let own = folder.join(".git");
     let read = |path: &Path| foreign::text(FileKind::Home, path).ok();
@@ -173,16 +177,17 @@ fn commit_at(folder: &Path) -> Option<String> {
     commit(line.trim())
 }
 
-/// Returns the text if it is the hash of a commit.
+/// Returns the text if it is the hash of a commit, and otherwise `None`.
 fn commit(text: &str) -> Option<String> {
     let is_one = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_one.then(|| text.to_owned())
 }
 
-/// Returns the release of a distribution in one file, from the name of its server's jar.
+/// Returns the release of a distribution in one file. The release comes from the name of the
+/// server's jar.
 ///
 /// # Errors
-/// The file cannot be read, is not a gzipped tar, or contains no server.
+/// The file cannot be read, is not a gzipped tar, or does not contain a server.
 pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
     let path = file.display().to_string();
     let unreadable = |answer| HomeError::Unreadable {
@@ -192,7 +197,7 @@ pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
     let opened = foreign::open(FileKind::Archive, file).map_err(unreadable)?;
     let unpacked = GzDecoder::new(io::BufReader::new(opened)).take(UNPACKED_BYTES_MAX);
     let mut archive = tar::Archive::new(unpacked);
-    // The raw entries are used. Otherwise a name that is stored in a separate entry would be read
+    // The function reads raw entries. Otherwise, the library would read a name in a separate entry
     // into memory, regardless of its length.
     for entry in archive.entries().map_err(unreadable)?.raw(true) {
         let entry = entry.map_err(unreadable)?;
@@ -205,8 +210,9 @@ pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
     Err(HomeError::NoServer(path))
 }
 
-/// Returns the versions of the servers among jars. The version inside a jar takes precedence over
-/// its name. If no name belongs to a server, the content of each jar is examined.
+/// Returns the versions of the servers among the jars. The version inside a jar takes precedence
+/// over the name of the jar. If no name belongs to a server, the function examines the content of
+/// each jar.
 fn servers_among(jars: &[PathBuf]) -> Vec<String> {
     let inside = |jar: &PathBuf| server_version(&foreign::read(FileKind::Jar, jar).ok()?);
     let of_named = |jar: &PathBuf| {
@@ -220,7 +226,7 @@ fn servers_among(jars: &[PathBuf]) -> Vec<String> {
     named
 }
 
-/// Returns the version in the file name of the server's jar.
+/// Returns the version in the file name of a server's jar, or `None` for other names.
 fn version_of(name: &str) -> Option<&str> {
     let rest = SERVERS.iter().find_map(|begin| name.strip_prefix(begin))?;
     let version = rest.strip_suffix(".jar")?;

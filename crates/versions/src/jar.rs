@@ -1,19 +1,19 @@
-//! Reads files within a jar, which is a zip.
+//! Reads files within a jar, which is a zip file.
 
 use flate2::read::DeflateDecoder;
 use rawzip::{CompressionMethod, ZipArchive};
 use std::io::{self, Read};
 
-/// File in the server's jar that contains the version.
+/// Path of the file in the server's jar that contains the version.
 const VERSION_FILE: &str = "org/apache/cassandra/config/version.properties";
-/// Maximum size of the version file, in bytes. This file has three short lines.
+/// Maximum size of the version file, in bytes. A real version file has three short lines.
 const VERSION_FILE_BYTES_MAX: u64 = 64 << 10;
 
-/// Unpacks one file of a jar. At most `bytes_max` bytes are returned. `None` if the jar does not
-/// contain the file.
+/// Unpacks one file of a jar. The function returns at most `bytes_max` bytes, or `None` if the jar
+/// does not contain the file.
 ///
 /// # Errors
-/// The jar is not a zip, or compresses the file with an unknown method.
+/// The jar is not a zip file, or compresses the file with an unknown method.
 pub fn member_of_jar(jar: &[u8], member: &str, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let archive = ZipArchive::from_slice(jar).map_err(io::Error::other)?;
     let mut entries = archive.entries();
@@ -37,7 +37,8 @@ pub fn member_of_jar(jar: &[u8], member: &str, bytes_max: u64) -> io::Result<Opt
     Ok(None)
 }
 
-/// Returns the version of the Cassandra server in a jar. `None` if the jar contains no server.
+/// Returns the version of the Cassandra server in a jar. Returns `None` if the jar does not contain
+/// a server.
 pub(crate) fn server_version(jar: &[u8]) -> Option<String> {
     let bytes = member_of_jar(jar, VERSION_FILE, VERSION_FILE_BYTES_MAX).ok()??;
     let text = String::from_utf8_lossy(&bytes);

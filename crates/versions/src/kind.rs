@@ -1,10 +1,11 @@
-//! The valid values of a setting in a line, according to the type of its field in the server's
-//! class `Config`.
+//! The valid values of a setting in a line. They follow from the type of the setting's field in the
+//! server's class `Config`.
 
 use crate::quantity::{self, QuantityKind as Measure};
 use serde_json::Value;
 
-/// The kind of values of a setting, as written after its name in `settings.txt`.
+/// Kind of values that a setting accepts, as written after the name of the setting in
+/// `settings.txt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValueKind<'a> {
     takes: Takes<'a>,
@@ -18,11 +19,11 @@ enum Takes<'a> {
     Whole(Width),
     Number,
     Text,
-    /// One of these words. The words are separated by `|`.
+    /// One of several words. In the text, the words are separated by `|`.
     OneOf(&'a str),
-    /// A whole number with a unit. The text is the smallest permitted unit.
+    /// A whole number with a unit. The text is the smallest unit that the setting accepts.
     Quantity(Width, &'a str),
-    /// A list, a map or a class. The server checks the value.
+    /// A list, a map or a class. Only the server checks such a value.
     Other,
 }
 
@@ -38,7 +39,7 @@ enum Width {
 pub(crate) struct WrongValue {
     /// Description of the values that the setting accepts.
     pub takes: String,
-    /// A valid value, close to the wrong value if possible.
+    /// A valid value that is close to the wrong value, if known.
     pub example: Option<String>,
 }
 
@@ -46,7 +47,7 @@ pub(crate) struct WrongValue {
 const SWITCHES: [&str; 6] = ["yes", "no", "true", "false", "on", "off"];
 
 impl<'a> ValueKind<'a> {
-    /// Parses the kind in a line of `settings.txt`. An unknown kind is treated as `other`.
+    /// Parses the kind in a line of `settings.txt`. An unknown kind counts as `other`.
     pub(crate) fn parse(text: &'a str) -> ValueKind<'a> {
         let (takes, may_be_empty) = match text.strip_suffix('?') {
             Some(takes) => (takes, true),
@@ -71,7 +72,7 @@ impl<'a> ValueKind<'a> {
     }
 
     /// Returns the description of a value that the server would refuse when it reads its file.
-    /// `None` if the server accepts the value, or checks it later.
+    /// Returns `None` if the server accepts the value, or checks the value later.
     pub(crate) fn wrong(self, value: &Value) -> Option<WrongValue> {
         let is_right = match (self.takes, value) {
             (Takes::Other, _) => true,
@@ -123,7 +124,7 @@ impl<'a> ValueKind<'a> {
         }
     }
 
-    /// Returns a valid value that the user may have meant.
+    /// Returns a valid value that the user may have meant, or `None` if none is known.
     fn near(self, value: &Value) -> Option<String> {
         let Takes::Quantity(width, unit) = self.takes else {
             return None;
@@ -135,7 +136,8 @@ impl<'a> ValueKind<'a> {
         };
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, written) = text.split_at(digits);
-        // `MB`, `mb` and `Mb` are interpreted as `MiB`. A unit that is too small remains unchanged.
+        // For example, `MB`, `mb` and `Mb` are read as `MiB`. The code does not change a unit that
+        // is smaller than the setting accepts.
         let like = |known: &&&str| {
             let plain = known.replace('i', "");
             written.eq_ignore_ascii_case(known) || written.eq_ignore_ascii_case(&plain)
@@ -146,8 +148,8 @@ impl<'a> ValueKind<'a> {
         meant.map(|meant| format!("{number}{meant}")).filter(is_right)
     }
 
-    /// Returns true if the setting measures time, bytes or bytes per second. For these, a number
-    /// without a unit is ambiguous.
+    /// Returns true if the value is a time, a number of bytes, or a rate in bytes per second. For
+    /// such a setting, a number without a unit is ambiguous.
     pub(crate) fn is_quantity(self) -> bool {
         matches!(self.takes, Takes::Quantity(..))
     }
@@ -161,7 +163,8 @@ impl Width {
         }
     }
 
-    /// Returns the largest number of this width. A quantity must be below it.
+    /// Returns the largest number of this width. The number in a quantity must be below this
+    /// maximum.
     fn max(self) -> i128 {
         match self {
             Width::Int => i128::from(i32::MAX),
@@ -170,15 +173,16 @@ impl Width {
     }
 }
 
-/// Returns true if YAML 1.1 may read a text as a number. The server then determines the value.
+/// Returns true if YAML 1.1 may read a text as a number. In this case, the server decides whether
+/// the value is valid.
 fn is_numeric(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_digit() || b"+-._:eEdDfF".contains(&byte);
     text.bytes().any(|byte| byte.is_ascii_digit()) && text.bytes().all(is_part)
 }
 
-/// Returns the whole number that YAML 1.1 reads in a text. `None` for numbers that may have another
-/// base. Such numbers are never reported as wrong. If the text is not a number, returns a number
-/// that is too large for every width.
+/// Returns the whole number that YAML 1.1 reads in a text. Returns `None` for numbers that may have
+/// another base, because such numbers are never reported as wrong. If the text is not a number,
+/// returns a number that is too large for every width.
 fn whole(text: &str) -> Option<i128> {
     let plain: String = text.chars().filter(|c| *c != '_').collect();
     let digits = plain.trim_start_matches(['-', '+']);
@@ -189,8 +193,8 @@ fn whole(text: &str) -> Option<i128> {
     Some(plain.parse().unwrap_or(i128::MAX))
 }
 
-/// Returns a quantity in units of `smallest`. The quantity must have this unit or a larger unit of
-/// the same kind.
+/// Returns the number of a quantity in units of `smallest`. Returns `None` unless the quantity has
+/// this unit or a larger unit of the same kind.
 fn count(text: &str, smallest: &str) -> Option<i128> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);

@@ -17,8 +17,8 @@
 //!
 //! KIND is the type of the field. Simple types are `bool`, `int`, `long`, `number` and `text`.
 //! `one:A|B` is an enumeration. `time:int:ms`, `size:long:MiB` or `rate:long:B/s` is a whole number
-//! with a unit, with its width and the smallest unit. `other` stands for lists, maps and classes. A
-//! `?` after the kind means that the field is empty by default.
+//! with a unit, and states the width of the number and the smallest unit. `other` stands for lists,
+//! maps and classes. A `?` after the kind means that the field is empty by default.
 
 mod classes;
 mod digest;
@@ -50,5 +50,5 @@ pub use settings::{Lack, Setting, SettingRefusal};
 /// Cassandra's version.
 pub const POM: &str = include_str!("../pom.xml");
 
-/// Placeholder for the version in [`POM`].
+/// Text in [`POM`] that the version of Cassandra replaces.
 pub const POM_VERSION: &str = "VERSION-OF-CASSANDRA";

@@ -4,13 +4,13 @@ use crate::line::Line;
 use crate::release_lines::{LINES, joined};
 use serde_json::{Map, Value};
 
-/// A file of settings that comes with a line.
+/// A settings file that comes with a release line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// `conf/cassandra.yaml`, the default of a new cluster.
+    /// The file `conf/cassandra.yaml`, the default of a new cluster.
     Shipped,
-    /// `conf/cassandra_latest.yaml`, which the maintainers recommend for new clusters that need no
-    /// downgrade.
+    /// The file `conf/cassandra_latest.yaml`, which the maintainers recommend for new clusters that
+    /// need no downgrade.
     Latest,
 }
 
@@ -34,16 +34,16 @@ impl Preset {
         }
     }
 
-    /// Returns the preset with this name.
+    /// Returns the preset with the name `word` in a study.
     pub fn find(word: &str) -> Option<Preset> {
         Preset::ALL.into_iter().find(|preset| preset.word() == word)
     }
 }
 
 impl Line {
-    /// Returns the settings of the file in this line that differ from a server's defaults. They do
-    /// not contain addresses, folders, access, or the position of nodes. `None` if the settings are
-    /// unknown.
+    /// Returns the settings of the file in this line that differ from a server's defaults. The
+    /// result does not contain addresses, folders, access, or the position of nodes. Returns `None`
+    /// if the settings are unknown.
     pub fn preset(&self, preset: Preset) -> Option<Map<String, Value>> {
         let presets = self.presets.as_ref()?;
         let text = match preset {

@@ -1,27 +1,28 @@
-//! Values of settings with a unit, and the numbers that had the same meaning before 4.1.
+//! Values of settings with a unit, and the numbers without a unit that had the same meaning before
+//! Cassandra 4.1.
 
 use serde_json::Value;
 
-/// Unit of a number under the old name of a setting.
+/// Unit that a number has under the old name of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit<'a> {
-    /// The old and the new value are the same.
+    /// The value is the same under the old and the new name.
     Same,
-    /// The old value has another meaning, and no number expresses it.
+    /// The value has another meaning under the new name, and no number expresses this meaning.
     Other,
-    /// The number has this unit, such as `ms` or `MiB/s`.
+    /// A number under the old name has this unit, such as `ms` or `MiB/s`.
     Of(&'a str),
 }
 
-/// Megabits per second. Settings had this unit under their old names, and now have bytes per
-/// second.
+/// Megabits per second. Some settings had this unit under their old names. Under their new names,
+/// they have bytes per second.
 const MEGABITS: &str = "Mbit/s";
 
 /// Number of bytes per second in a megabit per second.
 const MEGABIT_BYTES: f64 = 125_000.0;
 
-/// Units, each with its size in the smallest unit of its kind: nanoseconds, bytes, bytes per
-/// second.
+/// Units with the quantity that they measure. The number is the size of the unit in the smallest
+/// unit of its kind, which is nanoseconds, bytes, or bytes per second.
 const UNITS: [(&str, QuantityKind, f64); 16] = [
     ("ns", QuantityKind::Time, 1.0),
     ("us", QuantityKind::Time, 1e3),
@@ -59,8 +60,8 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Converts a value under the old name to a value under the new name. `None` if no value has
-    /// the same meaning.
+    /// Converts a value under the old name to a value under the new name. Returns `None` if no
+    /// value has the same meaning.
     pub(crate) fn now(self, old: &Value) -> Option<Value> {
         let unit = match self {
             Unit::Same => return Some(old.clone()),
@@ -77,8 +78,8 @@ impl<'a> Unit<'a> {
         Some(format!("{count}{unit}").into())
     }
 
-    /// Converts a value under the new name to a value under the old name. `None` if the old name,
-    /// which accepts whole numbers, cannot express it.
+    /// Converts a value under the new name to a value under the old name. Returns `None` if no
+    /// whole number has the same meaning, because old names accept only whole numbers.
     pub(crate) fn before(self, new: &Value) -> Option<Value> {
         let unit = match self {
             Unit::Same => return Some(new.clone()),
@@ -101,13 +102,14 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// Returns the quantity that a unit measures, and its size in the smallest unit of its kind.
+/// Returns the quantity that a unit measures, and the size of the unit in the smallest unit of its
+/// kind.
 pub(crate) fn parse_unit(unit: &str) -> Option<(QuantityKind, f64)> {
     let found = UNITS.iter().find(|(name, ..)| *name == unit);
     found.map(|(_, kind, factor)| (*kind, *factor))
 }
 
-/// Returns the units that a setting accepts, from its smallest unit on.
+/// Returns the units that a setting accepts if `smallest` is its smallest unit.
 pub(crate) fn from(smallest: &str) -> Vec<&'static str> {
     let Some((kind, least)) = parse_unit(smallest) else {
         return Vec::new();
@@ -118,7 +120,7 @@ pub(crate) fn from(smallest: &str) -> Vec<&'static str> {
     units.map(|(name, ..)| *name).collect()
 }
 
-/// Returns true if a unit only occurs under an old name.
+/// Returns true if a unit only occurs under an old name of a setting.
 pub(crate) fn is_old(unit: &str) -> bool {
     unit == MEGABITS
 }

@@ -1,10 +1,10 @@
-//! Parses a requested version, and determines its release.
+//! Parses a requested version, and determines the release that it names.
 
 use crate::line::Line;
 use crate::release_lines::{DEFAULT, names};
 use std::fmt;
 
-/// A release of Cassandra in a known line.
+/// A release of Cassandra that belongs to a known line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     version: String,
@@ -14,18 +14,18 @@ pub struct Release {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct UnknownRelease {
-    /// The error, including the text.
+    /// The error message, including the text.
     pub why: String,
     /// Advice on the next step.
     pub hint: String,
 }
 
 impl Release {
-    /// Parses a release. The name of a line stands for its pinned release, such as `4.1` for
-    /// `4.1.10`.
+    /// Parses a release. The name of a line means the pinned release of the line. For example,
+    /// `4.1` means `4.1.10`.
     ///
     /// # Errors
-    /// The text belongs to no known line, or is not the name of a release.
+    /// The text does not belong to a known line, or is not the name of a release.
     pub fn parse(text: &str) -> Result<Release, UnknownRelease> {
         let refused = |why: String| UnknownRelease {
             why,
@@ -52,8 +52,8 @@ impl Release {
         })
     }
 
-    /// Returns the release of a user's build, from the name of its jar. The release must belong to
-    /// a known line, and may have any suffix.
+    /// Returns the release of a user's build, from the version in the name of its jar. The release
+    /// must belong to a known line, and may have any suffix.
     pub fn built(version: &str) -> Option<Release> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-+_".contains(c);
         let is_known = Line::find(version).is_some() && version.chars().all(is_plain);
@@ -62,7 +62,7 @@ impl Release {
         })
     }
 
-    /// Returns the error for a release that is in no repository.
+    /// Returns the error for a release that the repository does not contain.
     pub fn unpublished(&self) -> UnknownRelease {
         let line = self.line();
         let known: Vec<&str> = line.releases().collect();
@@ -82,31 +82,32 @@ impl Release {
         self.line().releases().any(|known| known == self.version)
     }
 
-    /// Returns the version of the release: `5.0.8`.
+    /// Returns the version of the release, such as `5.0.8`.
     pub fn version(&self) -> &str {
         &self.version
     }
 
     /// Returns the line of the release.
     pub fn line(&self) -> &'static Line {
-        // A release can only be created with a version of a known line.
+        // The fallback is never needed, because a release can only be created with a version of a
+        // known line.
         Line::find(&self.version).unwrap_or(DEFAULT)
     }
 
-    /// Returns true if the files of the release are pinned by their digests.
+    /// Returns true if the digests of the release's files are on record.
     pub fn is_pinned(&self) -> bool {
         self.line().pinned == self.version
     }
 }
 
 impl Line {
-    /// Returns the releases that existed when the facts about this line were recorded, the oldest
-    /// first.
+    /// Returns the releases that existed when the facts about this line were recorded. The oldest
+    /// release comes first.
     pub fn releases(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.releases.lines()
     }
 
-    /// Returns the pinned release.
+    /// Returns the pinned release of the line.
     pub fn release(&self) -> Release {
         Release {
             version: self.pinned.to_owned(),

@@ -1,16 +1,17 @@
-//! All release lines, and the line of a version.
+//! All release lines, and the function that finds the line of a version.
 
 use crate::line::Line;
 use crate::{v4_0, v4_1, v5_0, v6_0};
 
-/// All lines, the oldest first.
+/// All lines. The oldest line comes first.
 pub static LINES: [&Line; 4] = [&v4_0::LINE, &v4_1::LINE, &v5_0::LINE, &v6_0::LINE];
 
-/// The default line, which is the newest line that is not a preview.
+/// Default line, which is the newest line that is not a preview.
 pub static DEFAULT: &Line = &v5_0::LINE;
 
 impl Line {
-    /// Returns the line of a version, such as `5.0.8`, `6.0-alpha2` or only `4.1`.
+    /// Returns the line to which a version belongs. The version may be, for example, `5.0.8`,
+    /// `6.0-alpha2` or only `4.1`.
     pub fn find(version: &str) -> Option<&'static Line> {
         let is_of = |line: &&&Line| {
             let rest = version.strip_prefix(line.name);
@@ -19,19 +20,19 @@ impl Line {
         LINES.iter().find(is_of).copied()
     }
 
-    /// Returns the position of the line among all lines. The oldest line is 0, and larger numbers
-    /// are newer.
+    /// Returns the position of the line among all lines. The oldest line has position 0, and newer
+    /// lines have higher positions.
     pub fn age(&self) -> usize {
         LINES.iter().position(|line| line.name == self.name).unwrap_or_default()
     }
 }
 
-/// Formats the names of all lines for sentences: `4.0, 4.1, 5.0 and 6.0`.
+/// Formats the names of all lines for sentences, such as `4.0, 4.1, 5.0 and 6.0`.
 pub fn names() -> String {
     joined(&LINES.map(|line| line.name))
 }
 
-/// Joins names for a sentence: `4.0, 4.1 and 5.0`.
+/// Joins names for a sentence, such as `4.0, 4.1 and 5.0`.
 pub(crate) fn joined(names: &[&str]) -> String {
     match names.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),

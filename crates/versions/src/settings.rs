@@ -1,4 +1,5 @@
-//! Translates the name of a `cassandra.yaml` setting from any line into its name in a given line.
+//! Translates the name of a `cassandra.yaml` setting from any line into the name of the same
+//! setting in a given line.
 
 use crate::kind::ValueKind;
 use crate::line::Line;
@@ -6,9 +7,9 @@ use crate::quantity::Unit;
 use crate::release_lines::LINES;
 use serde_json::Value;
 
-/// Old names under which a negative number means "off". Under the new name, "not set" has this
-/// meaning. Each of them has a converter `NEGATIVE_…` or `…_CUSTOM_…` in the class `Config` of
-/// cassandra-all 5.0.9.
+/// Old names of settings for which a negative number means "off". Under the new name, "not set" has
+/// this meaning. Each of these settings has a converter `NEGATIVE_…` or `…_CUSTOM_…` in the class
+/// `Config` of cassandra-all 5.0.9.
 const OFF_BY_NEGATIVE: [&str; 9] = [
     "cache_load_timeout_seconds",
     "credentials_update_interval_in_ms",
@@ -26,14 +27,14 @@ const OFF_BY_NEGATIVE: [&str; 9] = [
 pub enum Setting {
     /// The line has a setting with this name.
     Known,
-    /// The line has the setting under another name: `name: value`.
+    /// The line has the setting under another name.
     Named {
         /// Name of the setting in this line.
         name: String,
         /// Value of the setting in this line.
         value: Value,
     },
-    /// The line does not have the setting.
+    /// The setting cannot be used in the line. The value contains the reason.
     Refused(SettingRefusal),
 }
 
@@ -42,22 +43,22 @@ pub enum Setting {
 pub struct SettingRefusal {
     /// Kind of the reason.
     pub lack: Lack,
-    /// The error, including the name of the setting.
+    /// The error message, including the name of the setting.
     pub why: String,
     /// Advice on the next step.
     pub hint: String,
 }
 
-/// Kinds of reasons why a setting cannot be used in a line.
+/// Kind of reason why a setting cannot be used in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// An earlier line had the setting.
+    /// Only an earlier line had the setting.
     GoneNode,
-    /// The line has the setting under another name, which cannot express this value.
+    /// The line has the setting under another name, but that setting cannot express this value.
     Unsaid,
     /// The pinned release does not have the setting, but a later release may.
     Unknown,
-    /// The line has the setting, but not with this value.
+    /// The line has the setting, but does not accept this value.
     Value,
 }
 
@@ -82,15 +83,15 @@ impl Line {
         wrong.map_or(setting, Setting::Refused)
     }
 
-    /// Returns the reason why the server refuses a value when it reads its file. The type of the
-    /// setting determines whether it does.
+    /// Returns the reason why the server refuses a value when it reads its file. Returns `None` if
+    /// the type of the setting permits the value.
     fn wrong(&self, name: &str, value: &Value) -> Option<SettingRefusal> {
         let mut rows = self.settings.lines().filter_map(|line| line.split_once(' '));
         let (_, kind) = rows.find(|(known, _)| *known == name)?;
         let kind = ValueKind::parse(kind);
         let wrong = kind.wrong(value)?;
-        // Some settings kept their old name, under which a number without a unit is still
-        // sufficient.
+        // Some settings got a unit but kept their old name. For these settings, the server still
+        // accepts a number without a unit.
         let old = self.renamed().find(|one| one.new == name).filter(|_| kind.is_quantity());
         let count = value.as_i64().or_else(|| value.as_str()?.parse().ok());
         let is_count = count.is_some_and(|count| i32::try_from(count).is_ok_and(|n| n >= 0));
@@ -135,14 +136,14 @@ impl Line {
             },
             None => unsaid(other),
         };
-        // The name is an old name, which this line has replaced by a new name.
+        // The setting has an old name, which this line has replaced by a new name.
         if let Some(renamed) = self.renamed().find(|one| one.old == name) {
             if OFF_BY_NEGATIVE.contains(&name) && value.as_i64().is_some_and(|value| value < 0) {
                 return named(renamed.new, Some(Value::Null));
             }
             return named(renamed.new, renamed.unit.now(value));
         }
-        // The name is the new name of a later line, and this line still has the old name.
+        // The setting has the new name of a later line, but this line still uses the old name.
         for newer in &LINES[self.age() + 1..] {
             let is_it = |one: &RenamedSetting| one.new == name && self.has_setting(one.old);
             if let Some(renamed) = newer.renamed().find(is_it) {
@@ -152,8 +153,8 @@ impl Line {
         Setting::Refused(self.refused(name))
     }
 
-    /// Looks up a setting that has the same name in all lines. In later lines its value has a unit,
-    /// but not in this line.
+    /// Looks up a setting that has the same name in all lines. In later lines, the value of the
+    /// setting has a unit. If this line does not accept units, the function removes the unit.
     fn in_its_unit(&self, name: &str, value: &Value) -> Setting {
         let mut lines = LINES[self.age()..].iter().flat_map(|line| line.renamed());
         let unit = lines.find(|one| one.old == name && one.new == name).map(|one| one.unit);
@@ -167,21 +168,21 @@ impl Line {
         }
     }
 
-    /// Returns true if the line has a setting with this name. A name with a dot means a part of a
-    /// setting: `sstable.format`.
+    /// Returns true if the line has a setting with this name. If the name contains a dot, as in
+    /// `sstable.format`, the part before the dot is the setting.
     pub fn has_setting(&self, name: &str) -> bool {
         let whole = name.split('.').next().unwrap_or_default();
         self.names().any(|known| known == whole)
     }
 
     /// Returns true if a setting is a guardrail. The server applies guardrails to the requests of
-    /// ordinary users. If nodes require no password, they treat every client as a superuser.
+    /// ordinary users. Nodes that do not require a password treat every client as a superuser.
     pub fn is_guardrail(&self, name: &str) -> bool {
         self.guardrails.lines().any(|known| known == name)
     }
 
-    /// Returns a value of `system_views.settings` with its unit. If a setting kept its name when it
-    /// got a unit, the server still shows it as a number without a unit.
+    /// Adds the unit to a value of `system_views.settings`. If a setting kept its name when it got
+    /// a unit, the server still shows the value as a number without a unit.
     pub fn shown_with_unit(&self, name: &str, shown: &str) -> String {
         let kept = self.renamed().find(|one| one.old == name && one.new == name);
         let number: Option<i64> = shown.trim().parse().ok();
@@ -190,7 +191,7 @@ impl Line {
         text.map_or_else(|| shown.to_owned(), str::to_owned)
     }
 
-    /// Returns all settings with their names in this line.
+    /// Returns the names of all settings in this line.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         let rows = self.settings.lines().filter(|line| !line.contains('>'));
         rows.filter_map(|row| row.split(' ').next())
@@ -253,7 +254,7 @@ impl Line {
         }
     }
 
-    /// Returns the setting that a misspelt name probably means.
+    /// Returns the name of the setting that a misspelt name probably means.
     fn nearest(&self, name: &str) -> Option<&'static str> {
         const SIMILARITY_MIN: f64 = 0.85;
         self.names()
@@ -280,7 +281,7 @@ mod tests {
         ] {
             assert_eq!(line.shown_with_unit(name, shown), expected, "{name}");
         }
-        // In this line, the setting had no unit yet.
+        // In Cassandra 4.0, the value of this setting had no unit yet.
         let old = Line::find("4.0").unwrap();
         assert_eq!(
             old.shown_with_unit("key_cache_save_period", "14400"),
@@ -373,8 +374,8 @@ mod tests {
         }
     }
 
-    /// A node used to fail because of `-1MiB`. In a file of 4.0, the value is `-1`, which means
-    /// "off".
+    /// In an earlier version, cassay wrote `-1MiB`, with which a node failed. In a file of 4.0, the
+    /// value is `-1`, which means "off".
     #[test]
     fn a_negative_number_that_means_off_becomes_null() {
         for (name, value, expected) in [
@@ -422,7 +423,7 @@ mod tests {
                     json!("100MiB"),
                 ),
             ),
-            // This setting kept its name when it got a unit.
+            // This setting kept its name when its value got a unit.
             (
                 "4.0",
                 "key_cache_save_period",

@@ -1,6 +1,6 @@
 //! Measures the cost of an operation in the generator: `cargo run --release -p workload --example
-//! generator_cost`. It takes the best of many short runs on one thread. The figures are valid for
-//! one machine only, and the example is not a test.
+//! generator_cost`. The program takes the best of many short runs on one thread. The figures are
+//! valid for one machine only, so the example is not a test.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -43,7 +43,8 @@ fn main() {
     }
 }
 
-/// Measures the cost of `begin`. A larger `depth` also includes `token`, then `append_values`.
+/// Measures the cost of `begin` at a `depth` of 1. A depth of 2 adds `token`, and a depth of 3 also
+/// adds `append_values`.
 #[expect(
     clippy::disallowed_methods,
     reason = "the crate has no clock, and must not"

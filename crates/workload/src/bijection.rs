@@ -2,9 +2,9 @@
 //! collisions.
 //!
 //! On b-bit integers, "multiply by an odd number, add" and "xor with itself shifted right" are both
-//! bijections. Three rounds of the pair mix all bits. A result outside the domain is permuted again
-//! (cycle walking), so that the whole remains a bijection. Since b is the smallest width that holds
-//! the domain, fewer than two passes are necessary on average.
+//! bijections. Three rounds of both steps mix all bits. A result outside the domain is permuted
+//! again (cycle walking), so that the whole function remains a bijection. Since b is the smallest
+//! width that can represent the domain, fewer than two passes are necessary on average.
 
 use crate::random::{GOLDEN, lane};
 
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn neighbours_are_scattered() {
         // The mean distance between two uniform points on 0..n is n/3. The mean distance between
-        // the images of neighbours must be close to this.
+        // the images of neighbours must be close to n/3.
         let count = 1_000_000u64;
         let bijection = Bijection::new(count, 42);
         let total: u64 =

@@ -1,9 +1,9 @@
 //! Divides a range of operations between several clients, as other load tools do with several
 //! client machines.
 //!
-//! Every operation of the range is done once, by one of the clients. Of W workers, worker w does
-//! the operations w, w + W, w + 2W, and so on. The workers of a client have consecutive numbers,
-//! and their operations process the share of this client in order.
+//! Each operation of the range is executed once, by one of the clients. Of W workers, worker w
+//! executes the operations w, w + W, w + 2W, and so on. The workers of a client have consecutive
+//! numbers. Together, their operations process the share of this client in order.
 
 /// The share of a range that each client processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ struct Part {
 impl ClientRanges {
     /// Divides a range of `count` operations between clients with these numbers of workers. The
     /// shares are consecutive. The size of each share is the number of operations that the client's
-    /// workers do.
+    /// workers execute.
     pub fn new(count: u64, workers: &[u64]) -> ClientRanges {
         let all = workers.iter().sum::<u64>().max(1);
         let (mut before, mut first) = (0, 0);
@@ -46,8 +46,8 @@ impl ClientRanges {
         }
     }
 
-    /// Returns the position of operation `n` in the range. Operations beyond the end of the range
-    /// start again at the first position.
+    /// Returns the position of operation `n` in the range. If `n` is beyond the end of the range,
+    /// the positions start again at the first position.
     #[inline]
     pub fn place(&self, n: u64) -> u64 {
         let n = n % self.count;
@@ -74,7 +74,7 @@ mod tests {
     fn the_workers_of_a_client_walk_through_its_part() {
         assert_eq!(places(4, &[1, 1]), [0, 2, 1, 3]);
         assert_eq!(places(5, &[1, 1]), [0, 3, 1, 4, 2]);
-        // The first client has two workers and 6 operations. The second has one worker and 3
+        // The first client has two workers and 6 operations. The second client has one worker and 3
         // operations, which begin at position 6.
         assert_eq!(places(9, &[2, 1]), [0, 1, 6, 2, 3, 7, 4, 5, 8]);
         assert_eq!(places(3, &[3]), [0, 1, 2]);

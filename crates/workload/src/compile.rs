@@ -1,4 +1,4 @@
-//! Checks a specification and builds a program from it. All mistakes are reported at once.
+//! Checks a specification and builds a program from it. The module reports all mistakes at once.
 
 use crate::counters;
 use crate::iot;
@@ -18,7 +18,8 @@ use crate::workload_parts::{
 /// Compiles a specification.
 ///
 /// # Errors
-/// All mistakes in the specification, each with its path below the workload section of the study.
+/// All mistakes in the specification. Each mistake has a path that starts at the workload section
+/// of the study.
 pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
     let mut params = Params::new(spec);
     let Some(named) = find(&mut params) else {
@@ -75,7 +76,8 @@ fn find(params: &mut Params) -> Option<&'static NamedWorkload> {
             ),
             hint,
         );
-        // This call also reports the other detectable mistakes of the section.
+        // If the user probably meant a similar name, this code also reports the kinds of the mix
+        // that the workload of that name does not have.
         if let Some(meant) = names().iter().find(|named| Some(&named.name) == meant) {
             let spec = params.spec;
             for (kind, _) in &spec.mix {

@@ -1,9 +1,9 @@
 //! Generates bytes of which a given share is compressible. Every pattern of 64 bytes begins with
-//! random bytes, followed by one repeated byte. No codec can compress the random bytes, and every
-//! codec can compress the repeated ones.
+//! random bytes, and ends with repetitions of one byte. No codec can compress the random bytes, and
+//! every codec can compress the repeated bytes.
 
-/// Size of the pattern, in bytes. It is far above the shortest match of LZ4 (4 bytes), and far
-/// below the window of LZ4.
+/// Size of a pattern, in bytes. The size is far above the shortest match of LZ4 (4 bytes), and far
+/// below LZ4's window.
 pub(crate) const PATTERN_BYTES: usize = 64;
 /// Byte in the compressible part.
 pub(crate) const FILLER: u8 = b'-';
@@ -14,7 +14,7 @@ pub(crate) fn random_bytes(share: f64) -> usize {
     ((1.0 - share) * PATTERN_BYTES as f64).round() as usize
 }
 
-/// The random share of a value.
+/// Division of a value into random and compressible bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pattern {
     /// Number of random bytes among [`PATTERN_BYTES`].
@@ -34,8 +34,8 @@ impl Pattern {
         }
     }
 
-    /// Replaces random bytes by the filler. A value shorter than a pattern is divided in the same
-    /// proportion, so that small values compress like large ones.
+    /// Replaces the compressible share of the bytes by the filler. Divides a value that is shorter
+    /// than a pattern in the same proportion, so that small values compress like large values.
     #[inline]
     pub(crate) fn apply(self, random: &mut [u8]) {
         if self.random == PATTERN_BYTES {

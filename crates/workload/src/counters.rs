@@ -1,9 +1,9 @@
 //! The workload of counters, with one counter for each key. Operations increment and read the
-//! counters. The sum of each counter is known afterwards, except for additions of unknown outcome.
-//! With these, only a lower and an upper bound of the sum are known.
+//! counters. After a run, the sum of each counter is known. If the outcome of some additions is
+//! unknown, only a lower and an upper bound of the sum are known.
 //!
-//! The load stage adds 0, so that every counter exists. An addition is not idempotent, so it is
-//! retried only if the first attempt certainly had no effect.
+//! The load stage adds 0, so that every counter exists. An addition is not idempotent, so the
+//! client retries it only if the first attempt certainly had no effect.
 
 use crate::distribution::Sampler;
 use crate::operation_generator::{Check, Operation};
@@ -23,13 +23,13 @@ pub(crate) const NAME: &str = "counters";
 
 const TABLE: &str = "counters";
 
-/// The kinds have the order of the statements, so that a kind and its statement have the same
-/// index.
+/// Names of the kinds, with a flag for kinds that write. The kinds have the order of the
+/// statements, so that a kind and its statement have the same index.
 const KINDS: [(&str, bool); 2] = [("add", true), ("read", false)];
 const ADD: u16 = 0;
 const READ: u16 = 1;
 
-/// Maximum amount of an addition. A million additions of this amount fit in a counter.
+/// Maximum amount of an addition. The sum of a million such additions fits in a counter.
 const AMOUNT_MAX: u64 = 1 << 40;
 
 /// Parameters of the additions.
@@ -108,7 +108,7 @@ impl program_traits::RowFunction for Counters {
     }
 
     fn row_bytes_estimate(&self) -> u64 {
-        // A counter keeps a shard of 32 bytes per replica.
+        // A counter stores a shard of 32 bytes per replica.
         8 + 32
     }
 
@@ -134,8 +134,8 @@ impl program_traits::RowFunction for Counters {
         append_value(out, &cursor.key);
     }
 
-    /// Judges only whether the counter exists. A single value cannot be judged, because other
-    /// operations add to the counter at the same time.
+    /// Judges only whether the counter exists. The function cannot judge a single value, because
+    /// other operations add to the counter at the same time.
     fn check(
         &self,
         cursor: &mut RowKey,

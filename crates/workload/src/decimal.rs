@@ -1,5 +1,5 @@
-//! Formats numbers as decimal text without an allocation. NoSQLBench's tables have such texts as
-//! keys.
+//! Formats numbers as decimal text without an allocation. The keys of NoSQLBench's tables are such
+//! texts.
 
 /// Maximum number of characters, including the sign.
 const DIGITS_MAX: usize = 20;
@@ -47,7 +47,7 @@ impl Decimal {
     }
 }
 
-/// Parses a text that [`Decimal::new`] has formatted.
+/// Parses a text that [`Decimal::new`] has formatted. Returns `None` for any other text.
 pub fn parse(text: &[u8]) -> Option<u64> {
     let canonical = text == b"0" || text.first().is_some_and(|digit| *digit != b'0');
     if !canonical || !text.iter().all(u8::is_ascii_digit) {

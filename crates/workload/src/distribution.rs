@@ -10,10 +10,10 @@ use crate::params::whole_number;
 use crate::random::Draws;
 use crate::zipf::Zipf;
 
-/// Default exponent of `zipf` and `latest`, which is that of YCSB.
+/// Default exponent of `zipf` and `latest`. YCSB has the same default.
 const THETA_DEFAULT: f64 = 0.99;
-/// Default number of standard deviations from the middle to either end of `gaussian`, which is that
-/// of cassandra-stress.
+/// Default number of standard deviations from the middle to either end of `gaussian`.
+/// cassandra-stress has the same default.
 const GAUSSIAN_REACH_DEFAULT: f64 = 3.0;
 
 /// Names of all distributions.
@@ -43,24 +43,25 @@ pub(crate) struct DistributionText {
 pub(crate) enum Shape {
     /// Always one value.
     Fixed,
-    /// Operation n gets value n modulo the size of the range.
+    /// Operation n gets the value at position n modulo the size of the range.
     Sequence,
     /// Every value is equally likely.
     Uniform,
-    /// A normal distribution in the middle of the range, with `reach` standard deviations to either
-    /// end. Values beyond an end are replaced by that end.
+    /// A normal distribution around the middle of the range, with `reach` standard deviations from
+    /// the middle to either end. A value beyond an end becomes that end.
     Gaussian { reach: f64 },
-    /// An exponential distribution that decreases from the first value, over `reach` means, and is
-    /// cut off at the last value. The default reach is half the logarithm of the size of the range,
-    /// as in cassandra-stress.
+    /// An exponential distribution that decreases from the first value and is cut off at the last
+    /// value. The range covers `reach` means. The default reach is half the logarithm of the size
+    /// of the range, as in cassandra-stress.
     Exponential { reach: Option<f64> },
     /// Probability proportional to rank^-theta.
     Zipf { theta: f64 },
-    /// Like `zipf`, but the newest row is the most popular.
+    /// Like `zipf`, but the popularity of a row depends on its age. The newest row is the most
+    /// popular.
     Latest { theta: f64 },
 }
 
-/// Parses a distribution. The error contains the mistake and the grammar.
+/// Parses a distribution. The error describes the mistake and the grammar.
 pub(crate) fn parse(text: &str) -> Result<DistributionText, String> {
     let text = text.trim();
     if let Some(value) = whole_number(text) {
@@ -162,8 +163,8 @@ fn parse_range(text: &str) -> Result<(u64, u64), String> {
     Ok((first, last))
 }
 
-/// A distribution over a known range. A draw depends only on the operation and on `draws`. The
-/// state of `latest` only caches its set-up.
+/// A distribution over a known range. A draw depends only on the operation and on `draws`, because
+/// the state of `latest` only caches its set-up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampler {
     first: u64,
@@ -194,9 +195,9 @@ enum Form {
 }
 
 impl Sampler {
-    /// Creates a sampler over `range` (both ends included), or over the written range if the text
-    /// contains one. With a `scramble` seed, the popular values of zipf are scattered over the
-    /// range.
+    /// Creates a sampler over `range` (both ends included). If the text contains a range, the
+    /// sampler uses that range instead. With a `scramble` seed, the popular values of zipf are
+    /// scattered over the range.
     pub(crate) fn new(
         written: DistributionText,
         range: (u64, u64),
@@ -213,8 +214,8 @@ impl Sampler {
                 deviation: count as f64 * 0.5 / reach,
             },
             Shape::Exponential { reach } => {
-                // For a range of only a few values, the logarithm is below 1. A reach of at least 1
-                // makes the distribution decrease even then.
+                // For a range of only a few values, the logarithm is below 1. The code sets the
+                // reach to at least 1, so that the distribution decreases even then.
                 let reach = reach.unwrap_or((libm::log(count as f64) * 0.5).max(1.0));
                 Form::Exponential {
                     reach,
@@ -233,13 +234,13 @@ impl Sampler {
         Sampler { first, count, form }
     }
 
-    /// Returns the smallest and the largest value before rows are added.
+    /// Returns the smallest and the largest value, without values that were appended to the range.
     pub(crate) fn range(&self) -> (u64, u64) {
         (self.first, self.first + (self.count - 1))
     }
 
     /// Draws a value for operation `n`. `added` is the number of values that have been appended to
-    /// the range. Only `latest` uses it.
+    /// the range, which only `latest` uses.
     #[inline]
     pub(crate) fn draw(&mut self, n: u64, added: u64, draws: &mut Draws) -> u64 {
         let offset = match &mut self.form {
@@ -248,7 +249,7 @@ impl Sampler {
             Form::Uniform => draws.below(self.count),
             Form::Gaussian { deviation } => {
                 let x = self.count as f64 * 0.5 + normal::from_bits(draws.bits()) * *deviation;
-                // The conversion of a negative number saturates at 0.
+                // The conversion maps a negative number to 0.
                 (x as u64).min(self.count - 1)
             }
             Form::Exponential { reach, mass } => {
@@ -295,10 +296,10 @@ mod tests {
         (0..count).map(|n| sampler.draw(n, 0, &mut Draws::new(0xD15, n))).collect()
     }
 
-    /// Returns Kolmogorov's statistic. It is the largest distance between the empirical
-    /// distribution of 200,000 draws over 0..count and the exact one, times the square root of the
-    /// number of draws. For discrete values it is smaller than the tabulated value, so the test is
-    /// conservative.
+    /// Returns Kolmogorov's statistic. This is the largest distance between the empirical
+    /// distribution of 200,000 draws over 0..count and the exact distribution, times the square
+    /// root of the number of draws. For discrete values, the statistic is smaller than the
+    /// tabulated value, so the test is conservative.
     fn kolmogorov(text: &str, count: u64, below: impl Fn(f64) -> f64) -> f64 {
         const DRAWS: u64 = 200_000;
         let mut counts = vec![0u64; count as usize];
@@ -314,7 +315,8 @@ mod tests {
         distance * (DRAWS as f64).sqrt()
     }
 
-    /// Kolmogorov's statistic exceeds this value in one of 100,000 runs.
+    /// Upper limit of Kolmogorov's statistic. The statistic of correct draws exceeds this limit in
+    /// one of 100,000 runs.
     const KOLMOGOROV_MAX: f64 = 2.47;
 
     #[test]

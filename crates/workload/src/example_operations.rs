@@ -7,7 +7,7 @@ use crate::schema::{DefinedObject, Marker, Table, markers, parse};
 use cql::value::{CqlType, Value, decode};
 use data_encoding::HEXLOWER;
 
-/// Maximum number of bytes of a value that are displayed.
+/// Maximum number of bytes of a value that the example shows.
 const SHOWN_BYTES_MAX: usize = 64;
 
 /// One operation.
@@ -17,12 +17,12 @@ pub struct Sample {
     pub number: u64,
     /// Name of the operation's kind.
     pub kind: String,
-    /// The statements of the operation, each with its bound values. A bound value is a column or
-    /// purpose, and the value in CQL.
+    /// The statements of the operation, each with its bound values. A bound value has the name of
+    /// its column or its purpose, and the value in CQL.
     pub statements: Vec<(String, Vec<(String, String)>)>,
 }
 
-/// Returns the operations of a stage from `first` to below `first + count`.
+/// Returns the operations of a stage with the numbers `first` to `first + count`, exclusive.
 pub fn sample(program: &Arc<Program>, stage: Stage, first: u64, count: u64) -> Vec<Sample> {
     let tables = tables(program);
     let mut generator = program.generator(stage);
@@ -48,7 +48,7 @@ pub fn sample(program: &Arc<Program>, stage: Stage, first: u64, count: u64) -> V
     (first..first.saturating_add(count)).map(one).collect()
 }
 
-/// Returns the tables of a program's schema.
+/// Returns the tables that the schema of a program creates.
 fn tables(program: &Program) -> Vec<Table> {
     let mut types = Vec::new();
     let mut tables = Vec::new();

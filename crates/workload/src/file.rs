@@ -1,9 +1,9 @@
-//! The workload file contains schema, values and statements in YAML, and is compiled to a program.
-//! `docs/workload-file.md` is its reference.
+//! A workload file contains a schema, values and statements in YAML. This module compiles it to a
+//! program. `docs/workload-file.md` is the reference of the format.
 //!
-//! All mistakes are reported together, each with its line and column. The rows of a file that
-//! compiles can be generated without a server. Rows are functions of the seed and their number.
-//! Values with `per: operation` are functions of the seed and the operation's number.
+//! The module reports all mistakes together, each with its line and column. If a file compiles, its
+//! rows can be generated without a server. Rows are functions of the seed and their number. Values
+//! with `per: operation` are functions of the seed and the operation's number.
 
 mod assemble;
 mod compiled_program;
@@ -51,10 +51,11 @@ const KEYS: [&str; 9] = [
 /// Default keyspace, if neither the file nor the study names one.
 const KEYSPACE_DEFAULT: &str = "workload";
 
-/// Returns the text of a file that a workload file names. The error is a sentence with a remedy.
+/// Function that returns the text of a file that a workload file names. The error is a sentence
+/// with a remedy.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// Does not read files. It is for a workload that does not name files.
+/// Refuses to read a file. This function is for workloads that must not name files.
 ///
 /// # Errors
 /// Always fails with a sentence that names the file.
@@ -63,12 +64,12 @@ pub fn no_files(name: &str) -> Result<String, String> {
 }
 
 /// Compiles the workload file `name`, whose contents are `text`. The mix in the specification
-/// replaces that of the file. The parameters of the specification replace values with the same
-/// name, and `rows`. `read` returns the text of the CSV that the file names.
+/// replaces the mix in the file. The parameters of the specification replace `rows` and the values
+/// with the same name. `read` returns the text of the CSV that the file names.
 ///
 /// # Errors
-/// All mistakes in the file, and in the settings of the file in the specification, with their
-/// places.
+/// All mistakes in the file, and in the specification's settings for the file, with their
+/// positions.
 pub fn compile_file(
     name: &str,
     text: &str,
@@ -78,8 +79,8 @@ pub fn compile_file(
     check_file(name, text, spec, read).map(CompiledFile::into_program)
 }
 
-/// Does the same as [`compile_file`], and keeps the places of statements and markers that a server
-/// may refuse.
+/// Does the same as [`compile_file`], and keeps the positions of statements and markers that a
+/// server may refuse.
 ///
 /// # Errors
 /// As for [`compile_file`].
@@ -113,7 +114,7 @@ pub fn check_file(
     }
 }
 
-/// A workload file that is being compiled.
+/// A workload file during its compilation.
 struct File<'a, 'd> {
     spec: &'a Spec,
     text: &'a str,
@@ -142,8 +143,8 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Returns true if a key is present under a misspelt name. Only the name is then reported, and
-    /// not the mistakes that follow from it.
+    /// Returns true if a key is present under a misspelt name. The caller then reports only the
+    /// name, and not the mistakes that follow from it.
     fn is_misspelt(&self, key: &str) -> bool {
         let entries = self.root.entries().unwrap_or_default().iter();
         let unknown = entries.filter(|entry| !KEYS.contains(&entry.key.as_str()));
@@ -151,7 +152,7 @@ impl<'a> File<'a, '_> {
         self.root.find(key).is_none() && meant.any(|hint| hint == format!("did you mean `{key}`?"))
     }
 
-    /// Returns the node of a required key.
+    /// Returns the node of a required key. Reports the key if it is missing.
     fn needed(&mut self, key: &str, example: &str) -> Option<&'a Node> {
         let found = self.root.find(key);
         if found.is_none() && !self.is_misspelt(key) {
@@ -165,7 +166,8 @@ impl<'a> File<'a, '_> {
         found
     }
 
-    /// Returns the text of a node, or reports that the node is not a text.
+    /// Returns the text of a node. If the node is not a text, reports the mistake and returns
+    /// `None`.
     fn text_of(&mut self, node: &'a Node, what: &str) -> Option<&'a str> {
         let text = node.text();
         if text.is_none() {
@@ -175,7 +177,7 @@ impl<'a> File<'a, '_> {
         text
     }
 
-    /// Adds a source for a text in the study. Returns the place of this text.
+    /// Adds a source for a text in the study. Returns the position of this text for messages.
     fn study_place(&mut self, what: &str, text: &str) -> Place {
         self.out.sources.push(SourceText {
             name: format!("the study's {what}"),
@@ -187,7 +189,7 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Returns the keyspace, and the statements that create and drop it.
+    /// Returns the name of the keyspace, and the statements that create and drop the keyspace.
     fn keyspace(&mut self) -> (String, (String, String)) {
         let mut place = Place::default();
         let mut keyspace = KEYSPACE_DEFAULT.to_owned();

@@ -5,21 +5,21 @@ use crate::program::{Program, Stage};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Number of examined operations. The examination takes 20 ms. A partition that gets a thousandth
-/// of the operations is examined a hundred times.
+/// Number of operations that the function examines. The examination takes 20 ms. If a partition
+/// gets a thousandth of the operations, the function finds it a hundred times.
 const OPERATIONS: u64 = 100_000;
 
-/// Minimum number of operations of a hot partition. If there are very many equal partitions, some
-/// get four or five operations by chance.
+/// Minimum number of operations of a hot partition. With very many equal partitions, some
+/// partitions get four or five operations by chance.
 const HITS_MIN: u64 = 30;
 
-/// Minimum ratio of the operations of a hot partition to the mean of all partitions that get
+/// Minimum ratio of the operations of a hot partition to the mean over all partitions that get
 /// operations.
 const OVER_MEAN: u64 = 2;
 
-/// Returns the token of the partition that gets the most operations among the first ones of the
-/// main stage. Returns `None` if no partition gets more than twice the mean of the partitions,
-/// since a uniform choice does not have a hottest partition.
+/// Returns the token of the partition that gets the most operations among the first operations of
+/// the main stage. Returns `None` if no partition gets more than twice the mean, since operations
+/// that are spread uniformly do not have a hottest partition.
 ///
 /// Later operations have the same hottest partition, because the seed and the distribution
 /// determine it for all operations.
@@ -34,8 +34,8 @@ pub fn hottest_token(program: &Arc<Program>) -> Option<i64> {
     }
     let asked: u64 = hits.values().sum();
     let partitions = hits.len() as u64;
-    // If several partitions are equal, the one with the lowest token is chosen, so that the result
-    // is always the same.
+    // If several partitions have the same number of operations, the function chooses the one with
+    // the lowest token. The result is therefore always the same.
     let hottest = hits.into_iter().max_by_key(|(token, hits)| (*hits, std::cmp::Reverse(*token)));
     let (token, most) = hottest?;
     (most >= HITS_MIN && most * partitions > OVER_MEAN * asked).then_some(token)

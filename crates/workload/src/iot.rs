@@ -1,13 +1,13 @@
 //! NoSQLBench's cql-iot. Operation n is NoSQLBench's cycle n, regardless of the seed.
 //!
-//! Machines, stations, times and write timestamps are those of the original bit for bit, and so are
-//! the positions and lengths of texts. Three things differ. The mix of the study decides which
+//! Machines, stations, times and write timestamps equal those of the original bit for bit, and so
+//! do the positions and lengths of texts. Three things differ. The mix of the study decides which
 //! cycles read instead of write. A sensor value is the exact normal quantile of the cycle's hash,
-//! whereas NoSQLBench interpolates a table of 1000 points that ends at minus infinity. The
-//! compressor is named by `class`, the key that Cassandra has read since 3.0.
+//! whereas NoSQLBench interpolates a table of 1000 points that ends at minus infinity. The table
+//! names its compressor with the key `class`, which Cassandra has read since 3.0.
 //!
-//! Write timestamps begin in 1970. Deletes and writes of a run with current timestamps hide them,
-//! so the table must be truncated before loading.
+//! Write timestamps begin in 1970. If deletes or writes with current timestamps came before, they
+//! hide these writes, so the table must be truncated before loading.
 
 use crate::distribution::{DistributionText, Sampler, Shape};
 use crate::operation_generator::{Check, Operation};
@@ -33,27 +33,27 @@ const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 const WRITE: u16 = 0;
 const VERIFY: u16 = 2;
 
-/// Minimum and maximum length of an extract, in characters.
+/// Minimum length of an extract, in characters. The next constant is the maximum length.
 const DATA_BYTES_MIN: u64 = 800;
 const DATA_BYTES_MAX: u64 = 1200;
-/// Mean and standard deviation of the normal distribution of sensor values.
+/// Mean of the normal distribution of sensor values. The next constant is the standard deviation.
 const VALUE_MEAN: f64 = 100.0;
 const VALUE_DEVIATION: f64 = 5.0;
 
-/// Maximum time speed. With this maximum, the products with cycles fit in 64 bits for a million
-/// years of cycles.
+/// Maximum time speed. Up to this speed, the products of speeds and cycles fit in 64 bits for a
+/// million years of cycles.
 const TIMESPEED_MAX: u64 = 1_000_000;
 /// Maximum number of machines or stations.
 const SOURCES_MAX: u64 = 1_000_000_000_000;
-/// Maximum number of rows of a result that is read as one page.
+/// Maximum number of rows of a result, because the client reads the result as one page.
 const LIMIT_MAX: u64 = 5000;
 /// A year.
 const EXPIRY_MINUTES_MAX: u64 = 525_600;
-/// Maximum length of a sensor name in bytes. Cassandra limits parts of the partition key to this
+/// Maximum length of a sensor name, in bytes. Cassandra limits parts of the partition key to this
 /// length.
 const WORD_BYTES_MAX: usize = 60_000;
 const WORDS_MAX: usize = 1_000_000;
-/// Maximum size of the text in bytes, which every program keeps in memory.
+/// Maximum size of the text, in bytes. Every program keeps the text in memory.
 const TEXT_BYTES_MAX: usize = 16_000_000;
 
 /// Parameters of the readings.
@@ -78,7 +78,7 @@ pub(crate) struct RowKey {
     key: Vec<u8>,
 }
 
-/// Values that are written in addition to the partition key.
+/// Values that a write binds in addition to the partition key.
 struct Reading<'a> {
     time_ms: u64,
     value: f64,
@@ -170,7 +170,7 @@ fn words(params: &mut Params) -> Vec<Box<str>> {
     words
 }
 
-/// Returns the text for extracts of at most `extract_bytes_max`.
+/// Returns the text for extracts of at most `extract_bytes_max` bytes.
 pub(crate) fn text(params: &mut Params, extract_bytes_max: u64) -> Box<str> {
     let Some(written) = params.text("text_file") else {
         return iot_data::text().into();
@@ -241,7 +241,7 @@ impl program_traits::RowFunction for Iot {
         7 * 4 + fixed + self.word_bytes_max + DATA_BYTES_MAX as usize
     }
 
-    /// Makes the partition key of `cycle`.
+    /// Computes the partition key of `cycle`.
     #[inline]
     fn seek(&self, cursor: &mut RowKey, cycle: u64) {
         cursor.cycle = cycle;
@@ -279,9 +279,9 @@ impl program_traits::RowFunction for Iot {
         }
     }
 
-    /// Checks that every row is the reading of a cycle of this machine and sensor, newest first. If
-    /// the result is the whole partition and `loaded` is true, the reading of this cycle must be
-    /// among the rows.
+    /// Checks that every row is the reading of a cycle of this machine and sensor, and that the
+    /// newest row is first. If the result is the whole partition and `loaded` is true, the reading
+    /// of this cycle must be among the rows.
     fn check(
         &self,
         cursor: &mut RowKey,
@@ -345,9 +345,10 @@ impl Iot {
         }
     }
 
-    /// Returns the time of a row, if the row belongs to a cycle of the cursor's machine and sensor.
+    /// Returns the time of a row. Returns `None` if the row does not belong to a cycle of the
+    /// cursor's machine and sensor.
     fn checked_time(&self, cursor: &RowKey, row: &Row) -> Option<u64> {
-        // SELECT * returns the primary key first, then the other columns by name.
+        // SELECT * returns the primary key first, and then the other columns by name.
         let mut cells = row.cells();
         let mut cell = || cells.next().flatten();
         let same = cell()? == cursor.machine && cell()? == self.words[cursor.word].as_bytes();
@@ -363,7 +364,8 @@ impl Iot {
     }
 
     /// Returns the cycle of a machine at a time. A time covers `sources / timespeed` cycles,
-    /// rounded up. This is at most one round of all machines, so at most one such cycle exists.
+    /// rounded up. This is at most one round of all machines, so at most one cycle of the machine
+    /// has this time.
     fn cycle_at(&self, machine: u64, time_ms: u64) -> Option<u64> {
         let product = u128::from(time_ms) * u128::from(self.sources);
         let first = u64::try_from(product.div_ceil(u128::from(self.timespeed))).ok()?;
@@ -374,9 +376,9 @@ impl Iot {
     }
 }
 
-/// Returns the start and the length of an extract, computed like NoSQLBench's
-/// `HashedFileExtractToString`. The length is drawn from the whole hash, and the position from the
-/// integer form of the hash. The text is longer than any extract.
+/// Returns the start and the length of an extract, computed as in NoSQLBench's
+/// `HashedFileExtractToString`. The length is drawn from the whole hash, and the start from the
+/// integer form of the hash. The text must be longer than any extract.
 #[inline]
 pub(crate) fn extract(hash: u64, text_bytes: u64, (least, most): (u64, u64)) -> (usize, usize) {
     let length = least + hash % (most - least + 1);
@@ -473,7 +475,7 @@ mod tests {
         let values: Vec<f64> = (0..100_000).map(|cycle| table.reading(cycle).value).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64;
-        // The tolerance is five standard errors of either estimate.
+        // The tolerance is five standard errors of the estimated mean or deviation.
         assert!((mean - 100.0).abs() < 5.0 * 5.0 / 316.0, "{mean}");
         assert!(
             (variance.sqrt() - 5.0).abs() < 5.0 * 5.0 / 447.0,

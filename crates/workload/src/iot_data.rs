@@ -1,4 +1,4 @@
-//! Sensor names and prose for `cql-iot`. Both are cassay's own texts, but with the same number of
+//! Sensor names and prose for `cql-iot`. cassay uses its own texts, which have the same number of
 //! names and characters as NoSQLBench's files.
 //!
 //! Studies that must reproduce NoSQLBench's bytes configure the workload with the original files
@@ -6,12 +6,12 @@
 
 use crate::random::Draws;
 
-/// Length of NoSQLBench's text in characters. cassay's text has the same length, so that positions
-/// and lengths of extracts are the same.
+/// Length of NoSQLBench's text, in characters. cassay's text has the same length, so that the
+/// positions and lengths of extracts are the same.
 pub const TEXT_CHARACTERS: usize = 92_818;
 
-/// Ten objects, which are combined with ten quantities. The products are as many as the names in
-/// NoSQLBench's list.
+/// Ten objects, which are combined with ten quantities. The number of combinations is the number of
+/// names in NoSQLBench's list.
 const THINGS: [&str; 10] = [
     "boiler", "burner", "chiller", "conveyor", "fan", "mixer", "motor", "pump", "silo", "valve",
 ];
@@ -36,10 +36,10 @@ const LATIN: [&str; 40] = [
     "movet", "portat", "servat", "numerat", "aperit", "claudit", "et", "in", "cum",
 ];
 
-/// Seed of the text, which does not depend on the study's seed, since NoSQLBench's text does not
+/// Seed of the text. It does not depend on the study's seed, because NoSQLBench's text does not
 /// change either.
 const TEXT_SEED: u64 = 0x10F7;
-/// Minimum number of words of a sentence. A sentence has up to nine words more.
+/// Minimum number of words of a sentence. A sentence has up to nine further words.
 const SENTENCE_WORDS_MIN: u64 = 5;
 
 /// Returns the sensor names of `cql-iot`.
@@ -51,7 +51,7 @@ pub fn words() -> Vec<Box<str>> {
         .collect()
 }
 
-/// Returns the text from which extracts are taken.
+/// Returns the text from which extracts are taken, in prose.
 pub fn text() -> String {
     let mut text = String::with_capacity(TEXT_CHARACTERS + 200);
     let mut draws = Draws::new(TEXT_SEED, 0);

@@ -1,4 +1,4 @@
-//! Bit-exact ports of the two generators for the data of cassandra-stress. The first is
+//! Bit-exact ports of the two generators that cassandra-stress uses for its data. The first is
 //! java.util.Random (a 48-bit linear congruence). The second is the xorshift that cassandra-stress
 //! seeds from the first.
 //!
@@ -8,14 +8,14 @@
 
 const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const ADDEND: u64 = 0xB << 16;
-/// Multiplier and addend of two steps together.
+/// Multiplier of two steps together. The next constant is their addend.
 const MULTIPLIER_2: u64 = MULTIPLIER.wrapping_mul(MULTIPLIER);
 const ADDEND_2: u64 = ADDEND.wrapping_mul(MULTIPLIER).wrapping_add(ADDEND);
 
-/// Upper end of `uniform(1..100B)`, which is cassandra-stress's distribution of identities.
+/// Upper end of `uniform(1..100B)`, the distribution of identities in cassandra-stress.
 const IDENTITY_MAX: f64 = 100_000_000_000.0;
 
-/// java.util.Random, whose 48-bit state is stored shifted left by 16.
+/// Port of java.util.Random. The 48-bit state is stored shifted left by 16.
 #[derive(Clone, Copy, Debug)]
 pub struct Random {
     state: u64,
@@ -30,7 +30,7 @@ impl Random {
         }
     }
 
-    /// Returns the next two states, and advances to the second.
+    /// Returns the next two states, and advances to the second of them.
     #[inline]
     fn two_steps(&mut self) -> (u64, u64) {
         let first = self.state.wrapping_mul(MULTIPLIER).wrapping_add(ADDEND);
@@ -39,17 +39,17 @@ impl Random {
         (first, second)
     }
 
-    /// Returns the result of Java's `nextLong`, which consists of two signed 32-bit halves. The
-    /// lower half borrows from the upper.
+    /// Returns the result of Java's `nextLong`. It consists of two signed 32-bit halves, so a
+    /// negative lower half reduces the upper half by one.
     #[inline]
     fn long(&mut self) -> u64 {
         let (high, low) = self.two_steps();
         (high & 0xFFFF_FFFF_0000_0000).wrapping_add(((low as i64) >> 32) as u64)
     }
 
-    /// Returns a value of cassandra-stress's `uniform(1..100B)`. The function calls `nextDouble`
-    /// and interpolates in the order of operations that Apache commons-math uses. The result is
-    /// truncated and clamped.
+    /// Returns a value of cassandra-stress's `uniform(1..100B)`. The function computes `nextDouble`
+    /// and interpolates, with the operations in the same order as in Apache commons-math. It
+    /// truncates and clamps the result.
     #[inline]
     pub fn identity(&mut self) -> u64 {
         let (high, low) = self.two_steps();
@@ -66,8 +66,8 @@ impl Random {
     }
 }
 
-/// stress's `FasterRandom`: a 64-bit xorshift with arithmetic shifts, reseeded from
-/// java.util.Random on every 32nd value.
+/// Port of cassandra-stress's `FasterRandom`. It is a 64-bit xorshift with arithmetic shifts, which
+/// is reseeded from java.util.Random on every 32nd value.
 #[derive(Clone, Copy, Debug)]
 pub struct Faster {
     state: u64,
@@ -99,7 +99,7 @@ impl Faster {
         self.state.wrapping_mul(2_685_821_657_736_338_717)
     }
 
-    /// Fills `out` with little-endian values. The last value is truncated if necessary.
+    /// Fills `out` with little-endian values. Truncates the last value if necessary.
     #[inline]
     pub fn fill(&mut self, out: &mut [u8]) {
         let (words, tail) = out.as_chunks_mut::<8>();

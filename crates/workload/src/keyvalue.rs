@@ -1,9 +1,9 @@
 //! NoSQLBench's cql-keyvalue, with a text value for each text key. Row n equals the row of cycle n
 //! of NoSQLBench's rampup, bit for bit, regardless of the seed.
 //!
-//! The main phase differs. In NoSQLBench it writes values that are functions of the cycle, under
-//! keys that many cycles share, so reads cannot be judged. In cassay, every write of a row writes
-//! the only value of the row, and every read is verified. The number of keys is the number of rows.
+//! The main phase differs. NoSQLBench writes values that are functions of the cycle, under keys
+//! that many cycles share, so reads cannot be judged. In cassay, every write of a row writes the
+//! only value of the row, so every read can be verified. The number of keys is the number of rows.
 
 use crate::decimal::Decimal;
 use crate::distribution::Sampler;
@@ -30,7 +30,7 @@ const READ: u16 = 1;
 
 /// Default upper bound of values, as in NoSQLBench.
 const VALUECOUNT_DEFAULT: u64 = 1_000_000_000;
-/// Maximum bound of values, since the hash has 63 bits.
+/// Maximum upper bound of values, since the hash has 63 bits.
 const VALUECOUNT_MAX: u64 = 1 << 63;
 
 /// Parameters of the values.
@@ -106,7 +106,8 @@ impl program_traits::RowFunction for KeyValue {
     }
 
     fn row_bytes_estimate(&self) -> u64 {
-        // Nearly all numbers below a limit have the same number of digits as the limit.
+        // Nearly all numbers below a limit have the same number of digits as the largest number
+        // below it.
         2 * Decimal::new(self.valuecount - 1).bytes().len() as u64
     }
 
@@ -174,7 +175,8 @@ mod tests {
         let table = KeyValue {
             valuecount: VALUECOUNT_DEFAULT,
         };
-        // NoSQLBench's hashes of 0 and 1 are known: 2945182322382062539 and 6292367497774912474.
+        // The expected values follow from NoSQLBench's hashes of 0 and 1, which are
+        // 2945182322382062539 and 6292367497774912474.
         for (row, value) in [(0, "382062539"), (1, "774912474")] {
             assert_eq!(table.value(row).bytes(), value.as_bytes());
         }

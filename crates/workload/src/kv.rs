@@ -1,6 +1,6 @@
 //! The workload of one blob value per key. Each value names the operation that wrote it.
 //!
-//! A value is a header of four big-endian 64-bit numbers, then its contents:
+//! A value consists of a header of four big-endian 64-bit numbers and its contents:
 //!
 //! | bytes | content |
 //! | --- | --- |
@@ -10,11 +10,11 @@
 //! | 24..32 | length of the whole value |
 //! | 32.. | splitmix64 sequence that begins at the checksum, little-endian, cut to the length |
 //!
-//! If a share of the contents must be compressible, a filler replaces that share of the sequence.
-//! So a value can be verified from the seed and the row alone, regardless of the operation that
-//! wrote it last. The checksum ties the header to the row, and the contents follow from the
-//! checksum. Sizes and mixes may change between epochs. With a different seed, every value is
-//! wrong.
+//! If a share of the contents must be compressible, a filler replaces that share of the sequence. A
+//! value can be verified from the seed and the row alone, regardless of the operation that wrote it
+//! last. This is possible because the checksum ties the header to the row, and the contents follow
+//! from the checksum. Sizes and mixes may change between epochs. With a different seed, every value
+//! is wrong.
 
 use std::cmp::Ordering;
 
@@ -36,8 +36,8 @@ pub(crate) const NAME: &str = "kv";
 
 const TABLE: &str = "kv";
 
-/// The kinds have the order of the statements, so that a kind and its statement have the same
-/// index.
+/// Names of the kinds, with a flag for kinds that write. The kinds have the order of the
+/// statements, so that a kind and its statement have the same index.
 const KINDS: [(&str, bool); 4] = [
     ("write", true),
     ("read", false),
@@ -48,8 +48,8 @@ const READ: u16 = 1;
 const DELETE: u16 = 3;
 
 const HEADER_BYTES: usize = 32;
-/// Maximum size of a value in bytes. Cassandra's commit log with its default segment size accepts
-/// at most this size, minus the rest of the row.
+/// Maximum size of a value, in bytes. It is the limit of Cassandra's commit log with its default
+/// segment size, minus space for the rest of the row.
 const VALUE_BYTES_MAX: u64 = 16_000_000;
 /// Default size of a value, in bytes.
 const VALUE_BYTES_DEFAULT: u64 = 100;
@@ -74,7 +74,7 @@ pub(crate) struct RowKey {
     key: [u8; 16],
     key_bytes: usize,
     sizes: Sampler,
-    /// The writer that the last judged value names, if the value was right.
+    /// The writer that the most recently judged value names. `None` if the value was not right.
     writer: Option<u64>,
 }
 
@@ -207,7 +207,8 @@ impl program_traits::RowFunction for Kv {
     }
 
     fn row_bytes_estimate(&self) -> u64 {
-        // Number of draws for the mean, which then has an error of one or two percent.
+        // Number of draws from which the mean size is estimated. The mean then has an error of one
+        // or two percent.
         const DRAWS: u64 = 1000;
         let mut sizes = self.sizes;
         let total: u64 =
@@ -219,7 +220,7 @@ impl program_traits::RowFunction for Kv {
         4 + self.key_bytes() + 4 + self.sizes.range().1 as usize
     }
 
-    /// Makes the key of `row`.
+    /// Computes the key of `row`.
     #[inline]
     fn seek(&self, cursor: &mut RowKey, row: u64) {
         cursor.row = row;
@@ -318,8 +319,8 @@ impl Kv {
             })
     }
 
-    /// Returns the header of a value, if there is an operation under this seed that writes exactly
-    /// this value to `row`.
+    /// Returns the header of a value. Returns `None` unless, under this seed, an operation writes
+    /// exactly this value to `row`.
     fn header_of(&self, row: u64, value: &[u8]) -> Option<Header> {
         let (head, contents) = value.split_at_checked(HEADER_BYTES)?;
         let mut numbers = head.as_chunks::<8>().0.iter().map(|bytes| u64::from_be_bytes(*bytes));
@@ -344,7 +345,8 @@ impl Kv {
     }
 }
 
-/// Writes the splitmix64 sequence after `counter`. Returns the counter after the last whole word.
+/// Writes the splitmix64 sequence that begins after `counter`. Returns the counter after the last
+/// whole word.
 #[inline]
 fn write_random(mut counter: u64, out: &mut [u8]) -> u64 {
     let (words, tail) = out.as_chunks_mut::<8>();
@@ -357,7 +359,7 @@ fn write_random(mut counter: u64, out: &mut [u8]) -> u64 {
     counter
 }
 
-/// Returns 16 lower-case hexadecimal digits.
+/// Returns a number as 16 lower-case hexadecimal digits.
 #[inline]
 fn hexadecimal(number: u64) -> [u8; 16] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";

@@ -1,13 +1,13 @@
-//! The only crate that knows where keys and values come from and what a read must return; named
-//! workloads and workload files.
+//! The only crate that knows how keys and values are generated and what a read must return. It
+//! contains the named workloads and the compiler of workload files.
 //!
 //! Operation n is a pure function of (seed, n). It uses no clock, no I/O, no thread, and no state
-//! that remains after an operation. So any process can regenerate and verify any row.
+//! that remains after an operation. Any process can therefore regenerate and verify any row.
 //! Floating-point functions come from `libm`, so that the bytes are the same on every machine.
 //!
-//! Reading order: [`Spec`] holds the settings of a study. [`compile`] checks the settings, reports
-//! all mistakes at once, and makes a [`Program`]. A [`Generator`] for each worker converts
-//! operation numbers to bytes.
+//! Reading order: [`Spec`] contains the settings of a study. [`compile`] checks the settings,
+//! reports all mistakes at once, and makes a [`Program`]. Each worker has a [`Generator`], which
+//! converts operation numbers to bytes.
 
 mod bijection;
 mod client_ranges;
@@ -47,7 +47,7 @@ pub mod virtdata_curve;
 mod workload_parts;
 mod zipf;
 
-// These traits are for callers with their own source of operations.
+// Callers that have a separate source of operations need these traits.
 pub use program_traits::{OperationEncoder, OperationSource};
 
 pub use client_ranges::ClientRanges;

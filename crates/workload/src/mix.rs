@@ -1,22 +1,23 @@
 //! Determines the kind of operation n, by weight.
 //!
 //! Operations are divided into windows. Within each whole window, every kind has exactly the share
-//! of its weight. The operations of a kind are spread evenly in the window (a stride near the
-//! golden section) and rotated by a hash of the window. So no period of the schedule or of the
-//! workers can coincide with the mix. The window is the smallest one of at most
+//! of its weight. The operations of a kind are spread evenly in the window (with a stride near the
+//! golden section) and rotated by a hash of the window. A period of the schedule or of the workers
+//! can therefore not coincide with the mix. The window is the smallest one of at most
 //! [`WINDOW_EXACT_MAX`] operations in which the weights are whole numbers. If such a window does
 //! not exist, the weights are rounded to fractions of [`WINDOW_ROUNDED`].
 
 use crate::random::mix as scramble;
 
-/// Maximum size of a window with whole-number weights, in operations. It permits weights in parts
-/// per thousand.
+/// Maximum size of a window with whole-number weights, in operations. This size permits weights in
+/// parts per thousand.
 const WINDOW_EXACT_MAX: u64 = 1000;
-/// Size of the window for other weights, in operations. The error of each kind is at most 1/65536.
+/// Size of the window for all other weights, in operations. The share of each kind has an error of
+/// at most 1/65536.
 const WINDOW_ROUNDED: u64 = 65_536;
 
-/// Maximum number of kinds of a workload. The engine has the same limit, so that the state for each
-/// kind is an array.
+/// Maximum number of kinds of a workload. The engine also has this limit, because it stores the
+/// state of the kinds in an array.
 pub const KINDS_MAX: usize = 64;
 
 /// A compiled mix.
@@ -30,13 +31,13 @@ pub struct Mix {
     kinds: usize,
 }
 
-/// The kind of an operation, and the number of the operation among those of the same kind.
+/// The kind of an operation, and the number of the operation among the operations of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Index of the kind in the mix.
     pub kind: usize,
-    /// Number among the operations of this kind, without gaps or repetitions over every whole
-    /// window.
+    /// Number of the operation among the operations of this kind. Over every whole window, the
+    /// numbers have no gaps or repetitions.
     pub ordinal: u64,
 }
 
@@ -67,8 +68,8 @@ impl Mix {
         self.window
     }
 
-    /// Returns true if the mix has operations of `kind`. This is always true for kinds that the mix
-    /// does not include.
+    /// Returns true if the mix has operations of `kind`. Always returns true for kinds that the mix
+    /// does not list.
     pub fn has(&self, kind: usize) -> bool {
         kind >= self.kinds || self.per_window(kind) > 0
     }
@@ -104,7 +105,8 @@ impl Mix {
     }
 }
 
-/// Returns the smallest window in which the weights are whole numbers, and these numbers.
+/// Returns the size of the smallest window in which the weights are whole numbers, and these
+/// weights.
 fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
     let sum: f64 = weights.iter().sum();
     'window: for window in 1..=WINDOW_EXACT_MAX {
@@ -112,7 +114,7 @@ fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
         for weight in weights {
             let part = weight / sum * window as f64;
             // A difference of up to a millionth of an operation per window is a rounding error of
-            // the division, not an actual weight.
+            // the division, so the weight counts as a whole number.
             if (part - part.round()).abs() > 1e-6 || (part.round() == 0.0) != (*weight == 0.0) {
                 continue 'window;
             }
@@ -125,7 +127,7 @@ fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
     (WINDOW_ROUNDED, largest_remainders(weights, sum))
 }
 
-/// Returns the weights as fractions of [`WINDOW_ROUNDED`]. They are rounded down, but are at least
+/// Returns the weights as fractions of [`WINDOW_ROUNDED`]. Rounds each weight down, but to at least
 /// 1 unless the weight is 0. The rest of the window goes to the kinds with the largest remainders.
 fn largest_remainders(weights: &[f64], sum: f64) -> Vec<u64> {
     let exact: Vec<f64> = weights.iter().map(|w| w / sum * WINDOW_ROUNDED as f64).collect();

@@ -1,5 +1,5 @@
-//! The named workloads with their descriptions, kinds and parameters. Error messages, did-you-mean
-//! hints and the generated reference use them.
+//! The named workloads with their descriptions, kinds and parameters. cassay uses them in error
+//! messages, in suggestions for misspelt names and in the generated reference.
 
 use crate::workload_parts::NamedWorkload;
 use crate::{counters, iot, keyvalue, kv, registers, standard1, tabular};

@@ -10,11 +10,11 @@
     reason = "the coefficients stand here as the paper has them"
 )]
 
-/// 2^63, the number of distinct arguments.
+/// 2^63, the number of different arguments of [`from_bits`].
 const STEPS: f64 = 9_223_372_036_854_775_808.0;
 
-/// Returns the standard normal value at probability `(bits + 1/2) / 2^63`. The top bit is ignored.
-/// The value is between -9.2 and 9.2, and the function is odd around the middle.
+/// Returns the standard normal value at probability `(bits + 1/2) / 2^63`. Ignores the top bit. The
+/// value is between -9.2 and 9.2, and the function is odd around the middle.
 pub fn from_bits(bits: u64) -> f64 {
     const LAST: u64 = (1 << 63) - 1;
     let bits = bits & LAST;
@@ -24,7 +24,7 @@ pub fn from_bits(bits: u64) -> f64 {
     if upper { -value } else { value }
 }
 
-/// Returns the quantile of `p` in (0, 1/2].
+/// Returns the quantile of a probability `p` in (0, 1/2].
 fn lower_quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q >= -0.425 {
@@ -39,7 +39,7 @@ fn lower_quantile(p: f64) -> f64 {
     }
 }
 
-/// Evaluates a polynomial by Horner's scheme. The constant coefficient comes first.
+/// Evaluates a polynomial by Horner's scheme. The first coefficient is the constant term.
 fn polynomial(coefficients: &[f64; 8], x: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c)
 }

@@ -4,9 +4,9 @@
 //! The budget is 100 ns for `begin` and `append_values` of a standard1 write (5 columns of 34
 //! bytes). The costs were last measured with `examples/generator_cost.rs` on one core of a shared
 //! AMD EPYC. For such a write, `begin` takes 19 ns, `token` 8 ns and `append_values` 58 ns. For a
-//! read, `append_values` takes 2 ns. The three take 23, 13 and 42 ns in cql-iot, and 14, 7 and 24
-//! ns in kv with 100 bytes. The choice of a row by zipf, gaussian or exponential adds 30 to 60 ns
-//! to `begin`.
+//! read, `append_values` takes 2 ns. The three functions take 23, 13 and 42 ns in cql-iot, and 14,
+//! 7 and 24 ns in kv with 100 bytes. The choice of a row by zipf, gaussian or exponential adds 30
+//! to 60 ns to `begin`.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use cql::response::RawRows;
 /// An operation, with its kind, statement and row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
-    /// Number within the stage.
+    /// Number of the operation within its stage.
     pub number: u64,
-    /// The row's index. The load stage writes the rows from 0 to below [`Program::rows`]. In
-    /// imports it has another meaning, such as a seed or a cycle.
+    /// Index of the operation's row. The load stage writes the rows from 0 to below
+    /// [`Program::rows`]. In imports the field has another meaning, such as a seed or a cycle.
     pub key: u64,
     /// Index in [`Program::statements`].
     pub statement: u16,
@@ -37,13 +37,13 @@ pub enum Check {
     Missing,
     /// The result is a correct value of an earlier epoch.
     Stale,
-    /// The result is correct, but was written by a later operation than the first write to the row.
-    /// Only values that name their writer can have this verdict.
+    /// The result is correct, but it was written by a later operation than the first write to the
+    /// row. This verdict is only possible for values that name their writer.
     Overwritten,
     /// Anything else.
     Wrong,
-    /// The result does not contain a row. It is uncertain whether the row must exist, since the
-    /// main stage may not have written it yet.
+    /// The result does not contain a row. The row need not exist, since the main stage may not have
+    /// written it yet.
     Unknown,
 }
 
@@ -54,7 +54,7 @@ pub enum RegisterRequest {
     Read,
     /// Set the register to this number.
     Write(i64),
-    /// Set the register to a number if it currently has another given number.
+    /// Set the register to a number if its current value is another given number.
     Swap {
         /// Required current number.
         from: i64,
@@ -80,29 +80,30 @@ impl Generator {
         }
     }
 
-    /// Starts operation `n`, which is a pure function of the program's seed and `n`. The partition
-    /// key of the operation is ready afterwards.
+    /// Starts operation `n`, which is a pure function of the program's seed and `n`. Afterwards the
+    /// partition key of the operation is ready.
     #[inline]
     pub fn begin(&mut self, n: u64) -> Operation {
         self.cursor.begin(n)
     }
 
-    /// Returns to `operation`, which this or an equal generator has begun before. Its statement may
-    /// be the one that follows the first statement ([`crate::Statement::then`]).
+    /// Returns to `operation`, which this or an equal generator has begun before. The statement of
+    /// `operation` may be the statement that follows the first statement
+    /// ([`crate::Statement::then`]).
     #[inline]
     pub fn seek(&mut self, operation: Operation) {
         self.cursor.seek(operation);
     }
 
-    /// Returns the Murmur3 token of the partition key of the last begun operation. `None` if the
-    /// operation does not belong to a single partition. Any node is then suitable.
+    /// Returns the Murmur3 token of the partition key of the last begun operation. Returns `None`
+    /// if the operation does not belong to a single partition. In this case any node is suitable.
     #[inline]
     pub fn token(&self) -> Option<i64> {
         self.cursor.token()
     }
 
-    /// Returns the number of statements of the last begun operation. Several statements are a
-    /// batch.
+    /// Returns the number of statements (entries) of the last begun operation. An operation with
+    /// several statements is a batch.
     #[inline]
     pub fn entries(&self) -> usize {
         self.cursor.entries()
@@ -114,21 +115,22 @@ impl Generator {
         self.cursor.entry_statement(entry)
     }
 
-    /// Appends the values of the only or first entry. See [`Generator::append_entry_values`].
+    /// Appends the values of the first entry, which is the only entry unless the operation is a
+    /// batch. See [`Generator::append_entry_values`].
     #[inline]
     pub fn append_values(&mut self, out: &mut Vec<u8>) {
         self.cursor.append_values(0, out);
     }
 
-    /// Appends the values of an entry of the last begun operation in bind order, each as
-    /// `[int length][bytes]`. Allocates only if `out` has too little space.
+    /// Appends the values of an entry of the last begun operation in bind order, each as `[int
+    /// length][bytes]`. Allocates only if `out` has too little capacity.
     #[inline]
     pub fn append_entry_values(&mut self, entry: usize, out: &mut Vec<u8>) {
         self.cursor.append_values(entry, out);
     }
 
-    /// Returns the maximum size of an entry's values, in bytes. For imports with values of any
-    /// size, it is a typical size.
+    /// Returns the maximum size of an entry's values, in bytes. For imports whose values may have
+    /// any size, returns a typical size.
     pub fn values_bytes_max(&self) -> usize {
         self.values_bytes_max
     }
@@ -140,9 +142,9 @@ impl Generator {
         self.cursor.check(rows)
     }
 
-    /// Does the same as [`Generator::check`], but can be stopped. This is useful for a partition of
-    /// thousands of rows. The function calls `stop` every few rows. When `stop` returns true, the
-    /// check ends with an unknown result.
+    /// Judges the result of `operation` like [`Generator::check`], but can be stopped. This is
+    /// useful for a partition of thousands of rows. The function calls `stop` every few rows. When
+    /// `stop` returns true, the check ends with an unknown result.
     pub fn check_until(
         &mut self,
         operation: Operation,
@@ -153,26 +155,26 @@ impl Generator {
         self.cursor.check_until(rows, &stop)
     }
 
-    /// Returns the access of the last begun operation to a register that the load stage has set to
-    /// 0. `None` if the operation has no register.
+    /// Returns the access of the last begun operation to a register, which the load stage has set
+    /// to zero. Returns `None` if the operation has no register.
     pub fn register_request(&self) -> Option<RegisterRequest> {
         self.cursor.register_request()
     }
 
-    /// Returns the amount that the last begun operation adds to a counter. `None` if it does not
-    /// add to a counter.
+    /// Returns the amount that the last begun operation adds to a counter. Returns `None` if the
+    /// operation does not add to a counter.
     pub fn amount(&self) -> Option<i64> {
         self.cursor.amount()
     }
 
-    /// Returns the value of the last judged counter. `None` if the last judged value was not a
-    /// counter.
+    /// Returns the value of the last judged counter. Returns `None` if the last judged value was
+    /// not a counter.
     pub fn counted(&self) -> Option<i64> {
         self.cursor.counted()
     }
 
-    /// Returns the writer of the last judged value, if the value was right and names its writer. A
-    /// writer is the stage and the number of an operation.
+    /// Returns the stage and the number of the operation that wrote the last judged value. Returns
+    /// `None` unless the value was right and names its writer.
     pub fn writer(&self) -> Option<(Stage, u64)> {
         self.cursor.writer()
     }

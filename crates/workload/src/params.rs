@@ -4,7 +4,7 @@
 use crate::distribution::{self, DistributionText, Shape};
 use crate::spec::{ParamValue, Problem, Spec};
 
-/// Reads a whole number that may end in k, M, G (or cassandra-stress's b) for 10^3, 10^6, 10^9.
+/// Parses a whole number. It may end in k, M or G (or cassandra-stress's b) for 10^3, 10^6 or 10^9.
 pub(crate) fn whole_number(text: &str) -> Option<u64> {
     let (digits, scale) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 1_000),
@@ -18,7 +18,8 @@ pub(crate) fn whole_number(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(scale)
 }
 
-/// Returns the closest of `candidates`, if it is so similar that the user probably meant it.
+/// Returns the most similar name among `candidates`. Returns `None` if it is not so similar that
+/// the user probably meant it.
 pub(crate) fn did_you_mean<'a>(
     written: &str,
     candidates: impl Iterator<Item = &'a str>,
@@ -65,7 +66,7 @@ impl<'a> Params<'a> {
             None => return default,
             Some(ParamValue::Int(value)) => u64::try_from(*value).ok(),
             Some(ParamValue::Float(value)) if value.fract() == 0.0 && *value >= 0.0 => {
-                // The conversion saturates at a value above all limits.
+                // For a value above all limits, the conversion returns the largest u64.
                 Some(*value as u64)
             }
             Some(ParamValue::Float(_)) => None,
@@ -84,7 +85,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// Returns a share between 0 and 1. Returns 0 if the study does not set the parameter.
+    /// Returns a share between 0 and 1. Returns 0 if the study does not set this parameter.
     pub(crate) fn share(&mut self, name: &str) -> f64 {
         let parsed = match self.spec.params.get(name) {
             None => return 0.0,
@@ -103,7 +104,7 @@ impl<'a> Params<'a> {
         })
     }
 
-    /// Returns a text. Returns `None` if the study does not set the parameter.
+    /// Returns a parameter that is a text. Returns `None` if the study does not set this parameter.
     pub(crate) fn text(&mut self, name: &str) -> Option<&'a str> {
         match self.spec.params.get(name)? {
             ParamValue::Text(text) => Some(text),

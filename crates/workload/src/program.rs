@@ -14,7 +14,8 @@ use crate::random::{Draws, lane};
 use crate::recorded_arrivals::ArrivalTimes;
 use cql::Consistency;
 
-/// The lanes of the seed. Each purpose has a separate lane, so that two purposes never share draws.
+/// Purposes of random draws, each with a separate lane of the seed. Two purposes therefore never
+/// share draws.
 pub(crate) mod lanes {
     /// Lane for the kind of an operation.
     pub(crate) const MIX: u64 = 0;
@@ -35,7 +36,8 @@ pub(crate) mod lanes {
 pub enum Stage {
     /// Operation n writes row n, with n from 0 to below [`Program::rows`].
     Load,
-    /// Operation n is drawn from the mix.
+    /// The mix determines the kind of operation n, and the distribution of rows determines the row
+    /// of operation n.
     Main,
     /// Operation n reads a loaded row. The first [`Program::rows`] numbers read all rows once, in
     /// scattered order.
@@ -49,12 +51,12 @@ pub enum Stage {
 pub struct Schema {
     /// `CREATE KEYSPACE IF NOT EXISTS …`
     pub create_keyspace: String,
-    /// True if the study states the replication of the keyspace. An existing keyspace with another
-    /// replication then does not match.
+    /// True if the study states the replication of the keyspace. An existing keyspace must then
+    /// have this replication.
     pub is_replication_stated: bool,
-    /// `CREATE TABLE IF NOT EXISTS …`, one per table.
+    /// One `CREATE TABLE IF NOT EXISTS …` for each table.
     pub create_tables: Vec<String>,
-    /// `TRUNCATE …`, one per table.
+    /// One `TRUNCATE …` for each table.
     pub truncate: Vec<String>,
     /// `DROP KEYSPACE IF EXISTS …`
     pub drop_keyspace: String,
@@ -67,10 +69,10 @@ pub struct Kind {
     pub name: String,
     /// True if operations of this kind change data.
     pub is_write: bool,
-    /// Handling of slow and failed operations of this kind.
+    /// Rules for slow and failed operations of this kind.
     pub policy: Policy,
-    /// True if the kind only records a part of other kinds' operations, such as the read within a
-    /// read-modify-write.
+    /// True if this kind only records a part of operations of other kinds, such as the read within
+    /// a read-modify-write.
     pub part: bool,
 }
 
@@ -86,67 +88,71 @@ impl Kind {
     }
 }
 
-/// Handling of slow and failed operations of a kind. By default, errors are final and there are no
-/// special timeouts.
+/// Rules for slow and failed operations of a kind. By default, errors are final and the timeout of
+/// the run applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Timeout of an attempt, measured from the send. If absent, the timeout of the run applies.
+    /// Timeout of an attempt, measured from the send. If this is `None`, the timeout of the run
+    /// applies.
     pub timeout: Option<Duration>,
     /// Number of retries.
     pub retries: u8,
-    /// Time after the send at which the operation is also sent to another node.
+    /// Time after the send at which the client also sends the operation to another node, if it is
+    /// not answered. `None` means never.
     pub speculate_after: Option<Duration>,
 }
 
 /// A statement to prepare. Operations refer to it by its index in [`Program::statements`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// Text of the statement, in which tables are qualified by their keyspace.
+    /// Text of the statement. Table names in the text include the keyspace.
     pub cql: String,
     /// Index in [`Program::kinds`].
     pub kind: u8,
     /// Number of bind markers.
     pub values_count: u16,
-    /// The consistency level of the statement's kind.
+    /// Consistency level of the statement.
     pub consistency: Consistency,
-    /// True if two executions have the same effect as one.
+    /// True if executing the statement twice has the same effect as executing it once.
     pub idempotent: bool,
     /// True if the statement returns rows.
     pub returns_rows: bool,
     /// True if [`Generator::check`] can judge the result.
     pub verifies: bool,
-    /// True if the statement reads a row or partition that exists, provided that the data is as the
-    /// study states.
+    /// True if the statement reads a row or partition that exists, provided that the data in the
+    /// table is as the study states.
     pub finds: bool,
     /// Number of rows per page. `None` disables paging.
     pub page_size: Option<i32>,
-    /// Maximum number of pages that an operation reads. If a page size is set and this is `None`,
-    /// the operation reads all pages.
+    /// Maximum number of pages that an operation reads. `None` reads all pages, if a page size is
+    /// set.
     pub pages_max: Option<u32>,
-    /// The serial consistency of conditional statements.
+    /// Serial consistency level of a conditional statement.
     pub serial_consistency: Option<Consistency>,
-    /// True if the statement is prepared once. Otherwise the text is sent together with the values
-    /// every time.
+    /// True if the client prepares the statement once. Otherwise the client sends the text together
+    /// with the values every time.
     pub prepared: bool,
-    /// Kind of batch, if this is the first of several statements that an operation sends together.
+    /// Kind of batch, if this is the first of several statements that an operation sends together
+    /// as a batch.
     pub batch: Option<BatchKind>,
-    /// Statement that follows after success, within the same operation.
-    pub then: Option<u16>,
-    /// Kind under which the latency of this statement is recorded, in addition to that of the whole
+    /// Statement that the client executes after this statement has succeeded, within the same
     /// operation.
+    pub then: Option<u16>,
+    /// Kind of operation under which the client records the latency of this statement, in addition
+    /// to the latency of the whole operation.
     pub part: Option<u8>,
     /// True if the client sets the timestamp of the write (µs since 1970).
     pub client_timestamp: bool,
-    /// True if the statement is conditional. The first column of the result, `[applied]`, then
-    /// states whether the condition held.
+    /// True if the statement is conditional. The first column of its result, `[applied]`, then
+    /// states whether the condition was true.
     pub conditional: bool,
     /// True if the statement deletes the row of its operation.
     pub deletes: bool,
 }
 
 impl Statement {
-    /// Creates a prepared statement with defaults: it is not idempotent, returns no rows and is not
-    /// paged.
+    /// Creates a prepared statement with defaults. By default, a statement is not idempotent, does
+    /// not return rows and is not paged.
     pub fn new(
         cql: impl Into<String>,
         kind: u8,
@@ -181,7 +187,7 @@ impl Statement {
 pub(crate) struct Choices {
     pub(crate) mix: Mix,
     pub(crate) rows: Sampler,
-    /// The kind that adds rows beyond the loaded rows.
+    /// The kind whose operations add rows beyond the loaded rows, if any.
     pub(crate) insert_kind: Option<u8>,
     /// Statement of each kind in the main stage.
     pub(crate) main_statements: Vec<u16>,
@@ -193,7 +199,7 @@ pub(crate) struct Choices {
     pub(crate) rows_seed: u64,
 }
 
-/// A compiled workload, shared by the generators of all workers. Importers set the fields.
+/// A compiled workload, which the generators of all workers share. Importers set the fields.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(crate) name: String,
@@ -207,7 +213,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Creates a program from a caller's own source of operations, for existing tables. It is for
+    /// Creates a program from a caller's source of operations, for existing tables. This is for
     /// tests of an engine, and for tools that are based on an engine.
     pub fn from_source(
         kinds: Vec<Kind>,
@@ -232,8 +238,8 @@ impl Program {
         }
     }
 
-    /// Returns the same program with a name, on tables of a keyspace that its schema creates. Its
-    /// load stage writes `rows` rows.
+    /// Returns the same program with a name, and with tables of a keyspace that the program's
+    /// schema creates. The load stage writes `rows` rows.
     pub fn with_tables(
         self,
         name: &str,
@@ -287,7 +293,7 @@ impl Program {
         self.rows
     }
 
-    /// Returns the same program, in which the reads of some statements are not verified.
+    /// Returns the same program, but reads of the given statements are not verified.
     pub fn without_judging(&self, statements: &[usize]) -> Program {
         let mut program = self.clone();
         for at in statements {
@@ -297,8 +303,8 @@ impl Program {
     }
 
     /// Returns the same program with a separate range of operations for each client in one stage.
-    /// `workers` has the number of workers of each client. `range` has the same meaning as in
-    /// [`OperationSource::in_ranges`]. Returns `None` if the clients of this program do not have
+    /// `workers` contains the number of workers of each client. `range` has the same meaning as in
+    /// [`OperationSource::in_ranges`]. Returns `None` if the program does not support separate
     /// ranges.
     pub fn in_ranges(
         &self,
@@ -313,12 +319,12 @@ impl Program {
         })
     }
 
-    /// Returns the statements that change data, for the kinds that may occur in a stage.
+    /// Returns the statements that change data, for all kinds that may occur in a stage.
     pub fn writes(&self, stage: Stage) -> Vec<&Statement> {
         self.stage_statements(stage, true)
     }
 
-    /// Returns the statements that do not change data, for the kinds that may occur in a stage.
+    /// Returns the statements that do not change data, for all kinds that may occur in a stage.
     pub fn reads(&self, stage: Stage) -> Vec<&Statement> {
         self.stage_statements(stage, false)
     }
@@ -332,8 +338,9 @@ impl Program {
         self.statements.iter().filter(is_asked).collect()
     }
 
-    /// For each kind, returns true if all rows that it reads in the main stage exist, provided that
-    /// the data is as stated. This is uncertain if rows are deleted.
+    /// Returns a flag for each kind. The flag is true if all rows that the kind reads in the main
+    /// stage exist, provided that the data is as stated. The flag is false if operations delete
+    /// rows.
     pub fn finds(&self) -> Vec<bool> {
         let stage = Stage::Main;
         let asked = |kind: usize| self.source.may_ask(stage, kind);
@@ -347,23 +354,24 @@ impl Program {
         (0..self.kinds.len()).map(of).collect()
     }
 
-    /// Returns true if the rows remain those of the load stage, regardless of the operations of the
-    /// main stage.
+    /// Returns true if the main stage neither adds rows to those of the load stage nor deletes
+    /// rows.
     pub fn keeps_rows(&self) -> bool {
         self.source.keeps_rows()
     }
 
-    /// Returns the due times of the program's operations, if they were recorded.
+    /// Returns the due times of the program's operations if they were recorded, and otherwise
+    /// `None`.
     pub fn course(&self) -> Option<Arc<ArrivalTimes>> {
         self.source.course()
     }
 
-    /// Returns true if a stage only writes.
+    /// Returns true if all operations of a stage are writes.
     pub fn only_writes(&self, stage: Stage) -> bool {
         self.reads(stage).is_empty()
     }
 
-    /// Returns the mean number of bytes of keys and values in a row, before any compression or
+    /// Returns the mean number of bytes of keys and values in a row, without compression or
     /// overhead of the database.
     pub fn row_bytes_estimate(&self) -> u64 {
         self.source.row_bytes_estimate()
@@ -407,7 +415,7 @@ impl Program {
 }
 
 impl Choices {
-    /// Returns the permutation for samples and the seed for rows, for `seed` and `rows` of a
+    /// Returns the permutation for samples and the seed for rows, from the `seed` and `rows` of a
     /// specification.
     pub(crate) fn sample(seed: u64, rows: u64) -> (Bijection, u64) {
         (
@@ -416,7 +424,7 @@ impl Choices {
         )
     }
 
-    /// Returns true if a stage can have operations of a kind.
+    /// Returns true if operations of a kind may occur in a stage.
     pub(crate) fn may_ask(&self, stage: Stage, kind: usize) -> bool {
         match stage {
             Stage::Load => kind == usize::from(self.load.0),
@@ -425,14 +433,13 @@ impl Choices {
         }
     }
 
-    /// Returns true if the main stage remains within the `loaded` rows.
+    /// Returns true if the main stage uses only the `loaded` rows.
     pub(crate) fn adds_nothing(&self, loaded: u64) -> bool {
         let inserts = self.insert_kind.is_some_and(|kind| self.mix.has(usize::from(kind)));
         !inserts && self.rows.range().1 < loaded
     }
 
-    /// Returns operation `n` of a stage. `rows` is the generator's copy of the distribution of
-    /// rows.
+    /// Returns operation `n` of a stage. `rows` is the generator's copy of the row distribution.
     #[inline]
     pub(crate) fn operation(&self, stage: Stage, n: u64, rows: &mut Sampler) -> Operation {
         match stage {

@@ -1,20 +1,21 @@
-//! Properties of a program that are measured on some of its generated operations: the compression
-//! of its rows, and the number of bytes of a write.
+//! Properties of a program that are measured on a sample of its operations: the compression of its
+//! rows, and the number of bytes of a write.
 
 use crate::program::{Program, Stage};
 use cql::compression::lz4_block_bytes;
 use std::sync::Arc;
 
-/// Number of operations for a mean. If sizes vary, the mean has an error of a few percent.
+/// Number of operations over which a mean is computed. If sizes vary, the mean has an error of a
+/// few percent.
 const OPERATIONS: u64 = 10_000;
 /// Number of bytes of the length field before each bound value.
 const LENGTH_BYTES: usize = 4;
-/// Number of bytes that are compressed together to measure compression. It is the default chunk
+/// Number of bytes that are compressed together to measure compression. This is the default chunk
 /// size of Cassandra's tables.
 const CHUNK_BYTES: usize = 16 << 10;
 
 impl Program {
-    /// Returns the size of the first rows after compression with LZ4, divided by the size before.
+    /// Returns the compressed size of the first rows, with LZ4, divided by their uncompressed size.
     /// The rows are in the form that the load stage binds. A table also stores timestamps and
     /// lengths, which compress well.
     pub fn compressed_share(self: &Arc<Self>) -> f64 {
@@ -33,8 +34,8 @@ impl Program {
     }
 
     /// Returns the mean number of bytes of keys and values that a writing operation of a stage
-    /// binds. Returns `None` if no operation writes. Since an operation may have thousands of
-    /// values, the function returns early when `goes_on` returns false.
+    /// binds. Returns `None` if the stage has no writing operations. An operation may have
+    /// thousands of values, so the function returns early when `goes_on` returns false.
     pub fn written_bytes(
         self: &Arc<Self>,
         stage: Stage,

@@ -1,8 +1,10 @@
 //! The two traits behind [`crate::Program`] and [`crate::Generator`], which every workload
-//! implements. It also contains the adapter for tables whose rows are functions of their index.
+//! implements. This module also contains the adapter for tables whose rows are functions of their
+//! index.
 //!
 //! A dynamic call for each step of an operation takes about 1 ns. In return, every workload and
-//! every import is a separate module, and only the code that constructs it depends on it.
+//! every import is a separate module, and only the code that constructs the workload depends on the
+//! module.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use crate::program::{Choices, Stage};
 use crate::recorded_arrivals::ArrivalTimes;
 use cql::response::RawRows;
 
-/// The source of a program's operations, shared by all workers.
+/// The source of a program's operations, which all workers share.
 pub trait OperationSource: Debug + Send + Sync {
     /// Returns a cursor for one worker.
     fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn OperationEncoder>;
@@ -21,25 +23,27 @@ pub trait OperationSource: Debug + Send + Sync {
     /// Returns the mean number of bytes of keys and values in a row.
     fn row_bytes_estimate(&self) -> u64;
 
-    /// Returns true if a stage can have operations of a kind, or if that is unknown.
+    /// Returns true if operations of a kind may occur in a stage, or if that is unknown.
     fn may_ask(&self, _stage: Stage, _kind: usize) -> bool {
         true
     }
 
-    /// Returns true if the main stage certainly keeps the rows of the load stage, and adds no rows.
+    /// Returns true if the main stage certainly neither adds rows to those of the load stage nor
+    /// deletes rows.
     fn keeps_rows(&self) -> bool {
         false
     }
 
-    /// Returns the due times of operations in the main stage, if they were recorded.
+    /// Returns the due times of operations in the main stage if they were recorded, and otherwise
+    /// `None`.
     fn course(&self) -> Option<Arc<ArrivalTimes>> {
         None
     }
 
-    /// Divides the operations among several clients by the rule of the imported tool, if it assigns
-    /// a range to each client. `workers` has the number of workers of each client. `range` is the
-    /// first operation and, if known, the number of operations. Returns `None` if the tool does not
-    /// assign ranges, or if the workload is not an import.
+    /// Divides the operations among several clients by the rule of the imported tool, if the tool
+    /// assigns a range to each client. `workers` contains the number of workers of each client.
+    /// `range` is the first operation and, if known, the number of operations. Returns `None` if
+    /// the tool does not assign ranges, or if the workload is not an import.
     fn in_ranges(
         self: Arc<Self>,
         _stage: Stage,
@@ -52,24 +56,26 @@ pub trait OperationSource: Debug + Send + Sync {
 
 /// Converts operation numbers to bytes. Each worker has one encoder.
 pub trait OperationEncoder: Debug + Send {
-    /// Starts operation `n`, which is a pure function of the seed and `n`. Numbers usually ascend,
-    /// but any order must work.
+    /// Starts operation `n`, which is a pure function of the seed and `n`. Callers usually pass
+    /// ascending numbers, but any order must work.
     fn begin(&mut self, n: u64) -> Operation;
 
-    /// Returns to an operation that this or an equal encoder has begun before. Its statement may
-    /// now be the one that follows the first statement ([`crate::Statement::then`]).
+    /// Returns to an operation that this or an equal encoder has begun before. The statement of the
+    /// operation may now be the statement that follows the first statement
+    /// ([`crate::Statement::then`]).
     fn seek(&mut self, operation: Operation);
 
     /// Returns the Murmur3 token of the partition key. Returns `None` if the operation does not
     /// belong to a single partition.
     fn token(&self) -> Option<i64>;
 
-    /// Returns the number of statements in the operation. Several statements are a batch.
+    /// Returns the number of statements (entries) in the operation. An operation with several
+    /// statements is a batch.
     fn entries(&self) -> usize {
         1
     }
 
-    /// Returns the index in [`crate::Program::statements`] of an entry.
+    /// Returns the statement of an entry, as an index in [`crate::Program::statements`].
     fn entry_statement(&self, entry: usize) -> u16;
 
     /// Appends the values of an entry in bind order, each as `[int length][bytes]`.
@@ -78,37 +84,38 @@ pub trait OperationEncoder: Debug + Send {
     /// Judges the rows that the current operation has read.
     fn check(&mut self, rows: &RawRows) -> Check;
 
-    /// Does the same as [`OperationEncoder::check`] for checks that may take long. The check ends
+    /// Judges rows like [`OperationEncoder::check`], for checks that may take long. The check ends
     /// with an unknown result when `stop` returns true.
     fn check_until(&mut self, rows: &RawRows, _stop: &dyn Fn() -> bool) -> Check {
         self.check(rows)
     }
 
-    /// Returns the access of the current operation to a register that the load stage has set to 0.
-    /// `None` if the operation has no register.
+    /// Returns the access of the current operation to a register, which the load stage has set to
+    /// zero. Returns `None` if the operation has no register.
     fn register_request(&self) -> Option<RegisterRequest> {
         None
     }
 
-    /// Returns the amount that the current operation adds to a counter, if any.
+    /// Returns the amount that the current operation adds to a counter. Returns `None` if the
+    /// operation does not add to a counter.
     fn amount(&self) -> Option<i64> {
         None
     }
 
-    /// Returns the value of the last judged counter. `None` if the last judged value was not a
-    /// counter.
+    /// Returns the value of the last judged counter. Returns `None` if the last judged value was
+    /// not a counter.
     fn counted(&self) -> Option<i64> {
         None
     }
 
-    /// Returns the writer of the last judged value, if the value was right and names its writer. A
-    /// writer is the stage and the number of an operation.
+    /// Returns the stage and the number of the operation that wrote the last judged value. Returns
+    /// `None` unless the value was right and names its writer.
     fn writer(&self) -> Option<(Stage, u64)> {
         None
     }
 
-    /// Returns the typical maximum size of an entry's values, in bytes. Buffers of this size are
-    /// allocated in advance.
+    /// Returns the typical maximum size of an entry's values, in bytes. Callers allocate buffers of
+    /// this size in advance.
     fn values_bytes_max(&self) -> usize;
 }
 
@@ -119,7 +126,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
 
     fn cursor(&self) -> Self::RowKey;
 
-    /// Makes the key of `row`.
+    /// Computes the key of `row`.
     fn seek(&self, cursor: &mut Self::RowKey, row: u64);
 
     fn token(cursor: &Self::RowKey) -> i64;
@@ -142,22 +149,22 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         rows: &RawRows,
     ) -> Check;
 
-    /// Returns the access to a register, like [`OperationEncoder::register_request`].
+    /// Returns the operation's access to a register, like [`OperationEncoder::register_request`].
     fn register_request(&self, _operation: &Operation, _stage: Stage) -> Option<RegisterRequest> {
         None
     }
 
-    /// Returns the amount for a counter, like [`OperationEncoder::amount`].
+    /// Returns the amount that the operation adds to a counter, like [`OperationEncoder::amount`].
     fn amount(&self, _operation: &Operation, _stage: Stage) -> Option<i64> {
         None
     }
 
-    /// Returns the value of a counter, like [`OperationEncoder::counted`].
+    /// Returns the value of the last judged counter, like [`OperationEncoder::counted`].
     fn counted(_cursor: &Self::RowKey) -> Option<i64> {
         None
     }
 
-    /// Returns the writer of a value, like [`OperationEncoder::writer`].
+    /// Returns the writer of the last judged value, like [`OperationEncoder::writer`].
     fn writer(_cursor: &Self::RowKey) -> Option<(Stage, u64)> {
         None
     }
@@ -172,7 +179,8 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
     fn values_bytes_max(&self) -> usize;
 }
 
-/// A table, together with the choice of its operations. All named workloads are such sources.
+/// A table, together with the rules that choose its operations. All named workloads are such
+/// sources.
 #[derive(Debug)]
 pub(crate) struct TableSource<T> {
     pub(crate) choices: Choices,

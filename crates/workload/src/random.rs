@@ -1,11 +1,12 @@
-//! Counter-based randomness, in which draw k of operation n is a pure function of (seed, n, k).
+//! Counter-based randomness. Draw k of operation n is a pure function of (seed, n, k).
 //!
 //! The generator is splitmix64 (Steele, Lea, Flood 2014). It passes a Weyl sequence through a
 //! finaliser that is a bijection of 64 bits. Each operation starts a separate sequence at a mixed
 //! position, so a draw never depends on an earlier operation. The generator is not suitable for
 //! secrets.
 
-/// 2^64 divided by the golden ratio, made odd. It is the Weyl increment of splitmix64.
+/// 2^64 divided by the golden ratio, rounded to an odd number. It is the Weyl increment of
+/// splitmix64.
 pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Applies the finaliser of splitmix64 (Stafford's variant 13), which is a bijection of 64 bits.
@@ -16,7 +17,7 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns the seed for one purpose. Different lanes of one seed are independent.
+/// Returns the seed for one purpose (lane). Different lanes of one seed are independent.
 #[inline]
 pub fn lane(seed: u64, lane: u64) -> u64 {
     mix(seed ^ mix(lane.wrapping_add(1).wrapping_mul(GOLDEN)))
@@ -29,7 +30,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Creates the draws of operation `n` under `seed` (a seed made by [`lane`]).
+    /// Creates the draws of operation `n` under `seed`, which must be the result of [`lane`].
     #[inline]
     pub fn new(seed: u64, n: u64) -> Draws {
         Draws {
@@ -57,8 +58,8 @@ impl Draws {
         ((self.bits() >> 11) as f64 + 0.5) * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Returns an exactly uniform number in `0..bound`. The few products that would favour a value
-    /// are drawn again (Lemire 2019). `bound` must not be 0.
+    /// Returns an exactly uniform number in `0..bound`. The function draws again if a product would
+    /// favour some values (Lemire 2019). `bound` must not be 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0);
@@ -97,8 +98,8 @@ mod tests {
 
     #[test]
     fn a_bound_that_does_not_divide_2_to_64_favours_no_value() {
-        // With 3·2^62 as the bound, the lowest third of the residues would occur twice as often if
-        // no product were drawn again. The share of results whose remainder modulo 3 is 0 must be a
+        // The bound is 3·2^62. If the function never drew again, the lowest third of the residues
+        // would occur twice as often. The share of results whose remainder modulo 3 is 0 must be a
         // third.
         let bound = 3 << 62;
         let mut draws = Draws::new(11, 0);

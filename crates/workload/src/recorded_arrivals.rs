@@ -1,16 +1,18 @@
-//! Due times of the operations of a recording, for a rate that no formula describes.
+//! Due times of the operations of a recording. A recorded rate cannot be described by a formula.
 
 /// Due times of operations. After the last operation, the times repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrivalTimes {
-    /// Due time of each operation in ns since the first operation, in ascending order.
+    /// Due time of each operation, in ns since the first operation. The times are in ascending
+    /// order.
     due_ns: Vec<u64>,
     /// Time after which the first operation is due again, in ns. It is at least the last due time.
     period_ns: u64,
 }
 
 impl ArrivalTimes {
-    /// Creates arrival times from at least one due time. They repeat after `period_ns`.
+    /// Creates arrival times from a list of at least one due time. The times repeat after
+    /// `period_ns`.
     pub fn new(mut due_ns: Vec<u64>, period_ns: u64) -> ArrivalTimes {
         due_ns.sort_unstable();
         if due_ns.is_empty() {
@@ -33,7 +35,7 @@ impl ArrivalTimes {
         self.period_ns
     }
 
-    /// Returns the operations per second over a round.
+    /// Returns the mean number of operations per second over a round.
     pub fn ops_per_s(&self) -> f64 {
         self.due_ns.len() as f64 * 1e9 / self.period_ns as f64
     }
@@ -48,7 +50,7 @@ impl ArrivalTimes {
             .saturating_add(self.due_ns[(n % count) as usize])
     }
 
-    /// Returns the number of operations that are due before a time, in ns since the first
+    /// Returns the number of operations that are due before the time `ns`, in ns since the first
     /// operation.
     pub fn count_before(&self, ns: u64) -> u64 {
         let rounds = ns / self.period_ns;

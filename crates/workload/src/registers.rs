@@ -1,10 +1,10 @@
 //! The workload of registers, with one number for each key. Operations read and change the numbers
 //! only by lightweight transactions. The observations of all clients can therefore be compared with
-//! the possible histories of one register.
+//! the possible histories of each register.
 //!
-//! The workload uses only a few different numbers, so that conditions hold sometimes. With `values:
-//! 5`, a swap finds the required number one time in five. The load stage sets every register to 0,
-//! without a condition, before any read.
+//! The workload uses only a few different numbers, so that the conditions of swaps are sometimes
+//! true. With `values: 5`, a swap finds the required number one time in five. The load stage sets
+//! every register to 0, without a condition, before any read.
 
 use crate::distribution::Sampler;
 use crate::operation_generator::{Check, Operation, RegisterRequest};
@@ -23,7 +23,8 @@ pub(crate) const NAME: &str = "registers";
 
 const TABLE: &str = "registers";
 
-/// Each kind of a mix has the statement with the same index.
+/// Names of the kinds, with a flag for kinds that write. Each kind has the statement with the same
+/// index.
 const KINDS: [(&str, bool); 3] = [("write", true), ("read", false), ("swap", true)];
 const WRITE: u16 = 0;
 const READ: u16 = 1;
@@ -32,7 +33,8 @@ const LOAD: u16 = 3;
 
 /// Initial value of every register.
 const INITIAL: i64 = 0;
-/// Maximum number of values. With more values, a condition would hold too rarely.
+/// Maximum number of different values. With more values, the conditions of swaps would be true too
+/// rarely.
 const VALUES_MAX: u64 = 1000;
 
 /// Parameters of the numbers that the workload writes.
@@ -95,7 +97,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
 }
 
 impl Registers {
-    /// Returns the number that an operation requires, and the number that it writes.
+    /// Returns the number that a swap requires, and the number that the operation writes.
     fn values(&self, number: u64) -> (i64, i64) {
         let mut draws = Draws::new(self.seed, number);
         let mut value = || draws.below(self.values) as i64;
@@ -145,7 +147,7 @@ impl program_traits::RowFunction for Registers {
         }
     }
 
-    /// Accepts any number that the workload may write. The history of the register determines which
+    /// Accepts any number that the workload may write. Only the history of the register shows which
     /// of these numbers is right.
     fn check(
         &self,

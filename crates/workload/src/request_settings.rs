@@ -1,5 +1,6 @@
 //! Changes that a study makes to the requests of a program, for each kind: consistency, timeouts,
-//! retries and similar settings. They are the same for named workloads, workload files and imports.
+//! retries and similar settings. The same settings apply to named workloads, workload files and
+//! imports.
 
 use core::time::Duration;
 
@@ -12,10 +13,10 @@ use cql::Consistency;
 /// requested load.
 const RETRIES_MAX: u8 = 100;
 
-/// Stands for every kind of a program.
+/// Name that means all kinds of a program.
 pub const ALL_KINDS: &str = "*";
 
-/// Changes to one kind. For absent fields, the workload's setting remains.
+/// Changes to one kind. If a field is absent, the workload's setting remains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tuning {
     /// Consistency level.
@@ -26,17 +27,17 @@ pub struct Tuning {
     pub timeout: Option<Duration>,
     /// Number of retries.
     pub retries: Option<u8>,
-    /// Time after the send at which the operation is also sent to another node.
+    /// Time after the send at which the client also sends the operation to another node.
     pub speculate_after: Option<Duration>,
-    /// True if two executions have the same effect as one.
+    /// True if executing the operation twice has the same effect as executing it once.
     pub idempotent: Option<bool>,
     /// Number of rows per page. 0 disables paging.
     pub page_size: Option<u32>,
-    /// True if the client sets the timestamp of writes.
+    /// True if the client sets the timestamps of writes.
     pub client_timestamp: Option<bool>,
 }
 
-/// Changes the kinds of a program. A kind may be named several times, and later changes have
+/// Changes the kinds of a program. If `tunings` names a kind several times, later changes have
 /// priority. The key of a problem is the key in the study, such as `timeout` or `retries`.
 ///
 /// # Errors
@@ -117,7 +118,7 @@ fn problems_of(name: &str, tuning: &Tuning) -> Option<Problem> {
     }
 }
 
-/// Returns the first key that a tuning sets.
+/// Returns the key in the study of the first setting that a tuning changes.
 fn key_of(tuning: &Tuning) -> &'static str {
     let keys = [
         (tuning.consistency.is_some(), "consistency"),

@@ -1,8 +1,9 @@
-//! Parses `CREATE KEYSPACE`, `CREATE TABLE` and `CREATE TYPE`, as far as data generation requires:
-//! names, columns, types and keys. Importers know a table only from its text, without a server.
+//! Parses `CREATE KEYSPACE`, `CREATE TABLE` and `CREATE TYPE`. It extracts what data generation
+//! requires: names, columns, types and keys. Importers know a table only from the text of its
+//! definition, without a server.
 //!
-//! The parser does not validate the statement. It skips options after the columns, and Cassandra
-//! decides which options are valid.
+//! The parser does not validate the statement. It skips options after the columns, because
+//! Cassandra decides which options are valid.
 
 mod counting;
 mod markers;
@@ -41,11 +42,11 @@ pub struct Table {
     pub name: String,
     /// Columns, in the order of the statement.
     pub columns: Vec<Column>,
-    /// Indexes of the partition key's columns.
+    /// Indexes in `columns` of the partition key's columns, in key order.
     pub partition_key: Vec<usize>,
-    /// Indexes of the clustering columns.
+    /// Indexes in `columns` of the clustering columns, in key order.
     pub clustering: Vec<usize>,
-    /// True if rows expire by `default_time_to_live`.
+    /// True if rows expire because the table sets `default_time_to_live`.
     pub expires: bool,
 }
 
@@ -56,7 +57,7 @@ pub struct Column {
     pub name: String,
     /// Type of the column.
     pub typ: CqlType,
-    /// True if the column has one value for the whole partition.
+    /// True if all rows of a partition share one value of the column.
     pub is_static: bool,
     /// True if the collection or user-defined type is stored as one value.
     pub is_frozen: bool,
@@ -74,7 +75,7 @@ impl Table {
     }
 }
 
-/// Parses one statement. `types` are the user-defined types that the columns may have.
+/// Parses one statement. `types` contains the user-defined types that the columns may have.
 pub fn parse(cql: &str, types: &[UdtType]) -> Result<DefinedObject, CqlMistake> {
     let mut reader = Reader {
         tokens: tokens(cql)?,

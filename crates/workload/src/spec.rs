@@ -2,25 +2,26 @@
 
 use std::collections::BTreeMap;
 
-/// A workload in a study. The study has checked the syntax, but [`crate::compile`] has not yet
-/// checked the settings.
+/// Settings of a workload in a study. The study has checked the syntax, but [`crate::compile`] has
+/// not yet checked the settings.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// Name of the workload, one of [`crate::names`].
+    /// Name of the workload, which must be one of [`crate::names`].
     pub use_: String,
-    /// Keyspace of the workload's tables. If absent, the workload's default applies.
+    /// Keyspace of the workload's tables. If this is `None`, the workload's default keyspace
+    /// applies.
     pub keyspace: Option<String>,
     /// Replication of the keyspace.
     pub replication: Replication,
-    /// Weight of each kind of operation in the main stage. If empty, the workload's default mix
-    /// applies.
+    /// Weight of each kind of operation in the main stage. With an empty list, the workload's
+    /// default mix applies.
     pub mix: Vec<(String, f64)>,
     /// The parameters that are specific to the workload.
     pub params: BTreeMap<String, ParamValue>,
     /// Seed of the workload. Every random choice is a function of the seed and the operation's
     /// number.
     pub seed: u64,
-    /// Number of rows that the load stage writes, and from which the main stage chooses.
+    /// Number of rows that the load stage writes. The main stage chooses from these rows.
     pub rows: u64,
     /// Generation of the data. Values of an earlier epoch are stale. Only the workload `kv` writes
     /// the epoch into its values.
@@ -28,8 +29,8 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Creates a workload with defaults. These are the keyspace, mix and parameters of the
-    /// workload, one copy of every row, and the first epoch.
+    /// Creates the settings of a workload with defaults. The defaults are the workload's own
+    /// keyspace, mix and parameters, one copy of every row, and the first epoch.
     pub fn new(use_: &str, rows: u64, seed: u64) -> Spec {
         Spec {
             use_: use_.to_owned(),
@@ -88,17 +89,17 @@ pub enum ParamValue {
     Int(i64),
     /// A number with a fraction.
     Float(f64),
-    /// Any other value. A whole number followed by k, M or G is accepted as a number.
+    /// Any other value. A whole number followed by k, M or G is also accepted as a number.
     Text(String),
 }
 
 /// A mistake in a [`Spec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Path within the workload's section, for example `["params", "sources"]`.
+    /// Path of the mistake within the workload's section, for example `["params", "sources"]`.
     pub path: Vec<String>,
     /// Description of the mistake, with the value and the limit.
     pub message: String,
-    /// A hint how the user can correct the mistake.
+    /// A hint that tells the user how to correct the mistake.
     pub hint: Option<String>,
 }

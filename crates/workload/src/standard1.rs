@@ -1,10 +1,10 @@
-//! The default table of cassandra-stress, with its statements, keys and columns bit for bit.
+//! The default table of cassandra-stress, with the same statements, keys and columns bit for bit.
 //!
 //! Row r is cassandra-stress's seed r + 1, since cassandra-stress writes `seq=1..n`. The key is
 //! drawn from the seed, and the columns from a fold of the key's bytes. Each column has a salt from
-//! its name, so that columns do not depend on each other and the processor can overlap them. Values
-//! depend on the row alone. An overwrite writes the same bytes, and an older epoch cannot be
-//! detected.
+//! its name, so that columns do not depend on each other and the processor can overlap their
+//! computation. Values depend on the row alone. An overwrite writes the same bytes, so a value of
+//! an older epoch cannot be detected.
 //!
 //! The statements differ from the original in two points. Tables are qualified by their keyspace.
 //! Compression is switched off in the syntax of Cassandra 5, where an empty map means the default.
@@ -33,8 +33,9 @@ const TABLE: &str = "standard1";
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 
-/// Limits of blob columns: their number, the bytes of a column, and the bytes of a row. They keep a
-/// row below the 16 MiB that Cassandra's commit log accepts with its default segment size.
+/// Maximum number of blob columns. The next constants limit the bytes of a column and of a row.
+/// These limits keep a row below the 16 MiB that Cassandra's commit log accepts with its default
+/// segment size.
 const COLUMNS_MAX: u64 = 1000;
 const COLUMN_BYTES_MAX: u64 = 1_000_000;
 const ROW_BYTES_MAX: u64 = 16_000_000;
@@ -54,19 +55,20 @@ pub(crate) struct Standard1 {
     pattern: Pattern,
 }
 
-/// The key of the current row.
+/// The key of the current row, and data that is derived from the key.
 #[derive(Debug)]
 pub(crate) struct RowKey {
-    /// Key in groups of 16 bytes. The last group may be longer than the key.
+    /// The key, split into groups of 16 bytes. The last group may extend beyond the end of the key.
     groups: Vec<[u8; 16]>,
     key_bytes: usize,
-    /// Fold of the key's bytes. The columns are drawn from it.
+    /// Fold of the key's bytes. The values of the columns are drawn from this number.
     columns_seed: u64,
-    /// Buffer for the expected bytes of one column.
+    /// Buffer for the expected bytes of a column.
     expected: Vec<u8>,
 }
 
-/// Returns column names in cassandra-stress's order, which is byte order: C10 before C2.
+/// Returns column names in cassandra-stress's order. This is the order of their bytes, with C10
+/// before C2.
 fn column_names(columns: u64) -> Vec<String> {
     let mut names: Vec<String> = (0..columns).map(|column| format!("C{column}")).collect();
     names.sort_unstable();
@@ -172,7 +174,7 @@ impl program_traits::RowFunction for Standard1 {
         self.column_salts.len() * (4 + self.column_bytes) + 4 + self.key_bytes
     }
 
-    /// Makes the key of `row`.
+    /// Computes the key of `row`.
     #[inline]
     fn seek(&self, cursor: &mut RowKey, row: u64) {
         let seed = row.wrapping_add(1);
@@ -275,8 +277,8 @@ fn column(columns_seed: u64, salt: u64, out: &mut [u8]) {
     Faster::new(!seed).fill(out);
 }
 
-/// Returns the 16 nibbles of `value` as characters, the lowest nibble first. The characters are 0
-/// to 9, then K to P.
+/// Returns the 16 nibbles of `value` as characters, with the lowest nibble first. The characters
+/// are 0 to 9, then K to P.
 #[inline]
 fn nibble_characters(value: u64) -> [u8; 16] {
     let mut characters = [0; 16];
@@ -286,7 +288,7 @@ fn nibble_characters(value: u64) -> [u8; 16] {
     characters
 }
 
-/// Converts eight nibbles to eight bytes at once.
+/// Converts eight nibbles to eight characters at once.
 #[inline]
 fn eight_characters(nibbles: u32) -> u64 {
     let mut x = u64::from(nibbles);
@@ -296,7 +298,8 @@ fn eight_characters(nibbles: u32) -> u64 {
     // Adding 6 to a nibble of 10 and above carries into the next nibble, which sets one flag per
     // byte.
     let above_9 = ((x + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
-    // 'A' - '0' is 17. cassandra-stress counts letters from A without subtracting the ten digits.
+    // 'A' - '0' is 17. cassandra-stress computes a letter from the whole nibble, without
+    // subtracting the ten digits.
     x + 0x3030_3030_3030_3030 + above_9 * 17
 }
 
@@ -412,8 +415,8 @@ mod tests {
         for seed in 1..=1000 {
             append(&table, &mut seek(&table, seed), &mut out);
         }
-        // The expected hash is FNV-1a over all values with their lengths. It was computed by the
-        // port in Python that agrees with cassandra-stress.
+        // The expected hash is FNV-1a over all values with their lengths. A port in Python, which
+        // agrees with cassandra-stress, has computed it.
         let hash = out.iter().fold(0xCBF2_9CE4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3)
         });

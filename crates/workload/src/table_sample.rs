@@ -1,9 +1,9 @@
 //! A sample of a user's table: its columns, some of its keys, and properties of its rows. cassay
-//! writes two workload files from a sample. One reads the table unchanged, and the other creates a
-//! similar table.
+//! writes two workload files from a sample. One file reads the table unchanged, and the other file
+//! creates a similar table.
 //!
-//! The first file requires keys of the table, and therefore contains some. The second file contains
-//! only sizes, shares and ranges of numbers, but no values of the table.
+//! The first file requires keys of the table, and therefore contains some of them. The second file
+//! contains only sizes, shares and ranges of numbers, but no values of the table.
 
 mod bins;
 mod definition;
@@ -34,13 +34,14 @@ pub struct TableSample {
     /// Columns of the table. The partition key comes first, then the clustering columns, both in
     /// key order, and then all other columns.
     pub columns: Vec<SampledColumn>,
-    /// Options of the table that determine the format of stored data. Each option is a name and its
-    /// value as CQL, such as `compression` and `{'class': …}`.
+    /// Options of the table that determine the format of stored data. Each option consists of a
+    /// name and a value as CQL, such as `compression` and `{'class': …}`.
     pub options: Vec<(String, String)>,
-    /// Value of `transactional_mode` of an Accord table, such as `full`.
+    /// Value of `transactional_mode` of an Accord table, such as `full`. `None` if the table does
+    /// not have this mode.
     pub transactions: Option<String>,
-    /// Columns with a CHECK constraint. The CQL that cassay generates does not include such
-    /// constraints.
+    /// Columns with a CHECK constraint. cassay does not include such constraints in the tables that
+    /// it generates.
     pub checked: Vec<String>,
     /// Sampled partitions, without duplicates.
     pub partitions: Vec<SampledPartition>,
@@ -79,15 +80,15 @@ pub struct SampledPartition {
     /// Some rows of the partition, at least one. The cells of a row have the order of the table's
     /// columns.
     pub rows: Vec<Vec<Value>>,
-    /// Number of rows of the partition that were counted.
+    /// Number of rows that were counted in the partition.
     pub rows_count: u64,
-    /// Primary key of the row that operations on single rows read. The values have the order of the
-    /// key columns.
+    /// Primary key of the row that an operation on a single row reads. The values have the order of
+    /// the key columns.
     pub key: Vec<Value>,
 }
 
 impl TableSample {
-    /// Returns the indexes of the columns with a role.
+    /// Returns the indexes of the columns for whose role `is_it` returns true.
     fn columns_with_role(&self, is_it: impl Fn(ColumnRole) -> bool) -> Vec<usize> {
         let columns = self.columns.iter().enumerate();
         columns.filter(|(_, column)| is_it(column.role)).map(|(at, _)| at).collect()
@@ -103,12 +104,13 @@ impl TableSample {
         self.columns_with_role(|role| matches!(role, ColumnRole::Clustering { .. }))
     }
 
-    /// Returns true if the table contains counters.
+    /// Returns true if the table contains counter columns.
     fn counts(&self) -> bool {
         self.columns.iter().any(|column| column.typ == "counter")
     }
 
-    /// Returns the `CREATE TABLE` statement. It includes the options if `with_options` is true.
+    /// Returns the `CREATE TABLE` statement. The statement includes the options if `with_options`
+    /// is true.
     fn create_table(&self, with_options: bool) -> String {
         let names = |columns: Vec<usize>| -> Vec<String> {
             columns.into_iter().map(|at| quoted_name(&self.columns[at].name)).collect()
@@ -141,7 +143,8 @@ impl TableSample {
                 .collect();
             options.push(format!("CLUSTERING ORDER BY ({})", orders.join(", ")));
         }
-        // The transactional mode determines the consistency levels that the table supports.
+        // The statement includes the transactional mode even without the other options, because the
+        // mode determines the consistency levels that the table supports.
         let mode = self.transactions.iter();
         options.extend(mode.map(|mode| format!("transactional_mode = {}", literal(mode))));
         if with_options {
@@ -184,7 +187,7 @@ impl TableSample {
     }
 
     /// Returns unique names of bind markers, one for each column. A marker has the name of its
-    /// column if this is a valid name of a marker.
+    /// column if this name is valid for a marker.
     fn markers(&self) -> Vec<String> {
         let is_word = |name: &str| {
             let mut letters = name.chars();

@@ -1,11 +1,11 @@
 //! NoSQLBench's cql-tabular, with rows of text, one partition after another. Row n equals the row
-//! of cycle n of NoSQLBench's rampup, regardless of the seed. It is equal bit for bit, except for
-//! the text of the data.
+//! of cycle n of NoSQLBench's rampup, regardless of the seed. Except for the text of the data, the
+//! rows are equal bit for bit.
 //!
 //! Two things differ. The main phase of NoSQLBench overwrites random rows with data that is a
 //! function of the cycle, so reads cannot be judged. In cassay, every write of a row writes the
-//! only data of the row, and every read is verified. The first rows of a partition, in the order of
-//! their text, must all exist. The number of partitions follows from the rows and `partsize`.
+//! only data of the row, so every read can be verified. The first rows of a partition, in the order
+//! of their text, must all exist. The number of partitions follows from the rows and `partsize`.
 
 use crate::decimal::{self, Decimal};
 use crate::distribution::Sampler;
@@ -42,7 +42,7 @@ const LIMITS: (i32, i32) = (1, 10);
 const PARTSIZE_MAX: u64 = 1_000_000_000;
 const PARTSIZE_DEFAULT: u64 = 1_000_000;
 
-/// Parameters of the partitions.
+/// Parameters of the partitions and their rows.
 #[derive(Debug)]
 pub(crate) struct Tabular {
     partsize: u64,
@@ -197,9 +197,9 @@ impl Tabular {
         }
     }
 
-    /// Checks that the rows belong to the partition and have the order of their text. It also
-    /// checks that no loaded row before the last returned row is missing. Rows of an earlier,
-    /// larger load are also right.
+    /// Checks that the rows belong to the partition and have the order of their text. Also checks
+    /// that all loaded rows before the last returned row are present. Rows of an earlier, larger
+    /// load are also right.
     fn check_partition(&self, cursor: &RowKey, limit: usize, rows: &RawRows) -> Check {
         let first = cursor.row / self.partsize * self.partsize;
         let loaded = self.rows.saturating_sub(first).min(self.partsize);
@@ -227,7 +227,7 @@ impl Tabular {
         ) {
             (true, _) => Check::Wrong,
             (_, true) => Check::Missing,
-            // The remaining cases are a row that was never loaded, and an empty result.
+            // The remaining cases are a row that the load stage never wrote, and an empty result.
             _ if count == 0 => Check::Unknown,
             _ => Check::Right,
         }
@@ -246,7 +246,7 @@ impl Tabular {
     }
 }
 
-/// Returns the number below `count` whose text follows that of `number`.
+/// Returns the number below `count` whose text follows the text of `number` in text order.
 fn next(number: u64, count: u64) -> Option<u64> {
     let longer = number.saturating_mul(10);
     if number > 0 && longer < count {

@@ -1,6 +1,6 @@
-//! The types of markers and the columns of rows that the statements of a program assume. They
-//! follow from the program's table definitions. A server may have a different table with the same
-//! name.
+//! The types of markers and the columns of results that the statements of a program assume. The
+//! assumptions follow from the program's table definitions. A server may have a different table
+//! with the same name.
 
 use crate::program::Program;
 use crate::schema::{DefinedObject, Marker, Table, markers, named_table, parse, tokens};
@@ -9,9 +9,10 @@ use cql::value::{CqlType, UdtType};
 /// A statement's assumptions about a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
-    /// Type of the values of each marker. `None` if the text does not determine it.
+    /// Type of the values of each marker. `None` if the text of the statement does not determine
+    /// the type.
     pub markers: Vec<Option<CqlType>>,
-    /// The columns of the result, in order, if the statement selects all columns.
+    /// The columns of the result, in order, if the statement selects all columns. Otherwise `None`.
     pub all_columns: Option<Vec<String>>,
 }
 
@@ -35,8 +36,8 @@ impl Definitions {
         Definitions { tables }
     }
 
-    /// Returns a statement's assumptions about its table. `None` if the program does not define the
-    /// table.
+    /// Returns a statement's assumptions about its table. Returns `None` if the program does not
+    /// define the table.
     pub fn expectation(&self, cql: &str) -> Option<Expectation> {
         let name = table_of(cql)?;
         let table = self.tables.iter().find(|table| table.name == name)?;
@@ -66,8 +67,8 @@ fn selects_all(cql: &str) -> bool {
     texts == ["select", "*", "from"]
 }
 
-/// Returns all columns in the order of Cassandra's results. These are the partition key, the
-/// clustering columns, the static columns by name, and the others by name.
+/// Returns all columns in the order of Cassandra's results. The order is the partition key, the
+/// clustering columns, the static columns by name, and the other columns by name.
 fn columns_of(table: &Table) -> Vec<String> {
     let keys = table.partition_key.iter().chain(&table.clustering);
     let name = |at: &usize| table.columns[*at].name.clone();
@@ -90,10 +91,11 @@ pub fn is_taken(takes: &CqlType, made: &CqlType) -> bool {
             let types = a.fields.iter().zip(&b.fields);
             a.fields.len() == b.fields.len() && all(types.map(|(a, b)| (&a.1, &b.1)))
         }
-        // Every value of the second type is also a value of the first.
+        // Every value of the type that is generated (ASCII, version 1 UUID) is also a value of the
+        // type that the server expects.
         (T::Text, T::Ascii) | (T::Uuid, T::Timeuuid) => true,
         (T::Bigint | T::Counter | T::Timestamp, T::Bigint | T::Counter | T::Timestamp) => true,
-        // Only the name of the class is known, so its values cannot be compared.
+        // cassay knows only the name of the class, so it cannot compare the values of the types.
         (T::Custom(_), _) | (_, T::Custom(_)) => true,
         (takes, made) => takes == made,
     }

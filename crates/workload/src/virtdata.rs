@@ -1,11 +1,11 @@
 //! NoSQLBench's hash functions, bit for bit. They map cycles to pseudo-random numbers and UUIDs.
 //!
 //! The hash is MurmurHash3 x64-128 with seed 0 over the eight big-endian bytes of the cycle. The
-//! result is the lower 64 bits without their sign. Eight bytes are only a tail for this algorithm,
-//! so it reduces to the few lines below. The tail is read as unsigned bytes, as in the original
+//! result is the lower 64 bits without their sign. For this algorithm, eight bytes are only a tail,
+//! so it reduces to the few lines below. The tail consists of unsigned bytes, as in the original
 //! MurmurHash and unlike in Cassandra's partitioner.
 
-/// Returns the result of NoSQLBench's `Hash`, which has 63 bits.
+/// Returns the result of NoSQLBench's `Hash` function, which has 63 bits.
 #[inline]
 pub fn hash(value: u64) -> u64 {
     const BYTES: u64 = 8;

@@ -1,16 +1,16 @@
-//! Distributions with the method of NoSQLBench's virtdata library. The hash of the input chooses a
-//! position in a table of the inverse cumulative distribution, and the result is interpolated
-//! linearly.
+//! Distributions with the method of NoSQLBench's virtdata library. The hash of the input selects a
+//! position in a table of the inverse cumulative distribution. The result is interpolated linearly
+//! between the nearest points of the table.
 
 use crate::normal;
 use crate::virtdata::hash;
 
 /// Number of points in the table.
 const POINTS: usize = 1000;
-/// 2^63 as a float, which is the value of Java's largest `long` after conversion.
+/// 2^63 as a float. Java's largest `long` has this value after its conversion to a float.
 const LONG_MAX: f64 = 9_223_372_036_854_775_808.0;
 
-/// A distribution ready to be sampled.
+/// A distribution in the form of a table of its inverse cumulative distribution.
 #[derive(Clone, Debug)]
 pub struct Curve {
     hashed: bool,
@@ -20,15 +20,16 @@ pub struct Curve {
 
 impl Curve {
     /// Tabulates `quantile`, the inverse of a cumulative distribution. An infinite point gets the
-    /// value of its neighbour, whereas virtdata clamps it to ±2^63. That makes one value in a
-    /// thousand absurd.
+    /// value of its neighbour. virtdata instead clamps such a point to ±2^63, which makes one value
+    /// in a thousand absurd.
     pub fn new(hashed: bool, quantile: impl Fn(f64) -> f64) -> Curve {
         let mut table: Vec<f64> =
             (0..POINTS).map(|point| quantile(point as f64 / POINTS as f64)).collect();
         let first = table.iter().position(|v| v.is_finite()).unwrap_or(0);
         let value = table[first];
         table[..first].fill(value);
-        // Only the largest hash reaches the last point, and the weight of the point after it is 0.
+        // Only the largest hash reaches the last point. The additional point after it has a weight
+        // of 0.
         table.push(table[POINTS - 1]);
         Curve {
             hashed,
@@ -37,7 +38,7 @@ impl Curve {
         }
     }
 
-    /// Returns the value for an input.
+    /// Returns the value for the number `input`.
     #[inline]
     pub fn sample(&self, input: i64) -> f64 {
         let input = if self.hashed {
@@ -77,8 +78,8 @@ pub fn normal_quantile(mean: f64, deviation: f64, p: f64) -> f64 {
     mean + deviation * normal::from_bits((p * LONG_MAX) as u64)
 }
 
-/// Returns the smallest value of a discrete uniform distribution whose cumulative probability is
-/// `p`.
+/// Returns the smallest value of a discrete uniform distribution at which the cumulative
+/// probability reaches `p`.
 pub fn uniform_quantile(lower: i32, upper: i32, p: f64) -> f64 {
     let count = f64::from(upper) - f64::from(lower) + 1.0;
     let reaches = |steps: f64| (steps + 1.0) / count >= p;
@@ -92,8 +93,8 @@ pub fn uniform_quantile(lower: i32, upper: i32, p: f64) -> f64 {
     f64::from(lower) + steps
 }
 
-/// Returns a function for the smallest rank of a zipf distribution over `1..=count` whose
-/// cumulative probability is `p`.
+/// Returns a function of a probability `p` for a zipf distribution over `1..=count`. The function
+/// returns the smallest rank at which the cumulative probability reaches `p`.
 pub fn zipf_table(count: i32, exponent: f64) -> impl Fn(f64) -> f64 {
     let mut sum = 0.0;
     let mut cumulative = Vec::with_capacity(count as usize);

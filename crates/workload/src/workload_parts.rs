@@ -1,5 +1,5 @@
-//! Shared code of named workloads: the number of rows, and the schema and statements of workloads
-//! with one table.
+//! Code that several named workloads share. It determines the number of rows, and builds the schema
+//! and statements of workloads with one table.
 
 use crate::distribution::Sampler;
 use crate::mix::Mix;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Cassandra's limit on the length of a keyspace's name, in characters.
 pub(crate) const KEYSPACE_CHARACTERS_MAX: usize = 48;
-/// Maximum number of rows. With more rows, computations of rows and times would overflow.
+/// Maximum number of rows. With more rows, calculations with rows and times would overflow.
 pub(crate) const ROWS_MAX: u64 = 1 << 62;
 
 /// A named workload.
@@ -47,7 +47,7 @@ pub(crate) struct Draft {
 pub(crate) struct OneTable<'a, T> {
     /// Name of the table, without the keyspace.
     pub(crate) name: String,
-    /// Its `CREATE TABLE`.
+    /// Statement that creates the table.
     pub(crate) create: String,
     /// Names of the kinds. The flag is true for kinds that write.
     pub(crate) kinds: &'a [(&'a str, bool)],
@@ -55,9 +55,9 @@ pub(crate) struct OneTable<'a, T> {
     pub(crate) rows: u64,
     /// Distribution of rows in the main stage.
     pub(crate) picks: Sampler,
-    /// Index of the kind that adds rows. Its statement has the same index.
+    /// Index of the kind that adds rows. The statement of this kind has the same index.
     pub(crate) insert_kind: Option<u8>,
-    /// Index of the statement of the load stage. It belongs to the first kind.
+    /// Index of the statement of the load stage, which belongs to the first kind.
     pub(crate) load: u16,
     /// Index of the statement of the verify stage.
     pub(crate) verify: u16,
@@ -120,7 +120,7 @@ impl Draft {
         }
     }
 
-    /// Returns the mix. After a reported mistake, it has only the first kind.
+    /// Returns the mix. After a reported mistake, the mix has only the first kind.
     pub(crate) fn mix(&self, params: &Params) -> Mix {
         let seed = lane(params.spec.seed, lanes::MIX);
         if params.problems.is_empty() {
@@ -131,8 +131,8 @@ impl Draft {
     }
 }
 
-/// Returns the number of rows of a specification. If it is out of range, the mistake has been
-/// reported, and the nearest possible number is returned.
+/// Returns the number of rows of a specification. If the number is out of range, it has been
+/// reported as a mistake, and the function returns the nearest possible number.
 pub(crate) fn rows(spec: &Spec) -> u64 {
     spec.rows.clamp(1, ROWS_MAX)
 }
@@ -181,13 +181,14 @@ pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (Strin
     (create, format!("DROP KEYSPACE IF EXISTS \"{keyspace}\""))
 }
 
-/// Creates kinds from their names. The flag is true for kinds that change data.
+/// Creates kinds from their names. The flag after a name is true if the kind changes data.
 pub(crate) fn kinds(kinds: &[(&str, bool)]) -> Vec<Kind> {
     let made = kinds.iter();
     made.map(|(name, is_write)| Kind::new(*name, *is_write)).collect()
 }
 
-/// Returns an idempotent statement of a kind. Reads return rows that can be verified.
+/// Returns an idempotent statement of a kind. If the statement is a read, it returns rows, which
+/// can be verified.
 pub(crate) fn statement(
     kinds: &[(&str, bool)],
     kind: u8,

@@ -1,15 +1,15 @@
 //! Zipf's law over `1..=count` for any exponent theta ≥ 0. Both the set-up and each draw take
 //! constant time.
 //!
-//! It uses rejection-inversion after W. Hörmann and G. Derflinger, "Rejection-inversion to generate
-//! variates from monotone discrete distributions" (1996). A draw inverts the integral of x^-theta,
-//! rounds to the nearest rank, and rejects the small excess. There is no sum over the ranks, so a
-//! domain of 2^63 takes the same time as a domain of 2. On average, a draw takes fewer than about
-//! 1.1 rounds. Above 2^53 a rank is rounded to a representable double.
+//! The module uses rejection-inversion after W. Hörmann and G. Derflinger, "Rejection-inversion to
+//! generate variates from monotone discrete distributions" (1996). A draw inverts the integral of
+//! x^-theta, rounds to the nearest rank, and rejects the small excess. The method does not sum over
+//! the ranks, so a domain of 2^63 takes the same time as a domain of 2. On average, a draw takes
+//! fewer than about 1.1 rounds. Above 2^53, the result is rounded to a representable double.
 
 use crate::random::Draws;
 
-/// Ranks 1..=count with probability proportional to rank^-theta.
+/// A distribution of the ranks 1..=count with a probability proportional to rank^-theta.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zipf {
     count: u64,
@@ -18,13 +18,14 @@ pub(crate) struct Zipf {
     area_low: f64,
     /// The integral of the weights up to count + 0.5.
     area_high: f64,
-    /// If a rank is at most this far above x, it is accepted without evaluating the integral.
+    /// Maximum difference between a rank and x at which a draw accepts the rank without evaluating
+    /// the integral.
     accept: f64,
 }
 
 impl Zipf {
-    /// Creates a distribution. `count` must be at least 1, and `theta` must be finite and at least
-    /// 0.
+    /// Creates a distribution. `count` must be at least 1. `theta` must be finite and at least
+    /// zero.
     pub(crate) fn new(count: u64, theta: f64) -> Zipf {
         assert!(
             count >= 1 && theta.is_finite() && theta >= 0.0,
@@ -52,8 +53,8 @@ impl Zipf {
         loop {
             let area = self.area_high + draws.unit() * (self.area_low - self.area_high);
             let x = integral_inverse(area, self.theta);
-            // The conversion saturates, so neither a huge nor an undefined x gives a rank outside
-            // the domain.
+            // The conversion saturates, so the rank is inside the domain even if x is huge or
+            // undefined.
             let rank = ((x + 0.5) as u64).clamp(1, self.count);
             let k = rank as f64;
             if k - x <= self.accept || area >= integral(k + 0.5, self.theta) - weight(k, self.theta)
@@ -64,7 +65,7 @@ impl Zipf {
     }
 }
 
-/// Returns the unnormalised probability of rank x.
+/// Returns the unnormalised probability of rank `x`, which is x^-theta.
 fn weight(x: f64, theta: f64) -> f64 {
     libm::exp(-theta * libm::log(x))
 }
@@ -78,12 +79,12 @@ fn integral(x: f64, theta: f64) -> f64 {
 
 /// Returns the x for which [`integral`] is `area`.
 fn integral_inverse(area: f64, theta: f64) -> f64 {
-    // Rounding may push the argument of the logarithm below its pole.
+    // Rounding may reduce the argument of the logarithm to less than its pole.
     let t = (area * (1.0 - theta)).max(-1.0);
     libm::exp(area * log1p_over(t))
 }
 
-/// Returns (e^t - 1) / t. At t = 0, where the quotient would be 0/0, returns the limit.
+/// Returns (e^t - 1) / t. At t = 0, where the quotient is undefined, returns its limit.
 fn expm1_over(t: f64) -> f64 {
     if t.abs() > 1e-8 {
         libm::expm1(t) / t
@@ -92,7 +93,7 @@ fn expm1_over(t: f64) -> f64 {
     }
 }
 
-/// Returns ln(1 + t) / t. At t = 0, returns the limit.
+/// Returns ln(1 + t) / t. At t = 0, where the quotient is undefined, returns its limit.
 fn log1p_over(t: f64) -> f64 {
     if t.abs() > 1e-8 {
         libm::log1p(t) / t
@@ -107,7 +108,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Returns Pearson's statistic of `draws` draws against the exact law, and the degrees of
-    /// freedom. Ranks with an expected number of draws under 10 are pooled.
+    /// freedom. Ranks whose expected number of draws is under 10 are pooled.
     fn chi_square(count: u64, theta: f64, draws: u64) -> (f64, f64) {
         let zipf = Zipf::new(count, theta);
         let weights: Vec<f64> = (1..=count).map(|k| (k as f64).powf(-theta)).collect();
@@ -140,7 +141,7 @@ mod tests {
                 let (statistic, freedom) = chi_square(count, theta, 200_000);
                 // The bound is Wilson and Hilferty's normal approximation of chi-square. With at
                 // least two degrees of freedom, 4.5 sigma corresponds to less than one false alarm
-                // in 100,000.
+                // in 100,000 tests.
                 let spread = (2.0 / (9.0 * freedom.max(1.0))).sqrt();
                 let cube = (statistic / freedom.max(1.0)).cbrt();
                 let sigma = (cube - (1.0 - spread * spread)) / spread;

@@ -1,8 +1,8 @@
-//! Mistakes in a text, with the error, its place, and advice.
+//! Mistakes in a text. Each has a message, a place in the text, and advice.
 //!
-//! All mistakes are collected before the first one is shown. A mistake may be in a file or on the
-//! command line (`--set`, `cassay stress`). Both are texts with a name, so both are shown in the
-//! same way.
+//! cassay collects all mistakes before it shows the first one. A mistake may be in a file or on the
+//! command line (`--set`, `cassay stress`). Files and the command line are texts with a name, so
+//! their mistakes are shown in the same way.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub struct SourceText {
     pub text: String,
 }
 
-/// A place: a source, and a range of bytes in its text.
+/// A place in a text, given by the source and a range of bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Index of the source. The main file has index 0.
@@ -25,29 +25,29 @@ pub struct Place {
     pub span: Range<usize>,
 }
 
-/// A mistake, with its place and advice.
+/// A mistake in a text, with its place and with advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The error, including the wrong value and the limit that it violates.
+    /// Description of the mistake, including the wrong value and the limit that the value violates.
     pub message: String,
     /// Place of the mistake in the text.
     pub place: Place,
-    /// Line in the source, counted from 1.
+    /// Number of the line in the source, counted from 1.
     pub line: usize,
-    /// Column in the line, in characters, counted from 1.
+    /// Number of the column in the line, in characters, counted from 1.
     pub column: usize,
     /// Advice on how to correct the mistake.
     pub hint: Option<String>,
-    /// True if the line contains a secret. The line is then never shown.
+    /// True if the line contains a secret. Messages never show such a line.
     pub secret: bool,
 }
 
-/// Maximum number of mistakes in one text. More mistakes do not help a reader, and each repeated
-/// mistake would take time.
+/// Maximum number of mistakes in one text. More mistakes do not help a reader, and finding them
+/// would take time.
 const MISTAKES_MAX: usize = 200;
 
-/// All mistakes of a text, in the order of their places. There are at most 200. The list is never
-/// empty when it is returned as an error.
+/// The mistakes of a text, at most 200, in the order of their places. When this value is returned
+/// as an error, the list is not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics {
     /// The sources to which the places refer.
@@ -65,13 +65,13 @@ impl Diagnostics {
         }
     }
 
-    /// Returns true if there are no mistakes.
+    /// Returns true if the list has no mistakes.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Returns true if the text has more mistakes than are shown. A search for others is then
-    /// useless.
+    /// Returns true if the text has more mistakes than are shown. The caller can then stop
+    /// searching.
     pub fn is_full(&self) -> bool {
         self.list.len() > MISTAKES_MAX
     }
@@ -82,7 +82,7 @@ impl Diagnostics {
         self.push(place, message.into(), hint, false);
     }
 
-    /// Does the same as [`Diagnostics::add`], for a line that contains a secret.
+    /// Adds a mistake like [`Diagnostics::add`], but for a line that contains a secret.
     pub fn add_secret(&mut self, place: &Place, message: String, hint: Option<String>) {
         self.push(place, message, hint, true);
     }
@@ -155,8 +155,8 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// Returns the line and the column (in characters) of a byte offset, both counted from 1. Offsets
-/// past the end count as the end.
+/// Returns the line and the column (in characters) of a byte offset, both counted from 1. An offset
+/// beyond the end of the text is treated as the end.
 pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
@@ -168,8 +168,8 @@ pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (line, before[line_start..].chars().count() + 1)
 }
 
-/// Returns `did you mean …?` if a name in `known` is similar to `written`. Otherwise returns the
-/// list of these names.
+/// Returns `did you mean …?` if a name in `known` is similar to `written`. Otherwise returns a text
+/// that lists these names.
 pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
     near_name(written, known.iter().copied())

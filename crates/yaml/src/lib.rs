@@ -1,8 +1,8 @@
 //! The only crate that knows where a mistake stands in a text: located YAML trees, collected
 //! mistakes, did-you-mean.
 //!
-//! Reading order: [`parse`] makes [`Node`]s that contain their [`Place`]. Checks add mistakes with
-//! their places to [`Diagnostics`], which shows all of them together.
+//! Reading order: [`parse`] creates [`Node`]s, each of which contains its [`Place`]. Checks add
+//! mistakes with their places to [`Diagnostics`], which shows all of them together.
 
 mod diagnostic;
 mod shell_word;

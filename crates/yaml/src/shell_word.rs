@@ -1,8 +1,8 @@
 //! Quotes words of the commands that hints suggest.
 
 /// Quotes a word for a shell. Uses single quotes if the word has characters that a shell
-/// interprets. Unlike `shlex::try_quote`, this function does not quote `=`, `,` and `%`, so that
-/// `--set a=1` remains readable.
+/// interprets. Unlike `shlex::try_quote`, this function does not quote a word because of `=`, `,`
+/// or `%`, so that `--set a=1` remains readable.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -9,21 +9,21 @@ use std::collections::BTreeMap;
 use crate::diagnostic::{Diagnostics, Place};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-/// Maximum nesting. All files need at most eight levels. The limit is necessary, because dropping
-/// the tree is recursive.
+/// Maximum nesting depth. All files of cassay need at most eight levels. The limit is necessary,
+/// because dropping the tree is recursive.
 const DEPTH_MAX: usize = 32;
 /// Maximum number of nodes that aliases add. A few lines of aliases of aliases could fill any
 /// amount of memory.
 const ALIASED_NODES_MAX: usize = 100_000;
 
-/// Maximum number of keys in one mapping. The number is limited, because each key is compared with
-/// the keys before it, and again by readers.
+/// Maximum number of keys in one mapping. The limit is necessary, because the parser compares each
+/// key with the keys before it, and readers compare the keys again.
 const KEYS_MAX: usize = 10_000;
 
-/// Limits on an accepted text.
+/// Limits on the texts that the parser accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Name of the kind of text, for messages: `study`.
+    /// Name of the kind of text in messages, such as `study`.
     pub what: &'static str,
     /// Command that writes an example of such a text, for messages.
     pub example: Option<&'static str>,
@@ -32,7 +32,7 @@ pub struct Limits {
     /// True if anchors, aliases and `<<` are accepted. Otherwise the parser refuses a text that
     /// contains them.
     pub aliases: bool,
-    /// True if a duplicate key has its last value, as in other tools. Otherwise the parser refuses
+    /// True if a duplicate key gets its last value, as in other tools. Otherwise the parser refuses
     /// the text.
     pub last_wins: bool,
 }
@@ -65,7 +65,7 @@ pub struct Node {
     pub place: Place,
 }
 
-/// Content of a node, as written.
+/// Content of a node, as it is written in the text.
 #[derive(Clone, Debug)]
 pub enum Raw {
     /// A node without a value: nothing, `~`, or `null` without quotes.
@@ -74,7 +74,8 @@ pub enum Raw {
     Scalar {
         /// Text of the scalar, without its quotes.
         text: String,
-        /// True if the scalar was quoted. It is then text, even if it looks like another value.
+        /// True if the scalar was quoted. A quoted scalar is text, even if it looks like another
+        /// value.
         quoted: bool,
     },
     /// A sequence of nodes.
@@ -141,7 +142,7 @@ impl Node {
         node
     }
 
-    /// Returns the text of the scalar. `None` if the node is not a scalar.
+    /// Returns the text of the scalar. Returns `None` if the node is not a scalar.
     pub fn text(&self) -> Option<&str> {
         match &self.raw {
             Raw::Scalar { text, .. } => Some(text),
@@ -160,8 +161,9 @@ impl Node {
     }
 }
 
-/// Parses the text of source `source`, and adds mistakes to `diagnostics`. If the content cannot be
-/// used, returns `None` after adding at least one mistake. This includes an empty text.
+/// Parses the text of source number `source`, and adds mistakes to `diagnostics`. If the content
+/// cannot be used, for example because the text is empty, adds at least one mistake and returns
+/// `None`.
 pub fn parse(
     source: usize,
     text: &str,
@@ -220,8 +222,8 @@ fn syntax_hint(text: &str, at: usize) -> Option<String> {
     }
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = text[start..].lines().next().unwrap_or_default();
-    // This covers `key: text with: a colon`, and CQL's `{'class': 'x'}`, which looks like a quoted
-    // key.
+    // The hint is for `key: text with: a colon`, and for CQL such as `{'class': 'x'}`, which looks
+    // like a quoted key.
     let colons = line.matches(": ").count();
     if colons > 1 || line.contains("': ") {
         let hint = "put a text with `: ` in quotes, or on separate lines under `|`";
@@ -230,12 +232,13 @@ fn syntax_hint(text: &str, at: usize) -> Option<String> {
     misplaced(text, start)
 }
 
-/// Returns a message if a line begins in a column in which no open section has its keys.
+/// Returns a message if the column in which a line begins is not that of the keys of an open
+/// section.
 fn misplaced(text: &str, start: usize) -> Option<String> {
     let column = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let is_said = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let own = column(text[start..].lines().next().filter(is_said)?);
-    // Columns of the sections that contain the line, the innermost section first.
+    // Columns of the sections that contain the line, beginning with the innermost section.
     let mut open = Vec::new();
     for line in text[..start].lines().rev().filter(is_said) {
         if open.last().is_none_or(|last| column(line) < *last) {
@@ -256,11 +259,11 @@ fn misplaced(text: &str, start: usize) -> Option<String> {
 /// A collection whose end has not been read yet.
 struct Open {
     node: Node,
-    /// In a mapping, the key whose value has not been read yet.
+    /// Key of a mapping whose value has not been read yet.
     key: Option<(String, Place)>,
     /// Number of the collection's anchor. 0 means no anchor.
     anchor: usize,
-    /// Entries from `<<`. They fill in keys that the mapping itself does not have.
+    /// Entries from `<<`. They are used for keys that the mapping itself does not have.
     merged: Vec<Entry>,
 }
 
@@ -271,8 +274,8 @@ struct Builder<'a, 'd> {
     /// Nodes with an anchor, by the number of the anchor.
     anchors: BTreeMap<usize, Node>,
     aliased_nodes: usize,
-    /// Byte offset of every character and of the end of the text. These are needed because the
-    /// parser counts characters.
+    /// Byte offset of every character and of the end of the text. The offsets are needed because
+    /// the parser counts characters.
     offsets: Vec<usize>,
     diagnostics: &'d mut Diagnostics,
     open: Vec<Open>,
@@ -302,8 +305,8 @@ impl<'a, 'd> Builder<'a, 'd> {
     fn place(&self, span: Span) -> Place {
         let start = self.byte(span.start.index());
         let end = self.byte(span.end.index()).max(start);
-        // The span of a block scalar extends into the next line. Only the part that can be
-        // underlined is used.
+        // The span of a block scalar extends into the next line, so the white space at its end is
+        // removed.
         let written = self.text.get(start..end).unwrap_or("").trim_end();
         Place {
             source: self.source,
@@ -311,7 +314,7 @@ impl<'a, 'd> Builder<'a, 'd> {
         }
     }
 
-    /// Processes one event. `None` if parsing cannot continue.
+    /// Processes one event of the parser. Returns `None` if parsing cannot continue.
     fn take(&mut self, event: Event<'_>, span: Span) -> Option<()> {
         let place = self.place(span);
         match event {
@@ -339,8 +342,8 @@ impl<'a, 'd> Builder<'a, 'd> {
                     if let Raw::Map(entries) = &mut open.node.raw {
                         merge(entries, open.merged);
                     }
-                    // A collection on one line is shown as a whole. Of a longer collection, only
-                    // the first line is shown.
+                    // The place of a collection on one line is the whole collection. The place of a
+                    // longer collection is only its first line.
                     let span = open.node.place.span.start..place.span.end;
                     if !self.text.get(span.clone()).unwrap_or("\n").contains('\n') {
                         open.node.place.span = span;
@@ -372,14 +375,14 @@ impl<'a, 'd> Builder<'a, 'd> {
         Some(())
     }
 
-    /// Stores a node with an anchor.
+    /// Stores a node under the number of its anchor.
     fn name(&mut self, anchor: usize, node: &Node) {
         if anchor != 0 && self.limits.aliases {
             self.anchors.insert(anchor, node.clone());
         }
     }
 
-    /// Returns a copy of the node of an anchor. The place of the copy is that of the alias.
+    /// Returns a copy of the node of an anchor. The copy has the place of the alias.
     fn aliased(&mut self, anchor: usize, place: &Place) -> Option<Node> {
         let Some(node) = self.anchors.get(&anchor) else {
             let message = "this alias is inside the value of its own anchor";
@@ -415,7 +418,7 @@ impl<'a, 'd> Builder<'a, 'd> {
     }
 
     /// Adds a complete node, which is the root, an item of a list, or the key or the value of an
-    /// entry. `None` if parsing cannot continue.
+    /// entry. Returns `None` if parsing cannot continue.
     fn finish(&mut self, node: Node) -> Option<()> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
@@ -478,7 +481,7 @@ impl<'a, 'd> Builder<'a, 'd> {
     }
 }
 
-/// Applies YAML's merge key, which adds the entries that the mapping does not have.
+/// Applies YAML's merge key. It adds the merged entries whose keys the mapping does not have.
 fn merge(entries: &mut Vec<Entry>, merged: Vec<Entry>) {
     for entry in merged {
         if entries.iter().all(|known| known.key != entry.key) {

@@ -1,13 +1,14 @@
-//! The address at which a release is published. Users copy it into scripts.
+//! The address at which a release is published. The address must be safe in scripts, because users
+//! copy it into them.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Characters that are permitted in addition to letters and digits. None of them ends a string or
-/// has a meaning in shell or Ruby.
+/// Characters that are permitted in addition to letters and digits. None of these characters ends a
+/// string or has a special meaning in shell or Ruby.
 const PUNCTUATION: &str = "-._~/%:+";
 
-/// The URL of a file without the file name, and without a slash at its end.
+/// The URL of the folder in which the files of a release are published, without a slash at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(String);
 

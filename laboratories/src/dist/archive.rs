@@ -1,5 +1,5 @@
-//! Packs files into an archive whose bytes depend only on the files. The files are sorted, have no
-//! owners, and have the same time.
+//! Packs files into an archive whose bytes depend only on the files. In the archive, the files are
+//! sorted, have no owners, and have the same time.
 
 use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use tar::EntryType;
 
-/// Content of a package, as the path of each file and its content. The files are in the order of
-/// their paths.
+/// Files of a package, by path.
 pub type Contents = BTreeMap<String, Packed>;
 
 /// A file of a package.
@@ -21,7 +20,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Returns a file that is not executable.
+    /// Returns a file with this content that is not executable.
     pub fn plain(bytes: impl Into<Vec<u8>>) -> Packed {
         Packed {
             bytes: bytes.into(),
@@ -29,7 +28,7 @@ impl Packed {
         }
     }
 
-    /// Returns an executable file.
+    /// Returns an executable file with this content.
     pub fn program(bytes: Vec<u8>) -> Packed {
         Packed {
             bytes,
@@ -37,13 +36,13 @@ impl Packed {
         }
     }
 
-    /// Returns its permissions.
+    /// Returns the permissions of the file.
     pub fn mode(&self) -> u32 {
         if self.is_program { 0o755 } else { 0o644 }
     }
 }
 
-/// Packs the files as `.tar.gz`, in a folder with this name. All files have the same time, in
+/// Packs the files as `.tar.gz`, in a folder with this name. All files get the time `epoch_s`, in
 /// seconds since 1970.
 ///
 /// # Errors
@@ -56,7 +55,7 @@ pub fn packed(contents: &Contents, folder: &str, epoch_s: u64) -> Result<Vec<u8>
     encoder.finish().context("compress the archive")
 }
 
-/// Packs the files as `.tar`, in a folder with this name.
+/// Packs the files as `.tar`, in a folder with this name, like [`packed`] but without compression.
 ///
 /// # Errors
 /// A path is too long.
@@ -87,8 +86,8 @@ pub fn plain(contents: &Contents, folder: &str, epoch_s: u64) -> Result<Vec<u8>>
     archive.into_inner().context("end the archive")
 }
 
-/// Returns every folder that contains a file. Outer folders come first. A package removes the
-/// folders that it lists.
+/// Returns every folder that contains a file. Outer folders come first. They are needed because a
+/// package removes only folders that it lists.
 fn folders(contents: &Contents, folder: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for path in contents.keys() {

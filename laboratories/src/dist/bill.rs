@@ -5,7 +5,7 @@ use super::parts::Part;
 use serde_json::{Value, json};
 
 /// Returns the bill of materials of the program. `version` is its version. The other arguments are
-/// its digest (SHA-256) and the time of the build (RFC 3339).
+/// the digest of the program (SHA-256) and the time of the build (RFC 3339).
 pub fn build(parts: &[Part], version: &str, program_sha256: &str, time: &str) -> Value {
     let own = reference("cassay", version);
     let of_part = |part: &Part| reference(&part.name, &part.version);
@@ -48,7 +48,7 @@ fn component(part: &Part) -> Value {
         "licenses": [{"expression": part.license}],
         "externalReferences": [{"type": "vcs", "url": part.source}],
     });
-    // Only crates come as a package from a registry.
+    // Only crates have a digest, because only they come as packages from a registry.
     if let Some(sha256) = &part.sha256 {
         component["purl"] = json!(format!("pkg:cargo/{}@{}", part.name, part.version));
         component["hashes"] = json!([{"alg": "SHA-256", "content": sha256}]);

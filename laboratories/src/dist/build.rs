@@ -16,9 +16,9 @@ pub struct Build {
     root: PathBuf,
     /// Folder for cargo's output.
     pub target_folder: PathBuf,
-    /// Commit from which the program is built.
+    /// Commit from which the programs are built.
     pub commit: String,
-    /// True if the tree has not been changed since the commit.
+    /// True if the tree has no changes since the commit.
     pub is_clean: bool,
     /// Time of the commit, in seconds since 1970. All packed files have this time.
     pub epoch_s: u64,
@@ -93,9 +93,9 @@ impl Build {
         process::run_with(&cargo(), &arguments, &variables)
     }
 
-    /// Returns the flags for rustc. They replace every path of this machine that a panic message
-    /// could contain by a fixed path. They also reduce the size of the program's relocations by
-    /// half a megabyte.
+    /// Returns the flags for rustc. The flags replace every path of this machine that a panic
+    /// message could contain by a fixed path. They also reduce the size of the program's
+    /// relocations by half a megabyte.
     fn flags(&self) -> Result<String> {
         let home = std::env::var_os("CARGO_HOME")
             .map(PathBuf::from)
@@ -120,8 +120,8 @@ impl Build {
         Ok(flags.join("\u{1f}"))
     }
 
-    /// Returns the path of the program for the packages. The names of its functions have been
-    /// removed.
+    /// Strips a built program, which removes the names of its functions. Returns the path of the
+    /// stripped program for the packages.
     ///
     /// # Errors
     /// The program cannot be stripped.
@@ -135,7 +135,7 @@ impl Build {
             .find(|path| path.exists())
             .context("the toolchain has no rust-objcopy; hint: take one of rustup")?;
         let said = |path: &Path| path.display().to_string();
-        // The program `rust-objcopy` finds the library of the compiler only through this variable.
+        // The program `rust-objcopy` finds the library of the compiler only by this variable.
         let libraries = [("LD_LIBRARY_PATH", said(&sysroot.join("lib")))];
         let arguments = ["--strip-all", &said(&built), &said(&stripped)];
         process::run_with(&said(&host), &arguments, &libraries)?;

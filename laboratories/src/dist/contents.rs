@@ -1,5 +1,5 @@
-//! Collects all files of a package except the program. Their layout is suitable for `/usr/local` or
-//! `~/.local`.
+//! Collects all files of a package except the program. The layout of the files is suitable for
+//! `/usr/local` or `~/.local`.
 
 use super::archive::{Contents, Packed};
 use super::smoke::Runner;
@@ -20,7 +20,8 @@ const DOCUMENTS: [&str; 3] = ["README.md", "CHANGELOG.md", "LICENSE"];
 /// root.
 const OF_RUST: &str = "share/doc/rust/COPYRIGHT-library.html";
 
-/// Returns all files. The program itself writes its manual pages and completions.
+/// Returns all files of a package except the program. The program writes its manual pages and
+/// completions itself.
 ///
 /// # Errors
 /// The program does not write them, or a document is missing.

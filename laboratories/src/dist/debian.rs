@@ -5,17 +5,17 @@ use super::archive::{self, Contents, Packed};
 use anyhow::{Context, Result};
 use xtask::architecture::Architecture;
 
-/// Contact for the package, since the project has no address.
+/// Contact for the package. It is a placeholder, because the project has no address.
 const MAINTAINER: &str = "The developers of cassay <cassay@example.invalid>";
 
-/// Path of the zsh completions in the archives, and their path on Debian.
+/// Path of the zsh completions in the archives, and their path in a Debian package.
 const ZSH: [&str; 2] = [
     "share/zsh/site-functions/_cassay",
     "share/zsh/vendor-completions/_cassay",
 ];
 
-/// Returns the name and the bytes of the package for version `number` of the program. All files
-/// have the same time, in seconds since 1970.
+/// Returns the name and the bytes of the package for version `number` of the program. All files get
+/// the time `epoch_s`, in seconds since 1970.
 ///
 /// # Errors
 /// The package cannot be written.

@@ -1,5 +1,5 @@
-//! Writes a formula for Homebrew on Linux. It contains the addresses of the archives, and the paths
-//! of their installed files.
+//! Writes a formula for Homebrew on Linux. The formula contains the addresses of the archives, and
+//! the paths to which their files are installed.
 
 use super::address::Address;
 use super::installer::Archive;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Name of the file next to the packages.
 pub const NAME: &str = "cassay.rb";
 
-/// The part of the formula after the addresses.
+/// Text of the formula after the addresses.
 const REST: &str = r##"
   def install
     bin.install "bin/cassay"
@@ -42,7 +42,8 @@ pub fn build(number: &str, archives: &[Archive], published: &Address) -> Result<
         "# Homebrew on Linux: brew install --formula ./{NAME}, or from a tap that has this file.\n\
          class Cassay < Formula\n  desc \"{}\"\n  homepage \"{published}\"\n  \
          version \"{number}\"\n  license \"Apache-2.0\"\n\n  depends_on :linux\n",
-        // Homebrew's rules do not permit an article at the beginning of a description.
+        // The article is removed, because Homebrew's rules do not permit one at the beginning of a
+        // description.
         super::SUMMARY.trim_start_matches("A ").replacen('p', "P", 1),
     );
     for archive in archives {

@@ -1,6 +1,6 @@
-//! Packs the program as a container image. It is an OCI image layout in a tar archive, with one
-//! layer and no base image. `skopeo copy oci-archive:FILE docker://REGISTRY/cassay:TAG` copies it
-//! to a registry.
+//! Packs the program as a container image. The image is an OCI image layout in a tar archive, with
+//! one layer and no base image. `skopeo copy oci-archive:FILE docker://REGISTRY/cassay:TAG` copies
+//! it to a registry.
 
 use super::archive::{self, Contents, Packed};
 use super::sha256;
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use std::io::Read;
 use xtask::architecture::Architecture;
 
-/// Folder for results. Users mount the folder of their studies here.
+/// Working folder in the container, to which users mount the folder of their studies.
 const FOLDER: &str = "/work";
 
-/// Returns the name and the bytes of the image for version `number` of the program. The creation
-/// time is given in seconds since 1970, and in RFC 3339.
+/// Returns the name and the bytes of the image for version `number` of the program. The caller
+/// gives the creation time both in seconds since 1970 and in RFC 3339.
 ///
 /// # Errors
 /// The image cannot be written.

@@ -11,11 +11,11 @@ pub const NAME: &str = "install.sh";
 /// The script, with placeholders for the values of a release.
 const TEMPLATE: &str = include_str!("install.sh");
 
-/// An archive, with its architecture and its digest (SHA-256).
+/// An archive that the script can install, with its architecture and its digest (SHA-256).
 pub struct Archive {
     /// Architecture of the archive's program.
     pub one: Architecture,
-    /// Its digest, SHA-256.
+    /// SHA-256 of the archive.
     pub sha256: String,
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Prefixes of the names of files with licences or authors.
+/// Prefixes of the names of files that contain licences or authors.
 const BEGINNINGS: [&str; 6] = [
     "LICENSE",
     "LICENCE",
@@ -17,7 +17,8 @@ const BEGINNINGS: [&str; 6] = [
     "UNLICENSE",
 ];
 
-/// Maximum depth of such files in a package. For example, ring contains `third_party/fiat/LICENSE`.
+/// Maximum depth of licence files in the folder of a package. For example, ring contains
+/// `third_party/fiat/LICENSE`.
 const DEPTH_MAX: usize = 3;
 
 const HEAD: &str = "\
@@ -27,7 +28,8 @@ text below, of others. The standard library of Rust is in a file of its own.
 
 ";
 
-/// Lists all parts with their licences, and then each licence text once.
+/// Returns a text that lists all parts with their licences, and then contains each licence text
+/// once.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -50,7 +52,7 @@ pub fn build(parts: &[Part]) -> Result<String> {
         }
     }
     // The texts are sorted by the parts to which they belong, so that a new version of one crate
-    // does not move the other texts.
+    // does not change the order of the other texts.
     let mut by_owner: Vec<(Vec<String>, String)> = texts
         .into_iter()
         .map(|(words, owners)| (owners.into_iter().collect(), words))

@@ -1,5 +1,5 @@
-//! Lists the parts of a program, which are the linked crates and the other components. Each has its
-//! licence.
+//! Lists the parts of a program, each with its licence. The parts are the linked crates and other
+//! components.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -27,8 +27,8 @@ pub struct Part {
     pub folder: PathBuf,
 }
 
-/// Components that are not crates, but are linked or embedded in pages. Each has its name, version,
-/// licence and source, and the path of the licence.
+/// Components that are not crates, but are linked into the program or embedded in pages. Each has a
+/// name, a version, a licence, a source, and the path of the licence text.
 const CARRIED: [[&str; 5]; 3] = [
     [
         "musl",
@@ -107,7 +107,7 @@ impl Package {
     }
 }
 
-/// Returns all third-party parts of the program for a target, by name and version.
+/// Returns all third-party parts of the program for a target, ordered by name and version.
 ///
 /// # Errors
 /// cargo fails, or a crate does not state its licence.
@@ -157,7 +157,7 @@ fn part(
     Ok(Part {
         name: name.clone(),
         version: version.clone(),
-        // In an older notation, `/` stands for OR.
+        // In an older notation of licences, `/` means OR.
         license: license.replace('/', " OR "),
         source: package.repository.clone().unwrap_or(documents),
         sha256: digests.get(&(name.clone(), version.clone())).cloned(),
@@ -166,8 +166,8 @@ fn part(
     })
 }
 
-/// Returns the packages that are linked into `cassay`. Each has the names and versions of its
-/// dependencies.
+/// Returns the packages that are linked into `cassay`. Each package has the names and versions of
+/// its dependencies.
 fn linked(metadata: &Metadata) -> Vec<(&Package, Vec<(String, String)>)> {
     let packages: BTreeMap<&str, &Package> =
         metadata.packages.iter().map(|package| (package.id.as_str(), package)).collect();

@@ -1,5 +1,6 @@
-//! Packs the program for Fedora, openSUSE and related distributions with rpmbuild, which Debian
-//! also has. If rpmbuild is not installed, this package is omitted, and the output says so.
+//! Packs the program for Fedora, openSUSE and related distributions with rpmbuild, which is also
+//! available on Debian. If rpmbuild is not installed, this package is omitted, and the output says
+//! so.
 
 use super::archive::{Contents, Packed};
 use anyhow::{Context, Result};
@@ -13,10 +14,11 @@ use xtask::process;
 /// Program that builds the package.
 const PROGRAM: &str = "rpmbuild";
 
-/// Files that rpm lists as licences. They are installed even if documents are omitted.
+/// Files that the package lists as licences. rpm installs them even if the user omits documents.
 const LICENCES: [&str; 3] = ["LICENSE", "third-party.txt", "rust-standard-library.html"];
 
-/// Folders that belong to packages of the system. This package must not remove them.
+/// Folders that belong to packages of the system. The package must not list them, because it would
+/// remove them.
 const FOLDERS_OF_THE_SYSTEM: [&str; 7] = [
     "",
     "bin",
@@ -27,9 +29,9 @@ const FOLDERS_OF_THE_SYSTEM: [&str; 7] = [
     "share/man/man1",
 ];
 
-/// Settings of rpmbuild with which the package depends only on the files and on the version of
-/// rpmbuild. rpmbuild then does not strip, compress or scan files, does not name the machine, and
-/// sets all times to that of the commit.
+/// Settings of rpmbuild that make the package depend only on the files and on the version of
+/// rpmbuild. With them, rpmbuild does not strip, compress or scan files, does not store the name of
+/// the machine, and sets all times to that of the commit.
 const MACROS: [&str; 8] = [
     "_buildhost cassay.invalid",
     "use_source_date_epoch_as_buildtime 1",
@@ -46,9 +48,9 @@ pub fn is_possible() -> bool {
     process::output(PROGRAM, &["--version"]).is_ok()
 }
 
-/// Returns the name and the bytes of the package of version `number` of the program. All files have
-/// the same time, in seconds since 1970. The package is made in a folder, which is removed before
-/// and afterwards.
+/// Returns the name and the bytes of the package of version `number` of the program. All files get
+/// the time `epoch_s`, in seconds since 1970. The package is made in the folder `work`, which is
+/// removed before and afterwards.
 ///
 /// # Errors
 /// rpmbuild fails.
@@ -125,7 +127,8 @@ fn spec(placed: &Contents, number: &str) -> String {
     text
 }
 
-/// Returns the folders that the package owns because no other package owns them.
+/// Returns the folders that the package must own, because they do not belong to a package of the
+/// system.
 fn own_folders(placed: &Contents) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     for path in placed.keys() {

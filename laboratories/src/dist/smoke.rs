@@ -25,8 +25,8 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Returns the runner of the program for `one`. A folder next to the program is for the
-    /// program's output. It is empty at first.
+    /// Returns the runner of the program for `one`. Creates an empty folder next to the program for
+    /// the program's output.
     ///
     /// # Errors
     /// The folder cannot be created.
@@ -46,7 +46,7 @@ impl Runner {
         &self.folder
     }
 
-    /// Runs the program. Returns its stdout.
+    /// Runs the program, and returns its stdout.
     ///
     /// # Errors
     /// The program does not exit with 0.
@@ -63,7 +63,8 @@ impl Runner {
         )
     }
 
-    /// Returns the version and commit of the program in the form of records, `0.1.0+1a2b3c4d5e6f`.
+    /// Returns the version and the commit of the program in the form that records use, such as
+    /// `0.1.0+1a2b3c4d5e6f`.
     ///
     /// # Errors
     /// The program does not start, or was built for another target.
@@ -82,7 +83,7 @@ impl Runner {
     }
 }
 
-/// Tests the program.
+/// Tests the program in several steps.
 ///
 /// # Errors
 /// One of the steps fails.
@@ -98,7 +99,8 @@ pub fn run(runner: &Runner) -> Result<()> {
         "the program printed an unexpected plan: {plan:?}"
     );
     let (program, words) = runner.line(&["run", &study, "--out", &out]);
-    // A run on a busy machine may be invalid, which is not a defect of the program.
+    // The exit code is ignored, because a run on a busy machine may be invalid, which is not a
+    // defect of the program.
     let (said, _) = process::read_output(program, &words, &[], false)?;
     let measured = measured(&results.join("smoke")).with_context(|| format!("it said:\n{said}"))?;
     ensure!(measured > 0, "the program measured no operation:\n{said}");
@@ -108,7 +110,7 @@ pub fn run(runner: &Runner) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of measured operations, over all trials of the run.
+/// Returns the number of measured operations in all trials of the run.
 fn measured(runs: &Path) -> Result<u64> {
     let mut all = std::fs::read_dir(runs).context("list its runs")?;
     let run = all

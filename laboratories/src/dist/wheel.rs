@@ -12,8 +12,8 @@ use xtask::architecture::Architecture;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// Platform tags. A static program runs on every Linux, with musl or glibc. 2.17 is the oldest
-/// glibc that has a tag, and old versions of pip know its name.
+/// Platform tags. A static program runs on every Linux, with musl or glibc. The tags name glibc
+/// 2.17, because it is the oldest glibc with a tag, and old versions of pip know this tag.
 const SYSTEMS: [&str; 3] = ["manylinux_2_17", "manylinux2014", "musllinux_1_1"];
 
 /// Returns the name and the bytes of the wheel of version `number` of the program.
@@ -79,7 +79,8 @@ fn tags(systems: &[String]) -> String {
     text
 }
 
-/// Lists the digest and the size of every file. The list itself is named without them.
+/// Returns a list with the digest and the size of every file. The entry for the list itself has no
+/// digest and no size.
 fn record(files: &[(String, Packed)], own: &str) -> String {
     let mut text = String::new();
     for (path, file) in files {
@@ -93,8 +94,8 @@ fn record(files: &[(String, Packed)], own: &str) -> String {
 fn zipped(files: &[(String, Packed)]) -> Result<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, file) in files {
-        // Without a time, the files have a date in 1980. So the bytes do not depend on the time of
-        // packing.
+        // The files get no time, so they have a date in 1980, and the bytes of the wheel do not
+        // depend on the time of packing.
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .compression_level(Some(9))

@@ -1,5 +1,4 @@
-//! Runs a guest as a process with a time limit. The guest ends when the process that started it
-//! ends.
+//! Runs a guest as a process with a time limit. The guest ends when this process ends.
 
 use super::parts::QEMU;
 use anyhow::{Context, Result, bail};
@@ -13,13 +12,13 @@ const POLL: Duration = Duration::from_millis(100);
 /// Maximum number of console lines that an error contains.
 const LINES_TOLD: usize = 25;
 
-/// A QEMU process. It ends when this value is dropped or this process ends, even if this process is
-/// killed.
+/// A QEMU process. The QEMU process ends when this value is dropped, or when this process ends or
+/// is killed.
 struct Guest(Child);
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // This fails if the process has already ended, which does no harm.
+        // The result is ignored, because the call fails only if the process has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,6 +1,6 @@
-//! Writes the archive that the kernel unpacks as its first file system. It is a cpio archive in the
-//! format newc, which is described in Documentation/driver-api/early-userspace/buffer-format.rst.
-//! All functions are pure.
+//! Writes the archive that the kernel unpacks as its first file system. The archive is a cpio
+//! archive in the format newc, which the kernel documents in
+//! Documentation/driver-api/early-userspace/buffer-format.rst. All functions are pure.
 
 use std::collections::BTreeSet;
 
@@ -40,8 +40,8 @@ impl Archive {
     fn entry(&mut self, path: &str, mode: u32, content: &[u8]) {
         self.count += 1;
         let (size, name) = (content.len() as u32, path.len() as u32 + 1);
-        // The fields are inode, mode, user, group, links, time, size, device (2), special file (2),
-        // name and sum.
+        // The fields are inode, mode, user, group, links, time, size, device (two fields), special
+        // file (two fields), name length and checksum.
         let fields = [self.count, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, name, 0];
         self.bytes.extend(b"070701");
         for field in fields {
@@ -54,7 +54,7 @@ impl Archive {
         self.pad();
     }
 
-    /// Pads the archive to a multiple of 4 bytes, since headers and contents must start at such a
+    /// Pads the archive to a multiple of 4 bytes, because headers and contents must start at such a
     /// multiple.
     fn pad(&mut self) {
         let length = self.bytes.len().next_multiple_of(4);

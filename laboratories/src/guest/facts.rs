@@ -1,5 +1,5 @@
-//! Compares the configuration of QEMU with the machine that cassay's reader saw. Both are described
-//! in the same terms. All functions are pure.
+//! Compares the configuration of QEMU with the machine that cassay's reader saw. For this, it
+//! describes both in the same terms. All functions are pure.
 
 use super::shape::{Numbers, Shape, list};
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ const KERNEL_MIB: u64 = 96;
 
 const MIB: u64 = 1 << 20;
 
-/// A machine in terms of OS numbers. Sets of CPUs are ordered by their first CPU.
+/// Description of a machine by OS numbers. Sets of CPUs are ordered by their first CPU.
 #[derive(PartialEq, Debug)]
 pub struct Facts {
     packages: Vec<Numbers>,
@@ -29,7 +29,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Returns the facts that a reader should find, either confined to a node or not confined.
+    /// Returns the facts that a reader should find. `confined_to` is the node to which the reader
+    /// is confined, if any.
     pub fn expected(shape: &Shape, confined_to: Option<u32>) -> Facts {
         let dies = shape.parts(shape.sockets * shape.dies);
         let packages = shape.parts(shape.sockets);
@@ -140,7 +141,7 @@ impl Facts {
         Ok(())
     }
 
-    /// Returns the differences to `seen` as sentences.
+    /// Returns the differences between these expected facts and `seen`, as sentences.
     pub fn differences(&self, seen: &Facts) -> Vec<String> {
         let mut all = Vec::new();
         let mut compare = |what: &str, asked: String, seen: String| {
@@ -175,8 +176,8 @@ impl Facts {
     }
 }
 
-/// Returns the differences in the memory of nodes as sentences. The kernel uses some of the memory
-/// itself.
+/// Returns the differences in the memory of nodes, as sentences. Small differences are tolerated,
+/// because the kernel uses some of the memory itself.
 pub fn memory_differences(shape: &Shape, said: &Value) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for node in objects(&said[0]["machine"], "nodes")? {
@@ -269,7 +270,8 @@ mod tests {
         assert_eq!(list(&interleaved.nodes[&1]), "2-3,6-7");
     }
 
-    /// Returns the program's output for a machine with two cores, each in a separate node.
+    /// Returns the output of `cassay topology show` for a machine with two cores, each in a
+    /// separate node.
     fn output() -> Value {
         json!([{"host": "this machine", "machine": {
             "packages": [{"os": 0, "cores": [0, 1]}],

@@ -12,13 +12,13 @@ use xtask::process;
 
 /// Files that all guests of one call share.
 pub struct Content {
-    /// Path of each file, without `/` at its start, and its bytes.
+    /// Content of each file, by path. The paths do not begin with `/`.
     files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Content {
-    /// Reads the programs without their debug information. It is two thirds of their size, and a
-    /// guest has little memory.
+    /// Reads the files of a guest. The debug information of programs is removed, because it is two
+    /// thirds of their size, and a guest has little memory.
     pub fn read(parts: &Parts, cassay: &Path, others: &[Program], work: &Path) -> Result<Content> {
         let mut content = Content {
             files: BTreeMap::new(),
@@ -32,7 +32,8 @@ impl Content {
         for (name, path) in ours.into_iter().chain(others) {
             let stripped = work.join("stripped");
             let words = ["--strip-debug", "-o", text(&stripped)?, text(path)?];
-            // If `strip` is missing, or the program is a script, the program is used unchanged.
+            // This fails if `strip` is missing or the program is a script. The program is then used
+            // unchanged.
             let is_stripped = process::output("strip", &words).is_ok();
             let taken = if is_stripped { &stripped } else { path };
             content.add(&format!("programs/{name}"), taken)?;
@@ -50,7 +51,7 @@ impl Content {
         Ok(())
     }
 
-    /// Returns the archive for a guest with these steps.
+    /// Returns the archive with the first file system of a guest with these steps.
     pub fn archive(&self, steps: &[Step]) -> Vec<u8> {
         let mut archive = Archive::default();
         for folder in ["dev", "proc", "sys", "tmp", "root", "modules"] {

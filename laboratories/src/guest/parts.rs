@@ -1,6 +1,6 @@
-//! Provides the components that a guest requires: QEMU, a kernel and busybox. On Debian they come
-//! from its packages. The kernel and busybox are unpacked below `target/`, and QEMU is installed.
-//! On other systems, the error names the missing components.
+//! Provides the components that a guest requires: QEMU, a kernel and busybox. On Debian, these
+//! components come from Debian's packages. The kernel and busybox are unpacked below `target/`, and
+//! QEMU is installed. On other systems, the error names the missing components.
 
 use crate::apt;
 use anyhow::{Context, Result, ensure};
@@ -9,14 +9,14 @@ use xtask::process;
 
 pub const QEMU: &str = "qemu-system-x86_64";
 
-/// Debian's kernel for virtual machines. It has 27 MB, with a serial console and NUMA built in. The
-/// name is that of a metapackage for the newest kernel.
+/// Package of Debian's kernel for virtual machines, which has 27 MB, and a serial console and NUMA
+/// built in. It is the metapackage for the newest kernel.
 const KERNEL: &str = "linux-image-cloud-amd64";
 
 const BUSYBOX: &str = "busybox-static";
 
 /// Kernel modules that emulated hosts require and that are not built into Debian's kernel. Each
-/// comes after its dependencies.
+/// module comes after the modules on which it depends.
 const MODULES: [&str; 7] = [
     "/llc.ko",
     "/stp.ko",
@@ -27,17 +27,18 @@ const MODULES: [&str; 7] = [
     "/sch_tbf.ko",
 ];
 
-/// Paths of the components.
+/// Paths of the components that a guest needs.
 pub struct Parts {
     pub kernel: PathBuf,
     /// Kernel modules in the order in which they are inserted. The list is empty if the user
-    /// provides the kernel.
+    /// provides a kernel.
     pub modules: Vec<PathBuf>,
     pub busybox: PathBuf,
 }
 
 impl Parts {
-    /// Returns the components that the user provides. The others are downloaded once from Debian.
+    /// Returns the paths of the components. Those that the user does not provide are downloaded
+    /// once from Debian.
     pub fn ready(folder: &Path, kernel: Option<&Path>, busybox: Option<&Path>) -> Result<Parts> {
         ensure!(
             std::env::consts::ARCH == "x86_64",
@@ -76,7 +77,7 @@ impl Parts {
     }
 }
 
-/// Checks for QEMU. On Debian, installs it if the user is root.
+/// Checks that QEMU is installed. On Debian, installs QEMU if it is missing and the user is root.
 fn qemu() -> Result<()> {
     if process::output(QEMU, &["--version"]).is_ok() {
         return Ok(());
@@ -88,8 +89,8 @@ fn qemu() -> Result<()> {
     )
 }
 
-/// Downloads a package and copies files from it. Each entry of `files` is a part of the file's
-/// path, and the destination.
+/// Downloads a package and copies files from it. Each entry of `files` is a part of the path of a
+/// file in the package, and the destination of the copy.
 fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     let packed = folder.join(package);
     if packed.exists() {
@@ -97,7 +98,7 @@ fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     }
     std::fs::create_dir_all(&packed).context("make the folder of the parts")?;
     println!("downloading {package}");
-    // apt-get downloads to the current folder.
+    // The script changes the folder first, because apt-get downloads to the current folder.
     let script = "cd \"$1\" && apt-get download -qq \"$2\" && dpkg-deb -x ./*.deb . && \
                   find . -type f";
     let place = packed.to_str().context("the path of the tree is not a UTF-8")?;

@@ -1,11 +1,11 @@
-//! Checks plans from a guest. All functions are pure.
+//! Checks plans that cassay has made in a guest. All functions are pure.
 
 use super::facts::{numbers, objects};
 use super::shape::{Numbers, Shape, Wish, Within, list};
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
-/// Returns the arguments of `cassay topology` for a request.
+/// Returns the arguments with which `cassay topology` plans a request.
 pub fn arguments(wish: &Wish) -> String {
     let (instances, vcpus, memory) = (wish.instances, wish.vcpus, wish.memory_mib);
     format!("plan --json --instances {instances} --vcpus {vcpus} --memory {memory}MiB")
@@ -63,7 +63,7 @@ pub fn faults(shape: &Shape, wish: &Wish, said: &Value) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-/// Returns the online CPUs of each part of this kind, and the nodes of the part.
+/// Divides the machine into parts of this kind. Returns the online CPUs and the nodes of each part.
 fn homes(shape: &Shape, within: Within) -> Vec<(Numbers, Numbers)> {
     let parts = match within {
         Within::Node => shape.nodes_online().map(|node| shape.node_cpus(node)).collect(),

@@ -1,5 +1,5 @@
-//! Builds the programs that a guest runs. They are cassay, tests of crates that require a real
-//! kernel, and a program that the user provides. Each comes with its shared libraries.
+//! Builds the programs that a guest runs. These are cassay, tests of crates that require a real
+//! kernel, and a program that the user provides. Each program comes with its shared libraries.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -16,7 +16,8 @@ const TESTS: [Test; 2] = [
     Test {
         package: "agent",
         target: &["--test", "it"],
-        // Only one test runs at a time, since emulated CPUs take turns.
+        // The tests run one at a time, because the emulated CPUs take turns on one CPU of this
+        // machine.
         arguments: &["confine::", "nodes::", "--test-threads", "1", "--nocapture"],
     },
 ];
@@ -26,18 +27,18 @@ struct Test {
     package: &'static str,
     /// Target of the test program, in cargo's notation: `--lib`, or `--test NAME`.
     target: &'static [&'static str],
-    /// Arguments of the test program in the guest, which are names of tests and options of libtest.
+    /// Arguments of the test program in the guest. They are names of tests and options of libtest.
     arguments: &'static [&'static str],
 }
 
-/// A program with its arguments.
+/// A program that a guest runs, with its arguments.
 pub struct Program {
     /// Name of the program in the guest.
     pub name: String,
     pub path: PathBuf,
     pub arguments: Vec<String>,
-    /// True if the program is a test program of this repository, which prints the tests that it
-    /// ran.
+    /// True if the program is a test program of this repository, whose output names the tests that
+    /// it ran.
     is_test: bool,
 }
 
@@ -56,9 +57,9 @@ impl Program {
         })
     }
 
-    /// Returns the problems in the output of a program that exited with 0. libtest exits with 0
-    /// even if there is no test with the given name, for example after a test was renamed. A
-    /// skipped test prints a line with `SKIPPED`.
+    /// Returns the problems in the output of a program that exited with 0. Missing and skipped
+    /// tests are problems. libtest exits with 0 even if no test has the given name, for example
+    /// after a test was renamed. A skipped test prints a line with `SKIPPED`.
     pub fn faults(&self, said: &str) -> Vec<String> {
         let skipped = said.lines().filter_map(|line| line.split_once("SKIPPED "));
         let mut faults: Vec<String> = skipped.map(|(_, what)| format!("skipped: {what}")).collect();
@@ -173,7 +174,8 @@ mod tests {
         assert_eq!(executable("{\"executable\":null}\n"), None);
     }
 
-    /// After a test was renamed, it once no longer ran in any guest, and all guests still passed.
+    /// In an earlier version, a test that had been renamed did not run in any guest, but all guests
+    /// passed.
     #[test]
     fn a_test_program_without_the_requested_tests_is_an_error() {
         let words = ["confine::", "nodes::", "--nocapture"].map(str::to_owned);

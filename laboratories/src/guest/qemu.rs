@@ -3,16 +3,16 @@
 use super::shape::Shape;
 use std::path::Path;
 
-/// Serial lines of a guest. Each is written to a file on this machine. The first file contains the
-/// output of the kernel and the stderr of programs. The second contains the output of the steps,
-/// and the third the files that the guest packed.
+/// Serial lines of a guest. QEMU writes each line to a file on this machine. The first file
+/// contains the output of the kernel and the stderr of programs. The second file contains the
+/// output of the steps. The third file contains the files that the guest has packed.
 pub const LINES: [&str; 3] = ["console.log", "steps.txt", "files.tar.gz"];
 
 /// Returns the arguments for a guest of this shape. The files of the guest are in `folder`.
 pub fn arguments(shape: &Shape, kernel: &Path, folder: &Path) -> Vec<String> {
     let mut words = vec!["-nodefaults -no-user-config -display none -no-reboot".to_owned()];
-    // One thread of the host runs all CPUs in turn. On 2 cores, this takes two thirds of the time
-    // that one thread per CPU takes.
+    // With this option, one thread of the host runs all emulated CPUs in turn. On a host with 2
+    // cores, this takes two thirds of the time that one thread per CPU takes.
     words.push("-accel tcg,thread=single".to_owned());
     let hmat = if shape.has_side_caches() {
         ",hmat=on"
@@ -50,7 +50,8 @@ pub fn arguments(shape: &Shape, kernel: &Path, folder: &Path) -> Vec<String> {
     let initrd = folder.join("initrd.cpio").display().to_string();
     words.extend(["-initrd".to_owned(), initrd]);
     words.extend(["-kernel".to_owned(), kernel.display().to_string()]);
-    // After a panic, the kernel reboots at once (`panic=-1`), and `-no-reboot` makes QEMU exit.
+    // After a panic, the kernel reboots immediately (`panic=-1`), and `-no-reboot` makes QEMU exit
+    // instead.
     words.extend([
         "-append".to_owned(),
         "console=ttyS0 panic=-1 loglevel=5".to_owned(),
@@ -105,8 +106,8 @@ fn distances(shape: &Shape) -> Vec<String> {
     words
 }
 
-/// Returns the latency and the bandwidth between all nodes. QEMU requires them if there is a
-/// memory-side cache.
+/// Returns the latency and the bandwidth between all nodes. QEMU requires these attributes if the
+/// machine has a memory-side cache.
 fn attributes(shape: &Shape) -> Vec<String> {
     let mut words = Vec::new();
     for (from, row) in shape.distances.iter().enumerate() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-/// OS numbers.
+/// OS numbers, in ascending order.
 pub type Numbers = BTreeSet<u32>;
 
 /// A guest. Cores are numbered throughout the machine, in the order of sockets and dies. Threads of
@@ -20,34 +20,36 @@ pub struct Shape {
     /// Number of threads of each core.
     pub threads: u32,
     /// Nodes, numbered from 0 in the order of their cores. Nodes without cores come last. Linux
-    /// numbers nodes in the order in which the firmware first names them. If there is only one
-    /// node, the firmware does not name any.
+    /// numbers nodes in the order in which the firmware first names them. With only one node, the
+    /// firmware does not name nodes.
     pub nodes: &'static [Node],
     /// Distances, indexed by `[from][to]`. If the list is empty, the firmware does not state
     /// distances.
     pub distances: &'static [&'static [u32]],
-    /// The first core that is absent but could be plugged in. `None` if all cores are present.
+    /// Number of the first core that is absent, but could be plugged in. `None` if all cores are
+    /// present.
     pub absent_from: Option<u32>,
-    /// CPUs that are switched off in the running guest.
+    /// CPUs that the guest switches off while it runs.
     pub offline: &'static [u32],
     /// Nodes that are not online, because they have neither memory nor a present CPU.
     pub gone_nodes: &'static [u32],
     pub cgroup: Cgroup,
-    /// Node to which a control group is confined. The machine is also read from inside this group.
+    /// Node to which a control group is confined. A step of the guest also reads the machine from
+    /// inside this group.
     pub confined_to: u32,
     pub wishes: &'static [Wish],
-    /// The same machine in hwloc's notation, if this notation can express it. Plans for both must
-    /// be equal.
+    /// The same machine in hwloc's synthetic notation, if this notation can express it. The plans
+    /// for this description must equal those of the guest.
     pub synthetic: Option<&'static str>,
 }
 
 /// A NUMA node.
 pub struct Node {
     pub cores: &'static [u32],
-    /// Memory of the node in MiB. 0 if the node has no memory.
+    /// Memory of the node in MiB. It is 0 if the node has no memory.
     pub memory_mib: u64,
-    /// Size of the cache in front of the node's memory in MiB. 0 if there is no cache. With a
-    /// cache, the guest gets an HMAT.
+    /// Size of the cache in front of the node's memory in MiB. It is 0 if the node has no cache.
+    /// With a cache, QEMU gives the guest an HMAT (a table of memory attributes).
     pub side_cache_mib: u64,
 }
 
@@ -58,7 +60,7 @@ pub enum Cgroup {
     V2,
 }
 
-/// A request for a plan.
+/// A request for a plan that a guest makes.
 pub struct Wish {
     pub instances: u32,
     pub vcpus: u32,
@@ -92,7 +94,7 @@ const fn wish(instances: u32, vcpus: u32, memory_mib: u64, within: Within) -> Wi
     }
 }
 
-/// A shape with the values that most shapes share.
+/// A shape with default values, which most shapes use.
 const PLAIN: Shape = Shape {
     name: "",
     about: "",
@@ -296,7 +298,7 @@ impl Shape {
         cpus.filter(|cpu| !self.offline.contains(cpu)).collect()
     }
 
-    /// Divides all cores into `count` equal parts. Returns the online CPUs of each part. Parts
+    /// Divides all cores into `count` equal parts, and returns the online CPUs of each part. Parts
     /// without online CPUs are omitted.
     pub fn parts(&self, count: u32) -> Vec<Numbers> {
         let each = self.cores_possible() / count;

@@ -1,18 +1,19 @@
-//! The steps of a guest, which are scripts that its init runs in order, and their output. All
-//! functions are pure.
+//! The steps of a guest and their output. Steps are scripts that the init of the guest runs in
+//! order. All functions are pure.
 //!
-//! To add an executable, add a row to `TESTS` in `programs.rs`, or pass `--program`. It runs after
-//! all steps of cassay. To add a step of cassay, add a line to [`all`] and its check to `guest.rs`.
+//! To add an executable, add a row to `TESTS` in `programs.rs`, or pass `--program`. The executable
+//! runs after all steps of cassay. To add a step of cassay, add a line to [`all`], and a check of
+//! its output to `guest.rs`.
 
 use super::plans;
 use super::shape::{Cgroup, Numbers, Shape, list};
 use anyhow::{Context, Result, bail, ensure};
 use std::fmt::Write;
 
-/// The init script, which runs the steps.
+/// The init script of a guest, which runs the steps.
 pub const INIT: &str = include_str!("init.sh");
 
-/// One step.
+/// A step that the guest runs.
 #[derive(Debug, PartialEq)]
 pub struct Step {
     pub name: String,
@@ -27,8 +28,8 @@ fn cassay(name: impl Into<String>, words: &str) -> Step {
     }
 }
 
-/// Returns the steps of a guest of this shape. Plans are made before the steps that change the
-/// limits.
+/// Returns the steps of a guest of this shape. The steps that make plans come before the steps that
+/// change limits.
 pub fn all(shape: &Shape) -> Vec<Step> {
     let named = |name: &str, script: String| Step {
         name: name.to_owned(),
@@ -78,7 +79,8 @@ fn setup(shape: &Shape) -> String {
     script + "for module in /modules/*; do test ! -e $module || insmod $module; done\nuname -r\n"
 }
 
-/// Mounts a hierarchy for each controller, as systemd 219 and SysV init do.
+/// Script that mounts a hierarchy of control groups for each controller, as systemd 219 and SysV
+/// init do.
 const V1: &str = "\
 mount -t tmpfs cgroup /sys/fs/cgroup
 for controllers in cpuset cpu,cpuacct memory blkio; do
@@ -87,7 +89,8 @@ for controllers in cpuset cpu,cpuacct memory blkio; do
 done
 ";
 
-/// Returns the path of the group, and the name of the file that lists its processes.
+/// Returns the path of the control group to which steps are confined, and the name of the file that
+/// lists the processes of the group.
 fn group(cgroup: Cgroup) -> (&'static str, &'static str) {
     match cgroup {
         Cgroup::V2 => ("/sys/fs/cgroup/one", "cgroup.procs"),
@@ -104,9 +107,9 @@ fn make_group(group: &str, cpus: &Numbers, node: u32) -> String {
     )
 }
 
-/// Packs the files of /sys and /proc that the reader uses. They are copied first, since the content
-/// of a file in /sys is shorter than its stated size. Some of the files cannot be read even by
-/// root.
+/// Script that packs the files of /sys and /proc that cassay's reader uses. The files are copied
+/// first, because the content of a file in /sys is shorter than its stated size. Errors are
+/// ignored, because even root cannot read some of the files.
 const FILES: &str = "\
 mkdir -p /tmp/files/sys/devices/system /tmp/files/proc/self
 to=/tmp/files/sys/devices/system
@@ -158,7 +161,7 @@ pub fn file_name(index: usize, step: &Step) -> String {
 /// Parses the output of init.
 ///
 /// # Errors
-/// The output is incomplete. The error names the last step.
+/// The output is incomplete. The error names the last step in it.
 pub fn read(text: &str) -> Result<AllTold> {
     let mut steps: Vec<Told> = Vec::new();
     let mut open: Option<(String, String)> = None;
@@ -182,7 +185,7 @@ pub fn read(text: &str) -> Result<AllTold> {
                     .next()
                     .and_then(|code| code.parse().ok())
                     .with_context(|| format!("no exit code in {line:?}"))?;
-                // Removes the line end that init adds.
+                // This removes the line end that init adds to the output of a step.
                 output.pop();
                 steps.push(Told { name, output, code });
             }

@@ -1,6 +1,6 @@
-//! Sends kill -9 in the middle of each kind of fault. It is sent to a command on a cluster that is
-//! kept, to its guards, to a study, and to the agents of a study. The fault must be healed in time,
-//! and no resources may remain.
+//! Sends kill -9 in the middle of each kind of fault. The signal is sent to a command on a kept
+//! cluster, to the guards of that cluster, to a study, and to the agents of a study. The fault must
+//! be healed in time, and all resources of a study must disappear.
 
 use super::{Lab, POLL, REMAINS_S, Seen, Victim, kill_agent, until_nothing_remains};
 use anyhow::{Context, Result, bail, ensure};
@@ -24,41 +24,41 @@ window: {warmup: 1s, measure: 4m}
 repeat: {blocks: 1}
 ";
 
-/// Duration of a fault that no remaining process can heal, in seconds. It is longer than the time
+/// Duration of a fault that no remaining process can heal, in seconds. This is longer than the time
 /// after which other nodes consider a node down.
 const HELD_S: u64 = 30;
 
 /// Maximum duration of a command, in seconds.
 const DONE_S: u64 = 180;
 
-/// Maximum time until a fault is observed on a busy machine, including the start of its cluster, in
-/// seconds.
+/// Maximum time until a fault is observed on a busy machine, in seconds. It includes the start of
+/// the cluster.
 const SEEN_S: u64 = 300;
 
-/// A setting, and a value that is twice the value which every node has.
+/// Name of a setting, and a value for it that is twice the default.
 const SETTING: (&str, &str) = ("hinted_handoff_throttle", "2048KiB");
 
-/// Maximum number of agents of a cluster, which are those of its hosts and of the switch between
-/// them.
+/// Maximum number of agents of a cluster. These are the agents of its hosts and the agent of the
+/// switch between them.
 const HOSTS: usize = 4;
 
 /// A kind of fault, as listed by `fault list`.
 struct ListedFault {
     kind: String,
-    /// Object that the fault breaks, such as a node, a host or hosts.
+    /// Kind of object that the fault affects, such as a node, a host or several hosts.
     breaks: String,
     /// Parameters that the fault accepts.
     takes: Vec<String>,
     /// True if the target supports the fault.
     present: bool,
-    /// True if the fault ends as soon as it was observed.
+    /// True if the fault ends immediately after it was observed.
     moment: bool,
-    /// True if the fault ends when its task is done.
+    /// True if the fault ends when the operation that it performs is done.
     task: bool,
 }
 
-/// Kills processes in the middle of faults. The faults are of these kinds, or of all kinds that
-/// this machine supports.
+/// Kills processes in the middle of faults. `only` lists the kinds of faults. If it is empty, all
+/// kinds that this machine supports are used.
 ///
 /// # Errors
 /// Resources remain, or a fault is not healed in time.
@@ -74,8 +74,8 @@ pub fn run(only: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Kills the command and its guards, for one kind after another, on one cluster that is kept.
-/// Returns the kinds.
+/// Kills the command and the guards, for one kind of fault after another, on one kept cluster.
+/// Returns these kinds of faults.
 fn on_a_kept_cluster(only: &[String]) -> Result<Vec<ListedFault>> {
     let lab = Lab::make("")?;
     let up = ["target", "up", "--hosts", "3", "--heap", "512MiB"];
@@ -103,7 +103,7 @@ fn on_a_kept_cluster(only: &[String]) -> Result<Vec<ListedFault>> {
     Ok(kinds)
 }
 
-/// Returns the kinds that the kept cluster supports.
+/// Returns the kinds of faults that the kept cluster supports.
 fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<ListedFault>> {
     let listed = called(lab, &["fault", "list", "--json"])?;
     let listed: serde_json::Value = serde_json::from_str(&listed).context("read the kinds")?;
@@ -125,15 +125,15 @@ fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<ListedFault>> {
     Ok(kinds)
 }
 
-/// Runs a command on the clusters of a lab, and returns its output.
+/// Runs a command of cassay on the clusters of a lab, and returns its output.
 fn called(lab: &Lab, arguments: &[&str]) -> Result<String> {
     let words = lab.words(arguments);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     process::output("env", &words)
 }
 
-/// Runs a command once the hosts have their volumes again. Without volumes, commands cannot use the
-/// cluster.
+/// Runs a command when the hosts have their volumes again. Without the volumes, commands cannot use
+/// the cluster.
 fn once_reached(lab: &Lab, arguments: &[&str]) -> Result<String> {
     let mut waited_ms = 0;
     loop {
@@ -162,7 +162,7 @@ fn on_kept(lab: &Lab, seen: &Seen, kind: &ListedFault) -> Result<String> {
         until_broken(&mut command, &mut || text().contains("  seen: ")).with_context(text)?;
     command.kill().context("kill the command")?;
     command.wait().context("wait for the command")?;
-    // The command waits until the fault is healed, and injects it again.
+    // The second command must wait until the fault is healed, and then inject the fault again.
     let again = once_reached(lab, &asked).context("after the command was killed")?;
     ensure!(
         again.contains("confirmed"),
@@ -222,7 +222,7 @@ fn in_a_study(kind: &ListedFault, victim: Victim) -> Result<String> {
     ))
 }
 
-/// Waits until a fault is in force. Returns true if the command was still running then.
+/// Waits until a fault is in effect. Returns true if the command was still running at that time.
 fn until_broken(command: &mut Child, is_broken: &mut dyn FnMut() -> bool) -> Result<bool> {
     let mut waited_ms = 0;
     loop {
@@ -240,7 +240,7 @@ fn until_broken(command: &mut Child, is_broken: &mut dyn FnMut() -> bool) -> Res
     }
 }
 
-/// Returns a file with this name at any depth below a folder.
+/// Returns the path of a file with this name at any depth below a folder.
 fn found(folder: &Path, name: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let mut folders = Vec::new();

@@ -1,7 +1,7 @@
-//! Builds the parts of Kubernetes for which there is no package: the control plane, the kubelet,
+//! Builds the parts of Kubernetes that Debian does not package: the control plane, the kubelet,
 //! etcd and the enforcer of network policies. They are built only once, from their Go modules. The
-//! module of Kubernetes itself replaces its parts by folders next to it. This module uses the
-//! published parts instead, which have separate versions.
+//! Go module of Kubernetes refers to its staging modules by folders in the same repository. The
+//! generated module uses the published versions of these modules instead.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -9,12 +9,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use xtask::process;
 
-/// Release of Kubernetes. The version of its parts is `v0.…` with the same numbers.
+/// Release of Kubernetes. The version of its staging modules is `v0.…` with the same numbers.
 pub const VERSION: &str = "v1.34.2";
 const PARTS_VERSION: &str = "v0.34.2";
 const ETCD_VERSION: &str = "v3.6.8";
 
-/// Package that enforces network policies with iptables and ipset.
+/// Go package of the program that enforces network policies with iptables and ipset.
 const ROUTER: &str = "github.com/cloudnativelabs/kube-router/v2";
 const ROUTER_VERSION: &str = "v2.1.0";
 
@@ -25,7 +25,7 @@ const PROGRAMS: [&str; 4] = [
     "kubelet",
 ];
 
-/// Returns the folder of the programs. They are built if they are missing.
+/// Returns the folder of the programs. Builds the programs if they are missing.
 pub fn programs(folder: &Path) -> Result<PathBuf> {
     let bin = folder.join(format!("bin-{VERSION}"));
     std::fs::create_dir_all(&bin).context("make the folder of the programs")?;
@@ -69,10 +69,11 @@ fn kubernetes(source: &Path, bin: &Path) -> Result<()> {
     built(source, bin, &go_mod(&theirs)?, &PROGRAMS.map(package))
 }
 
-/// Linker flags that leave out debugging data, which takes a long time to link.
+/// Linker flags that omit debugging data, which takes a long time to link.
 const PLAIN: &str = "-ldflags=-s -w";
 
-/// Builds programs, each from a package. The module has the requirements of a `go.mod`.
+/// Builds programs, each from a Go package. `go_mod` is the content of the `go.mod` with their
+/// requirements.
 fn built(source: &Path, bin: &Path, go_mod: &str, packages: &[String]) -> Result<()> {
     std::fs::create_dir_all(source)?;
     std::fs::write(source.join("go.mod"), go_mod)?;
@@ -80,8 +81,8 @@ fn built(source: &Path, bin: &Path, go_mod: &str, packages: &[String]) -> Result
     let tools = format!("//go:build tools\n\npackage main\n\nimport (\n{imports})\n");
     std::fs::write(source.join("tools.go"), tools)?;
     std::fs::write(source.join("main.go"), "package main\n\nfunc main() {}\n")?;
-    // All programs are built at once, so that linkers run in parallel. Each program has the name of
-    // its package.
+    // One command builds all programs, so that linkers run in parallel. Each program has the name
+    // of its package.
     let out = format!("{}/", bin.to_string_lossy());
     let how = ["build", PLAIN, "-o", &out].into_iter();
     let words: Vec<&str> = how.chain(packages.iter().map(String::as_str)).collect();
@@ -115,7 +116,8 @@ fn go(source: &Path, arguments: &[&str]) -> Result<()> {
     process::run_in(source, "go", arguments, &flags)
 }
 
-/// Returns a module that requires Kubernetes. It uses the published parts instead of folders.
+/// Returns the `go.mod` of a module that requires Kubernetes. It replaces the folders of
+/// Kubernetes' staging modules by the published modules.
 fn go_mod(theirs: &str) -> Result<String> {
     let words = theirs.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let parts: Vec<String> = words

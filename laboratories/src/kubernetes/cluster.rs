@@ -1,7 +1,8 @@
 //! The cluster: etcd, API server, controllers, scheduler, containerd, one kubelet and the enforcer
-//! of network policies. All of them use loopback addresses, and one folder for their files. Each
-//! process ends when this process ends. Mounts, namespaces, filters and processes of pods are
-//! removed afterwards, even if an earlier cluster was killed.
+//! of network policies. All of these programs use loopback addresses, and one folder for their
+//! files. Each of them ends when this process ends. Mounts, namespaces, packet filters and
+//! processes of pods are removed afterwards. The next start removes those of a cluster that was
+//! killed.
 
 use super::image::{JAVA, PAUSE, SHELL};
 use crate::peers::sample;
@@ -14,7 +15,7 @@ use std::process::Child;
 use std::time::Duration;
 use xtask::process;
 
-/// Folder of the cluster. Its path must be short, since it contains sockets.
+/// Folder of the cluster. The path must be short, because the folder contains sockets.
 const FOLDER: &str = "/run/cassay-kubernetes";
 
 /// Bridge between pods. The next constant is the network of their addresses.
@@ -24,11 +25,11 @@ const SUBNET: &str = "10.89.0.0/24";
 /// Name of the node. The API server reaches the kubelet by this name.
 const NODE: &str = "127.0.0.1";
 
-/// Maximum time until a process is ready, and for the cleanup.
+/// Maximum time until a process is ready, and maximum time for the cleanup.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Users with their groups. One has all permissions, and the other has the permissions that a test
-/// grants.
+/// Users with their groups. The first user has all permissions, and the second has the permissions
+/// that a test grants.
 const USERS: [(&str, &str); 2] = [("admin", "system:masters"), ("ann", "")];
 
 /// A running cluster. It ends when this value is dropped.
@@ -119,7 +120,7 @@ impl Cluster {
         ]
     }
 
-    /// Stops the cluster, and removes all resources that were created for pods.
+    /// Stops the cluster, and removes all resources of its pods.
     pub fn end(mut self) -> Result<()> {
         self.stop()
     }
@@ -349,7 +350,8 @@ fn bridge() -> serde_json::Value {
 
 /// Returns the configuration of containerd.
 fn containerd() -> String {
-    // runc fails if it does not have the permission to lower the OOM score.
+    // The OOM score is restricted, because runc fails if it does not have the permission to lower
+    // the score.
     format!(
         "version = 2\nroot = \"{FOLDER}/containerd\"\nstate = \"{FOLDER}/state\"\n\
          [grpc]\naddress = \"{FOLDER}/containerd.sock\"\n\
@@ -364,7 +366,7 @@ fn containerd() -> String {
     )
 }
 
-/// Returns the output of kubectl.
+/// Runs kubectl on this cluster, and returns its output.
 fn cluster_said(words: &[&str]) -> Result<String> {
     let config = format!("--kubeconfig={FOLDER}/kubeconfig");
     process::output("kubectl", &[&[config.as_str()], words].concat())
@@ -378,22 +380,23 @@ fn ctr(words: &[&str]) -> Result<String> {
 /// Ends the containers of pods, if containerd still runs.
 fn end_containers() {
     for container in ctr(&["containers", "list", "-q"]).unwrap_or_default().lines() {
-        // If a container cannot be deleted here, it ends together with its shim.
+        // The results are ignored, because a container that cannot be deleted here ends together
+        // with its shim.
         let _ = ctr(&["tasks", "delete", "--force", container]);
         let _ = ctr(&["containers", "delete", container]);
     }
 }
 
-/// Removes everything that a cluster may have left: containerd's shims, mounts, names of network
-/// namespaces, the bridge, rules of the packet filter, and the folder.
+/// Removes all leftovers of a cluster: containerd's shims, mounts, names of network namespaces, the
+/// bridge, rules of the packet filter, and the folder.
 fn clear() -> Result<()> {
     // Removes only the chains of network policies and the sets that they use.
     let unfiltered = "iptables-save -t filter | grep -v 'KUBE-\\(ROUTER\\|POD-FW\\|NWPLCY\\)' | \
                       iptables-restore -T filter; for set in $(ipset list -n | grep '^KUBE-'); do \
                       ipset destroy $set; done";
     process::output("sh", &["-c", unfiltered])?;
-    // Kills only the shims of this containerd. They are recognized by its socket, which is among
-    // their arguments.
+    // Kills only the shims of this containerd. The shims are recognized by the socket of this
+    // containerd, which is among their arguments.
     let _ = process::output(
         "pkill",
         &["-KILL", "-f", &format!("^.*shim.* -address {FOLDER}/")],

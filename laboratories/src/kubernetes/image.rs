@@ -1,5 +1,5 @@
-//! Builds the images for the test pods from files of this machine. One image contains busybox with
-//! the libraries that cassay requires. Another also contains this machine's Java.
+//! Builds the images for the test pods from files of this machine. One image contains busybox and
+//! the libraries that cassay requires. Another image also contains this machine's Java.
 
 use crate::dist;
 use anyhow::{Context, Result, bail};
@@ -17,7 +17,8 @@ pub const SHELL: &str = "cassay.test/shell:1";
 /// Name of the image with a shell and Java.
 pub const JAVA: &str = "cassay.test/java:1";
 
-/// Builds the archives of the images. They are built anew each time, which takes a short time.
+/// Builds the archives of the images. The archives are built each time, because this takes only a
+/// short time.
 pub fn images(folder: &Path) -> Result<Vec<PathBuf>> {
     let pause = folder.join(format!("bin-{}", super::build::VERSION)).join("pause");
     let mut layer = Layer::new();
@@ -71,7 +72,7 @@ fn within(path: &Path) -> &str {
     path.to_str().unwrap_or_default().trim_start_matches('/')
 }
 
-/// The single layer of an image.
+/// The only layer of an image.
 struct Layer(tar::Builder<Vec<u8>>);
 
 impl Layer {
@@ -94,7 +95,7 @@ impl Layer {
         Ok(layer)
     }
 
-    /// Adds this machine's Java, without the files that only compilers need.
+    /// Adds this machine's Java, except files that only compilers need.
     fn java(&mut self) -> Result<()> {
         let home = java_home()?;
         let mut needed = BTreeSet::new();

@@ -1,13 +1,13 @@
-//! Checks for the required packages. On Debian, it installs them as root. On other systems, the
-//! error names them.
+//! Checks that the required packages are installed. On Debian, installs them if the user is root.
+//! On other systems, the error names the missing packages.
 
 use crate::apt;
 use anyhow::{Result, bail};
 use std::path::Path;
 use xtask::process;
 
-/// Programs and files by which an installed package is recognized, each with the name of the Debian
-/// package.
+/// Programs and files, each with the name of the Debian package that contains it. An existing file
+/// shows that the package is installed.
 const PARTS: [(&str, &str); 8] = [
     ("/usr/bin/containerd", "containerd"),
     ("/usr/sbin/runc", "runc"),
@@ -19,8 +19,8 @@ const PARTS: [(&str, &str); 8] = [
     ("/usr/bin/gcc", "gcc"),
 ];
 
-/// Checks for the required programs. Go and kubectl must be installed by the user, since Debian
-/// does not have suitable versions.
+/// Checks that the required programs are installed. The user must install Go and kubectl, because
+/// Debian does not have suitable versions.
 pub fn ready() -> Result<()> {
     for (program, words) in [
         ("go", &["version"][..]),

@@ -1,5 +1,5 @@
-//! Downloads the peers and builds the programs of cassay. The tree is not changed, and existing
-//! downloads are kept.
+//! Downloads the peers and builds the programs of cassay. The module does not change the tree, and
+//! keeps existing downloads.
 
 use super::Places;
 use super::tools::Tool;
@@ -12,17 +12,18 @@ pub const LATTE: &str = "0.29.0";
 pub const LATTE_SCYLLA: &str = "0.49.0-scylladb";
 /// Repository of ScyllaDB's latte.
 const LATTE_SCYLLA_REPOSITORY: &str = "https://github.com/scylladb/latte";
-/// Version of the Cassandra release whose stress tool runs. It is the last of the 3.x line, because
-/// later versions are not faster.
+/// Version of the Cassandra release that contains the stress tool. A release of the 3.x line is
+/// used, because later versions of the tool are not faster.
 pub const CASSANDRA_STRESS: &str = "3.11.4";
 
-/// Installs or builds each of `tools`, and the server against which they run.
+/// Installs or builds each of `tools`, and the null server against which they run.
 pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
     std::fs::create_dir_all(&places.peers)
         .with_context(|| format!("create {}", places.peers.display()))?;
     for tool in tools {
         match tool {
-            // On a real Cassandra, cassandra-stress writes the rows that cassay reads.
+            // cassay also needs cassandra-stress, which writes the rows that cassay reads from a
+            // real Cassandra.
             Tool::Cassay | Tool::CassayBatched => cassandra_stress(places)?,
             Tool::CassayLatteTable => latte(places)?,
             Tool::Latte => latte(places)?,
@@ -33,12 +34,12 @@ pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
     let release = ["build", "--release", "--locked", "--package"];
     let server = ["null_server", "--example", "null"];
     process::run(&process::cargo(), &[&release[..], &server].concat())?;
-    // cassay also starts the real Cassandra, regardless of the tools that are measured.
+    // cassay is always built, because it starts the real Cassandra.
     process::run(&process::cargo(), &[&release[..], &["cassay"]].concat())
 }
 
-/// Returns the path of a program that [`all`] has built with the profile `release`. The launcher's
-/// profile builds faster, but the program may be slower.
+/// Returns the path of a program that [`all`] has built with the profile `release`. The profile of
+/// the launcher builds faster, but its program may be slower.
 pub fn built(program: &str) -> String {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     path(tree::root().join(target).join("release").join(program))
@@ -56,15 +57,15 @@ fn latte(places: &Places) -> Result<()> {
     )
 }
 
-/// Installs ScyllaDB's latte from its repository, since no registry has its crate.
+/// Installs ScyllaDB's latte from its repository, because its crate is not in a registry.
 fn latte_scylla(places: &Places) -> Result<()> {
     let root = places.peers.join("scylla");
     if root.join("bin/latte").is_file() {
         return Ok(());
     }
     let root = path(root);
-    // The timers of the program require these settings, which are in its repository. cargo does not
-    // read the settings there.
+    // The timers of the program require these flags. The repository of the program also contains
+    // them, but cargo does not read the settings of that repository.
     let flags = [("RUSTFLAGS", "--cfg tokio_unstable".to_owned())];
     let of_tag = [
         "install",
@@ -96,7 +97,7 @@ fn cassandra_stress(places: &Places) -> Result<()> {
     Ok(())
 }
 
-/// Returns a path as an argument. The paths here consist of HOME and ASCII names.
+/// Converts a path to an argument. The paths of this benchmark consist of HOME and ASCII names.
 pub fn path(path: std::path::PathBuf) -> String {
     path.to_string_lossy().into_owned()
 }

@@ -1,5 +1,5 @@
-//! Observes a run from outside. It reads the number of requests from the server, and the client's
-//! processor time and memory from /proc. All readings use the same clock.
+//! Observes a run of a client from outside. The module reads the number of requests from the
+//! server, and the client's processor time and memory from /proc. All readings use the same clock.
 
 use super::install::built;
 use super::rates;
@@ -13,10 +13,11 @@ use xtask::process;
 
 /// Time between two samples of a client.
 const PERIOD: Duration = Duration::from_millis(100);
-/// Linux counts processor time in hundredths of a second for all programs (USER_HZ).
+/// Number of ticks per second in the processor time of a program (USER_HZ). Linux always counts
+/// this time in hundredths of a second.
 const TICKS_PER_S: f64 = 100.0;
-/// Port of the null target during the benchmark. It differs from Cassandra's port, so that both can
-/// run.
+/// Port of the null target during the benchmark. It differs from Cassandra's port, so that the null
+/// target and Cassandra can run at the same time.
 const NULL_PORT: u16 = 19_042;
 /// Time limit for the null target to start listening.
 const START_LIMIT: Duration = Duration::from_secs(10);
@@ -47,14 +48,15 @@ fn command(program: &str) -> Command {
     Command::new(program)
 }
 
-/// A server for the tools. If it was started here, it is stopped when this value is dropped.
+/// A server for the tools. If this program has started the server, it stops the server when this
+/// value is dropped.
 pub struct Server {
     address: SocketAddr,
     started: Started,
 }
 
 enum Started {
-    /// The server was already running.
+    /// The server was already running, so it is not stopped.
     Attached,
     /// The server was started by `cassay target up`.
     Cassandra,
@@ -69,12 +71,12 @@ enum Started {
 pub struct Count {
     at: Instant,
     executes: u64,
-    /// Lag of the requests of the last second behind equal intervals in µs, as the median and the
-    /// 99th percentile. `None` if the requests did not have a fixed rate.
+    /// Lag of the last second's requests behind equal intervals, as the median and the 99th
+    /// percentile, in µs. `None` if the requests did not have a fixed rate.
     lag_us: Option<[f64; 2]>,
 }
 
-/// Parses the line in which the null target reports the lag of a second.
+/// Parses the line in which the null target reports the lag of the requests in a second.
 fn lag_of(line: &str) -> Option<[f64; 2]> {
     let (p50, p99) = line.strip_prefix("lag ")?.split_once(' ')?;
     let us = |ns: &str| Some(ns.trim().parse::<f64>().ok()? / 1e3);
@@ -82,7 +84,7 @@ fn lag_of(line: &str) -> Option<[f64; 2]> {
 }
 
 impl Server {
-    /// Starts the null target on CPU 1.
+    /// Starts the null target, whose event loop runs on CPU 1.
     pub fn null() -> Result<Server> {
         let program = built("examples/null");
         let mut child = command(&program)
@@ -94,7 +96,8 @@ impl Server {
         let counts = Arc::new(Mutex::new(Vec::new()));
         if let Some(stdout) = child.stdout.take() {
             let counts = Arc::clone(&counts);
-            // The thread ends together with the server, whose output it reads.
+            // The thread is not joined. It reads the output of the server, so it ends together with
+            // the server.
             std::thread::spawn(move || {
                 let mut lag_us = None;
                 for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -137,8 +140,8 @@ impl Server {
         }
     }
 
-    /// Starts a real Cassandra with cassay. The address of the server is the first address in the
-    /// output of cassay.
+    /// Starts a real Cassandra with cassay. The output of cassay contains the address of the server
+    /// as its first address.
     pub fn cassandra() -> Result<Server> {
         let cassay = built("cassay");
         let printed = process::output(&cassay, &["target", "up"])?;
@@ -155,7 +158,7 @@ impl Server {
         self.address
     }
 
-    /// Stops the server if it was started here. The error names the processes that were not
+    /// Stops the server if this program has started it. The error names the processes that were not
     /// stopped.
     pub fn stop(mut self) -> Result<()> {
         self.stop_once()
@@ -190,7 +193,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // An error during cleanup must not hide the original error.
+        // The result is ignored, because an error during cleanup must not hide the original error.
         let _ = self.stop_once();
     }
 }
@@ -206,7 +209,8 @@ struct Client(Child);
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Both calls fail if the client has already ended, which is usually the case.
+        // The results are ignored, because both calls fail if the client has already ended, as it
+        // usually has.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -219,7 +223,7 @@ struct Cpu {
     seconds: f64,
 }
 
-/// Observations of a client's run from outside.
+/// Observations of a client's run by another process.
 pub struct Seen {
     /// Output on stdout.
     pub stdout: String,
@@ -229,8 +233,8 @@ pub struct Seen {
     counts: Vec<Count>,
 }
 
-/// Runs `program` to its end and observes it. Its stdout goes to a file in the scratch folder,
-/// since a full pipe could block the program.
+/// Runs `program` to its end and observes it. The stdout of the program goes to a file in the
+/// scratch folder, because a full pipe could block the program.
 pub fn watch(
     server: &Server,
     program: &str,
@@ -266,8 +270,8 @@ pub fn watch(
     let text =
         |file| String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned();
     let stdout = text(&out);
-    // cassay exits with 3 if it judges its run invalid, for example on a busy machine. The run
-    // still has figures, and the table shows their range.
+    // cassay exits with 3 if it judges its run invalid, for example on a busy machine. Such a run
+    // still has figures, whose range the table shows.
     if !status.success() && status.code() != Some(3) {
         let stderr = text(&err);
         let last: Vec<&str> = stderr.lines().chain(stdout.lines()).rev().take(5).collect();
@@ -282,7 +286,7 @@ pub fn watch(
 }
 
 /// Returns the processor time that a child has used so far in seconds, and its peak memory in MB.
-/// The time is `None` after the child has been waited for.
+/// The time is `None` when the exit status of the child has already been collected.
 pub fn used(child: &Child) -> (Option<f64>, f64) {
     let process = format!("/proc/{}", child.id());
     let peak_mb = peak_kib(&read(&format!("{process}/status"))) * 1024.0 / 1e6;
@@ -294,17 +298,18 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// Returns the user and system time in /proc/PID/stat, including children that were waited for.
+/// Returns the user and system time in /proc/PID/stat, including the time of child processes whose
+/// exit status was collected.
 fn cpu_seconds(stat: &str) -> Option<f64> {
-    // The name in parentheses may contain any characters, so fields are counted from its end. The
-    // next one is field 3.
+    // The name of the process may contain any characters, so fields are counted from the closing
+    // parenthesis. The next field is field 3.
     let (_, after_name) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = after_name.split(' ').collect();
     let ticks: f64 = fields.get(11..15)?.iter().filter_map(|f| f.parse::<f64>().ok()).sum();
     Some(ticks / TICKS_PER_S)
 }
 
-/// Returns the peak resident memory in /proc/PID/status.
+/// Returns the peak resident memory in /proc/PID/status, in KiB.
 fn peak_kib(status: &str) -> f64 {
     status
         .lines()
@@ -313,7 +318,7 @@ fn peak_kib(status: &str) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// Throughput and cost in the steady part of a run.
+/// Throughput and cost in the steady period of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Steady {
     /// Operations per second.
@@ -321,16 +326,16 @@ pub struct Steady {
     /// Processor time of the client per operation, in µs.
     pub cpu_us_per_op: f64,
     /// Lag of requests at the server behind equal intervals, in µs. The first value is the median
-    /// of the medians of all seconds, and the second is the median of their 99th percentiles.
-    /// `None` if the server did not measure the lag, or if there is no fixed rate.
+    /// of the medians of all seconds, and the second value is the median of their 99th percentiles.
+    /// `None` if the server did not measure the lag, or if the case has no fixed rate.
     pub lag_us: Option<[f64; 2]>,
 }
 
 impl Seen {
-    /// Returns the steady part according to the server's numbers of requests. It consists of the
-    /// seconds with at least half of the median rate, without the first third. In the first third,
-    /// a JVM compiles, and some tools warm up at another rate than the requested rate. Returns
-    /// `None` if the server did not report the numbers.
+    /// Returns the steady period according to the numbers of requests that the server reported.
+    /// This period consists of the seconds with at least half of the median rate, without the first
+    /// third of them. In the first third, a JVM compiles, and some tools warm up at a rate other
+    /// than the requested rate. Returns `None` if the server did not report numbers of requests.
     pub fn steady_by_server(&self) -> Option<Steady> {
         let rate = |pair: &[Count]| {
             let seconds = pair[1].at.duration_since(pair[0].at).as_secs_f64();
@@ -355,13 +360,14 @@ impl Seen {
         Some(Steady {
             ops_per_s: operations / seconds,
             cpu_us_per_op: cpu * 1e6 / operations,
-            // The second that ends with the first count is before the steady part.
+            // The first count is excluded, because its lag is that of the second before the steady
+            // period.
             lag_us: lag_of_seconds(&self.counts[begin + 1..=end]),
         })
     }
 
-    /// Returns the steady part according to the clock, which is from 40 to 90 % of the run. The
-    /// throughput is the rate that the tool itself reports.
+    /// Returns the steady period according to the clock, which is from 40 to 90 % of the run. The
+    /// throughput is the rate that the tool reports.
     pub fn steady_by_clock(&self, ops_per_s: f64) -> Option<Steady> {
         let (first, last) = (self.cpu.first()?, self.cpu.last()?);
         let whole = last.at.duration_since(first.at);
@@ -375,7 +381,8 @@ impl Seen {
         })
     }
 
-    /// Returns the processor time that was used until `at`, interpolated between samples.
+    /// Returns the processor time that the client had used at time `at`, interpolated between
+    /// samples.
     fn cpu_until(&self, at: Instant) -> Option<f64> {
         let after = self.cpu.iter().position(|sample| sample.at >= at)?;
         let (a, b) = (self.cpu[after.saturating_sub(1)], self.cpu[after]);
@@ -389,7 +396,7 @@ impl Seen {
     }
 }
 
-/// Returns the medians of the figures of all seconds.
+/// Returns the median, over all seconds, of each of the two lag figures.
 fn lag_of_seconds(counts: &[Count]) -> Option<[f64; 2]> {
     let median = |which: usize| {
         let mut all: Vec<f64> = counts.iter().filter_map(|one| Some(one.lag_us?[which])).collect();

@@ -3,17 +3,17 @@
 use super::tools::LATTE_KEYSPACE;
 use super::{Case, IN_FLIGHT, Load, PeerServer, ROWS};
 
-/// Returns the study of a case. It has one point, and no loaded data on the null target. It does
-/// not read rows back, since the peers do not do this either.
+/// Returns the study of a case. The study has one point. On the null target, it loads no data. It
+/// does not read rows back for verification, because the peers do not do this either.
 pub fn of_case(case: Case, quantum: &str, seconds: u64) -> String {
     let kind = if case.is_read { "read" } else { "write" };
     let point = match case.load {
         Load::Closed(in_flight) => format!("threads: {in_flight}"),
         Load::Rate(rate) => format!("rate: {rate}"),
     };
-    // On a real Cassandra, the rows are those of `populate`. If they were loaded immediately before
-    // the run, the run would measure the compactions that follow. The null target answers reads of
-    // any row, but a study of reads must state which rows exist.
+    // On a real Cassandra, the rows are those of `populate`. If the study loaded rows immediately
+    // before the run, the run would measure the compactions that follow. The null target answers
+    // reads of any row, but a study with reads must state the rows that exist.
     let data = if case.is_read || case.place == PeerServer::Cassandra {
         format!("{{present: {ROWS}, settle: none}}")
     } else {
@@ -36,7 +36,7 @@ pub fn of_case(case: Case, quantum: &str, seconds: u64) -> String {
     )
 }
 
-/// Returns the study that reads the rows of latte. The keys come from the table.
+/// Returns the study that reads the rows of latte. The study reads the keys from the table.
 pub fn of_latte_table(seconds: u64) -> String {
     format!(
         "study: peers\n\

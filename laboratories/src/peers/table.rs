@@ -1,5 +1,6 @@
-//! Writes the tables, which contain medians and ranges per case and tool. Each table is between
-//! separate markers in the document, so a measurement of one server keeps the results of the other.
+//! Writes the tables, which contain medians and ranges per case and tool. Each server has a table
+//! between separate markers in the document, so a measurement of one server keeps the results of
+//! the other server.
 
 use super::tools::{Run, Tool};
 use super::{CASES, Case, PeerServer, install};
@@ -7,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use xtask::process;
 
-/// A run, with its tool and its case.
+/// Result of a run, with its tool and its case.
 pub struct Cell {
     /// Tool that ran.
     pub tool: Tool,
@@ -32,8 +33,8 @@ pub fn line(tool: Tool, case: Case, run: &Run) -> String {
     )
 }
 
-/// Returns the section between the markers of a server. It contains the table, and describes how
-/// the results were measured.
+/// Returns the section between the markers of a server. The section contains the table, and
+/// describes how the results were measured.
 pub fn section(place: PeerServer, cells: &[Cell], seconds: u32, rounds: u32) -> String {
     let title = match place {
         PeerServer::Null => "Null target, client on one core, server on the other",

@@ -19,8 +19,8 @@ pub const LATTE_KEYSPACE: &str = "latte1";
 pub enum Tool {
     /// The engine of cassay.
     Cassay,
-    /// The engine of cassay. At a fixed rate, it releases once a millisecond, like a client with
-    /// tokio's timer.
+    /// The engine of cassay. At a fixed rate, it releases operations once a millisecond, like a
+    /// client with tokio's timer.
     CassayBatched,
     /// The engine of cassay, reading the rows that latte wrote.
     CassayLatteTable,
@@ -45,10 +45,11 @@ pub struct Run {
     pub p50_ms: f64,
     /// 99th percentile of the latency in ms, as reported by the tool.
     pub p99_ms: f64,
-    /// 99th percentile of the release lag at a fixed rate in µs, for tools that report it.
+    /// 99th percentile of the release lag in µs. `None` without a fixed rate, and for tools that do
+    /// not report it.
     pub lag_p99_us: Option<f64>,
-    /// Lag of requests at the null target behind equal intervals at a fixed rate in µs, as the
-    /// median and the 99th percentile.
+    /// Lag of requests at the null target behind an even spacing, in µs, as the median and the 99th
+    /// percentile. `None` without a fixed rate.
     pub server_lag_us: Option<[f64; 2]>,
 }
 
@@ -74,8 +75,9 @@ impl Tool {
         }
     }
 
-    /// Returns true if the tool differs from the others in `case`. In a closed loop, less frequent
-    /// releases have no effect. Tables differ only for reads from a real Cassandra.
+    /// Returns true if the tool takes part in `case`. A variant of cassay takes part only in cases
+    /// in which it can differ from plain cassay. Less frequent releases have an effect only at an
+    /// offered rate. The choice of the table has an effect only on reads from a real Cassandra.
     pub fn takes(self, case: Case) -> bool {
         match self {
             Tool::CassayBatched => matches!(case.load, Load::Rate(_)),
@@ -84,7 +86,7 @@ impl Tool {
         }
     }
 
-    /// Returns the program and the keyspace, if the tool is a latte.
+    /// Returns the program and the keyspace, if the tool is a version of latte.
     fn latte(self, places: &Places) -> Option<(String, &'static str)> {
         let program = |file: &str| path(places.peers.join(file));
         match self {
@@ -94,7 +96,7 @@ impl Tool {
         }
     }
 
-    /// Creates the tool's schema and, on a real Cassandra, the rows that it reads.
+    /// Creates the schema of the tool, and the rows that the tool reads.
     pub fn populate(self, place: PeerServer, server: &Server, places: &Places) -> Result<()> {
         let rows = if place == PeerServer::Null {
             1000
@@ -102,12 +104,14 @@ impl Tool {
             ROWS
         };
         let address = server.address();
-        // Both programs write logs to their working directory, so they run in the scratch folder.
+        // latte and cassandra-stress write logs to their working directory, so they run in the
+        // scratch folder.
         let run = |program: &str, arguments: &[String]| {
             sample::watch(server, program, arguments, &places.scratch).map(drop)
         };
         match self {
-            // cassay uses the rows of cassandra-stress, whose keys and values are identical.
+            // cassay reads the rows of cassandra-stress, because its own rows would have the same
+            // keys and values.
             Tool::Cassay | Tool::CassayBatched if place == PeerServer::Cassandra => {
                 Tool::CassandraStress.populate(place, server, places)
             }
@@ -138,7 +142,7 @@ impl Tool {
     }
 }
 
-/// Runs `tool` on `case` for about `window` and measures it.
+/// Runs `tool` on `case` for about the time `window`, and measures the run.
 pub fn run(
     tool: Tool,
     case: Case,
@@ -147,7 +151,8 @@ pub fn run(
     places: &Places,
 ) -> Result<Run> {
     let (address, seconds) = (server.address(), window.as_secs());
-    // A run without a report must not get the figures of the previous run.
+    // The report of the previous run is removed, so that a run without a report does not get the
+    // figures of that run.
     let _ = std::fs::remove_file(places.scratch.join("latte.json"));
     let rate = match case.load {
         Load::Closed(_) => None,
@@ -169,7 +174,7 @@ pub fn run(
             (program, arguments)
         }
         Tool::CassandraStress => {
-            // The duration equals that of the other tools including their warm-up.
+            // The duration equals that of the other tools, which includes their warm-up.
             let limit = format!("duration={}s", seconds + 3);
             (
                 "java".to_owned(),
@@ -227,7 +232,7 @@ fn cassay(text: &str, address: SocketAddr, places: &Places) -> Result<(String, V
         &path(study),
         "--target",
         &target,
-        // The option is needed because this run did not start the cluster to which it writes.
+        // The option is needed because cassay did not start the cluster to which it writes.
         "--allow",
         "create=keyspace1",
         "--allow",
@@ -255,7 +260,7 @@ fn read_findings(places: &Places) -> Result<String> {
     bail!("cassay wrote no findings.json");
 }
 
-/// Returns the figures of the measured phase from a findings.json (format 1).
+/// Returns the figures of the measured phase from the text of a findings.json (format 1).
 fn cassay_findings(text: &str) -> Option<Reported> {
     let findings: Value = serde_json::from_str(text).ok()?;
     let trials = findings.get("trials")?.as_array()?;
@@ -273,7 +278,7 @@ fn latte_script() -> String {
     path(tree::root().join("laboratories/peers/standard1.rn"))
 }
 
-/// Returns latte's arguments for a function of the script. It runs for a number of cycles or a
+/// Returns latte's arguments for running a function of the script, for a number of cycles or for a
 /// time.
 fn latte_arguments(
     function: &str,
@@ -300,7 +305,7 @@ fn latte_arguments(
 }
 
 /// Returns the figures from latte's JSON report, whose `percentiles` name the entries of each list.
-/// The latency is that of the cycle, which starts at its intended time.
+/// The latency is that of a cycle, which counts from the intended start of the cycle.
 fn latte_report(text: &str) -> Option<Reported> {
     let report: Value = serde_json::from_str(text).ok()?;
     let result = report.get("result")?;
@@ -319,8 +324,8 @@ fn latte_report(text: &str) -> Option<Reported> {
 }
 
 /// Returns Java's options and the class of cassandra-stress. The script of the tool requires Java
-/// 8, so Java is called directly, with the options of the script. The heap is limited, since its
-/// default depends on the size of the machine.
+/// 8, so this benchmark calls Java directly, with the options of the script. The heap is limited,
+/// because its default size depends on the memory of the machine.
 fn java_arguments(places: &Places) -> Vec<String> {
     let home = places.peers.join(format!("apache-cassandra-{}", install::CASSANDRA_STRESS));
     let home = path(home);
@@ -343,7 +348,7 @@ fn java_arguments(places: &Places) -> Vec<String> {
     arguments
 }
 
-/// Returns cassandra-stress's arguments for a number of operations or a time.
+/// Returns the arguments of cassandra-stress, for a number of operations or for a time.
 fn stress_arguments(
     is_read: bool,
     limit: &str,
@@ -377,7 +382,8 @@ fn stress_arguments(
         &ip,
         "-port",
         &port,
-        // The null target does not return rows, and no other tool checks them.
+        // The tool must ignore errors about missing rows, because the null target does not return
+        // rows, and the other tools do not check them either.
         "-errors",
         "skip-read-validation",
         "-rate",

@@ -1,5 +1,5 @@
-//! Reads and writes the version. It is in the manifest of the workspace, from which all crates take
-//! it, and in the lock files. Everything else gets the version from the program.
+//! Reads and writes the version. The version is in the manifest of the workspace, from which all
+//! crates take it, and in the lock files. All other files get the version from the program.
 
 use super::version::Version;
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// Table of `Cargo.toml` that contains the version.
 const PART: &str = "[workspace.package]";
 
-/// Start of the line with the version in this table.
+/// Beginning of the line with the version in the table [`PART`].
 const KEY: &str = "version = \"";
 
 /// Returns the version in a workspace's manifest.
@@ -43,8 +43,8 @@ fn place(manifest: &str) -> Result<(usize, usize), String> {
     Ok((start, end))
 }
 
-/// Returns the names of the packages in a lock file that do not come from a registry, which are
-/// those of the workspace.
+/// Returns the names of the packages in a lock file that do not come from a registry. These are the
+/// packages of the workspace.
 pub fn own_names(lock: &str) -> BTreeSet<String> {
     let packages = lock.split("[[package]]\n").skip(1);
     let own = packages.filter(|package| !package.contains("\nsource = \""));

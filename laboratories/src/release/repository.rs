@@ -8,7 +8,7 @@ use xtask::process;
 /// Branch of the clone on which the release is made.
 const BRANCH: &str = "release";
 
-/// Git settings for the committer and the signature.
+/// Git settings that determine the committer and the signature.
 const SETTINGS: [&str; 6] = [
     "user.name",
     "user.email",
@@ -27,11 +27,12 @@ pub struct Repository {
 /// State of the developer's repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// Commit of the base.
+    /// Current commit of the repository.
     pub commit: String,
     /// The current branch, or `HEAD` if no branch is checked out.
     pub branch: String,
-    /// Uncommitted changes, with one file per line. The text may be empty.
+    /// Uncommitted changes, with one file per line. The text is empty if the repository has no such
+    /// changes.
     pub changes: String,
 }
 
@@ -43,7 +44,7 @@ impl Repository {
         }
     }
 
-    /// Runs git. Returns its output without the last line end.
+    /// Runs git in this repository. Returns the output without the last line end.
     ///
     /// # Errors
     /// Git fails.
@@ -65,7 +66,7 @@ impl Repository {
         })
     }
 
-    /// Returns the versions of releases among the ancestors of the current commit.
+    /// Returns the versions of all releases that are ancestors of the current commit.
     ///
     /// # Errors
     /// Git fails.
@@ -83,8 +84,8 @@ impl Repository {
         Ok(!self.git(&["tag", "--list", tag])?.is_empty())
     }
 
-    /// Returns a clone in a folder, at the commit of `base`. An existing clone is reused, which
-    /// saves rebuilding.
+    /// Returns a clone in a folder, at the commit of `base`. An existing clone is reused, so that
+    /// cargo need not build everything again.
     ///
     /// # Errors
     /// Git fails.
@@ -109,7 +110,8 @@ impl Repository {
         };
         clone.git(&checkout).with_context(said)?;
         clone.git(&["clean", "--quiet", "-d", "--force"])?;
-        // A clone does not have the settings that exist only in the developer's repository.
+        // Settings that exist only in the developer's repository are copied, because a clone does
+        // not have them.
         for key in SETTINGS {
             if let Ok(value) = self.git(&["config", key]) {
                 clone.git(&["config", key, &value])?;
@@ -146,7 +148,8 @@ impl Repository {
     /// Copies the commit and the tag from the clone, and moves the branch to the commit.
     ///
     /// # Errors
-    /// The repository has changed in the meantime. In this case it remains unchanged.
+    /// The repository has changed since the release began. In this case, this function does not
+    /// change it.
     pub fn take(&self, base: &Base, clone: &Repository, version: Version) -> Result<()> {
         let now = self.base()?;
         ensure!(

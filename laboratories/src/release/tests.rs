@@ -1,4 +1,4 @@
-//! Tests releases of repositories with four files, without the steps that cargo does in between.
+//! Tests releases of repositories with four files, without the steps that require cargo.
 
 use super::*;
 
@@ -58,7 +58,7 @@ impl Lab {
         self.git(&["commit", "--quiet", "--message", "Change something"]);
     }
 
-    /// Returns all files that a release could have changed.
+    /// Returns the content of all files that a release changes.
     fn state(&self) -> [String; 4] {
         [
             self.git(&["rev-parse", "HEAD"]),
@@ -75,7 +75,7 @@ impl Lab {
         error.to_string()
     }
 
-    /// Prepares a release in the clone, by the steps that do not require cargo.
+    /// Prepares a release in the clone, with the steps that do not require cargo.
     fn prepared(&self, version: Version) -> (Base, Repository, String) {
         let base = ready(&self.here, version).unwrap();
         let clone = self.here.cloned(&base, &self.root.join("clone")).unwrap();
@@ -122,7 +122,8 @@ fn a_release_comes_out_of_its_clone_as_one_commit_with_a_tag() {
     let before = lab.state();
     let (base, clone, commit) = lab.prepared(version);
     assert_eq!(lab.state(), before, "nothing is touched before it is taken");
-    // If the release is started again, it creates the same commit, whose checks remain valid.
+    // If the release is started again, it creates the same commit, so that the checks of the commit
+    // remain valid.
     assert_eq!(lab.prepared(version).2, commit);
     lab.here.take(&base, &clone, version).unwrap();
     assert_eq!(
@@ -178,7 +179,7 @@ fn a_tree_that_moved_on_meanwhile_stays_as_it_is() {
     refused("a change");
     lab.commit();
     refused("a commit");
-    // When the release is started again, it releases the new state.
+    // When the release is started again, it releases the new state of the repository.
     let (base, clone, _) = lab.prepared(version);
     lab.here.take(&base, &clone, version).unwrap();
     assert!(lab.git(&["show", "v0.1.0:CHANGELOG.md"]).contains("Newer"));

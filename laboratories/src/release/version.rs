@@ -13,7 +13,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Returns the name of the version's git tag.
+    /// Returns the name of the git tag of the version.
     pub fn tag(self) -> String {
         format!("v{self}")
     }
@@ -25,7 +25,7 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Version, String> {
         let number = |part: &str| -> Option<u32> {
             let number = part.parse::<u32>().ok()?;
-            // Signs and leading zeros are not accepted, so that each version has only one spelling.
+            // A sign or a leading zero is refused, so that each version has only one spelling.
             (number.to_string() == part).then_some(number)
         };
         let numbers: Option<Vec<u32>> = text.split('.').map(number).collect();

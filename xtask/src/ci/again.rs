@@ -1,24 +1,24 @@
-//! Runs tests again alone if they failed while other tests were running. They make the gate fail in
-//! any case.
+//! Runs tests again alone if they failed while other tests were running. The gate fails in any
+//! case.
 //!
-//! The slow tests apply load in real time and start nodes, several at a time on two CPUs. The
-//! second attempt distinguishes two defects. A test that also fails alone is easy to debug, and a
-//! test that passes alone depends on other tests. Both fail the gate, because an unsteady test has
-//! a cause in the product or in the test.
+//! The slow tests apply load in real time and start nodes, and several of them run at the same time
+//! on two CPUs. The second attempt distinguishes two kinds of defects. A test that also fails alone
+//! is easy to debug. A test that passes alone depends on the other tests. Both kinds make the gate
+//! fail, because an unsteady test has a cause in the product or in the test.
 
 use super::units::UnitResult;
 use crate::process;
 use anyhow::{Result, bail, ensure};
 use std::path::PathBuf;
 
-/// Maximum number of failed tests that are repeated. If more tests failed, the machine is not the
-/// reason.
+/// Maximum number of failed tests that are repeated. If more tests failed, other load on the
+/// machine is not the reason.
 const FAILURES_MAX: usize = 3;
 
 /// Test program with the slow tests. Failures of other programs are not repeated.
 const SLOW: &str = "cassay it";
 
-/// Failed tests, and the information that is required for running them again.
+/// Failed tests, and the information that is needed to run them again.
 #[derive(Debug, Default)]
 pub struct Failed {
     program: String,
@@ -74,11 +74,11 @@ pub fn failed(
 }
 
 impl Failed {
-    /// Runs each test alone. No other test may run at the same time.
+    /// Runs each test alone. The caller must ensure that no other test runs at the same time.
     ///
     /// # Errors
-    /// There is at least one test that had failed, even if it passes alone. The error names all
-    /// tests, with both results.
+    /// At least one test had failed, even if all tests pass alone. The error names all failed
+    /// tests, with the result of the second attempt.
     pub fn alone(self) -> Result<()> {
         let attempts = self.tests.into_iter().map(|test| {
             println!("== running this test again, alone: {test}");
@@ -90,8 +90,8 @@ impl Failed {
     }
 }
 
-/// Returns an error that lists the tests that also failed alone, and separately those that passed
-/// alone.
+/// Returns an error that lists the tests that also failed alone, and separately the tests that
+/// passed alone.
 fn judge(attempts: impl Iterator<Item = (String, bool)>) -> Result<()> {
     let (unsteady, broken): (Vec<_>, Vec<_>) = attempts.partition(|(_, passed)| *passed);
     let names = |tests: Vec<(String, bool)>| {
@@ -115,7 +115,7 @@ fn judge(attempts: impl Iterator<Item = (String, bool)>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the failed tests in the output of a program. It lists them after the last line
+/// Returns the failed tests in the output of a program. The program lists them after the last line
 /// `failures:`.
 fn failed_tests(said: &str) -> Vec<&str> {
     let listed = said.rsplit_once("\nfailures:\n").map_or("", |(_, rest)| rest);
@@ -146,7 +146,7 @@ failures:
 test result: FAILED. 1 passed; 2 failed
 ";
 
-    /// For weeks, a test that failed once in four runs had passed the gate.
+    /// In an earlier version of the gate, a test that failed once in four runs passed for weeks.
     #[test]
     fn a_test_that_passes_only_on_its_second_try_fails_and_is_named() {
         let judged = |attempts: &[(&str, bool)]| {

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 /// A program that contains tests.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Package and target of the program, such as `cassay it`, by which its tests are identified.
+    /// Package and target of the program, such as `cassay it`. The names of its tests begin with
+    /// this text.
     pub name: String,
     /// Path of the program.
     pub path: String,
@@ -16,12 +17,12 @@ pub struct Program {
     pub folder: PathBuf,
 }
 
-/// Builds all tests, as the gate has already done, and returns their programs. If only a single
-/// program were built, cargo would omit features that other tests require, and compile most crates
-/// again.
+/// Builds all tests in the same way as the gate, and returns the test programs. All are built,
+/// because for a single program cargo would omit features that other tests require, and compile
+/// most crates again.
 ///
 /// # Errors
-/// The tests do not compile, or there are no test programs.
+/// The tests do not compile, or cargo has built no test programs.
 pub fn built() -> Result<Vec<Program>> {
     let build = [&super::BUILD[..], &["--message-format=json"]].concat();
     let programs = parsed(&process::output(&cargo(), &build)?);

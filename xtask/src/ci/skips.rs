@@ -1,23 +1,24 @@
 //! Lists the tests that this machine cannot run. libtest does not show the output of passing tests,
-//! so each such test appends a line to a file.
+//! so each test that is skipped appends a line to a file.
 
 use super::scratch;
 use crate::process;
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
-/// Environment variable with the path of that file. See `crates/cassay/tests/it/program.rs` and
-/// `crates/linux/src/skip_report.rs`.
+/// Environment variable with the path of the file to which skipped tests append a line. See
+/// `crates/cassay/tests/it/program.rs` and `crates/linux/src/skip_report.rs`.
 const SKIPS: &str = "CASSAY_SKIPS";
 
-/// Prefix of the line of a test that this machine could not run even with additional programs.
+/// Prefix of the line of a test that this machine cannot run, even if the user installs additional
+/// programs.
 const UNABLE: &str = "unable ";
 
 /// Path of the file with the skipped tests.
 pub struct Skips(PathBuf);
 
 impl Skips {
-    /// Creates an empty file, to which all later commands can append.
+    /// Creates an empty file, to which the tests of all later commands append.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -52,7 +53,7 @@ impl Skips {
     }
 }
 
-/// Returns the number of skipped tests with the reasons, on one line. Returns `None` if no test was
+/// Returns a line with the number of skipped tests and the reasons. Returns `None` if no test was
 /// skipped.
 fn summary(text: &str) -> Option<String> {
     let mut reasons: Vec<(&str, usize)> = Vec::new();
@@ -75,8 +76,8 @@ fn summary(text: &str) -> Option<String> {
     })
 }
 
-/// Returns true if all tests must run. This is the case if `CI` is set, and `scripts/prerequisites`
-/// can install missing programs, as root on Debian.
+/// Returns true if all tests must run. This is the case if `CI` is set, and the user is root on
+/// Debian, so that `scripts/prerequisites` can install missing programs.
 fn is_complete_expected() -> bool {
     let is_ci = std::env::var("CI").is_ok_and(|value| !value.is_empty());
     let is_root = || process::output("id", &["-u"]).is_ok_and(|id| id.trim() == "0");

@@ -1,8 +1,9 @@
-//! Stores the duration of each step and each test of the gate. With these durations, the longest
-//! tests run first, and a gate that has become longer prints a warning.
+//! Stores the duration of each step and each test of the gate. The gate uses these durations to run
+//! the longest tests first, and to print a warning when it has become slower.
 //!
-//! `target/xtask/times.tsv` comes from this machine. Until it exists, `xtask/times.tsv` in the tree
-//! is used. Only the order of tests and a warning depend on these files.
+//! The file `target/xtask/times.tsv` has the durations on this machine. Until it exists, the gate
+//! uses `xtask/times.tsv` of the repository. Only the order of tests and the warning depend on
+//! these files.
 
 use crate::process;
 use anyhow::{Context, Result};
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Ratio to the stored duration of the gate from which on the warning is printed.
+/// Ratio of the duration of the gate to the stored duration at which the warning is printed.
 const GROWTH: f64 = 1.05;
 
 /// Duration of the shortest test that is stored, in seconds. The order of shorter tests is not
@@ -20,16 +21,17 @@ const SHORTEST_S: f64 = 0.5;
 /// Maximum number of steps and tests that the warning names.
 const NAMED: usize = 5;
 
-/// Prefix by which the name of a step is distinguished from that of a test.
+/// Prefix that distinguishes the name of a step from the name of a test.
 const STEP: &str = "step: ";
 
-/// Durations in seconds, by name. A step has its name with a prefix, and a test has the name
+/// Durations in seconds, by name. The name of a step has the prefix [`STEP`]. A test has the name
 /// `package program test`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times(BTreeMap<String, f64>);
 
 impl Times {
-    /// Reads the durations of this machine's last stored gate, or otherwise those in the tree.
+    /// Reads the durations of this machine's last stored gate, or otherwise the durations in the
+    /// repository.
     ///
     /// # Errors
     /// A file cannot be read, or does not have the format that [`Times::text`] writes.
@@ -64,7 +66,8 @@ impl Times {
         Ok(Times(all))
     }
 
-    /// Formats the durations, with one per line and the longest first.
+    /// Formats the durations as text with one duration per line, ordered from the longest to the
+    /// shortest.
     fn text(&self) -> String {
         let mut text = format!(
             "# Seconds of steps and tests, by `cargo xtask ci --times` on {} CPUs.\n",
@@ -72,7 +75,7 @@ impl Times {
         );
         let is_kept = |name: &str, seconds: f64| name.starts_with(STEP) || seconds >= SHORTEST_S;
         for (name, seconds) in self.longest().filter(|(name, seconds)| is_kept(name, *seconds)) {
-            // Writing to a String cannot fail.
+            // The result is ignored, because writing to a String cannot fail.
             let _ = writeln!(text, "{seconds:.1}\t{name}");
         }
         text
@@ -107,7 +110,7 @@ impl Times {
         steps.map(|(_, seconds)| seconds).sum()
     }
 
-    /// Prints the steps and the tests, the longest first.
+    /// Prints the durations of the steps and the tests, ordered from the longest to the shortest.
     pub fn print(&self) {
         for (name, seconds) in self.longest().filter(|(_, seconds)| *seconds >= SHORTEST_S) {
             println!("{seconds:7.1} s  {name}");
@@ -124,9 +127,9 @@ impl Times {
         );
     }
 
-    /// Returns the warning with the steps and tests that have become longer than in a stored gate.
-    /// Returns `None` if the gate has not become longer, or if its steps differ, since such gates
-    /// cannot be compared.
+    /// Returns the warning with the steps and tests that took longer than in the stored gate.
+    /// Returns `None` if the gate did not take longer. Also returns `None` if the steps of the
+    /// gates differ, because such gates cannot be compared.
     pub fn growth_over(&self, stored: &Times) -> Option<String> {
         let steps = |times: &Times| -> Vec<String> {
             times.0.keys().filter(|name| name.starts_with(STEP)).cloned().collect()
@@ -152,14 +155,15 @@ impl Times {
         Some(text)
     }
 
-    /// Stores the durations as those of this machine, if it has none yet or if `is_asked` is true.
+    /// Stores the durations as those of this machine, if this machine has no stored durations or if
+    /// `is_asked` is true.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn store(&self, is_asked: bool) -> Result<()> {
         let path = machine_file();
         // Existing durations are kept. Otherwise the warning would never appear for a gate that
-        // becomes slightly longer each time.
+        // becomes slightly slower each time.
         if !is_asked && path.exists() {
             return Ok(());
         }

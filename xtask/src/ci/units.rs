@@ -1,10 +1,10 @@
 //! Runs tests in units. A unit is one process that runs its tests one after the other. Units run in
-//! parallel. The longest unit starts first, so that no long unit starts when the others have
-//! already ended.
+//! parallel. The longest unit starts first, so that a long unit does not start when the other units
+//! have already ended.
 //!
 //! libtest runs the tests of one program in the order of their names, and cargo runs one program
-//! after the other, so each program waits for its longest test. Here a long test is a separate
-//! unit. Short tests share a process, which saves the start of further processes.
+//! after the other, so each program waits for its longest test. In this module, a long test is a
+//! separate unit. Short tests share a process, which saves the start of further processes.
 
 use super::programs::Program;
 use super::times::Times;
@@ -17,22 +17,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// separate unit.
 const UNIT_S: f64 = 3.0;
 
-/// Maximum duration of a unit of tests that share a node, in seconds. If it were longer, waiting
-/// for the last test would take more time than starting another node.
+/// Maximum duration of a unit of tests that share a node, in seconds. With a longer unit, waiting
+/// for its last test would take more time than starting another node.
 const SHARED_S: f64 = 200.0;
 
 /// Environment variable with the number of a unit. Tests use it in the names of their resources.
 const UNIT: &str = "CASSAY_UNIT";
 
-/// Duration that is assumed for a test without a stored duration, in seconds. Such tests are short.
+/// Duration that is assumed for a test without a stored duration, in seconds. It is short, because
+/// such tests are usually short.
 const UNKNOWN_S: f64 = 0.05;
 
-/// Tests that one process runs.
+/// Tests that one process runs, one after the other.
 #[derive(Clone, Debug)]
 pub struct Unit {
     program: Arc<Program>,
     tests: Vec<String>,
-    /// Stored duration, s.
+    /// Expected duration in seconds, from stored times.
     expected_s: f64,
 }
 
@@ -78,8 +79,8 @@ pub fn divide(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<
     units
 }
 
-/// Divides tests that share resources of their process into units that are not too long, as few as
-/// possible.
+/// Divides tests that share the resources of their process into units. The units are as few as
+/// possible, but not longer than [`SHARED_S`].
 pub fn together(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     for test in tests {
@@ -100,8 +101,8 @@ pub fn together(program: &Arc<Program>, tests: Vec<String>, times: &Times) -> Ve
     units
 }
 
-/// Runs units. `at_a_time` units run in parallel, and the longest starts first. `more` contains
-/// further arguments of libtest.
+/// Runs units. `at_a_time` units run in parallel, and the longest unit starts first. `more`
+/// contains additional arguments of libtest.
 ///
 /// # Errors
 /// A unit cannot be started.
@@ -136,7 +137,7 @@ impl Unit {
         let mut arguments = vec!["--exact", "--test-threads=1"];
         arguments.extend(more);
         arguments.extend(self.tests.iter().map(String::as_str));
-        // Tests find the files of their package through this variable, as under cargo.
+        // Like cargo, this sets the variable by which tests find the files of their package.
         let folder = self.program.folder.display().to_string();
         let own = [("CARGO_MANIFEST_DIR", folder), (UNIT, number.to_string())];
         let variables = [variables, &own].concat();
@@ -145,7 +146,7 @@ impl Unit {
         let heard = |line: &str| {
             let now_s = super::now().as_secs_f64();
             // The tests of a unit run one after the other. So the duration of a test is the time
-            // since the end of the previous test.
+            // from the end of the previous test to its own end.
             if let Some(test) = ended(line) {
                 seconds.push((test.to_owned(), now_s - last_s));
                 last_s = now_s;
@@ -169,11 +170,12 @@ impl Unit {
     }
 }
 
-/// Returns the test that has ended according to a line of libtest's output, whether it passed or
-/// failed.
+/// Returns the name of the test that has ended according to a line of libtest's output, whether the
+/// test passed or failed.
 fn ended(line: &str) -> Option<&str> {
     let (test, how) = line.strip_prefix("test ")?.split_once(" ... ")?;
-    // The text between the name and the result is output of the test that libtest did not capture.
+    // Only the end of the text is compared, because output of the test that libtest did not capture
+    // may come before the result.
     (how.ends_with("ok") || how.ends_with("FAILED")).then_some(test)
 }
 

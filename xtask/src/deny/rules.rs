@@ -1,16 +1,17 @@
-//! Reads the rules of `deny.toml` and finds violations. They concern licences, duplicate versions,
-//! wildcards and sources. cargo-deny reads the same file. An unknown key is an error, so that every
-//! written rule is checked.
+//! Reads the rules of `deny.toml` and finds violations. The rules concern licences, duplicate
+//! versions, wildcards and sources. cargo-deny reads the same file. An unknown key is an error, so
+//! that a rule in the file cannot remain unchecked.
 
 use serde::Deserialize;
 use spdx::{Expression, Licensee, ParseMode};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The default registry of cargo, as named by `cargo metadata`. The text is in two parts, because
-/// files of this project must not name the host of a registry.
+/// Default registry of cargo, by the name that `cargo metadata` uses. The text is divided, because
+/// files of this project must not contain the host name of a registry.
 const CRATES_IO: &str = concat!("registry+https://github.com/rust-lang/crates", ".io-index");
 
-/// The value of a rule in `deny.toml`. Only one of cargo-deny's values is accepted here.
+/// Value of a rule in `deny.toml`. This program accepts only one of the values that cargo-deny
+/// accepts.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
@@ -22,9 +23,10 @@ pub enum Answer {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// Targets and packages that are checked.
+    /// Targets and packages to check.
     pub graph: Graph,
-    /// Rules about advisories. Only cargo-deny uses them, because it has the database.
+    /// Rules about advisories. Only cargo-deny uses these rules, because it has the database of
+    /// advisories.
     #[serde(rename = "advisories")]
     _advisories: toml::Table,
     licenses: Licenses,
@@ -33,11 +35,11 @@ pub struct Rules {
     _sources: Sources,
 }
 
-/// Targets and packages that are checked.
+/// Targets and packages to check.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
-    /// Targets of rustc. Dependencies that are used only for other targets are ignored.
+    /// Targets of rustc. The check ignores dependencies that are used only for other targets.
     pub targets: Vec<String>,
 }
 
@@ -110,7 +112,7 @@ impl Rules {
         toml::from_str(text)
     }
 
-    /// Returns a sentence for each violation.
+    /// Returns a sentence for each violation of these rules by the packages.
     pub fn broken_by(&self, packages: &[Package]) -> Vec<String> {
         let mut broken = self.licences(packages);
         broken.extend(self.versions(packages));
@@ -134,7 +136,7 @@ impl Rules {
                 broken.push(format!("{at} states no licence in its Cargo.toml"));
                 continue;
             };
-            // Older crates write `MIT/Apache-2.0`.
+            // The lax mode is needed because older crates write `MIT/Apache-2.0`.
             match Expression::parse_mode(text, ParseMode::LAX) {
                 Ok(all) => {
                     let is_allowed = all
@@ -160,7 +162,7 @@ impl Rules {
         for skip in &self.bans.skip {
             let (name, version) = skip.one.split_once('@').unwrap_or((&skip.one, ""));
             let versions = all.get_mut(name);
-            // If only one version is left, the exception is obsolete and must be removed.
+            // If the package has only one version, the exception is obsolete and must be removed.
             if !versions.is_some_and(|versions| versions.len() > 1 && versions.remove(version)) {
                 broken.push(format!(
                     "bans.skip of deny.toml excuses {}, which is not there twice: take it out",

@@ -1,8 +1,8 @@
 //! Reads the types of records from their sources. The schemas of files are generated from these
 //! types.
 //!
-//! Since the sources are read, neither the program nor its build contains code for schemas. The
-//! meaning of a field is written once, as the comment of the field.
+//! Because this module reads the sources, the program and its build contain no code for schemas.
+//! The meaning of a field is written only once, in the comment of the field.
 
 use crate::tree;
 use anyhow::{Context, Result};
@@ -15,17 +15,17 @@ use syn::{Attribute, Ident, Item, LitStr, Token, Visibility, braced};
 /// Crates that define types of records.
 const CRATES: [&str; 3] = ["store", "analysis", "measure"];
 
-/// A type that appears in files.
+/// A type that occurs in the files of cassay.
 pub enum Type {
     /// A struct with named fields.
     Struct(syn::ItemStruct),
-    /// An enum.
+    /// An enum type.
     Enum(syn::ItemEnum),
     /// A set of words.
     Words(Words),
-    /// An alias.
+    /// A type alias.
     Alias(syn::Type),
-    /// A counter for each word of a set, which has this name.
+    /// A counter for each word of the set of words with this name.
     Counters(String),
 }
 
@@ -38,11 +38,11 @@ pub struct Words {
     name: String,
 }
 
-/// One word.
+/// A word of a set.
 pub struct Word {
     /// Attributes of the word, including its doc comment.
     pub attributes: Vec<Attribute>,
-    /// Name of the word, and then its earlier names.
+    /// Name of the word, followed by its former names.
     pub names: Vec<String>,
 }
 
@@ -133,7 +133,8 @@ impl Records {
         }
     }
 
-    /// Returns the type to which a name refers in a file, and the file that defines the type.
+    /// Returns the type to which a name refers in a file. Also returns the file that defines the
+    /// type.
     pub fn find(&self, name: &str, file: &str) -> Option<(&str, &Type)> {
         let here = (file.to_owned(), name.to_owned());
         if let Some(((file, _), typ)) = self.types.get_key_value(&here) {
@@ -151,7 +152,7 @@ fn modules(path: &[String], user: &str) -> Vec<String> {
     let (of, below) = match path.first().map(String::as_str) {
         Some("crate") => (own, rest(1)),
         Some(first) if CRATES.contains(&first) => (first, rest(1)),
-        // The path is that of a module next to the file, or below it.
+        // The path is that of a module in the folder of the file, or below the module of the file.
         _ => {
             let folder =
                 user.trim_end_matches(".rs").trim_end_matches("/lib").trim_end_matches("/mod");

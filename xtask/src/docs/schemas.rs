@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use syn::{Attribute, Expr, Fields, GenericArgument, Lit, Meta, PathArguments};
 
-/// The schemas. Each has its file, type and title.
+/// The schemas, each with its file, type and title.
 const SCHEMAS: [(&str, &str, &str); 3] = [
     (
         "docs/schema/findings.schema.json",
@@ -64,7 +64,8 @@ fn schema(records: &Records, root: &str, title: &str) -> Result<String> {
     }
     maker.defs.sort_keys();
     whole.insert("$defs".to_owned(), maker.defs.into());
-    // The text is indented by only one space per level, because files in the tree must be small.
+    // The text is indented by only one space per level, because files in the repository must be
+    // small.
     let mut text = Vec::new();
     let lines = PrettyFormatter::with_indent(b" ");
     Value::from(whole).serialize(&mut Serializer::with_formatter(&mut text, lines))?;
@@ -75,7 +76,7 @@ struct Maker<'a> {
     records: &'a Records,
     /// Completed definitions, by the name of the type.
     defs: Map<String, Value>,
-    /// File in which each type is defined.
+    /// File that defines each type, by the name of the type.
     files: BTreeMap<String, String>,
 }
 
@@ -86,7 +87,7 @@ impl Maker<'_> {
             bail!("{user}: the type {name} is unknown");
         };
         let known = self.files.entry(name.to_owned()).or_insert_with(|| file.to_owned());
-        // If another type has the same name, the file name is added as a prefix.
+        // If another type has the same name, the key is prefixed by the name of the file.
         let of_file = || format!("{}.{name}", stem(file));
         let key = if known == file {
             name.to_owned()
@@ -135,7 +136,7 @@ impl Maker<'_> {
     }
 
     /// Returns the schema of a type that is serialized as another type. The comments of the fields
-    /// come from the first type.
+    /// come from the type in `comments`.
     fn written_as(
         &mut self,
         said: &[Attribute],
@@ -269,7 +270,7 @@ impl Maker<'_> {
         Ok(match (name.as_str(), &inner[..]) {
             ("String" | "PathBuf", _) => json!({"type": "string"}),
             ("bool", _) => json!({"type": "boolean"}),
-            // Numbers that are not finite are written as null.
+            // A number may be null, because numbers that are not finite are written as null.
             ("f64" | "f32" | "Known", _) => json!({"type": ["number", "null"]}),
             ("u8" | "u16" | "u32" | "u64" | "u128" | "usize", _) => {
                 json!({"type": "integer", "minimum": 0})
@@ -330,13 +331,13 @@ fn words(words: &[Word]) -> Value {
     json!({"oneOf": all.collect::<Vec<_>>()})
 }
 
-/// Adds a doc comment to a schema as its description.
+/// Adds a doc comment to a schema as the description of the schema.
 fn described(said: &[Attribute], form: Value) -> Value {
     let lines: Vec<String> = said.iter().filter_map(comment).collect();
     let text = lines.join(" ");
     let paragraph = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Links to constants and types are not useful for readers of the schema, so only the names
-    // remain.
+    // Only the names of linked constants and types are kept, because the links are not useful for
+    // readers of the schema.
     let plain = paragraph.replace("[`", "`").replace("`]", "`");
     if plain.is_empty() {
         return form;
@@ -376,8 +377,7 @@ fn serde_text(attributes: &[Attribute], word: &str) -> Option<String> {
 fn serde_words(attributes: &[Attribute]) -> Vec<(String, Option<String>)> {
     let mut words = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // Attributes that cannot be parsed are ignored, since the types of records do not have any
-        // that are needed.
+        // The result is ignored, because no attribute that matters fails to parse.
         let _ = attribute.parse_nested_meta(|meta| {
             let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
             let text = if meta.input.peek(syn::Token![=]) {
@@ -396,7 +396,8 @@ fn serde_words(attributes: &[Attribute]) -> Vec<(String, Option<String>)> {
 mod tests {
     use super::*;
 
-    /// Without this test, a wrong schema would not be detected, because it would accept any file.
+    /// Without this test, a schema that is too permissive would not be detected, because it accepts
+    /// any file.
     #[test]
     fn schemas_say_what_words_counters_points_and_figures_are() {
         let all = all().unwrap();

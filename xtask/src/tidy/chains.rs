@@ -1,6 +1,6 @@
-//! Finds values with needless intermediate names. Successive calls should form a chain. Between two
-//! of them there should not be a name that is used only for the next call (`let rows = all.iter();
-//! let rows = rows.filter(…);`).
+//! Finds values with needless intermediate names. Successive calls should form a chain. The code
+//! should not name the result of a call if only the next call uses this name (`let rows =
+//! all.iter(); let rows = rows.filter(…);`).
 
 use super::Violation;
 use crate::tree::Tree;
@@ -27,7 +27,7 @@ pub fn chains(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Name and line of every value that is renamed by its next call.
+/// Name and line of every value that has a name only for the next call.
 #[derive(Default)]
 struct Renamed {
     found: Vec<(String, usize)>,
@@ -80,12 +80,14 @@ fn let_statement(statement: &Stmt) -> Option<LetStatement<'_>> {
     }
 }
 
-/// Calls whose result borrows their receiver. The receiver requires a name to remain alive.
+/// Calls whose result borrows their receiver. The receiver of such a call needs a name, so that it
+/// lives long enough.
 const BORROWING: [&str; 7] = [
     "as_bytes", "as_deref", "as_ref", "as_slice", "as_str", "iter", "to_str",
 ];
 
-/// Returns the name at the start of a chain of calls. Returns `None` if the first call borrows.
+/// Returns the name at the start of a chain of calls. Returns `None` if the first call borrows its
+/// receiver.
 fn receiver(chain: &Expr) -> Option<&syn::Ident> {
     let mut at = chain;
     let mut first_call = None;
@@ -105,7 +107,8 @@ fn receiver(chain: &Expr) -> Option<&syn::Ident> {
     }
 }
 
-/// Returns true if a call can be appended to the last line of an expression without brackets.
+/// Returns true if a call can be appended to an expression without putting the expression into
+/// brackets.
 fn is_postfix(value: &Expr) -> bool {
     match value {
         Expr::MethodCall(_) | Expr::Call(_) | Expr::Path(_) | Expr::Field(_) | Expr::Try(_) => true,
@@ -114,7 +117,7 @@ fn is_postfix(value: &Expr) -> bool {
     }
 }
 
-/// Counts the uses of a name in a value, including those in format strings.
+/// Counts the uses of a name in a value, including uses in format strings.
 fn uses(value: &Expr, name: &syn::Ident) -> usize {
     let mut uses = Uses { name, count: 0 };
     uses.visit_expr(value);

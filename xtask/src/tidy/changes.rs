@@ -1,4 +1,5 @@
-//! Checks that each file of a change is in the folder of its kind and contains one paragraph.
+//! Checks the files of changes. Each file must be in the folder of its kind, and contain one
+//! paragraph.
 
 use super::Violation;
 use crate::changes::{FOLDER, KINDS, is_guide, paragraph};

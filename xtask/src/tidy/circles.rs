@@ -20,7 +20,7 @@ const FILES_MAX: [(&str, usize); 11] = [
     ("workload", 5),
 ];
 
-/// Limit for the other crates.
+/// Maximum number of files in one cycle for the crates that are not in [`FILES_MAX`].
 const FILES_MAX_ELSEWHERE: usize = 2;
 
 /// Checks that no cycle exceeds its limit, and that limits are lowered when cycles become smaller.

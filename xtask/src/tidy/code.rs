@@ -8,23 +8,26 @@ use proc_macro2::{Spacing, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
 /// Maximum number of lines of a function. A function that fits on a screen is easier to read, and a
-/// screen shows 80 lines.
+/// screen shows about 80 lines.
 const FUNCTION_LINES_MAX: usize = 80;
 /// Beginning of a placeholder that formats the cause of an error.
 const SOURCE: &str = "{source";
-/// Maximum number of lines between an `unsafe` and the reason above it. It permits a long comment
-/// before a wrapped statement.
+/// Maximum number of lines between an `unsafe` and the reason above it. The number is large enough
+/// for a long comment before a wrapped statement.
 const SAFETY_LINES_MAX: usize = 8;
-/// The data plane. It is one file and the folder of its modules, so that its boundary is visible.
+/// File with the data plane. The next constant is the folder of its modules. The data plane is only
+/// in these, so that its boundary is visible.
 const HOT_LOOP: &str = "crates/load/src/worker.rs";
 const HOT_LOOP_MODULES: &str = "crates/load/src/worker/";
-/// Words that indicate code which is slow, blocking or unpredictable for each operation.
+/// Words that the data plane must not contain, because they indicate code that is slow, blocking or
+/// unpredictable.
 const HOT_LOOP_BANS: [&str; 8] = [
     "dyn", "Mutex", "RwLock", "HashMap", "BTreeMap", "Regex", "async", "await",
 ];
 /// Crates whose results depend only on the arguments of their functions.
 const PURE_CRATES: [&str; 4] = ["cql", "workload", "imports", "analysis"];
-/// Words that indicate access to the outside. Addresses of `std::net` are data and are permitted.
+/// Words that indicate access to files, the network, threads or clocks. Addresses of `std::net` are
+/// data and are permitted.
 const PURE_BANS: [&str; 9] = [
     "std::fs",
     "std::env",
@@ -36,9 +39,10 @@ const PURE_BANS: [&str; 9] = [
     "TcpListener",
     "UdpSocket",
 ];
-/// The crate of plans, which reads only the files of the study.
+/// The crate that makes plans, which reads only the files of the study.
 const PLANS: &str = "study";
-/// Words that indicate access which only the execution of a plan requires.
+/// Words that the crate [`PLANS`] must not contain, because only the execution of a plan requires
+/// these accesses.
 const PLAN_BANS: [&str; 6] = [
     "std::env",
     "std::process",
@@ -118,7 +122,7 @@ impl<'ast> Visit<'ast> for Functions {
     }
 }
 
-/// Checks that a comment with `SAFETY:` and the reason is above each `unsafe`. For functions, a
+/// Checks that each `unsafe` has a comment above it with `SAFETY:` and the reason. For functions, a
 /// section `# Safety` is accepted.
 pub fn safety(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
@@ -139,7 +143,7 @@ pub fn safety(tree: &Tree) -> Vec<Violation> {
 }
 
 /// Checks that the text of an error does not contain its `source`. Otherwise a printed chain of
-/// errors would repeat it.
+/// errors would contain the text of the source twice.
 pub fn causes(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -156,7 +160,8 @@ pub fn causes(tree: &Tree) -> Vec<Violation> {
 /// Checks that the hot loop does not contain the words of [`HOT_LOOP_BANS`].
 pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
     if tree.file(HOT_LOOP).is_none() {
-        // If the file is renamed, the rule must not be disabled without notice.
+        // A missing file is a violation, so that renaming the file does not silently disable the
+        // rule.
         let what = "the hot loop is gone; name its new file in xtask/src/tidy/code.rs";
         return vec![Violation::in_file(HOT_LOOP, what)];
     }
@@ -193,7 +198,8 @@ pub fn pure_crates(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// An identifier or keyword. From `a::b`, the words are `a::b`, `a` and `b`.
+/// An identifier, a keyword or a path, with its line. For `a::b`, the words are `a::b`, `a` and
+/// `b`.
 struct Word {
     text: String,
     line: usize,
@@ -207,7 +213,7 @@ fn words(file: &File) -> Vec<Word> {
     words
 }
 
-/// Does the same as [`words`], but without the items with `#[cfg(test)]`.
+/// Returns all words of the file like [`words`], but without items with `#[cfg(test)]`.
 fn shipped_words(file: &File) -> Vec<Word> {
     let mut words = Vec::new();
     collect(without_tests(file.text()), &mut words);
@@ -246,7 +252,8 @@ fn collect(tokens: TokenStream, words: &mut Vec<Word>) {
     }
 }
 
-/// Collects the words of a group such as `use std::{fs, io}`, which are `std::fs` and `std::io`.
+/// Collects the words of a group of imports. For `use std::{fs, io}`, these are `std::fs` and
+/// `std::io`.
 fn imports(group: &proc_macro2::Group, after_path: bool, words: &mut Vec<Word>) {
     let Some(before) = words.last().filter(|_| after_path).map(|word| word.text.clone()) else {
         return;

@@ -1,13 +1,13 @@
-//! Rules about comments. A comment names only existing types, not types that were renamed or
-//! removed. The comment of an item has more than one word. A comment names its subject and its
-//! actors.
+//! Rules about comments. A comment must refer only to existing types, and not to types that were
+//! renamed or removed. The comment of an item must have more than one word. A comment must name its
+//! subject and its actors.
 
 use super::Violation;
 use crate::tree::Tree;
 use std::collections::BTreeSet;
 
-/// Names that comments may use although no code contains them. They come from Cassandra, its tools,
-/// the JVM and Linux.
+/// Names that comments may use although no code contains them. These names come from Cassandra, its
+/// tools, the JVM and Linux.
 const OF_OTHERS: [&str; 8] = [
     "CodeHeap_non",
     "DatabaseDescriptor",
@@ -19,8 +19,8 @@ const OF_OTHERS: [&str; 8] = [
     "TxRx",
 ];
 
-/// Checks every camel-case name between backticks in a comment. It must be a word of the code, or
-/// an external name.
+/// Checks every camel-case name between backticks in a comment. Such a name must be a word of the
+/// code, or an external name.
 pub fn names(tree: &Tree) -> Vec<Violation> {
     let mut in_code: BTreeSet<&str> = OF_OTHERS.into_iter().collect();
     for file in tree.with_extension("rs") {
@@ -87,7 +87,7 @@ pub fn plain(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns true if a comment begins with one of these openings or contains one of these words.
+/// Returns true if a comment begins with one of [`OPENINGS`] or contains one of [`UNNAMED`].
 fn is_private(text: &str) -> bool {
     let words = text.trim_start_matches(['/', '!']).trim_start();
     OPENINGS.iter().any(|opening| words.starts_with(opening))
@@ -99,7 +99,7 @@ fn is_word(said: &str) -> bool {
     !said.contains([' ', '`'])
 }
 
-/// Returns the text of a comment that is on a separate line. Returns `None` for other lines.
+/// Returns the text of a line that contains only a comment. Returns `None` for other lines.
 fn comment(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("//")
 }

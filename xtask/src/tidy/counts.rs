@@ -1,5 +1,5 @@
-//! Checks counts in documents, which are those of rules, points and commands. Also checks the list
-//! of large crates.
+//! Checks the numbers of rules, points and commands in documents. Also checks the list of large
+//! crates.
 
 use super::Violation;
 use crate::modules::Modules;
@@ -52,7 +52,7 @@ pub fn numbers(tree: &Tree) -> Vec<Violation> {
         ("points", vec![rows("STYLE.md", "**")]),
     ];
     let mut found = Vec::new();
-    // The counts in a changelog were right when they were written, so they are not checked.
+    // The changelog is not checked, because its numbers were right when they were written.
     for file in tree.with_extension("md").filter(|file| file.path != "CHANGELOG.md") {
         for (number, line) in file.text().lines().enumerate() {
             let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
@@ -62,7 +62,8 @@ pub fn numbers(tree: &Tree) -> Vec<Violation> {
                 let (Some((_, counts)), Some(said)) = (known, value(&pair[0])) else {
                     continue;
                 };
-                // Small numbers are counts of other items, such as two rules of a section.
+                // Small numbers are ignored, because they count other items, such as two rules of a
+                // section.
                 if said >= 15 && !counts.contains(&said) {
                     let what = format!("states {} {thing}, but the code has {counts:?}", pair[0]);
                     found.push(Violation::on_line(&file.path, number + 1, what));

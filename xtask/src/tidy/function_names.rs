@@ -4,11 +4,11 @@
 use super::Violation;
 use crate::tree::Tree;
 
-/// Maximum length of a test's name, in characters. A longer name would fill a whole line in lists
-/// of results, and could not be quoted in a sentence.
+/// Maximum length of a test's name, in characters. A longer name would fill a whole line in a list
+/// of results, and would be too long to quote in a sentence.
 const TEST_NAME_MAX: usize = 60;
-/// Prepositions and participles. As a name, they describe neither the action nor the result of a
-/// function.
+/// Prepositions and participles. As the name of a function, such a word describes neither its
+/// action nor its result.
 const NO_NAMES: [&str; 7] = ["asked", "known", "named", "of", "said", "seen", "told"];
 /// Words that may come before `fn`.
 const MODIFIERS: [&str; 5] = ["async", "const", "default", "extern", "unsafe"];
@@ -67,7 +67,8 @@ mod tests {
 
     #[test]
     fn a_preposition_or_a_participle_does_not_name_a_function() {
-        // This file must not itself define functions with such names, so they are in a text.
+        // The definitions are in a text, because this file must not define functions with such
+        // names itself.
         let text = "\
 impl A {
     pub(in crate::a) const FN of<T>(x: T) -> A {}

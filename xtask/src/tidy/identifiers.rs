@@ -5,11 +5,12 @@ use super::text::document;
 use crate::tree::{File, Tree};
 use std::collections::HashSet;
 
-/// Documents about the current code. Decisions and the changelog also name earlier code.
+/// Documents about the current code. Decisions and the changelog are not in the list, because they
+/// may also name earlier code.
 const DOCUMENTS: [&str; 4] = ["AGENTS.md", "ARCHITECTURE.md", "HACKING.md", "STYLE.md"];
 
-/// Checks that each identifier in a code span is a word in another file, and that each name of a
-/// source file is that of an existing file.
+/// Checks that each identifier in a code span is a word in another file, and that each source file
+/// that a document names exists.
 pub fn identifiers(tree: &Tree) -> Vec<Violation> {
     let sources = || tree.files.iter().filter(|file| !file.path.ends_with(".md"));
     let words: HashSet<&str> = sources().flat_map(|file| words(file.text())).collect();
@@ -19,7 +20,8 @@ pub fn identifiers(tree: &Tree) -> Vec<Violation> {
 }
 
 /// Checks that each package and each example in a cargo command exists. Decisions and changes are
-/// skipped, because they may name removed packages. So is tidy, whose tests name invented packages.
+/// skipped, because they may name removed packages. The code of tidy is also skipped, because its
+/// tests name invented packages.
 pub fn commands(tree: &Tree) -> Vec<Violation> {
     let manifests = tree.files.iter().filter(|file| file.path.ends_with("Cargo.toml"));
     let packages: HashSet<&str> = manifests.filter_map(|file| package(file.text())).collect();
@@ -50,14 +52,15 @@ pub fn commands(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns the name of a manifest's package.
+/// Returns the name of the package that a manifest describes.
 fn package(manifest: &str) -> Option<&str> {
     let (_, after) = manifest.split_once("[package]")?;
     let value = after.split_once("name = \"")?.1;
     Some(value.split_once('"')?.0)
 }
 
-/// Returns the name after an option of a cargo command in a line. Returns `None` for a placeholder.
+/// Returns the name that follows an option of a cargo command in a line. Returns `None` for a
+/// placeholder.
 fn cargo_option<'a>(line: &'a str, option: &str) -> Option<&'a str> {
     let command = line.split_once("cargo ")?.1;
     let command = command.split_once(" -- ").map_or(command, |(cargo, _)| cargo);
@@ -73,7 +76,7 @@ fn missing(file: &File, words: &HashSet<&str>, files: &HashSet<&str>) -> Vec<Vio
             files.contains(code.as_str())
         } else {
             let parts = identifier_parts(&code);
-            // The words of a record are the names of an enum's variants in snake case.
+            // A word of a record is accepted if its camel-case form is the name of a variant.
             parts
                 .iter()
                 .all(|part| words.contains(part) || words.contains(camel(part).as_str()))
@@ -105,7 +108,8 @@ fn identifier_parts(code: &str) -> Vec<&str> {
     }
 }
 
-/// Converts a word of a record to the name of its variant, such as `trial_failed` to `TrialFailed`.
+/// Converts a word of a record to the name of the enum variant, such as `trial_failed` to
+/// `TrialFailed`.
 fn camel(word: &str) -> String {
     let capital = |part: &str| {
         let mut chars = part.chars();

@@ -11,13 +11,13 @@ const CODE: &str = "crates/analysis/src/rules/limits.rs";
 const DOCUMENT: &str = "docs/measurement.md";
 const TABLE_HEAD: &str = "| limit | value | of |";
 
-/// Checks that each field of `Limits::default()` has a row with its value, and that there are no
-/// other rows.
+/// Checks that each field of `Limits::default()` has a row with its value, and that the table has
+/// no other rows.
 pub fn limits(tree: &Tree) -> Vec<Violation> {
     let text = |path: &str| tree.file(path).map(|file| file.text().to_owned()).unwrap_or_default();
     let coded = coded(&text(CODE));
     if coded.is_empty() {
-        // If the code is moved, the rule must not be disabled without notice.
+        // Missing code is a violation, so that moving the code does not silently disable the rule.
         let what = "has no `impl Default for Limits`; name its file in xtask/src/tidy/limits.rs";
         return vec![Violation::in_file(CODE, what)];
     }
@@ -73,7 +73,7 @@ impl<'ast> Visit<'ast> for Fields<'_> {
         visit::visit_expr_struct(self, node);
     }
 
-    /// Skips tests, which use other limits than the defaults.
+    /// Skips the modules of tests, because tests use limits other than the defaults.
     fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {}
 }
 

@@ -1,16 +1,17 @@
-//! Rules about crates. The manifests must correspond to the table in ARCHITECTURE.md.
+//! Rules about crates. The manifests of the crates must correspond to the table in ARCHITECTURE.md.
 
 use super::Violation;
 use crate::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
-/// Header of the table. The rows below it, up to the first line that is not a row, are crates.
+/// Header of the table. The rows below it are crates, up to the first line that is not a row.
 const TABLE_HEAD: &str = "| layer | crate | the only crate that knows… | uses |";
 
-/// Crates that only the tests of another crate may use. The tests of `cassandra` and `cluster` use
-/// an agent that runs as a thread. The tests of `fault` query the capabilities of a target. The
-/// simulated studies of `findings` generate their noise with `workload`.
+/// Crates that the tests of another crate may use, although its other code may not. The tests of
+/// `cassandra` and `cluster` use an agent that runs as a thread. The tests of `fault` query the
+/// capabilities of a target. The simulated studies of `findings` generate their noise with
+/// `workload`.
 const ASKED_BY_TESTS: [(&str, &str); 4] = [
     ("cassandra", "agent"),
     ("cluster", "agent"),
@@ -18,8 +19,8 @@ const ASKED_BY_TESTS: [(&str, &str); 4] = [
     ("findings", "workload"),
 ];
 
-/// Crates with developer commands. Their folders are in the root, and their rows do not state what
-/// only they know.
+/// Crates with developer commands. Their folders are in the root, and their rows in the table do
+/// not state what only these crates know.
 const DEVELOPMENT: [&str; 2] = ["xtask", "laboratories"];
 
 /// A row of the table.
@@ -83,7 +84,7 @@ fn dependencies_of(manifest: &toml::Table, key: &str) -> BTreeSet<String> {
     table.into_iter().flat_map(|table| table.keys().cloned()).collect()
 }
 
-/// Checks that the crates are those of the table, and that each uses exactly the crates of its row.
+/// Checks that the table lists all crates, and that each crate uses exactly the crates in its row.
 pub fn dependencies(tree: &Tree) -> Vec<Violation> {
     let rows = match rows(tree) {
         Ok(rows) => rows,
@@ -130,8 +131,8 @@ fn compare(
         let what = format!("says that `{}` uses `{name}`, but it does not", row.name);
         found.push(Violation::on_line(ARCHITECTURE, row.line, what));
     }
-    // The tests of the binary may use all crates. The tests of other crates may use only the crates
-    // of their row, and those in `ASKED_BY_TESTS`.
+    // The tests of the binary may use all crates. The tests of another crate may use only the
+    // crates in its row and in `ASKED_BY_TESTS`.
     let tested = dependencies_of(manifest, "dev-dependencies");
     let foreign = tested
         .intersection(names)
@@ -144,8 +145,8 @@ fn compare(
         );
         found.push(Violation::in_file(path, what));
     }
-    // No crate may use an async runtime, since the hot path and the engine consist of threads and
-    // loops.
+    // A crate must not use an async runtime, because the hot path and the engine consist of threads
+    // and loops.
     for name in ["tokio", "async-std", "smol"].iter().filter(|name| used.contains(**name)) {
         found.push(Violation::in_file(
             path,
@@ -163,8 +164,8 @@ pub fn layers(tree: &Tree) -> Vec<Violation> {
         Err(violation) => return vec![violation],
     };
     let mut layers: BTreeMap<&str, usize> = BTreeMap::new();
-    // Each round determines the layer of at least one more crate, unless crates use each other in a
-    // cycle.
+    // This number of rounds is sufficient, because each round determines the layer of at least one
+    // more crate, unless crates use each other in a cycle.
     for _ in &rows {
         for row in &rows {
             let used: Option<Vec<usize>> =
@@ -194,7 +195,8 @@ pub fn layers(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Checks that the header of each crate's root, its manifest and its row contain the same sentence.
+/// Checks that the header of each crate, the manifest of the crate and its row in the table contain
+/// the same sentence.
 pub fn sentences(tree: &Tree) -> Vec<Violation> {
     let rows = match rows(tree) {
         Ok(rows) => rows,
@@ -226,7 +228,8 @@ fn first_paragraph(source: &str) -> String {
     lines.join(" ")
 }
 
-/// Checks that each third-party line of `[workspace.dependencies]` ends with its reason.
+/// Checks that each line of `[workspace.dependencies]` with a third-party crate ends with the
+/// reason for the crate.
 pub fn reasons(tree: &Tree) -> Vec<Violation> {
     let text = tree.file("Cargo.toml").map(|file| file.text()).unwrap_or_default();
     let lines = text.lines().enumerate().skip_while(|(_, l)| *l != "[workspace.dependencies]");

@@ -1,5 +1,5 @@
-//! Rules about the texts in the program itself, such as messages, hints, answers and labels. They
-//! are the same as for documents.
+//! Rules about the texts in the program itself, such as messages, hints, answers and labels. The
+//! rules are the same as for documents.
 
 use super::Violation;
 use super::sentences::broken_sentences;
@@ -7,11 +7,11 @@ use crate::test_items::without_tests;
 use crate::tree::Tree;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Minimum number of words of a message. A text with fewer words is a key or a fragment of a
-/// command.
+/// Minimum number of words of a message. A text with fewer words is usually a key or a fragment of
+/// a command.
 const WORDS_MIN: usize = 4;
 
-/// Checks each sentence in the string literals of the crates, except those of tests.
+/// Checks each sentence in the string literals of the crates, except in tests.
 pub fn messages(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs").filter(|file| holds_messages(&file.path)) {
@@ -30,7 +30,8 @@ fn holds_messages(path: &str) -> bool {
     in_sources && !path.contains("/tests/") && !path.ends_with("/tests.rs")
 }
 
-/// Collects the literals with several words, each with its line. A placeholder counts as one word.
+/// Collects the string literals with several words, each with its line. A placeholder counts as one
+/// word.
 fn collect(tokens: TokenStream, texts: &mut Vec<(usize, String)>) {
     for token in tokens {
         match token {
@@ -56,8 +57,8 @@ fn is_comment(group: &proc_macro2::Group) -> bool {
         && matches!(first, Some(TokenTree::Ident(name)) if name == "doc")
 }
 
-/// Returns false for lines of lists, statements and columns, and for lines of other programs'
-/// files.
+/// Returns true if a line is prose. Lines of lists, statements and columns, and lines of other
+/// programs' files, are not prose.
 fn is_prose(line: &str) -> bool {
     let is_list = || !line.split_whitespace().any(|word| word.starts_with(char::is_lowercase));
     let line = line.trim_start();

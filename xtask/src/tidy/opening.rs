@@ -1,12 +1,12 @@
 //! Rules about external files and programs. Files must be opened through the crate `foreign`, and
-//! programs must be read through `remote::process`. Neither can wait forever.
+//! the output of programs must be read through `remote::process`, because these never wait forever.
 
 use super::Violation;
 use crate::test_items::without_tests;
 use crate::tree::{File, Tree};
 use proc_macro2::{TokenStream, TokenTree};
 
-/// Functions that wait for the content of a pipe, or read a device without end.
+/// Functions that may wait forever for the content of a pipe, or read a device without end.
 const OPENING: [&str; 9] = [
     "fs::read",
     "fs::read_to_string",
@@ -21,7 +21,8 @@ const OPENING: [&str; 9] = [
 /// Functions that read a program's output without a time limit.
 const LISTENING: [&str; 3] = ["Stdio::piped", "wait_with_output", "io::pipe"];
 
-/// Exceptions for opening files. Each is a file or a folder of the sources, with the reason.
+/// Exceptions for opening files. Each exception is a file or a folder of the sources, with the
+/// reason.
 const OPENS: [(&str, &str); 27] = [
     (
         "crates/agent/build.rs",
@@ -109,7 +110,7 @@ const OPENS: [(&str, &str); 27] = [
     ),
 ];
 
-/// Exceptions for reading programs. Each has its reason.
+/// Exceptions for reading programs. Each exception is a file, with the reason.
 const LISTENS: [(&str, &str); 6] = [
     (
         "crates/agent/src/disk_check.rs",
@@ -137,14 +138,14 @@ const LISTENS: [(&str, &str); 6] = [
     ),
 ];
 
-/// Checks that external files are opened through the crate `foreign`.
+/// Checks that code opens external files only through the crate `foreign`.
 pub fn files(tree: &Tree) -> Vec<Violation> {
     let hint = "open it by crate `foreign`, or name the file of the sources in \
                 xtask/src/tidy/opening.rs with the reason";
     violations(tree, &OPENING, &OPENS, hint)
 }
 
-/// Checks that programs are read through `remote::process`.
+/// Checks that code reads the output of programs only through `remote::process`.
 pub fn programs(tree: &Tree) -> Vec<Violation> {
     let hint = "listen to it by `remote::process::ask` or `listen`, or name the source file \
                 in xtask/src/tidy/opening.rs with the reason";
@@ -176,7 +177,8 @@ fn violations(tree: &Tree, bans: &[&str], excepted: &[(&str, &str)], hint: &str)
             })),
         }
     }
-    // The tree in a test of a rule does not contain all of these files.
+    // Only the whole tree is checked for obsolete exceptions. The tree in a test of a rule does not
+    // contain all of the files.
     if tree.file("Cargo.toml").is_some() {
         let idle = excepted.iter().zip(used).filter(|(_, used)| !used);
         found.extend(idle.map(|((place, _), _)| {
@@ -186,8 +188,8 @@ fn violations(tree: &Tree, bans: &[&str], excepted: &[(&str, &str)], hint: &str)
     found
 }
 
-/// Collects calls and imports of `bans` outside of tests, with their lines. A call whose argument
-/// is a literal path of the kernel is permitted.
+/// Collects calls and imports of the names in `bans` outside of tests, with their lines. A call
+/// whose argument is a literal path of the kernel is permitted.
 fn collect(tokens: TokenStream, bans: &[&str], calls: &mut Vec<(usize, String)>) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let mut at = 0;
@@ -211,7 +213,7 @@ fn collect(tokens: TokenStream, bans: &[&str], calls: &mut Vec<(usize, String)>)
     }
 }
 
-/// Returns the name before `::`, followed by the token at `at`.
+/// Returns the name before `::` and the token at index `at`, joined as a path.
 fn before(all: &[TokenTree], at: usize) -> Option<String> {
     let is_colon =
         |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');

@@ -21,7 +21,7 @@ const READERS: [&str; 6] = [
 /// Methods of `Result` that drop its error.
 const DROPS: [&str; 4] = ["ok", "unwrap_or", "unwrap_or_default", "unwrap_or_else"];
 
-/// Exceptions. Each is a file or a folder of the sources, with the reason.
+/// Exceptions to the rule. Each exception is a file or a folder of the sources, with the reason.
 const EXCEPTIONS: [(&str, &str); 23] = [
     (
         "crates/study/src/units.rs",
@@ -138,7 +138,8 @@ pub fn parse_errors(tree: &Tree) -> Vec<Violation> {
             })),
         }
     }
-    // The tree in a test of a rule does not contain all of these files.
+    // Only the whole tree is checked for obsolete exceptions. The tree in a test of a rule does not
+    // contain all of the files.
     if tree.file("Cargo.toml").is_some() {
         let idle = EXCEPTIONS.iter().zip(used).filter(|(_, used)| !used);
         found.extend(idle.map(|((place, _), _)| {
@@ -154,7 +155,8 @@ fn is_reader(path: &str) -> bool {
     READERS.iter().any(is_of) && !path.contains("/tests/") && !path.ends_with("/tests.rs")
 }
 
-/// Calls that drop the error of a parse. Each has its line and the names of both calls.
+/// Calls that drop the error of a parse. Each entry has the line, and the names of the parsing and
+/// the dropping call.
 #[derive(Default)]
 struct Dropped {
     found: Vec<(usize, String)>,

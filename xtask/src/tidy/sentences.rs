@@ -1,5 +1,5 @@
-//! Checks the sentences of documents, and of the descriptions in schemas, which users read. A
-//! sentence has at most 30 words, names its actors, and does not begin with "What".
+//! Checks the sentences of documents, and of the descriptions in schemas, because users read them.
+//! A sentence must have at most 30 words, name its actors, and not begin with "What".
 
 use super::Violation;
 use crate::tree::Tree;
@@ -10,7 +10,7 @@ const UNNAMED: [&str; 6] = [
     "nobody", "somebody", "whoever", "whom", "of ours", "so many",
 ];
 
-/// Words that form a comparison after `is no`, as in `is no longer`.
+/// Words that are permitted after `is no`, because they form a comparison, as in `is no longer`.
 const COMPARED: [&str; 13] = [
     "better",
     "different",
@@ -30,7 +30,7 @@ const COMPARED: [&str; 13] = [
 /// Maximum number of words of a sentence.
 const WORDS_MAX: usize = 30;
 
-/// Maximum number of words of a label, such as "What you see". A label is not a sentence.
+/// Maximum number of words of a label, such as "What you see". The rules do not apply to labels.
 const LABEL_WORDS: usize = 4;
 
 /// Checks each sentence of the documents, and each description of the schemas.
@@ -48,7 +48,8 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns true for documents that must be in plain English. Decisions keep their original text.
+/// Returns true for documents that must be in plain English. Decisions are excluded, because they
+/// keep their original text.
 fn is_for_users(path: &str) -> bool {
     !path.starts_with("docs/decisions/")
 }

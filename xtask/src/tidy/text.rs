@@ -1,4 +1,4 @@
-//! Rules about files as text. They concern lengths, marks of unfinished work, and names in
+//! Rules about files as text. The rules concern lengths, marks of unfinished work, and names in
 //! documents, which must exist.
 
 use super::Violation;
@@ -7,19 +7,19 @@ use crate::tree::{File, Tree};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::BTreeMap;
 
-/// Maximum number of columns of a line, so that two panes fit next to each other.
+/// Maximum number of columns of a line, so that two files fit next to each other on a screen.
 const LINE_COLUMNS_MAX: usize = 100;
-/// Maximum number of lines of a source file, so that it can be read without a break. A longer file
-/// must give the reason in its header.
+/// Maximum number of lines of a source file, so that it can be read in one session. A longer file
+/// must state the reason in its header.
 const FILE_LINES_MAX: usize = 600;
-/// Maximum number of lines of a source file that gives a reason.
+/// Maximum number of lines of a source file that states a reason for its length.
 const FILE_LINES_HARD_MAX: usize = 1100;
 /// Beginning of the reason in the header of a long file.
 const LONG_BECAUSE: &str = "//! Long because ";
-/// Maximum size of a file in bytes, so that a clone remains small. Larger files are data. They
-/// belong elsewhere, or in `LARGE_FILES`.
+/// Maximum size of a file in bytes, so that a clone remains small. Larger files are data. Such data
+/// does not belong in the repository, unless the file is in `LARGE_FILES`.
 const FILE_BYTES_MAX: usize = 250_000;
-/// Files that may be larger. Each has its reason.
+/// Files that may be larger. Each file has a reason.
 const LARGE_FILES: [(&str, &str); 2] = [
     ("Cargo.lock", "one entry per dependency of a dependency"),
     (
@@ -40,8 +40,8 @@ const LEFTOVER_CALLS: [&str; 3] = [
     concat!("unimplemented", "!("),
     concat!("to", "do!("),
 ];
-/// Hosts of registries. The machine's configuration chooses the registry or mirror, not the
-/// project.
+/// Hosts of registries, which files must not name. The configuration of a machine chooses the
+/// registry or mirror, not the project.
 const HOSTS: [&str; 7] = [
     concat!("crates", ".io"),
     concat!("repo1.maven", ".org"),
@@ -53,7 +53,8 @@ const HOSTS: [&str; 7] = [
 ];
 /// The only file that may name one of these hosts, because it contains the default address.
 const HOSTS_FILE: &str = "crates/supply/src/repository.rs";
-/// Folders of a particular machine. The rule matches only paths that begin with one of them.
+/// Folders of a particular machine, which files must not name. The rule matches only paths that
+/// begin with such a folder.
 const MACHINE_PATHS: [&str; 3] = [
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),
@@ -75,8 +76,8 @@ pub fn line_lengths(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Checks that source files have at most [`FILE_LINES_MAX`] lines, or a reason and at most
-/// [`FILE_LINES_HARD_MAX`].
+/// Checks that source files have at most [`FILE_LINES_MAX`] lines. With a reason in the header, the
+/// limit is [`FILE_LINES_HARD_MAX`] lines.
 pub fn file_lengths(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -172,7 +173,8 @@ pub fn links(tree: &Tree) -> Vec<Violation> {
             let path = if path.is_empty() {
                 file.path.clone()
             } else if file.path.starts_with("changes/") && !is_guide(&file.path) {
-                // A release moves the text into CHANGELOG.md, which is in the root.
+                // Links in the file of a change start at the root, because a release moves the text
+                // into CHANGELOG.md, which is in the root.
                 path.to_owned()
             } else {
                 resolve(&file.path, path)
@@ -189,8 +191,8 @@ pub fn links(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Checks that `make …`, `cargo xtask …` and paths in code spans and code blocks of documents
-/// exist.
+/// Checks that the commands `make …` and `cargo xtask …`, and the paths, in code spans and code
+/// blocks of documents exist.
 pub fn names(tree: &Tree) -> Vec<Violation> {
     let makefile = tree.file("Makefile").map(|file| file.text()).unwrap_or_default();
     let commands = crate::commands::command_names();
@@ -225,7 +227,8 @@ fn words_after(code: &str, prefix: &str) -> Vec<String> {
     words.filter(|word| !word.starts_with(['…', '<'])).map(str::to_owned).collect()
 }
 
-/// Returns true if the word is a complete path in this tree. Words with `…` or patterns are not.
+/// Returns true if the word is a complete path in this tree. Words with `…` or patterns are not
+/// complete paths.
 fn is_our_path(word: &str) -> bool {
     let folders = [
         "crates/",
@@ -240,7 +243,7 @@ fn is_our_path(word: &str) -> bool {
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
 }
 
-/// The parts of a Markdown document that the rules require. Lines are counted from 1.
+/// The elements of a Markdown document that the rules use. Lines are counted from 1.
 #[derive(Default)]
 pub(super) struct Document {
     links: Vec<(usize, String)>,
@@ -248,7 +251,7 @@ pub(super) struct Document {
     headings: Vec<String>,
     /// Code spans and code blocks, each with its line.
     codes: Vec<(usize, String)>,
-    /// Code spans.
+    /// Code spans, each with its line.
     pub(super) spans: Vec<(usize, String)>,
 }
 
@@ -297,7 +300,7 @@ fn slug(title: &str) -> String {
         .collect()
 }
 
-/// Converts `path`, written in the document `from`, to a path from the root.
+/// Converts the relative path of a link in the document `from` to a path from the root.
 fn resolve(from: &str, path: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();

@@ -1,13 +1,13 @@
-//! Checks that the tests named in `docs/traps.md` exist. Otherwise the table would become wrong
-//! without notice when a test is renamed or removed.
+//! Checks that the tests named in `docs/traps.md` exist. Without this check, the table would
+//! silently become wrong when a test is renamed or removed.
 
 use super::Violation;
 use crate::tree::Tree;
 
 const DOCUMENT: &str = "docs/traps.md";
 
-/// Checks that each test in the last column of the table is a function in the file that is named
-/// next to it.
+/// Checks the last column of the table, which names tests and their files. Each test must be a
+/// function in its file.
 pub fn traps(tree: &Tree) -> Vec<Violation> {
     let Some(document) = tree.file(DOCUMENT) else {
         return vec![Violation::in_file(DOCUMENT, "is missing")];

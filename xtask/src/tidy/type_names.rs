@@ -61,11 +61,11 @@ const NO_NAMES: [&str; 53] = [
     "Written",
 ];
 
-/// Words that end like a participle but are not participles, and the usual name for state that
-/// threads share.
+/// Permitted names that end like a participle. They are not participles, except the common name for
+/// state that threads share.
 const NO_PARTICIPLES: [&str; 5] = ["Feed", "Need", "Seed", "Shared", "Speed"];
 
-/// Existing exceptions. No new entries are allowed.
+/// Existing exceptions to the rules. New exceptions are not permitted.
 const STILL_THERE: [(&str, &str); 2] = [
     ("crates/linux/src/probe/sampled_source.rs", "Look"),
     ("crates/measure/src/lower_bound.rs", "Known"),
@@ -74,7 +74,8 @@ const STILL_THERE: [(&str, &str); 2] = [
 /// Keywords before the name of a defined type.
 const DEFINING: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
 
-/// Checks that no new type of the crates has one of the words of [`NO_NAMES`] as its whole name.
+/// Checks that the whole name of a new type is not one of the words of [`NO_NAMES`] or a
+/// participle.
 pub fn type_names(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
@@ -93,8 +94,8 @@ pub fn type_names(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns true for a name that is one word and ends like a participle. `Kept` is listed above, but
-/// `Opened` is not.
+/// Returns true for a name that is one word and ends like a participle. For example, this function
+/// detects `Opened`. `Kept` is in [`NO_NAMES`].
 fn is_participle(name: &str) -> bool {
     let is_one_word = name.chars().filter(|c| c.is_uppercase()).count() == 1;
     is_one_word && name.ends_with("ed") && !NO_PARTICIPLES.contains(&name)

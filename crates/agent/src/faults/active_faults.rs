@@ -12,8 +12,8 @@ use std::time::Duration;
 
 /// Injection and healing of one kind of fault.
 pub(crate) trait Breakable: Send {
-    /// Injects the fault. For each change that must be undone after the agent's end, adds an entry
-    /// to the undo list before the change.
+    /// Injects the fault. Before each change that must be undone even after the agent has ended,
+    /// adds an entry to the undo list.
     fn inject(&mut self, here: &AgentState) -> Result<()>;
 
     /// Heals the fault. Returns the current processes of the affected nodes, in order. This must
@@ -25,13 +25,14 @@ pub(crate) trait Breakable: Send {
         Vec::new()
     }
 
-    /// Returns true if the fault cannot be healed yet. In that case an agent without a controller
-    /// waits for a while.
+    /// Returns true if the fault cannot be healed yet. In that case, an agent without a controller
+    /// waits up to [`ALONE_MAX`].
     fn waits(&self) -> bool {
         false
     }
 
-    /// Returns a remark on the result of healing, if the result varies.
+    /// Returns a remark on the result of healing, for faults whose healing can have different
+    /// results.
     fn became(&self) -> Option<String> {
         None
     }
@@ -40,10 +41,10 @@ pub(crate) trait Breakable: Send {
 /// Maximum time for which an agent without controller waits for a fault that cannot be healed yet.
 const ALONE_MAX: Duration = Duration::from_secs(600);
 
-/// Interval between two checks of whether the fault can be healed.
+/// Interval between two checks of whether a fault can be healed.
 const ALONE_POLL: Duration = Duration::from_secs(1);
 
-/// All faults of a host.
+/// All faults that were injected on a host.
 #[derive(Default)]
 pub(crate) struct Faults {
     pub(super) all: Mutex<Vec<State>>,
@@ -53,7 +54,7 @@ pub(crate) struct Faults {
 }
 
 pub(super) enum State {
-    /// An active fault, and the time at which the agent heals it by itself.
+    /// A fault that is not healed, and the time at which the agent heals it by itself.
     Broken(Box<dyn Breakable>, Deadline),
     Whole(Result<HealAnswer, String>),
 }
@@ -63,14 +64,14 @@ impl Faults {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stops all healing, because the agent is ending.
+    /// Makes all threads that wait to heal a fault end, because the agent is ending.
     pub fn end(&self) {
         self.lock().clear();
         self.news.notify_all();
     }
 
-    /// Waits until a fault is healed or the agent ends. Returns true if the fault's time limit has
-    /// expired and the fault is not healed.
+    /// Waits until a fault is healed or the agent ends. Returns true if the time limit of the fault
+    /// has expired before that.
     pub(super) fn is_left(&self, Broken(number): Broken) -> bool {
         let mut all = self.lock();
         let mut alone_until = None;

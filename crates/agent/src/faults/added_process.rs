@@ -11,15 +11,15 @@ use host::invocation::succeed;
 use host::process::Identity;
 use std::time::Duration;
 
-/// Maximum time until a process of this host accepts a connection.
+/// Maximum time until a process on this host accepts a connection.
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Maximum time for the process to leave the cluster, if it was not told to leave before. A leaving
-/// node streams its data to other nodes.
+/// Maximum time for the process to leave the cluster during the healing. It is long, because a
+/// leaving node streams its data to other nodes.
 const LEAVES_WITHIN: Duration = Duration::from_secs(600);
 
-/// A process that the fault adds to the cluster. No guard is needed: the process ends with the
-/// agent, and its folder belongs to the host.
+/// A process that the fault adds to the cluster. The undo list needs no entry, because the process
+/// ends with the agent, and its folder belongs to the host.
 pub(super) struct AddedProcess {
     taken: DuplicateAddress,
     what: Join,

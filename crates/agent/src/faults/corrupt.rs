@@ -1,8 +1,8 @@
 //! Silent corruption: some bytes of a file on disk differ from the bytes that were written.
 //!
 //! Invariant: injection and healing write only to blocks of this one file. While the fault lasts,
-//! the agent holds the file open, so the file keeps its blocks. To heal the fault, the agent looks
-//! the file up again, and checks that its blocks contain the corrupted bytes.
+//! the agent keeps the file open, so the file keeps its blocks. To heal the fault, the agent finds
+//! the file again, and checks that the blocks contain the corrupted bytes.
 
 use super::active_faults::Breakable;
 use super::volume::uncache;
@@ -17,8 +17,8 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of corrupted bytes of a file. The agent keeps these bytes in memory during the
-/// fault.
+/// Maximum number of corrupted bytes of a file. The limit is necessary, because the agent keeps
+/// these bytes in memory during the fault.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// Bytes of a file that are inverted on disk.
@@ -26,7 +26,7 @@ pub(super) struct Rot {
     path: PathBuf,
     at: u64,
     bytes: u64,
-    /// Identity of the file.
+    /// Identity of the file: its inode number and generation.
     identity: (u64, u32),
     /// Block size of the volume, in bytes.
     block_bytes: u64,
@@ -60,14 +60,15 @@ impl Rot {
         self.at - self.at % self.block_bytes..end
     }
 
-    /// Returns the location of the corrupted bytes on the device.
+    /// Returns the locations of the corrupted blocks on the device.
     fn places(&self, file: &OwnedFd) -> Result<Vec<Extent>> {
         let blocks = self.blocks();
         let all = ext4_ioctls::extents(file, blocks.start, blocks.end - blocks.start);
         all.with_context(|| format!("find bytes of {} on its disk", self.path.display()))
     }
 
-    /// Finds the file, even if it was renamed. Returns `None` if the file no longer exists.
+    /// Finds the file with the corrupted bytes, even if it was renamed. Returns `None` if the file
+    /// no longer exists.
     fn find(&self, here: &AgentState) -> Result<Option<(OwnedFd, PathBuf)>> {
         let open = here.files.admit(&self.path)?.open(OFlags::RDONLY, Mode::empty());
         if let Ok(file) = open
@@ -180,12 +181,12 @@ fn read(image: &File, place: Extent) -> Result<Blocks> {
     read.with_context(|| format!("read the image of the volume at {}", place.place))
 }
 
-/// Finds the same file below a folder, under any of its names.
+/// Finds the file with this identity below a folder, under any of its names.
 fn find_below(folder: &OwnedFd, path: &Path, identity: (u64, u32)) -> Option<(OwnedFd, PathBuf)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let entries = Dir::read_from(folder).ok()?;
-    // The node that owns the files deletes some at any time, so a file that cannot be opened counts
-    // as deleted.
+    // The node that owns the files may delete a file at any time, so a file that cannot be opened
+    // counts as deleted.
     entries.filter_map(Result::ok).find_map(|entry| {
         let name = entry.file_name();
         let path = || path.join(name.to_string_lossy().as_ref());

@@ -9,17 +9,18 @@ use host::FileStep;
 use host::Restartable;
 use host::process::Identity;
 
-/// Changes to files that healing undoes. No guard is needed: a process that ended with the agent
-/// reads no files.
+/// Changes to files that healing undoes. The undo list needs no entry, because the process that
+/// reads the files ends with the agent.
 pub(super) struct FileChanges {
     reader: Option<Restartable>,
-    /// Start command of the process during the fault, if it differs from the original one.
+    /// Start command of the process during the fault, if it differs from the original start
+    /// command.
     instead: Option<Restartable>,
     forth: Vec<FileStep>,
     back: Vec<FileStep>,
-    /// True if at least a part of one step was performed.
+    /// True if the fault has begun to perform its steps.
     is_begun: bool,
-    /// True if the fault has ended the process and not started it again.
+    /// True if the fault has ended the process and has not started it again yet.
     is_ended: bool,
 }
 
@@ -56,7 +57,8 @@ impl FileChanges {
         here.children.end(reader.process, STOP_LIMIT).map(drop)
     }
 
-    /// Starts the process. While the fault lasts, uses the different command.
+    /// Starts the process. If `meanwhile` is true, uses the start command for the duration of the
+    /// fault.
     fn start(&mut self, here: &AgentState, meanwhile: bool) -> Result<()> {
         if let Some(reader) = &mut self.reader {
             let instead = self.instead.as_ref().filter(|_| meanwhile);
@@ -85,7 +87,7 @@ impl Breakable for FileChanges {
                 changed = changed.and(here.change(step.clone()));
             }
         }
-        // This code starts the process whatever the state of its files is, because nothing else
+        // The process is started even if its files could not be restored, because no other code
         // would start it.
         if self.is_ended {
             self.start(here, false)?;

@@ -1,4 +1,4 @@
-//! Limits of a host that a fault tightens temporarily.
+//! Limits of a host that a fault lowers temporarily.
 
 use super::active_faults::Breakable;
 use crate::host_state::AgentState;
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use host::process::Identity;
 use target_spec::DiskSpec;
 
-/// A limit, and its original value.
+/// A fault that lowers a limit, with the original value of the limit.
 #[derive(Default)]
 pub(super) struct Limit {
     cpu: Option<f64>,
@@ -14,14 +14,14 @@ pub(super) struct Limit {
     before: Option<Before>,
 }
 
-/// Limits of a host without faults.
+/// Limits of a host before the fault.
 struct Before {
     cpu_quota: Option<f64>,
     disk: DiskSpec,
 }
 
 impl Limit {
-    /// Limit on the CPU time, in cores.
+    /// Creates a fault that limits the CPU time to this number of cores.
     pub fn cpu(cores: f64) -> Limit {
         Limit {
             cpu: Some(cores),
@@ -29,7 +29,7 @@ impl Limit {
         }
     }
 
-    /// Limit on the I/O of the host's volume.
+    /// Creates a fault that limits the I/O of the host's volume.
     pub fn disk(disk: DiskSpec) -> Limit {
         Limit {
             disk: Some(disk),

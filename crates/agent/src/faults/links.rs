@@ -36,7 +36,7 @@ impl Breakable for Down {
 
     fn heal(&mut self, _: &AgentState) -> Result<Vec<Identity>> {
         if self.is_down {
-            // The host announces its address to its neighbours again.
+            // This also makes the host announce its address to its neighbours again.
             Netlink::open()?.up(&links::port(self.number), None)?;
             self.is_down = false;
         }
@@ -46,15 +46,15 @@ impl Breakable for Down {
 
 /// A limit at one end of a host's link.
 pub(super) struct Slow {
-    /// Number of the destination host, if the limit is at the switch. `None` if it is at the
-    /// agent's own end of the link.
+    /// Number of the destination host, if the switch applies the limit. `None` if the host of this
+    /// agent applies it.
     number: Option<usize>,
     link: LinkSpec,
     before: Option<LinkSpec>,
 }
 
 impl Slow {
-    /// Limits the traffic from the switch to a host.
+    /// Creates a fault that limits the traffic from the switch to a host.
     pub fn to(number: usize, link: LinkSpec) -> Slow {
         Slow {
             number: Some(number),
@@ -63,7 +63,7 @@ impl Slow {
         }
     }
 
-    /// Limits the traffic that the host itself sends.
+    /// Creates a fault that limits the traffic that the host of this agent sends.
     pub fn from_here(link: LinkSpec) -> Slow {
         Slow {
             number: None,
@@ -138,8 +138,8 @@ impl Breakable for DuplicateAddress {
     }
 }
 
-/// Resets the current connections to some ports of a simulated host or machine. This fault needs no
-/// healing.
+/// Resets the current connections to some ports of a simulated host or machine. This fault requires
+/// no healing.
 pub(super) struct Reset(pub Vec<u16>);
 
 impl Breakable for Reset {

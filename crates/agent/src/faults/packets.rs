@@ -13,14 +13,15 @@ fn table(broken: Broken) -> String {
     format!("broken{}", broken.0)
 }
 
-/// Returns the name of the packet filter table of a fault on a machine that also has other tables.
-/// `host` is the prefix of the host's objects.
+/// Returns the name of the packet filter table of a fault on a machine. The name begins with
+/// `host`, the prefix of the host's objects, because the machine's packet filter may also have
+/// other tables.
 fn host_table(host: &str, broken: Broken) -> String {
     format!("{host}-{}", table(broken))
 }
 
-/// Returns the tables that killed agents and guards of a host have left on its machine. The result
-/// is empty if this user may not list tables.
+/// Returns the packet filter tables that killed agents and guards of a host have left on its
+/// machine. The list is empty if this user may not list tables.
 pub(crate) fn left(host: &str) -> Vec<String> {
     let tables = Filter::<HostLoss>::open().and_then(|mut filter| filter.tables());
     let begin = format!("{host}-broken");
@@ -38,8 +39,8 @@ pub(crate) fn dropped(here: &AgentState, broken: Broken) -> Result<Vec<u64>> {
     Filter::<Loss>::open()?.dropped(&table(broken))
 }
 
-/// Packet loss on a switch. The table disappears with the agent's network namespace, so no guard is
-/// needed.
+/// Packet loss on a switch. The undo list needs no entry, because the table disappears with the
+/// agent's network namespace.
 pub(super) struct Packets {
     broken: Broken,
     losses: Vec<Loss>,
@@ -73,7 +74,7 @@ impl Breakable for Packets {
     }
 }
 
-/// Packet loss on a machine. The machine's network outlives the agent, so the guard also has an
+/// Packet loss on a machine. The machine's network outlives the agent, so the undo list has an
 /// entry for the table.
 pub(super) struct HostPackets {
     broken: Broken,

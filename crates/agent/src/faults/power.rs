@@ -12,14 +12,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::DiskSpec;
 
-/// Maximum time for processes to end after SIGTERM, when the power of their own host is back.
+/// Maximum time for adopted processes to end after SIGTERM, when the power of their own host is
+/// back.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
 /// Maximum time to wait for a volume that another host still uses. That host may be ending its
 /// processes.
 const BACK_LIMIT: Duration = Duration::from_secs(75);
 
-/// A host without power. No guard is needed: the host's processes end with the agent.
+/// A host without power. The undo list needs no entry, because the host's processes end with the
+/// agent.
 pub(super) struct PowerLoss {
     processes: Vec<Restartable>,
     is_off: bool,
@@ -59,7 +61,7 @@ impl Breakable for PowerLoss {
     }
 }
 
-/// Volume of another host, and the processes that use it.
+/// Volume of another host that this host has mounted, and the processes that use the volume.
 pub(super) struct AdoptedVolume {
     device: String,
     folder: PathBuf,
@@ -79,7 +81,8 @@ impl AdoptedVolume {
         }
     }
 
-    /// Limits this host's I/O to the volume. The limit is that of the host's own volume.
+    /// Limits this host's I/O to the adopted volume. The limit is the same as for the host's own
+    /// volume.
     fn limit(&self, here: &AgentState, volume: &Volume, disk: Option<DiskSpec>) -> Result<()> {
         let group = here.group()?;
         let own = here

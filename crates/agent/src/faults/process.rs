@@ -1,4 +1,4 @@
-//! Processes that are paused, ended, or denied further file descriptors.
+//! Faults of processes: they are paused, ended, or get no further file descriptors.
 
 use super::active_faults::Breakable;
 use super::repeating_thread::RepeatingThread;
@@ -28,8 +28,8 @@ impl Breakable for Pause {
         here.children.check(self.0)?;
         here.undo.add(Undo::Continue(self.0))?;
         self.0.signal(Signal::STOP);
-        // Waits until the process is stopped, so that the next query finds it stopped. Returns
-        // earlier if the process waits for a disk for too long.
+        // Waits until the process is stopped, so that the next query finds it stopped. A process
+        // that waits for a disk may not be stopped before the time limit, which is not an error.
         let deadline = Deadline::after(STOPPED_WITHIN);
         while process::state(self.0).is_some_and(|state| state != 'T') && !deadline.passed() {
             clock::sleep(STOPPED_POLL);
@@ -44,8 +44,8 @@ impl Breakable for Pause {
     }
 }
 
-/// A process that the fault ends, and that healing restarts. No guard is needed: the process ends
-/// with the agent.
+/// A process that the fault ends, and that healing restarts. The undo list needs no entry, because
+/// the process ends with the agent.
 pub(super) struct TerminatedProcess {
     one: Restartable,
     grace: Duration,
@@ -53,12 +53,12 @@ pub(super) struct TerminatedProcess {
 }
 
 impl TerminatedProcess {
-    /// Ends the process immediately (SIGKILL).
+    /// Creates a fault that ends the process immediately (SIGKILL).
     pub fn killed(one: Restartable) -> TerminatedProcess {
         TerminatedProcess::after(one, Duration::ZERO)
     }
 
-    /// Tells the process to end (SIGTERM).
+    /// Creates a fault that tells the process to end (SIGTERM).
     pub fn terminate(one: Restartable) -> TerminatedProcess {
         TerminatedProcess::after(one, STOP_LIMIT)
     }
@@ -88,19 +88,20 @@ impl Breakable for TerminatedProcess {
     }
 }
 
-/// Number of file descriptors that a program opens at its start and never closes.
+/// Number of file descriptors that the fault leaves to the process in any case, because a program
+/// opens this number at its start and never closes them.
 const NUMBERS_KEPT: u64 = 16;
 
 /// A process that cannot open any further file or connection.
 pub(super) struct Descriptors {
     process: Identity,
     before: Option<Rlimit>,
-    /// Thread that keeps the limit low during the fault.
+    /// Thread that lowers the limit again whenever the process has closed a file during the fault.
     keeper: Option<RepeatingThread>,
 }
 
-/// Interval between two checks for a file that the process has closed. The number of such a file
-/// would be free.
+/// Interval between two checks of whether the process has closed a file. The process could use the
+/// free number of such a file.
 const TIGHTENED_EVERY: Duration = Duration::from_millis(100);
 
 impl Descriptors {
@@ -120,8 +121,9 @@ fn limit(process: Identity, new: Rlimit) -> Result<()> {
     before.map(drop).context("limit the files that the process may open")
 }
 
-/// Sets the limit to the lowest free number, which the process would get next. The process keeps
-/// the files with higher numbers. If it closes them, it cannot open others.
+/// Sets the limit to the lowest free number, which the process would get for the next file. The
+/// process keeps open files with higher numbers. If it closes one of them, it cannot open another
+/// file.
 fn tighten(process: Identity, maximum: Option<u64>) -> Result<()> {
     let numbers = descriptors::numbers(process)?;
     let taken = (0..).zip(&numbers).take_while(|(at, number)| at == *number);

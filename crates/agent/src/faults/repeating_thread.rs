@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The thread. It ends when this value is dropped.
+/// A thread that ends when this value is dropped.
 pub(super) struct RepeatingThread {
     ends: Sender<()>,
     thread: JoinHandle<()>,
@@ -34,11 +34,11 @@ impl RepeatingThread {
     }
 }
 
-/// Returns true if the work should continue.
+/// Tells the work of a [`RepeatingThread`] whether it should continue.
 pub(super) struct GoesOn(Receiver<()>);
 
 impl GoesOn {
-    /// Waits for this duration. Returns false as soon as the thread must end.
+    /// Waits for this duration. Returns false immediately when the thread must end.
     pub fn after(&self, wait: Duration) -> bool {
         self.0.recv_timeout(wait) == Err(RecvTimeoutError::Timeout)
     }

@@ -1,6 +1,6 @@
-//! Restarts processes after an agent has healed a fault by itself, when no controller watches them.
-//! A node may end because its disk has lost data. It may also stop serving for good because it
-//! could not open a file.
+//! Restarts processes that end after an agent has healed a fault by itself, because no controller
+//! watches them. For example, a node may end because its disk has lost data, or stop serving
+//! permanently because it could not open a file.
 
 use super::active_faults::{Faults, State};
 use crate::host_state::AgentState;
@@ -11,10 +11,11 @@ use measure::clock::Deadline;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// Time for which the agent watches processes. It is the time that two starts may take.
+/// Time for which the agent watches processes. It is twice the time that a start may take.
 const WATCHED_FOR: Duration = Duration::from_secs(360);
 
-/// Interval between two checks. It is also the minimum interval between two starts.
+/// Interval between two checks of the processes. It is also the minimum interval between two starts
+/// of a process.
 const POLL: Duration = Duration::from_secs(1);
 
 /// Maximum time that the start of a process takes on a busy machine.
@@ -24,17 +25,17 @@ const STARTS_WITHIN: Duration = Duration::from_secs(180);
 /// the fault has passed.
 const REFUSES_MAX: Duration = Duration::from_secs(60);
 
-/// Maximum time until the process accepts a connection in one check.
+/// Time limit of the connection attempt in one check of a process.
 const ACCEPTS_WITHIN: Duration = Duration::from_millis(500);
 
-/// Maximum number of restarts.
+/// Maximum number of restarts of each process.
 const RESTARTS_MAX: usize = 3;
 
 /// A process that the agent watches.
 struct WatchedProcess {
     process: Identity,
     start: StartProcess,
-    /// Time until which the process may refuse connections.
+    /// Time until which the process may refuse connections without a restart.
     until: Deadline,
     restarts_count: usize,
 }
@@ -63,8 +64,8 @@ impl Faults {
 
 impl AgentState {
     /// Restarts processes that end by themselves or do not serve. From the second restart on, uses
-    /// the forgiving environment. The agent does not restart a process that was ended on purpose,
-    /// and stops watching at the next fault.
+    /// the environment with the `forgiving` changes. The agent does not restart a process that it
+    /// has ended on purpose, and stops watching when the next fault is injected.
     pub(super) fn keep_up(&self) {
         let deadline = Deadline::after(WATCHED_FOR);
         let mut all_kept = self.faults.kept();

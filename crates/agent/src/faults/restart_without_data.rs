@@ -14,17 +14,17 @@ use std::time::Duration;
 /// Maximum time until a process of this host accepts a connection.
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Time at which the agent ends the process and empties its folders.
+/// Time at which the agent kills the process and empties its folders.
 pub(super) enum EmptyingTime {
     /// When the fault is injected.
     Now,
-    /// While the agent heals the fault, as soon as nothing accepts connections at this address. The
-    /// process has then left its cluster.
+    /// When the agent heals the fault, and the process has left its cluster. The process has left
+    /// as soon as connections to this address fail.
     Left(SocketAddr),
 }
 
-/// A process that is restarted without its data. No guard is needed: the process ends with the
-/// agent, and nothing restores its data.
+/// A process that is restarted without its data. The undo list needs no entry, because the process
+/// ends with the agent, and its data cannot be restored.
 pub(super) struct EmptiedNode {
     one: Restartable,
     folders: Vec<PathBuf>,

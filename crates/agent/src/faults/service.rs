@@ -16,11 +16,11 @@ use std::time::Duration;
 const STOPPED_WITHIN: Duration = Duration::from_secs(1);
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
-/// A fault of a server.
+/// A fault of a server that cassay did not start.
 pub(super) struct OfOthers {
     fault: ServiceFault,
-    /// True if the fault had an effect. Otherwise the agent must not start the server, because
-    /// others may have stopped it.
+    /// True if the agent has begun to inject the fault. Otherwise the agent must not start the
+    /// server, because another program may have stopped it.
     is_begun: bool,
 }
 
@@ -68,8 +68,8 @@ impl Breakable for OfOthers {
         }
     }
 
-    /// Continues or starts the server. If the server does not serve again, the undo entry stays on
-    /// the list, so that the agent retries when it ends.
+    /// Continues or starts the server. If this fails, the undo entry stays on the list, so that the
+    /// agent retries when it ends.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if !self.is_begun {
             return Ok(Vec::new());

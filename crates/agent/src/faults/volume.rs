@@ -1,4 +1,4 @@
-//! Faults of a volume: it fails, hangs or is full.
+//! Faults of a volume, which fails, hangs or is full.
 
 use super::active_faults::Breakable;
 use super::processes::{check, restart};
@@ -16,22 +16,22 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// File that fills the disk. It is next to the folders of the nodes, not in one of them.
+/// File that fills the disk. The file is next to the folders of the nodes, not in one of them.
 const FILLER: &str = ".cassay-filler";
 
-/// Maximum number of adjustments of the free space. Several may be needed, because other processes
-/// write and delete at the same time.
+/// Maximum number of adjustments of the free space. Several adjustments may be needed, because
+/// other processes write and delete files at the same time.
 const TURNS_MAX: usize = 32;
 
 /// Tolerance of the free space, in bytes. The file system needs space for its own tables.
 const NEAR_BYTES: u64 = 64 << 10;
 
-/// Lock for a fault of the host's volume, which can have only one fault at a time.
+/// A fault that claims the host's volume, which can have only one such fault at a time.
 pub(super) struct Alone<B> {
     what: B,
     is_begun: bool,
-    /// Lock on a volume that this agent created. `None` for a provided volume, which has no other
-    /// users.
+    /// Claim on a volume that this agent has created. `None` for a file system that was already
+    /// mounted.
     claim: Option<Claim>,
 }
 
@@ -75,7 +75,8 @@ pub(super) enum DiskFailure {
     From(PathBuf, u64),
 }
 
-/// A failing disk whose processes continue. No guard is needed: the fault ends with the agent.
+/// A failing disk whose processes continue. The undo list needs no entry, because the fault ends
+/// with the agent.
 pub(super) struct Failing {
     how: DiskFailure,
     processes: Vec<Restartable>,
@@ -113,13 +114,14 @@ impl Breakable for Failing {
             return Ok(Vec::new());
         }
         let volume = here.volume()?;
-        // The agent ends the processes first, because their open files would keep the volume
-        // mounted.
+        // The agent ends the processes before it unmounts the volume, because open files would keep
+        // the volume mounted.
         let processes: Vec<Identity> = self.processes.iter().map(|one| one.process).collect();
         here.files.bar(volume.folder(), Bar::Away);
         here.children.end_all(&processes, Duration::ZERO)?;
         if volume.unmount().is_err() {
-            // Other processes on this host keep the volume mounted, but cannot use it.
+            // The agent kills all other processes on this host, because they keep the volume
+            // mounted although they cannot use it.
             here.group()?.empty()?;
         }
         volume.renew()?;
@@ -128,8 +130,8 @@ impl Breakable for Failing {
     }
 }
 
-/// Returns the location on the volume of byte `at` of a file, and drops the file from the page
-/// cache.
+/// Returns the location of byte `at` of a file on the device of the volume. Also drops the file
+/// from the page cache.
 fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
     let file = here
         .files
@@ -147,7 +149,8 @@ fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
         .context("the byte is in a hole of the file, or not yet written to the disk")?
         .place;
     uncache(&file)?;
-    // The kernel counts in sectors, not in bytes.
+    // The location is rounded down to a whole sector, because the kernel limits a device in
+    // sectors.
     Ok(place - place % volume::SECTOR_BYTES)
 }
 
@@ -208,8 +211,8 @@ impl Full {
 
 impl Breakable for Full {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
-        // The fault fills only a disk that belongs to the host alone, because the space may be
-        // freed only when the volume is removed.
+        // The fault must not fill a disk that other hosts use, because the space may be freed only
+        // when the volume is removed.
         let root = own_disk(here)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600))
@@ -260,14 +263,15 @@ fn own_disk(here: &AgentState) -> Result<OwnedFd> {
     Ok(root)
 }
 
-/// Grows or shrinks `file`, so that it fills the disk except for `leave` bytes.
+/// Grows or shrinks `file` so that `leave` bytes of the disk remain free.
 fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
     let available = || -> Result<u64> {
         let stat = rustix::fs::fstatvfs(file).context("get the free space")?;
         Ok(volume::use_of(&stat).available_bytes)
     };
     let mut taken = 0;
-    // The agent does not try a refused size again, because the file system's tables need space too.
+    // `most` is the largest size that the file system may accept. The loop does not try a refused
+    // size again, because the file system's tables also need space.
     let mut most = u64::MAX;
     for _ in 0..TURNS_MAX {
         let available = available()?;

@@ -5,7 +5,7 @@ use host::{Agent, Bytes, FileStep, From};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Returns an agent, with the folder that it may access.
+/// Returns an agent, and the folder that the agent may access.
 fn agent() -> (tempfile::TempDir, PathBuf, Agent) {
     let root = tempfile::tempdir().unwrap();
     let given = root.path().join("given");
@@ -60,7 +60,7 @@ fn files_are_written_listed_and_read_however_large_they_are() {
     assert!(agent.list(&given.join("a"), None).unwrap().unwrap()[0].is_folder);
     assert_eq!(agent.list(&given.join("absent"), None).unwrap(), None);
 
-    // The file is replaced by a shorter one, which must not contain any of the old bytes.
+    // The step replaces the file by a shorter file, which must not contain any of the old bytes.
     let again = FileStep::write(folder.join("large"), "short");
     agent.change(vec![again]).unwrap();
     assert_eq!(agent.read(&folder.join("large")).unwrap(), b"short");
@@ -141,8 +141,8 @@ fn a_tree_of_many_files_is_linked_listed_cleared_and_renamed() {
     agent.change(vec![clear("absent")]).unwrap();
 }
 
-/// If a node deletes or rewrites a file of one tree, the linked file in the other tree does not
-/// change.
+/// If a node deletes a file of one tree or writes it anew, the linked file in the other tree does
+/// not change.
 #[test]
 fn linked_files_of_a_tree_survive_and_replace_it() {
     let (_root, given, agent) = agent();
@@ -204,7 +204,7 @@ fn a_failed_step_is_named_and_later_steps_are_not_done() {
     assert!(!given.join("later").exists());
 }
 
-/// A checksum that needs several answers continues correctly, with or without direct reads.
+/// A checksum that needs several answers must continue correctly, with and without direct reads.
 #[test]
 fn a_file_is_summed_over_several_answers() {
     let (_root, given, agent) = agent();
@@ -284,7 +284,7 @@ fn files_of_others_are_out_of_reach() {
     assert!(agent.sums(&given, &up).is_err());
     assert_eq!(std::fs::read(outside.join("file")).unwrap(), b"theirs");
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
-    // The agent may remove the link itself, but not its target.
+    // The agent may remove a symbolic link, but must not follow it.
     agent.uncache(&given).unwrap();
     agent.change(vec![FileStep::Remove(given.join("way"))]).unwrap();
     let itself = agent.change(vec![FileStep::Remove(given.clone())]);

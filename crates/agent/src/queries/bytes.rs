@@ -1,5 +1,5 @@
-//! Reads the bytes of a file twice: through the page cache, as a reader sees them, and directly
-//! from disk.
+//! Reads bytes of a file twice: through the page cache, as a reader gets them, and directly from
+//! disk.
 
 use crate::host_state::AgentState;
 use anyhow::{Result, ensure};
@@ -30,13 +30,14 @@ pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Resul
             error.raw_os_error().unwrap_or(unknown)
         }))
     };
-    // The agent reads the disk first, because a read through the page cache leaves its pages there.
+    // The agent reads the disk first, because a read through the page cache leaves pages in the
+    // cache.
     let on_disk = read(OFlags::RDONLY | OFlags::DIRECT)?;
     let cached = read(OFlags::RDONLY)?;
     Ok(QueryAnswer::Bytes { cached, on_disk })
 }
 
-/// Returns those of the requested bytes that are within the file. Reads whole blocks.
+/// Returns those of the requested bytes that are within the file. The function reads whole blocks.
 fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Vec<u8>> {
     let first = at - at % BLOCK_BYTES;
     let mut blocks = Blocks::new((at + bytes).next_multiple_of(BLOCK_BYTES) - first);
@@ -44,7 +45,8 @@ fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Vec<u8>> {
     while let Some(rest) = blocks.bytes_mut().get_mut(count..).filter(|rest| !rest.is_empty()) {
         let read = file.read_at(rest, first + count as u64)?;
         count += read;
-        // At the end of a file, the kernel refuses a direct read of a partial block.
+        // The loop ends after a partial block, because the kernel refuses a further direct read at
+        // an offset that is not aligned.
         if read == 0 || !(count as u64).is_multiple_of(BLOCK_BYTES) {
             break;
         }

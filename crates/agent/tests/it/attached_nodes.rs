@@ -1,5 +1,5 @@
-//! Tests of a server that cassay did not start. The agent stops, kills and pauses the server. The
-//! server must serve again, even if any process is killed.
+//! Tests of a server that cassay did not start. The agent stops, kills and pauses the server.
+//! Afterwards the server must serve again, even if one of the processes is killed.
 
 use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};
@@ -18,8 +18,8 @@ const SERVES: &str = "CASSAY_TEST_SERVES";
 /// A time limit longer than any test, so that no fault is healed by its time limit.
 const LONG: Duration = Duration::from_secs(600);
 
-/// Runs the server if this process is a child with that variable. The server ends when its folder
-/// is removed.
+/// Runs the server if this process has the environment variable [`SERVES`]. The server ends when
+/// its folder is removed.
 fn serve() {
     let Ok(address) = std::env::var(SERVES) else {
         return;
@@ -32,7 +32,7 @@ fn serve() {
     drop(listener);
 }
 
-/// A server with its stop and start commands. Dropping this value ends the fault.
+/// A server with its stop and start commands. Dropping this value ends the server.
 struct Server {
     folder: tempfile::TempDir,
     service: Service,
@@ -74,7 +74,8 @@ impl Server {
             .count()
     }
 
-    /// Injects the fault. Returns the process before the fault, and the fault.
+    /// Injects a fault of this kind. Returns the process of the server before the fault, and the
+    /// injected fault.
     fn broken(&self, agent: &Agent, how: ServiceBreak) -> (Identity, host::Broken) {
         let process = self.process().unwrap();
         let what = Injection::Service(ServiceFault {
@@ -199,7 +200,8 @@ fn a_service_runs_again_after_agent_and_guard_were_killed() {
     let cluster = id("others-both");
     let first = agent(&cluster, root.path());
     server.broken(&first, ServiceBreak::Kill);
-    // An agent replaces a guard that ends, so the test stops the agent first.
+    // The test stops the agent before it kills the guard, because an agent replaces a guard that
+    // ends.
     first.process().signal(rustix::process::Signal::STOP);
     let guards = agents_of_cluster(&cluster, "machine", true);
     assert_eq!(guards.len(), 1);

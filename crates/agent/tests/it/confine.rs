@@ -1,4 +1,5 @@
-//! Tests of confined processes. They check the kernel's view of all threads of a process.
+//! Tests of confined processes. They check the CPUs and memory that the kernel reports for all
+//! threads of a process.
 
 use super::hosts::{able, id, make, spec};
 use host::{Agent, Confinement, CpuSet, Host, Memory, Start, process};
@@ -6,7 +7,7 @@ use std::path::Path;
 use target_spec::{Capability, HostSpec};
 
 /// Returns a command for a shell, because not every machine has Python. The background jobs of the
-/// shell are separate processes.
+/// shell are child processes.
 fn sleep() -> std::process::Command {
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", "sleep 600 & wait"]);
@@ -35,8 +36,8 @@ fn group(host: &Host, place: &host::CgroupDir) -> bool {
     place.dir.join("node1").exists()
 }
 
-/// Returns the online CPUs that this process may use, at least one. The kernel also lists offline
-/// CPUs, which no cgroup has.
+/// Returns the online CPUs that this process may use, at least one. Offline CPUs are excluded,
+/// because the kernel lists them for a process, but no control group has them.
 fn own_cpus() -> CpuSet {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
     let own = host::EffectiveAffinity::own().unwrap().all_cpus();
@@ -81,7 +82,7 @@ fn a_confined_process_keeps_its_children_confined_until_restart() {
     }
     let process = started(host.agent(), &output, None);
     assert_eq!(host.agent().whereabouts(process).unwrap().all_cpus(), all);
-    // The groups are removed even while another process is inside.
+    // The groups must be removed even if they contain another process.
     started(host.agent(), &output, on(&all.first().unwrap().to_string()));
     hosts.end().unwrap();
     assert!(!place.dir.exists());
@@ -149,7 +150,8 @@ fn own_limit(host: &host::HostState, process: process::Identity, files: [&str; 2
     text.unwrap().split_whitespace().next().unwrap().to_owned()
 }
 
-/// Java 17 reads only the limits of its own group, not those of the parent groups.
+/// A process must be in a group with the limits of its host, because Java 17 reads only the limits
+/// of its own group, not those of the parent groups.
 #[test]
 fn the_group_that_a_process_is_in_has_the_limits_of_its_host() {
     let needs = [

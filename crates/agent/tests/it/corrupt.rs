@@ -37,7 +37,7 @@ fn rotten_bytes_are_read_until_they_are_healed() {
     let host = &hosts.all()[0];
     let bytes = content();
     let path = put(host, "file", &bytes);
-    // The corrupted bytes are in the middle of a block, over many blocks, and at the end.
+    // The corrupted bytes are in the middle of a block, in many blocks, and at the end of the file.
     for (at, count) in [(1_000_001, 64), (5000, 1 << 20), (2_999_937, 64)] {
         let whole = |at: usize| bytes[at..at + LOOK_BYTES].to_vec();
         let broken = breaks(host, corrupt(&path, at as u64, count));
@@ -86,7 +86,7 @@ fn healing_finds_the_file_wherever_it_is_and_touches_no_other() {
     );
     assert_eq!(host.agent().read(&below("moved")).unwrap(), bytes);
 
-    // A snapshot keeps files that a compaction deletes, like this link.
+    // This link simulates a snapshot, which keeps files that a compaction deletes.
     let link = format!("cd {}/folder; ln moved link", host.folder().display());
     assert!(shell(host, &link).status.success());
     let remove = |path: PathBuf| host.agent().change(vec![FileStep::Remove(path)]).unwrap();
@@ -104,7 +104,8 @@ fn healing_finds_the_file_wherever_it_is_and_touches_no_other() {
     assert!(became.contains("0 of 1 pieces"), "{became}");
     assert_eq!(host.agent().read(&below("link")).unwrap(), written);
 
-    // By the time of the healing, another file has its blocks and its inode number.
+    // At the time of the healing, another file has the blocks and the inode number of the corrupted
+    // file.
     let mut other = PathBuf::new();
     let became = changed(host, &below("link"), || {
         remove(below("link"));

@@ -1,5 +1,5 @@
 //! Tests of processes that lose their data or leave the cluster by themselves. They are restarted
-//! without data, even if processes are killed meanwhile.
+//! without data, even if other processes are killed in the meantime.
 
 use crate::endings::{agents_of_cluster, kill};
 use crate::hosts::{LIMIT, id, wait_until};
@@ -15,14 +15,14 @@ use std::time::Duration;
 /// A time limit short enough for a test to wait until it expires.
 const SOON: Duration = Duration::from_millis(200);
 
-/// Returns a command that prints how it was started, and then sleeps.
+/// Returns a command that prints `how`, and then sleeps.
 fn sleep(how: &str) -> Command {
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", "echo $0; exec sleep 600", how]);
     command
 }
 
-/// An agent with a process and the process's data, in the folders of a cluster.
+/// An agent with a process, and the data of the process in the folders of a cluster.
 struct Kept {
     agent: Agent,
     process: Identity,
@@ -98,8 +98,8 @@ fn a_process_without_data_restarts_on_command_or_timeout() {
         assert!(second.alive() && second != kept.process);
         wait_until("it has begun anew", || kept.lines() == ["first", "anew"]);
 
-        // Data that was written after the healing remains, regardless of the number of requests to
-        // heal.
+        // Data that was written after the healing must remain, even if the test requests the
+        // healing again.
         kept.fill();
         assert_eq!(kept.agent.heal(broken).unwrap().processes, [second]);
         assert!(!kept.is_empty());
@@ -129,8 +129,8 @@ fn nothing_is_emptied_of_who_is_a_stranger_or_lives_elsewhere() {
     kept.agent.end().unwrap();
 }
 
-/// While a leaving process accepts connections, it is a member of the cluster, and its data may be
-/// the only copy.
+/// As long as a leaving process accepts connections, it is a member of the cluster, and its data
+/// may be the only copy. So the agent must not empty its folders yet.
 #[test]
 fn a_leaving_node_is_emptied_only_after_it_has_left() {
     let root = tempfile::tempdir().unwrap();
@@ -166,7 +166,7 @@ fn a_leaving_node_is_emptied_only_after_it_has_left() {
     kept.agent.end().unwrap();
 }
 
-/// The controller is gone, so the agent itself waits until the process has left the cluster.
+/// The test has no controller, so the agent itself waits until the process has left the cluster.
 #[test]
 fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
     let root = tempfile::tempdir().unwrap();
@@ -202,7 +202,7 @@ fn a_process_without_data_ends_or_restarts_after_a_kill() {
         }
         kept.agent.inject(kept.wipe(), within).unwrap();
         std::fs::write(folder.join("broken"), "").unwrap();
-        // The test kills this process at this point.
+        // The test kills this child process while it sleeps.
         clock::sleep(Duration::from_secs(600));
         return;
     }
@@ -237,8 +237,8 @@ fn a_process_without_data_ends_or_restarts_after_a_kill() {
     }
 }
 
-/// A node whose disk has lost data ends. If the command was killed, no controller restarts the
-/// node, so the agent must.
+/// A node may end again and again because its disk has lost data. If the command was killed, no
+/// controller restarts the node, so the agent must do that.
 #[test]
 fn a_healed_process_that_keeps_ending_starts_more_tolerantly() {
     let root = tempfile::tempdir().unwrap();
@@ -252,7 +252,7 @@ fn a_healed_process_that_keeps_ending_starts_more_tolerantly() {
         command
     };
     let started = agent.start(&shell("yes"), &output).unwrap();
-    // A port with a listener, so that connections are accepted.
+    // The test itself listens on the port, so that connections to the process are accepted.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let start = Start::new(&shell("no"), &output)
@@ -268,8 +268,8 @@ fn a_healed_process_that_keeps_ending_starts_more_tolerantly() {
     agent.inject(kill, SOON).unwrap();
     wait_until("it lives on", || said() == ["yes", "no", "no", "yes"]);
 
-    // If a controller requested the healing, the agent does not watch the process, because the
-    // controller does.
+    // If a controller has requested the healing, the controller watches the process, so the agent
+    // does not.
     let again = agent.start_by(&start).unwrap();
     wait_until("it has begun again", || said().len() == 5);
     let kill = Injection::Kill(Restartable::by(again, start));

@@ -1,4 +1,5 @@
-//! Tests that all processes end, regardless of which process is killed, and when.
+//! Tests that all processes end, no matter when the test kills a process, and which process it
+//! kills.
 
 use crate::hosts::{able, assert_gone, id, link_of, make, start, wait_until};
 use crate::outlive::{another, load, part, save, volume_spec};
@@ -9,7 +10,8 @@ use rustix::process::Signal;
 use std::time::Duration;
 use target_spec::Capability;
 
-/// Returns the agents of a cluster. If `guard` is true, returns their guards instead.
+/// Returns the agents of a cluster with this name, or the guards of these agents if `guard` is
+/// true.
 pub fn agents_of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
     let mark = format!("CASSAY_AGENT={cluster}");
     let is_one = |pid: u32| {
@@ -27,7 +29,7 @@ pub fn agents_of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity
 /// Number of rounds of random kills in the normal test run. `cargo xtask kills` runs all rounds.
 const ROUNDS: usize = 2;
 
-/// Returns true if `cargo xtask kills` runs this test with all moments and rounds.
+/// Returns true if `cargo xtask kills` runs this test, with all times of a kill and all rounds.
 fn is_whole() -> bool {
     std::env::var_os("CASSAY_KILLS").is_some()
 }
@@ -67,7 +69,7 @@ fn hosts_of_a_killed_controller_end_by_themselves() {
         let hosts = make("killed", &spec, &cluster);
         work(&hosts.all()[0]);
         save(&hosts.state(), &folder, "made");
-        // The test kills this process at this point.
+        // The test kills this child process while it sleeps.
         clock::sleep(Duration::from_secs(600));
         return;
     }
@@ -75,8 +77,8 @@ fn hosts_of_a_killed_controller_end_by_themselves() {
         return;
     }
     let test = "endings::hosts_of_a_killed_controller_end_by_themselves";
-    // The test kills the controller at several moments during the creation of the hosts, and once
-    // when all of them exist.
+    // The test kills the controller at several times during the creation of the hosts, and once
+    // when all hosts exist.
     let step_ms = if is_whole() { 10 } else { 100 };
     for moment_ms in (0..200).step_by(step_ms).map(Some).chain([None]) {
         let folder = tempfile::tempdir().unwrap();
@@ -96,7 +98,8 @@ fn hosts_of_a_killed_controller_end_by_themselves() {
             (Some(made), Some(link)) => assert_gone(made, link),
             _ => assert_no_directory(&state),
         }
-        // The agent created this folder, and only after the guard had the entry for it.
+        // Something must remove this folder in any case, because the agent created it only after
+        // the guard had the entry for it.
         wait_until("the cluster's folder has gone", || !cluster.exists());
         assert_nobody_is_left(&state);
     }
@@ -165,7 +168,7 @@ fn a_killed_guard_is_replaced() {
             now.len() == 1 && now != guards
         });
     }
-    // The last guard has the entries for everything that must be undone.
+    // The last guard has all entries of the undo list.
     kill(&[host.agent().process()]);
     for place in &state.hosts[0].places {
         wait_until("its control group has gone", || !place.dir.exists());
@@ -175,7 +178,7 @@ fn a_killed_guard_is_replaced() {
     assert_nobody_is_left(&state);
 }
 
-/// No agent or guard is left that could undo the changes, so the next command does it.
+/// The agents and guards were killed and cannot undo the changes, so the next command does so.
 #[test]
 fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     if !able(&[Capability::Hosts, Capability::Volume]) {
@@ -186,7 +189,7 @@ fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     let hosts = make("both", &volume_spec(), &cluster);
     let (state, link) = (hosts.state(), link_of(&hosts.state()));
     let works = work(&hosts.all()[0]);
-    // A stopped agent does not start a new guard.
+    // The test stops the agents, so that they do not start new guards.
     let names = ["switch", "host1", "host2"];
     let agents: Vec<_> = names.map(|name| agents_of_cluster(&state.id, name, false)).concat();
     agents.iter().for_each(|agent| agent.signal(Signal::STOP));
@@ -205,7 +208,8 @@ fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     assert!(hosts.end().is_ok(), "there is nobody to be told");
 }
 
-/// The processes of these hosts continue but are unreachable. The load generator must learn that.
+/// The processes of these hosts continue, but they are unreachable. The load generator must be
+/// informed of that.
 #[test]
 fn hosts_say_that_their_network_has_ended() {
     if !able(&[Capability::Hosts, Capability::Volume]) {

@@ -1,4 +1,4 @@
-//! Tests of process faults. If any process is killed or silent, the agent or the guard restores the
+//! Tests of process faults. If a process is killed or silent, the agent or the guard restores the
 //! target in time, or removes it.
 
 use crate::endings::{agents_of_cluster, kill};
@@ -46,7 +46,7 @@ fn a_paused_process_continues_on_command_or_timeout() {
     let broken = agent.inject(Injection::Pause(one), LIMIT).unwrap();
     wait_until("it is stopped", || state(&agent, one) == Some('T'));
     assert!(!is_stopped(other) && other.alive(), "and no other");
-    // A new guard receives the list too.
+    // The test kills the guard. The new guard must receive the undo list too.
     let guards = agents_of_cluster(&cluster, "machine", true);
     kill(&guards);
     wait_until("there is another", || {
@@ -104,7 +104,7 @@ fn a_process_has_another_wall_clock_until_it_has_its_own_again() {
     };
     let broken = agent.inject(what, LIMIT).unwrap();
     let told = times(2);
-    // The time limit is an hour, minus the duration of the test.
+    // The remaining time is an hour minus the duration of the test.
     assert!((3000..=3600).contains(&(told[0] - told[1])), "{told:?}");
     agent.heal(broken).unwrap();
     let told = times(3);
@@ -156,8 +156,8 @@ fn a_file_is_changed_for_one_start_and_changed_back() {
     let healed = agent.heal(broken).unwrap();
     assert!(healed.by_itself && healed.processes[0].alive());
 
-    // If a step fails, the steps before it are undone. This works even if the failed step itself
-    // cannot be undone.
+    // If a step fails, the agent undoes the steps before it. It does so even if it cannot undo the
+    // failed step.
     let last = healed.processes[0];
     let astray = Injection::Files {
         reader: Some(Restartable::new(last, &read, &output).unwrap()),
@@ -239,8 +239,8 @@ fn a_programs_fault_is_healed_by_another_after_any_kill() {
     assert!(!broken.exists());
     agent.inject(commands(root.path()), SOON).unwrap();
     wait_until("it heals by itself", || !broken.exists());
-    // The injecting program exits with a code other than 0. It may have broken something anyway, so
-    // it is healed.
+    // The injecting program exits with a code other than 0. It may have injected the fault partly,
+    // so the agent runs the healing program.
     let nowhere = Injection::Command {
         inject: Invocation {
             words: vec!["false".to_owned()],
@@ -286,7 +286,7 @@ fn a_fault_ends_when_its_controller_or_agent_is_killed() {
         let text = format!("{} {}", process.pid, process.start_ticks);
         std::fs::write(folder.join("part"), text).unwrap();
         std::fs::rename(folder.join("part"), folder.join("broken")).unwrap();
-        // The test kills this process at this point.
+        // The test kills this child process while it sleeps.
         clock::sleep(Duration::from_secs(600));
         return;
     }
@@ -314,7 +314,7 @@ fn a_fault_ends_when_its_controller_or_agent_is_killed() {
         wait_until("the folder has gone", || {
             !folder.path().join("cluster").exists()
         });
-        // The first child process has already ended.
+        // The result is ignored, because the test may have killed this child process before.
         let _ = child.kill();
         child.wait().unwrap();
     }

@@ -18,7 +18,8 @@ use target_spec::{Capability, CapabilityStatus, HostIndex, HostSpec, HostsSpec, 
 /// A time limit long enough for a loaded machine. If a test reaches it, the test fails.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Returns true if this machine has the capabilities that a test needs. Otherwise reports that.
+/// Returns true if this machine has the capabilities that a test needs. Otherwise reports that the
+/// test is omitted.
 pub fn able(needs: &[Capability]) -> bool {
     let missing: Vec<&CapabilityStatus> = capabilities()
         .iter()
@@ -119,24 +120,25 @@ fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect_timeout(&address, LIMIT).unwrap()
 }
 
-/// Returns a listener in the network namespace of a host.
+/// Returns a TCP listener in the network namespace of a host.
 fn listener(host: &Host) -> TcpListener {
     let bind = || TcpListener::bind((host.address(), 0)).unwrap();
     inside(host, bind)
 }
 
-/// Returns the interface index of the hosts' link on this machine. No later link has the same
+/// Returns the interface index of the hosts' link on this machine. A later link never has the same
 /// index.
 pub fn link_of(state: &HostsState) -> Option<String> {
     let [_, range, part, _] = state.network.unwrap().octets();
     std::fs::read_to_string(format!("/sys/class/net/cassay{range}-{part}/ifindex")).ok()
 }
 
-/// Asserts that nothing that belongs to the hosts of `state` is left on the machine. `before` is
-/// the index of their link.
+/// Asserts that the machine has no objects of the hosts of `state` any more. `before` is the index
+/// of the link that these hosts had.
 pub fn assert_gone(state: &HostsState, before: Option<String>) {
     assert!(before.is_some());
-    // The kernel removes a namespace some time after its last user has ended.
+    // The assertion waits, because the kernel removes a namespace some time after its last user has
+    // ended.
     wait_until("the link has gone", || link_of(state) != before);
     for host in &state.hosts {
         for place in &host.places {
@@ -148,7 +150,8 @@ pub fn assert_gone(state: &HostsState, before: Option<String>) {
             let backing = format!("/sys/block/{device}/loop/backing_file");
             let image = image.display().to_string();
             wait_until("the loop device is free", || {
-                // Another test may have taken the same loop device.
+                // The loop device must not have the image of the host any more. Another test may
+                // already use the device.
                 !std::fs::read_to_string(&backing).is_ok_and(|text| text.contains(&image))
             });
         }
@@ -183,7 +186,7 @@ fn hosts_reach_each_other_and_the_machine_and_nothing_else() {
     let [a, b, c, _] = one.address().octets();
     let machine = TcpListener::bind((Ipv4Addr::new(a, b, c, 254), 0)).unwrap();
     assert!(carries(&machine, |to| from(one, to)), "to the machine");
-    // An address reserved for documentation, to which a host has no route.
+    // This address is reserved for documentation, so a host has no route to it.
     let outside = || TcpStream::connect("192.0.2.2:9").unwrap_err().kind();
     let refusal = inside(one, outside);
     assert_eq!(refusal, ErrorKind::NetworkUnreachable);
@@ -319,7 +322,7 @@ fn a_stand_in_has_its_own_figures() {
     let samplers = [watch.by(host.agent()), ours.ours("probe-test")];
     let probes = Probes::start(samplers.map(Result::unwrap).into()).unwrap();
     let mut readings: Vec<Reading> = Vec::new();
-    // These series are differences, so they begin with the second sample.
+    // These series are rates, so their first reading is that of the second sample.
     wait_until("there are figures of both", || {
         readings.extend(probes.take());
         let has = |name: &str| readings.iter().any(|one| &*one.name == name);
@@ -336,7 +339,7 @@ fn a_stand_in_has_its_own_figures() {
         let found = readings.iter().find(own);
         found.unwrap_or_else(|| panic!("{name} is missing")).value
     };
-    // No process runs on the host.
+    // The host uses no CPU time, because it has no running process.
     assert_eq!(of("cgroup.cpu_used"), 0.0);
     assert!(of("cgroup.memory_used") < 1e6);
     assert_eq!(of("netstat.established"), 0.0);

@@ -23,14 +23,14 @@ fn words(limits: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
-/// The host has CPU 0 and 64 MiB.
+/// Asserts that the host is limited to CPU 0 and to 64 MiB.
 fn assert_cpus_and_memory_obeyed(hosts: &Hosts) {
     let host = &hosts.all()[0];
     let cpus = shell(host, "grep Cpus_allowed_list /proc/self/status");
     assert!(cpus.text.ends_with("\t0"), "{}", cpus.text);
     // `tail` keeps all input in memory, so it exceeds the limit.
     let eater = shell(host, "head -c 200000000 /dev/zero | tail -c 200000000");
-    // The output is empty, or contains only that the process was killed.
+    // The output is empty, or contains only the message that the process was killed.
     assert!(eater.text.len() < 100, "{}", eater.text.len());
     let memory = group(hosts, 0, "memory");
     let kills = ["memory.oom_control", "memory.events"]
@@ -103,7 +103,8 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     };
     let error = format!("{:#}", host.set_limits(&volume).unwrap_err());
     assert!(error.contains("size of a volume is fixed"), "{error}");
-    // The spinning process is killed with its host. The host reports this before it ends.
+    // The spinning process is killed together with its host. The agent must report the end of the
+    // process before the agent itself ends.
     hosts.end().unwrap();
     let Some(ProcessEnd::Status(status)) = host.agent().how_ended(spinner) else {
         panic!("its end was not told")
@@ -112,8 +113,8 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     assert_gone(&state, before);
 }
 
-/// A hundred writes and a hundred reads without caches, at 50 and 100 requests per second. On any
-/// machine they take at least about two seconds and one second.
+/// The test performs 100 writes at a limit of 50 per second, and 100 reads at a limit of 100 per
+/// second, without caches. On any machine, they take at least about two seconds and one second.
 #[test]
 fn a_disk_does_no_more_in_a_second_than_it_may() {
     let needs = [Capability::Hosts, Capability::Volume, Capability::DiskLimit];

@@ -1,4 +1,4 @@
-//! Tests of links between hosts that are down or slow, and of duplicate addresses.
+//! Tests of links of hosts that are down or slow, and of duplicate addresses.
 
 use crate::hosts::{LIMIT, able, inside, make, spec, wait_until};
 use crate::network::{
@@ -80,8 +80,8 @@ fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     }
 }
 
-/// A rate limit determines the minimum duration of a transfer, regardless of other load on the
-/// machine.
+/// The test checks only that a rate limit makes a transfer take a minimum time, because this is
+/// true at any other load on the machine.
 #[test]
 fn a_link_is_slow_until_it_is_as_fast_as_before() {
     if !able(&[Capability::Hosts, Capability::LinkRate]) {
@@ -112,8 +112,8 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         (one.agent(), Injection::LinkFrom(link)),
     ] {
         let broken = agent.inject(what, LIMIT).unwrap();
-        // The transfer takes a second, minus the burst of the token bucket. A lost packet extends
-        // it.
+        // The transfer takes one second, less the time for the burst that the token bucket passes
+        // at once. A lost packet makes it longer.
         let slow = transfer(LIMIT).unwrap();
         assert!(
             slow > Duration::from_millis(850) && slow > fast,
@@ -126,7 +126,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
             (before.clone(), before.clone())
         );
     }
-    // If the kernel does not support delays, the agent refuses the whole fault.
+    // If the kernel does not support delays, the agent must refuse the whole fault.
     let delays = |able: &CapabilityStatus| able.capability == Capability::LinkDelay && able.present;
     if !capabilities().iter().any(delays) {
         let link = LinkSpec {
@@ -138,7 +138,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         assert!(format!("{error:#}").contains("netem"), "{error:#}");
         assert_eq!(one.limits().unwrap(), before);
     }
-    // A limit above the current limit has no effect.
+    // A fault with a limit above the current limit has no effect.
     let broken = one.agent().inject(Injection::LinkFrom(rate(2_000_000_000)), LIMIT).unwrap();
     assert_eq!(one.limits().unwrap(), before);
     one.agent().heal(broken).unwrap();
@@ -146,7 +146,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
 }
 
 /// Returns the hardware address of host `of` in the ARP table of host `from`, or of the machine if
-/// `from` is `None`. Reading the table triggers no request.
+/// `from` is `None`. Reading the table does not send an ARP request.
 fn neighbour(from: Option<&Host>, of: &Host) -> String {
     let read = || std::fs::read_to_string("/proc/thread-self/net/arp").unwrap();
     let text = match from {
@@ -159,7 +159,7 @@ fn neighbour(from: Option<&Host>, of: &Host) -> String {
     line.as_mut().and_then(|words| words.nth(3)).unwrap_or_default().to_owned()
 }
 
-/// A cluster manager does the same with a node that it starts on another host.
+/// This happens when a cluster manager starts a node with its address on another host.
 #[test]
 fn an_address_is_taken_by_another_host_and_comes_back() {
     if !able(&[Capability::Hosts]) {
@@ -174,14 +174,14 @@ fn an_address_is_taken_by_another_host_and_comes_back() {
     let of_one = neighbour(None, one);
     let of_two = neighbour(Some(three), two);
     assert!(of_one != of_two && !of_one.is_empty() && !of_two.is_empty());
-    // Reading the table sends no request, so a neighbour that received no announcement would keep
-    // the old address.
+    // Reading the ARP table does not send a request, so a neighbour that has not received an
+    // announcement would still have the old hardware address.
     let all_know = |hardware: &str| {
         for from in [None, Some(three)] {
             wait_until("they are told", || neighbour(from, one) == hardware);
         }
     };
-    // If a host refuses the connection, the host was reached.
+    // A refused connection shows that the host was reached.
     let assert_reached = |host: &Host| {
         let before = resets(host).1;
         assert!(is_open(None, one, CLOSED) && is_open(Some(three), one, CLOSED));

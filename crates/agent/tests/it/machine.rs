@@ -71,7 +71,7 @@ fn a_kept_agent_is_found_with_what_has_ended_meanwhile() {
     let cluster = root.path().join("cluster");
     let agent = Agent::start_on_machine(&id("kept-machine"), &cluster).unwrap();
     let output = cluster.join("output");
-    // The input file of the process does not exist, so the process ends at once.
+    // This process ends immediately, because its input file does not exist.
     let ends = agent.start(&sh("read line < go"), &output).unwrap();
     let stays = agent.start(&sh("exec sleep 600"), &output).unwrap();
     agent.keep().unwrap();

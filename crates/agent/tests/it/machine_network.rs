@@ -25,7 +25,7 @@ use target_spec::{HostsSpec, RemoteHost};
 const MACHINE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
-/// Ports without a listener. If a host is reached, it refuses connections to these ports.
+/// Ports without a listener. A host that is reached refuses connections to these ports.
 const CQL: u16 = 9042;
 const SSH: u16 = 22;
 
@@ -36,7 +36,8 @@ struct Lab {
 }
 
 impl Lab {
-    /// Returns `None` and reports the reason if this machine does not permit the simulation.
+    /// Creates the two machines. If this machine does not permit the simulation, returns `None` and
+    /// reports the reason.
     fn new() -> Option<Lab> {
         if let Some(missing) = machine_capabilities().iter().find(|one| !one.present) {
             crate::skipped::unable(&format!("{missing:?}"));
@@ -53,8 +54,8 @@ impl Lab {
         Some(Lab { machine, other })
     }
 
-    /// Starts this test program to run the child's part of a test, with an `ssh` that leads to the
-    /// simulated machine.
+    /// Starts this test program as a child, which runs its part of a test. The `ssh` of the child
+    /// leads to the simulated machine.
     fn command(&self, test: &str, folder: &Path) -> Child {
         let there = self.machine.as_fd().as_raw_fd();
         let own = std::process::id();
@@ -145,8 +146,8 @@ fn a_machine_loses_packets_until_it_is_healed() {
         assert!(dropped(agent, broken)[0] >= 1);
         assert!(!agent.heal(broken).unwrap().by_itself);
         assert_eq!(dropped(agent, broken), [0; 0]);
-        // A fault that cannot be injected leaves nothing behind. A fault that is not healed ends
-        // when its time limit expires.
+        // After a fault that could not be injected, the packet filter must have no table. A fault
+        // that is not healed must end when its time limit expires.
         let nothing = Injection::HostPackets(Vec::new());
         let error = format!("{:#}", agent.inject(nothing, LIMIT).unwrap_err());
         assert!(
@@ -187,7 +188,7 @@ fn a_machine_is_whole_whoever_is_killed() {
         let hosts = make("killed", &folder);
         hosts.all()[0].agent().inject(all_of_cql(), LIMIT).unwrap();
         save(&hosts.state(), &folder, "broken");
-        // The test kills this process at this point.
+        // The test kills this child process while it sleeps.
         clock::sleep(Duration::from_secs(600));
         return;
     }
@@ -229,7 +230,7 @@ fn kill_all(agent_and_guard: [Identity; 2], command: &mut Child) {
     command.wait().unwrap();
 }
 
-/// The agent and the guard were killed, so the next command that clears the machine removes the
+/// The agent and the guard were killed, so the next command that clears the machine must remove the
 /// table.
 #[test]
 fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
@@ -257,7 +258,7 @@ fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
         agents_of_machine(&cluster, true),
     );
     assert_eq!((agent.len(), guard.len()), (1, 1));
-    // A stopped guard does not notice that its agent ends.
+    // The test stops the guard, so that it does not notice the end of its agent.
     guard[0].signal(Signal::STOP);
     kill_all([agent[0], guard[0]], &mut child);
     assert_eq!(lab.tables().len(), 1);
@@ -266,8 +267,8 @@ fn the_next_clearing_removes_losses_of_a_killed_agent_and_guard() {
     assert!(lab.reach(CQL, LIMIT).is_open());
 }
 
-/// An attached machine is not a host of cassay. Its packet losses are recorded on the machine's
-/// disk, and the next agent removes them.
+/// An attached machine is not a host of cassay. The agent records packet losses on the machine's
+/// disk, so that the next agent can remove them.
 #[test]
 fn losses_of_an_attached_machine_are_recorded_on_its_disk() {
     const TEST: &str = "machine_network::losses_of_an_attached_machine_are_recorded_on_its_disk";

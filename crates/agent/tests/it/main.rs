@@ -1,6 +1,6 @@
-//! Tests with real agents. This test program is started again as the agents of its hosts, and as
-//! their guards. If a machine does not permit simulated hosts, tests report that directly on
-//! stderr, and are skipped.
+//! Tests with real agents. The tests start this program again as the agents of hosts, and as the
+//! guards of these agents. On a machine that does not permit simulated hosts, each test only
+//! reports on stderr that it was skipped.
 
 #![allow(
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ mod volume_ends;
 mod volumes;
 mod watch;
 
-/// Runs before `main`. In the real binary, the first line of `main` does the same.
+/// Function that runs before `main`. In the real program, the first line of `main` does the same.
 #[used]
 // SAFETY: this section must contain pointers to C functions, and the static is such a pointer.
 #[unsafe(link_section = ".init_array")]

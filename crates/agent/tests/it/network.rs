@@ -10,13 +10,13 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 use target_spec::{Capability, HostSpec, LinkSpec};
 
-/// Time to wait for a lost packet. It is shorter than the second after which TCP retransmits.
+/// Time to wait for a lost packet. It is shorter than one second, after which TCP retransmits.
 pub const SILENCE: Duration = Duration::from_millis(300);
 
 /// A time limit short enough for a test to wait until it expires.
 pub const SOON: Duration = Duration::from_millis(200);
 
-/// Port without a listener. If a host is reached, it refuses connections to this port.
+/// Port without a listener. A host that is reached refuses connections to this port.
 pub const CLOSED: u16 = 9;
 
 pub const ONE: Link = Link::Host(1);
@@ -50,8 +50,8 @@ fn is_silent(from: Option<&Host>, to: &Host, port: u16) -> bool {
     reach(from, address_of(to, port), SILENCE) == Reach::Silent
 }
 
-/// Waits until all connections are possible. After a failed neighbour resolution, the kernel may
-/// report the failure again.
+/// Waits until all connections are possible. This may take some time, because the kernel may repeat
+/// the error of a failed neighbour resolution.
 pub fn assert_all_open(hosts: &Hosts) {
     for to in hosts.all() {
         for from in hosts.all() {
@@ -132,7 +132,8 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
     assert!(dropped(hosts.switch().unwrap(), broken).is_empty());
 }
 
-/// A host whose answers are lost still receives requests, but its refusal is lost.
+/// A host whose packets are lost still receives requests. It refuses the connection, but the
+/// refusal is lost.
 #[test]
 fn packets_lost_one_way_arrive_the_other_way() {
     if !able(&[Capability::Hosts, Capability::PacketFilter]) {
@@ -150,12 +151,12 @@ fn packets_lost_one_way_arrive_the_other_way() {
     wait_until("it comes to host1", || resets(one).1 == at_one + 1);
     assert!(is_silent(Some(one), two, CLOSED));
     assert_eq!(resets(two).1, at_two, "it did not come to host2");
-    // The lost packets are the answer, neighbour requests, and packets that a host sends by itself
-    // (IPv6).
+    // The lost packets are the answer, neighbour requests, and packets that a host sends of its own
+    // accord (IPv6).
     let counted = dropped(hosts.switch().unwrap(), broken);
     assert!(counted[0] >= 2, "{counted:?}");
 
-    // A second fault is injected during the first one. Each fault is healed separately.
+    // The test injects a second fault during the first fault, and heals each of them separately.
     let what = Injection::Packets(Loss::both_ways(&[ONE], &[THREE, Link::Machine]));
     let other = hosts.switch().unwrap().inject(what, LIMIT).unwrap();
     assert!(is_silent(None, one, CLOSED));
@@ -184,7 +185,8 @@ fn a_client_is_cut_off_from_one_port_of_one_host() {
         assert!(is_open(None, one, port) && is_open(Some(one), two, port));
     }
     assert!(is_open(None, two, 7000));
-    // No answers are dropped, because the requests did not arrive.
+    // The second loss has no packets, because the requests did not arrive and so no answers were
+    // sent.
     let counts = dropped(hosts.switch().unwrap(), broken);
     assert!(counts[0] == 0 && counts[1] >= 2, "{counts:?}");
     hosts.switch().unwrap().heal(broken).unwrap();
@@ -212,8 +214,8 @@ fn a_share_of_packets_is_lost_by_chance() {
     let mut loss = Loss::one_way(&[ONE], &[TWO]);
     loss.share = 0.3;
     let broken = hosts.switch().unwrap().inject(Injection::Packets(vec![loss]), LIMIT).unwrap();
-    // About 60 of 200 packets are lost, with a standard deviation of 6.5. On a busy machine, fewer
-    // connections succeed.
+    // On average 60 of 200 packets are lost, with a standard deviation of 6.5. On a busy machine,
+    // even fewer connections succeed.
     let seen = open();
     assert!(matches!(seen, QueryAnswer::Open(40..=185)), "{seen:?}");
     let counted = dropped(hosts.switch().unwrap(), broken);
@@ -222,7 +224,7 @@ fn a_share_of_packets_is_lost_by_chance() {
     wait_until("all come through", || open() == QueryAnswer::Open(200));
 }
 
-/// A fault on a path without traffic is injected without an error, but has no effect.
+/// A loss on a path without traffic can be injected, but has no effect.
 #[test]
 fn a_loss_where_nothing_goes_breaks_nothing() {
     if !able(&[Capability::Hosts, Capability::PacketFilter]) {
@@ -336,7 +338,8 @@ fn connections_to_a_port_are_reset_and_no_others() {
     two.agent().heal(broken).unwrap();
     assert!(is_open(Some(one), two, port));
 
-    // Java uses sockets of this kind: an IPv6 socket connected over IPv4.
+    // The test also uses an IPv6 socket with a connection over IPv4, because Java uses such
+    // sockets.
     if let Ok(listener) = inside(two, || TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))) {
         let address = address_of(two, listener.local_addr().unwrap().port());
         let mut near = TcpStream::connect_timeout(&address, LIMIT).unwrap();
@@ -357,7 +360,7 @@ fn a_fault_heals_by_itself_when_its_time_is_over() {
     let everybody = Loss::both_ways(&[ONE], &[TWO, THREE, Link::Machine]);
     for what in [Injection::Packets(everybody), Injection::LinkDown(1)] {
         let broken = hosts.switch().unwrap().inject(what, SOON).unwrap();
-        // TCP retransmits until the fault is healed.
+        // The connection survives, because TCP retransmits until the fault is healed.
         assert_all_open(&hosts);
         assert!(hosts.switch().unwrap().heal(broken).unwrap().by_itself);
     }

@@ -1,14 +1,14 @@
 //! Tests of processes that are bound to each NUMA node of this machine in turn, with CPUs and
-//! memory. On a machine with one NUMA node these tests prove little, so `cargo xtask guest` runs
-//! them in guests with several.
+//! memory. On a machine with one NUMA node, these tests prove little, so `cargo xtask guest` runs
+//! them in guests with several nodes.
 
 use super::hosts::{able, id, make, spec, wait_until};
 use host::{Agent, Confinement, CpuSet, EffectiveAffinity, Memory, Start, process};
 use std::path::Path;
 use target_spec::{Capability, HostSpec};
 
-/// Number of bytes that the process writes to memory. It is far larger than the pages of its
-/// program.
+/// Number of bytes that the process writes to memory. It is far larger than the program of the
+/// process.
 const WRITTEN_BYTES: u64 = 4 << 20;
 
 /// Returns a command that fills memory and then sleeps.
@@ -19,7 +19,8 @@ fn fill() -> std::process::Command {
     command
 }
 
-/// Returns the NUMA nodes that a host may use and that have CPUs and memory, with their CPUs.
+/// Returns the NUMA nodes that a host may use, with the CPUs of each node. Nodes without CPUs or
+/// memory are omitted.
 fn nodes(agent: &Agent) -> Vec<(u32, CpuSet)> {
     let machine = agent.machine().unwrap();
     let own = machine.allowed_cpus();
@@ -33,8 +34,8 @@ fn nodes(agent: &Agent) -> Vec<(u32, CpuSet)> {
     nodes.filter(|(_, cpus)| !cpus.is_empty()).collect()
 }
 
-/// Starts a process on each NUMA node, and checks the location of the process and its memory in the
-/// kernel.
+/// Starts a process on each NUMA node, and checks the CPUs and the memory that the kernel reports
+/// for the process.
 fn bind_to_each(agent: &Agent, output: &Path, is_grouped: bool) {
     for (node, cpus) in nodes(agent) {
         let one: CpuSet = [node].into_iter().collect();
@@ -54,7 +55,8 @@ fn bind_to_each(agent: &Agent, output: &Path, is_grouped: bool) {
         if is_grouped {
             assert_eq!(found.all_memory_nodes(), one, "{found:?}");
         }
-        // The pages of a file are on the NUMA node of the process that read them first.
+        // Pages of files may be on other NUMA nodes, because they are on the node of the process
+        // that read them first.
         let others = found.resident_bytes.iter().filter(|&(&other, _)| other != node);
         let elsewhere: u64 = others.map(|(_, bytes)| bytes).sum();
         assert!(elsewhere < WRITTEN_BYTES, "node {node}: {found:?}");
@@ -75,8 +77,8 @@ fn a_group_binds_a_process_to_each_node_of_this_machine() {
     hosts.end().unwrap();
 }
 
-/// With cgroup version 2, the control group of a node used to keep the memory nodes to which it had
-/// been bound.
+/// In an earlier version, the control group of a node (version 2) kept the memory nodes to which
+/// the node had been bound.
 #[test]
 fn a_restart_forgets_the_binding_of_a_process() {
     if !able(&[Capability::Hosts, Capability::CpuSet]) {
@@ -87,8 +89,8 @@ fn a_restart_forgets_the_binding_of_a_process() {
     let hosts = make("nodes-anew", &spec(1, HostSpec::default()), &folder);
     let host = &hosts.all()[0];
     let agent = host.agent();
-    // Memory that the process writes follows the current policy. Pages of files may have another
-    // policy.
+    // The test waits until the process has filled memory, because only memory that it writes has
+    // the current policy. Pages of files may have another policy.
     let has_filled = |found: &EffectiveAffinity, policy: &str| {
         let bytes = found.policy_bytes.get(policy);
         found.policy_bytes.is_empty() || bytes.is_some_and(|&bytes| bytes >= WRITTEN_BYTES)
@@ -122,7 +124,7 @@ fn a_restart_forgets_the_binding_of_a_process() {
         ),
         (Memory::Anywhere, None, &all, "default"),
     ] {
-        // A kernel without NUMA has no policies, and no file that shows them.
+        // On a kernel without NUMA, memory policies do not exist, so these cases are omitted.
         if policy != "default" && free.policy_bytes.is_empty() {
             continue;
         }

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use target_spec::{Capability, HostSpec, HostsSpec, LinkSpec};
 
-/// Environment variable that makes a process run the child's part of a test. It contains the
+/// Environment variable that makes a process run the child's part of a test. Its value is the
 /// working folder.
 pub const PART: &str = "CASSAY_TEST_PART";
 
-/// Starts this test program to run the child's part of a test, as a command that will end or be
-/// killed.
+/// Starts this test program as a child, which runs its part of a test. The child simulates a
+/// command that ends or is killed.
 pub fn another(test: &str, folder: &Path) -> Child {
     let mut command = process::command(&std::env::current_exe().unwrap());
     command
@@ -23,13 +23,13 @@ pub fn another(test: &str, folder: &Path) -> Child {
     process::spawn(command, Life::Ours).unwrap()
 }
 
-/// Returns the working folder if this process runs the child's part of a test.
+/// Returns the working folder if this process is a child that runs its part of a test.
 pub fn part() -> Option<PathBuf> {
     std::env::var_os(PART)?;
     Some(std::env::current_dir().unwrap())
 }
 
-/// Creates two hosts with volumes.
+/// Returns the specification of two hosts with volumes.
 pub fn volume_spec() -> HostsSpec {
     let host = HostSpec {
         volume_bytes: Some(128 << 20),
@@ -103,9 +103,9 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
     assert!(error.contains("No such file"), "{error}");
 }
 
-/// The test uses a group like a scope of `systemd-run --scope -p Delegate=yes`. The hosts' groups
-/// are created in it. The command and its agents are in a sibling group, because cgroup version 2
-/// does not permit a group with both processes and child groups.
+/// The test uses a group like a scope of `systemd-run --scope -p Delegate=yes`. cassay creates the
+/// hosts' groups in this group. The command and its agents move to a sibling of the hosts' groups,
+/// because in version 2 a group with controllers for child groups cannot contain processes.
 #[test]
 fn a_scope_that_was_delegated_has_the_groups_of_the_hosts() {
     let scope = |folder: &Path| {

@@ -1,5 +1,5 @@
-//! Tests of hosts without power. When a host is back, here or on another host, its synced data is
-//! there and its unsynced data is not.
+//! Tests of hosts without power. When the nodes run again, on this or another host, their synced
+//! data must exist, and their unsynced data must be lost.
 
 use crate::endings::kill;
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
@@ -19,8 +19,8 @@ const LINES: &str = "
         head -c 65536 /dev/zero >> unsynced
     done";
 
-/// Maximum number of power losses until one of them loses data. Each time, the kernel may already
-/// have written everything by itself.
+/// Maximum number of power losses until one of them loses data. Several may be necessary, because
+/// the kernel may already have written all data by itself.
 const ROUNDS: usize = 10;
 
 fn off(host: &Host, processes: Vec<Restartable>, within: Duration) -> Broken {
@@ -28,7 +28,7 @@ fn off(host: &Host, processes: Vec<Restartable>, within: Duration) -> Broken {
     host.agent().inject(what, within).unwrap()
 }
 
-/// Starts a process that counts. Returns it with the command that restarts it.
+/// Starts a process that counts. Returns the process, with the command that restarts it.
 fn counts(host: &Host) -> Restartable {
     run(host, &format!("cd {}; {LINES}", host.folder().display()))
 }
@@ -54,7 +54,8 @@ fn a_power_loss_keeps_synced_data_and_loses_the_rest() {
     let host = &hosts.all()[0];
     let is_lost = |_| {
         let one = counts(host);
-        // This process is in the host's control groups, but is not a direct child of the agent.
+        // The process `other` has a child that is in the host's control groups, but is not a direct
+        // child of the agent.
         let (other, _) = start(host, "sleep 600 & sleep 600");
         wait_until("much is written", || bytes(host, "unsynced") > 4 << 20);
         let (told, before) = (number(host, "told"), bytes(host, "unsynced"));
@@ -173,8 +174,8 @@ fn one_host_at_a_time_mounts_the_volume_of_a_host_without_power() {
     assert!(healed.processes[0].alive() && is_whole(one) && is_whole(two));
     assert_eq!(one.agent().read(&again).unwrap()[..6], *b"again\n");
 
-    // If both hosts heal by themselves at the same time, the agent of the volume's owner waits for
-    // the other host.
+    // If both agents heal by themselves at the same time, the agent of the volume's owner waits
+    // until the other host has unmounted the volume.
     let adopt_and_heal = |within: Duration| {
         let broken = off(one, vec![works.clone()], within);
         let adopted = two.agent().inject(adopt(one, vec![works.clone()]), within);
@@ -185,7 +186,7 @@ fn one_host_at_a_time_mounts_the_volume_of_a_host_without_power() {
     assert!(two.agent().heal(adopted).unwrap().by_itself);
     assert!(healed.processes[0].alive() && is_whole(one));
 
-    // After the other host's agent was killed, the volume is free again.
+    // If the agent of the other host is killed, the volume becomes free again.
     let broken = off(one, vec![works.clone()], LIMIT);
     let adopted = inject(adopt(one, vec![works])).unwrap();
     let started = two.agent().started(adopted).unwrap();
@@ -198,7 +199,7 @@ fn one_host_at_a_time_mounts_the_volume_of_a_host_without_power() {
     assert_gone(&state, link);
 }
 
-/// The owner of the volume ends while the volume is on another host.
+/// The owner of the volume ends while another host has mounted the volume.
 #[test]
 fn an_adopted_volume_ends_with_the_hosts() {
     let Some((_root, hosts)) = hosts("adopted", 2) else {
@@ -213,7 +214,7 @@ fn an_adopted_volume_ends_with_the_hosts() {
     let what = adopt(one, vec![works]);
     let adopted = two.agent().inject(what, LIMIT).unwrap();
     let started = two.agent().started(adopted).unwrap();
-    // The owner's agent is killed first, while the other host still uses the volume.
+    // The agent of the volume's owner is killed first, while the other host still uses the volume.
     kill(&[one.agent().process()]);
     wait_until("its groups have gone", || {
         !state.hosts[0].places.iter().any(|place| place.dir.exists())

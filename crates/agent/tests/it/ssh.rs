@@ -1,5 +1,5 @@
-//! Tests of the transport `ssh`, with a script in place of that program. The script prints the
-//! lines of a login shell, and runs its command on this machine.
+//! Tests of connections by `ssh`, with a script in place of that program. The script prints the
+//! lines of a login shell, and runs the command on this machine.
 
 use crate::hosts::{LIMIT, wait_until};
 use host::{Agent, Destination, process};
@@ -16,7 +16,7 @@ pub fn program(folder: &Path, name: &str, text: &str) -> PathBuf {
     file
 }
 
-/// Creates an `ssh` that accepts every login, with a separate cache.
+/// Creates an `ssh` that accepts every login. The simulated machine has a separate cache folder.
 pub fn open_ssh(folder: &Path, name: &str) -> PathBuf {
     let text = format!(
         "for last; do :; done; echo Welcome; export XDG_CACHE_HOME={0}/cache; \
@@ -92,7 +92,7 @@ fn a_refused_connection_reports_its_reason() {
     assert_eq!(said, ended);
 }
 
-/// Creates an `ssh` that ends the first `count` connections before login.
+/// Creates an `ssh` that closes the first `count` connections before the login.
 fn hung_up_on(folder: &Path, count: u32) -> PathBuf {
     let text = format!(
         "echo x >> {0}/tried; [ $(wc -l < {0}/tried) -gt {count} ] || {{ echo \
@@ -122,7 +122,7 @@ fn the_client_retries_a_few_times_if_ssh_hangs_up_before_login() {
     assert_eq!(tried(), 4);
 }
 
-/// Programs that the remote script requires. Neither gzip nor sha256sum is among them.
+/// Programs that the remote script requires. The list does not include gzip and sha256sum.
 const FEW: [&str; 13] = [
     "sh", "head", "wc", "ls", "expr", "find", "uname", "mkdir", "touch", "chmod", "mv", "rm", "id",
 ];
@@ -138,7 +138,7 @@ fn eight_machines_connect_at_a_time_and_all_or_none_are_kept() {
         std::os::unix::fs::symlink(place, root.path().join("few").join(tool)).unwrap();
     }
     let let_in = open_ssh(root.path(), "let-in");
-    // This `ssh` counts the concurrent logins, and refuses `bad` and `worse`.
+    // This `ssh` counts the concurrent logins, and refuses the machines `bad` and `worse`.
     let text = format!(
         "touch {folder}/on-the-way.$$; ls {folder} | grep -c on-the-way >> {folder}/counts; \
          sleep 0.2; rm {folder}/on-the-way.$$; case $* in *' bad '*|*' worse '*) echo nobody here \
@@ -157,7 +157,7 @@ fn eight_machines_connect_at_a_time_and_all_or_none_are_kept() {
         drop(agents);
         assert!(there.iter().all(|one| one.wait_gone(LIMIT)));
     };
-    // Two machines upload the program at the same time.
+    // cassay uploads the program to two machines at the same time.
     all(2);
     let programs = fs::read_dir(root.path().join("cache/cassay/agents")).unwrap();
     assert_eq!(programs.count(), 1);

@@ -18,7 +18,7 @@ pub const SHORT: Duration = Duration::from_millis(500);
 
 const VOLUME_BYTES: u64 = 128 << 20;
 
-/// Creates hosts with a volume each. Returns `None` if the machine does not permit it.
+/// Creates hosts, each with a volume. Returns `None` if the machine does not permit that.
 pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
     let missing: Vec<&CapabilityStatus> =
         volume_capabilities().iter().filter(|one| !one.present).collect();
@@ -72,7 +72,7 @@ pub fn mounted(host: &Host) -> Option<MountedFileSystem> {
 pub fn put(host: &Host, name: &str, bytes: &[u8]) -> PathBuf {
     let path = host.folder().join(name);
     let mut steps = vec![FileStep::write(path.clone(), "")];
-    // Each piece fits into one message.
+    // The bytes are divided into pieces that fit into one message.
     steps.extend(bytes.chunks(500_000).map(|piece| FileStep::Append {
         path: path.clone(),
         bytes: Bytes(piece.to_vec()),
@@ -85,8 +85,8 @@ pub fn put(host: &Host, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Starts a process with an open file on a host's volume. Returns the process with the command that
-/// restarts it.
+/// Starts a process with an open file on a host's volume. Returns the process, with the command
+/// that restarts it.
 pub fn run(host: &Host, line: &str) -> Restartable {
     let (process, output) = start(host, line);
     let mut again = process::command(Path::new("/bin/sh"));
@@ -113,7 +113,8 @@ pub fn breaks(host: &Host, what: Injection) -> Broken {
     host.agent().inject(what, LIMIT).unwrap()
 }
 
-/// Asserts that `one` survives the fault, and is restarted when the fault is healed.
+/// Asserts that the process `one` survives the fault, and heals the fault. Asserts that the process
+/// is restarted, and returns the new process.
 fn healed(host: &Host, one: &Restartable, broken: Broken) -> Restartable {
     assert!(one.process.alive(), "it goes on with it");
     let healed = host.agent().heal(broken).unwrap();
@@ -208,7 +209,7 @@ fn a_stalled_disk_blocks_writers_and_not_readers() {
         matches!(seen, (Attempt::Silent, Attempt::Took(_))),
         "{seen:?}"
     );
-    // The number of hanging test processes is limited, so not every later caller has to wait.
+    // The number of hanging test processes is limited. The test also covers calls above this limit.
     for _ in 0..8 {
         assert_eq!(tried(host, SHORT).0, Attempt::Silent);
     }
@@ -232,7 +233,7 @@ fn a_stalled_disk_blocks_writers_and_not_readers() {
     assert!(is_whole(host));
     host.agent().change(vec![FileStep::write(file, "x")]).unwrap();
 
-    // The fault is healed when its time limit expires, and a process that waits for the disk
+    // The agent heals the fault when its time limit expires, and a process that waits for the disk
     // continues.
     let broken = host.agent().inject(Injection::DiskStalled, SHORT).unwrap();
     let output = host.folder().join("late");
@@ -288,8 +289,9 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
     assert!(host.agent().heal(broken).unwrap().by_itself);
 }
 
-/// The test process is in the control groups of its host, and has their limits. An idle disk serves
-/// the requests of a tenth of a second at once, regardless of its limit.
+/// The process of a disk test is in the control groups of its host, and has the limits of these
+/// groups. An idle disk serves the requests of a tenth of a second immediately, regardless of its
+/// limit.
 #[test]
 fn a_slow_disk_is_seen_to_be_slow() {
     if !able(&[Capability::DiskLimit]) {

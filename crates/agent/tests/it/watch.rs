@@ -1,4 +1,4 @@
-//! Tests of probes that an agent runs for its controller, and of their clock.
+//! Tests of probes that an agent runs for its controller, and of the conversion of their times.
 
 use crate::hosts::{LIMIT, id, wait_until};
 use host::probe::{ProbeCost, Probes, Reading};
@@ -22,8 +22,8 @@ const SHIFTED: &str = "shifted";
 /// Environment variable that marks a process whose clock is already shifted.
 const DONE: &str = "CASSAY_TEST_SHIFTED";
 
-/// If this process is an agent of a cluster with that prefix, restarts it with another clock before
-/// `main`. Does nothing if the kernel does not support this.
+/// If this process is an agent of a cluster with the prefix [`SHIFTED`], restarts it with another
+/// clock before `main`. Does nothing if the kernel does not support this.
 pub fn shift_clock() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let mine = variable("CASSAY_AGENT").starts_with(&format!("test-{SHIFTED}-"));
@@ -46,8 +46,8 @@ pub fn shift_clock() {
     }
 }
 
-/// Starts the agent of this machine for the test `name`. The agent's folder exists as long as the
-/// first returned value.
+/// Starts the agent of this machine for the test `name`. The folder of the agent exists as long as
+/// the first returned value exists.
 fn machine(name: &str) -> (tempfile::TempDir, Arc<Agent>) {
     let root = tempfile::tempdir().unwrap();
     let agent = Agent::start_on_machine(&id(name), &root.path().join("cluster")).unwrap();
@@ -62,7 +62,7 @@ fn everything() -> Watch {
     watch
 }
 
-/// Collects readings until two samples have returned some.
+/// Collects readings until two samples have returned readings.
 fn some(probes: &Probes) -> Vec<Reading> {
     let mut readings = Vec::new();
     wait_until("there are rates", || {
@@ -139,13 +139,13 @@ impl Drop for Kept {
     }
 }
 
-/// A kept agent used to continue its probes without a controller, and the readings would have
-/// filled its memory.
+/// In an earlier version, a kept agent continued its probes without a controller, and the readings
+/// would have filled its memory.
 #[test]
 fn a_kept_agent_looks_no_longer_when_its_controller_has_left() {
     let (root, agent) = machine("watch-kept");
-    // When this value is dropped, it connects to the agent, after the connection of the test has
-    // ended.
+    // This value connects to the agent when it is dropped. So it is declared before the agent, and
+    // is dropped after the connection of the test.
     let _kept = Kept(root);
     let agent = agent;
     let pid = agent.process().pid;
@@ -158,7 +158,7 @@ fn a_kept_agent_looks_no_longer_when_its_controller_has_left() {
     let sampler = everything().by(&agent).unwrap();
     // Each thread sets its own name, so the name appears only after its start.
     wait_until("it looks", looks);
-    // The test does not end the watch, as when a controller is killed.
+    // The test does not end the watch, like a controller that is killed.
     drop(sampler);
     drop(agent);
     wait_until("it looks no longer", || !looks());

@@ -7,8 +7,8 @@ unsafe extern "C" {
     fn cassay_copy(to: *mut u8, from: *const u8, length: usize) -> *mut u8;
 }
 
-/// Fills a vector with bytes that all differ from their neighbours, and copies some of them within
-/// it. Returns `None` if a range does not fit.
+/// Fills a vector with bytes that all differ from their neighbours, and copies some of the bytes to
+/// another position in it. Returns `None` if a range is not within the vector.
 fn copied(size: usize, to: usize, from: usize, length: usize) -> Option<[Vec<u8>; 2]> {
     let fits = to.max(from).checked_add(length)? <= size;
     let before: Vec<u8> = (0..size).map(|at| (at * 7 + at / 251) as u8).collect();
@@ -17,7 +17,7 @@ fn copied(size: usize, to: usize, from: usize, length: usize) -> Option<[Vec<u8>
         expected.copy_within(from..from + length, to);
         let mut seen = before;
         let start = seen.as_mut_ptr();
-        // SAFETY: `fits` ensures that both ranges are in the vector.
+        // SAFETY: `fits` ensures that both ranges are within the vector.
         let given = unsafe { cassay_copy(start.add(to), start.add(from), length) };
         assert_eq!(given, start.wrapping_add(to), "it gives the destination");
         [expected, seen]

@@ -98,9 +98,9 @@ fn runs_that_did_not_take_turns_look_different_at_most() {
     assert!((high / low - (2.0 * half).exp()).abs() < 1e-4);
 }
 
-/// Returns the share of equal runs that are called different. The runs have several blocks, and
-/// their levels vary by four fifths of the noise of the blocks. With this variation, Welch's test
-/// calls 13 to 23 % of equal runs different, as observed.
+/// Returns the share of equal runs that the comparison calls different. The runs have several
+/// blocks, and the levels of the runs vary by four fifths of the noise of the blocks. With this
+/// variation, Welch's test calls 13 to 23 % of equal runs different, as observed.
 fn equal_runs(chance: &mut Chance, rounds: u32, blocks: usize, noise: f64) -> f64 {
     let mut run = || -> Vec<f64> {
         let level = 0.8 * noise * chance.normal();
@@ -160,7 +160,8 @@ fn the_smallest_visible_effect_is_seen_in_four_of_five() {
         let ratio = |chance: &mut Chance| (effect + noise * chance.normal()).exp();
         (0..10).map(|_| (1000.0, 1000.0 * ratio(chance))).collect()
     };
-    // The scatter of each simulated study is only an estimate, so the test uses the true scatter.
+    // The scatter of each simulated study is only an estimate, so the test replaces it with the
+    // true scatter.
     let error = LogError {
         standard_error: noise / 10.0_f64.sqrt(),
         freedom: 9.0,
@@ -217,8 +218,8 @@ fn a_lower_bound_decides_only_toward_larger_values() {
         both.map(|(b, c)| if turned { (c, b) } else { (b, c) }).collect()
     };
     for (value, there, back) in [
-        // The contender's latency is at least twice as high, so the contender is slower. With the
-        // sides exchanged, it is faster.
+        // The contender's latency is at least twice the baseline's, so the contender is slower.
+        // After an exchange of the two variants, the contender is faster.
         (20.0, Finding::Slower, Finding::Faster),
         // The contender's latency is at least this value, but may be arbitrarily high.
         (5.0, Finding::Inconclusive, Finding::Inconclusive),

@@ -88,7 +88,7 @@ fn a_curve_that_levels_off_has_no_peak() {
     };
     let of = |seed| fit(&planted(truth, &THREADS, 0.02, seed)).unwrap();
     let peaks = (0..40).filter(|seed| matches!(of(*seed).peak, Peak::At { .. }));
-    // By the level of the test, one series in forty has a peak, and most such peaks are too far
+    // At the level of the test, one series in forty shows a peak. Most such peaks are too far
     // outside the loads to be reported.
     assert!(peaks.count() <= 2);
 }

@@ -4,8 +4,8 @@ use super::*;
 use crate::multiple_comparisons::judge_all;
 use crate::test_series::Chance;
 
-/// Throughput in op/s of heap (small, large) × commit log (periodic, batch), by block. The expected
-/// figures below were computed from these values with numpy and scipy.
+/// Throughput in op/s of heap (small, large) × commit log (periodic, batch). Each row is one block.
+/// The expected figures below were computed from these values with numpy and scipy.
 const TWO_BY_TWO: [[f64; 4]; 5] = [
     [71204.0, 69050.0, 80310.0, 74930.0],
     [69870.0, 68010.0, 78820.0, 74020.0],
@@ -99,7 +99,7 @@ fn one_block_or_two_have_no_interval_and_say_nothing() {
 #[test]
 fn a_block_without_a_cell_is_left_out_where_it_is_needed() {
     let mut some = blocks(&TWO_BY_TWO);
-    // The cell of a large heap with batch was not measured in the first block.
+    // In the first block, the combination of a large heap and a batch commit log was not measured.
     some[0][3] = None;
     assert_eq!(
         effect(EffectContrast::Main(level(0, 1)), &some).comparison.blocks,
@@ -111,8 +111,8 @@ fn a_block_without_a_cell_is_left_out_where_it_is_needed() {
 
 #[test]
 fn values_are_compared_with_the_first_of_their_axis() {
-    // The matrix has three values by two values. The third value doubles the throughput, and the
-    // second axis has no effect.
+    // The first axis has three values, and the second axis has two. The third value of the first
+    // axis doubles the throughput, and the second axis has no effect.
     let design = Design::new(vec![3, 2]);
     let row = |noise: f64| [1.0, 1.0, 1.0, 1.0, 2.0, 2.0].map(|v| Some(Known::Exactly(v * noise)));
     let blocks: Vec<Vec<Option<Known>>> = [1.0, 1.2, 0.9].map(|noise| row(noise).to_vec()).into();

@@ -29,13 +29,13 @@ measure::word_enum! {
         Inside = "inside",
         /// The whole interval is beyond the margin.
         Outside = "outside",
-        /// The interval is on both sides of the margin.
+        /// The interval includes the margin, so it contains values within the margin and beyond it.
         Untold = "untold",
     }
 }
 
 /// Returns the difference between the throughputs of runs. A difference up to the share `within` is
-/// not important. `None` with fewer than two runs, or if one of them did no operations.
+/// not important. Returns `None` with fewer than two runs, or if one of the runs did no operations.
 pub fn agreement(loads: &[Load], within: f64) -> Option<Agreement> {
     let done: Vec<Load> = loads.iter().copied().filter(|load| load.mean > 0.0).collect();
     let count = done.len();

@@ -1,10 +1,10 @@
 //! Finds change points within a window, at which one level of a series ends and the next begins.
 //!
 //! The method is that of Killick, Fearnhead and Eckley 2012, "Optimal detection of changepoints
-//! with a linear computational cost" (arXiv 1101.1438). It finds the partition with the least
-//! squares around the means of its segments, with a penalty for each further segment. The penalty
-//! is 3 σ² ln n, which is not from the paper. Its σ comes from first differences, which a change of
-//! level hardly affects.
+//! with a linear computational cost" (arXiv 1101.1438). The method finds the partition with the
+//! least squares around the means of its segments, with a penalty for each further segment. The
+//! penalty, 3 σ² ln n for n blocks, is not from the paper. Its σ comes from first differences,
+//! which a change of level hardly affects.
 //!
 //! Consecutive blocks are correlated. If they counted as independent, nine in ten series without a
 //! change would appear to have one (60 values with a correlation of 0.6). So σ is the deviation of
@@ -13,14 +13,15 @@
 use crate::autocorrelation;
 use crate::trend::{line, spaced};
 
-/// Maximum number of reported changes: those with the largest gain.
+/// Maximum number of reported changes. If a series has more changes, the function reports those
+/// with the largest gain.
 pub const CHANGES_MAX: usize = 5;
 /// Minimum number of blocks between two changes.
 const SEGMENT_MIN: usize = 5;
-/// Penalty of a change, in σ² ln n.
+/// Penalty of a change, in units of σ² ln n for n blocks.
 const PENALTY: f64 = 3.0;
-/// Smallest assumed σ, as a share of the mean. Without it, a change of one ten-thousandth of an
-/// exactly constant rate would be certain, but such a change is irrelevant.
+/// Smallest assumed σ, as a share of the mean. Without this minimum, a change of one ten-thousandth
+/// of an exactly constant rate would be certain, but such a change is irrelevant.
 const SIGMA_MIN: f64 = 1e-3;
 /// Limit at which steps between neighbouring blocks are clipped, in multiples of the typical step.
 const CLIPPED_AT: f64 = 2.5;
@@ -38,8 +39,9 @@ pub struct Change {
     pub after: f64,
 }
 
-/// Returns the changes of level, in order. Empty if a straight line explains the series as well as
-/// the changes do. Otherwise a steady slope would become many small steps.
+/// Returns the changes of level, in order of time. The result is empty if a straight line explains
+/// the series as well as the changes do. Without this exception, a steady slope would appear as
+/// many small steps.
 pub fn changes(blocks: &[f64]) -> Vec<Change> {
     let cost = Cost::for_blocks(blocks);
     let penalty = penalty(blocks);
@@ -68,7 +70,7 @@ pub fn changes(blocks: &[f64]) -> Vec<Change> {
     (0..at.len()).map(change).collect()
 }
 
-/// Returns the range of blocks from the previous change to the next.
+/// Returns the range of blocks from the previous change to the next change.
 fn around(at: &[usize], index: usize, end: usize) -> (usize, usize) {
     let before = index.checked_sub(1).map_or(0, |before| at[before]);
     (before, at.get(index + 1).copied().unwrap_or(end))
@@ -82,12 +84,13 @@ fn penalty(blocks: &[f64]) -> f64 {
 
 /// Returns the standard deviation of independent values whose mean is as certain as the mean of the
 /// blocks. In an AR(1) series with correlation ρ, the differences have the variance 2 σ² (1 − ρ)
-/// and the correlation −(1 − ρ) / 2. Its means have (1 + ρ) / (1 − ρ) times the variance of
-/// independent values.
+/// and the correlation −(1 − ρ) / 2. The means of the series have (1 + ρ) / (1 − ρ) times the
+/// variance of means of independent values.
 fn sigma(blocks: &[f64]) -> f64 {
     let steps: Vec<f64> = blocks.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let (middle, usual) = autocorrelation::median_and_deviation(&steps);
-    // A change of level is one large step, which would otherwise look like a correlation.
+    // A change of level is one large step, which would look like a correlation if it were not
+    // clipped.
     let most = CLIPPED_AT * usual;
     let clipped: Vec<f64> = steps.iter().map(|step| (step - middle).clamp(-most, most)).collect();
     let raw = 1.0 + 2.0 * autocorrelation::autocorrelation(&clipped, 1);
@@ -109,12 +112,14 @@ fn total(cost: &Cost, at: &[usize]) -> f64 {
     begins.zip(ends()).map(|(from, to)| cost.part(from, to)).sum()
 }
 
-/// Returns the index at which each segment of the best partition begins, except the first.
+/// Returns the indices of the blocks at which the segments of the best partition begin, except for
+/// the first segment.
 fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     if count < 2 * SEGMENT_MIN {
         return Vec::new();
     }
-    // For each index: the least cost of the blocks before it, and the start of their last segment.
+    // Contains, for each index, the least cost of the blocks before the index, and the start of the
+    // last segment of these blocks.
     let mut best = vec![(f64::INFINITY, 0); count + 1];
     best[0] = (-penalty, 0);
     let mut candidates = vec![0];
@@ -146,7 +151,7 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
 
 /// Computes the squares around the mean of any segment, from running sums.
 struct Cost {
-    /// Sums of the values before each index, and sums of their squares. The mean is subtracted
+    /// Sums of the values before each index, and sums of the squared values. The mean is subtracted
     /// first, so that large values lose no digits.
     sums: Vec<(f64, f64)>,
 }

@@ -2,15 +2,16 @@
 
 use crate::autocorrelation;
 
-/// Minimum number of cycles in a window, because a part of one cycle is a trend.
+/// Minimum number of cycles in a window. With fewer cycles, a cycle cannot be distinguished from a
+/// trend.
 pub const CYCLES_MIN: f64 = 3.0;
 /// Minimum number of values in a cycle.
 const LAG_MIN: usize = 3;
-/// Minimum autocorrelation at a lag of one cycle. One in ten series of 300 values without a cycle
-/// reaches this value if its correlation is 0.9.
+/// Minimum autocorrelation at a lag of one cycle. Of series of 300 values without a cycle but with
+/// a correlation of 0.9, one in ten reaches this value.
 const CORRELATION_MIN: f64 = 0.5;
 /// Share of the highest peak that the first peak must reach. Later peaks are at multiples of the
-/// cycle.
+/// cycle, so the first peak counts.
 const NEARLY: f64 = 0.9;
 
 /// Cycles of a series.

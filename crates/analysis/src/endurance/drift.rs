@@ -4,8 +4,8 @@ use super::BLOCKS;
 use crate::autocorrelation;
 use crate::trend::{line, spaced};
 
-/// Share up to which a drift of latency counts as stable: the margin within which two latencies
-/// count as equal.
+/// Share up to which a drift of latency counts as stable. It equals the margin within which two
+/// latencies count as equal.
 pub const LATENCY_WITHIN: f64 = 0.10;
 
 /// A drift over a window.
@@ -14,7 +14,7 @@ pub struct Drift {
     /// Change from beginning to end of the window, as a share of the median block: Theil and Sen's
     /// slope.
     pub change: f64,
-    /// 95 % interval of the drift, by Sen. `None` with too few blocks.
+    /// 95 % interval of the drift, by Sen's method. `None` with too few blocks.
     pub ci95: Option<[f64; 2]>,
     /// Mann and Kendall's z, corrected for the correlation between the blocks.
     pub z: f64,

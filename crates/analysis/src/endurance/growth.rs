@@ -2,18 +2,18 @@
 //!
 //! Only the minimum of each block counts, because use is highest immediately before a release. Only
 //! the last two thirds of the window count, because buffers that fill once do so at the start of
-//! the window. A forecast reaches at most thirty times the window's length into the future.
+//! the window. A forecast covers at most thirty times the length of the window.
 
 use crate::trend::{VALUES_TO_TELL, line};
 
 /// Maximum horizon of a forecast, in seconds: thirty days.
 pub const HORIZON_S: f64 = 30.0 * 86_400.0;
-/// Maximum horizon of a forecast, in lengths of the window. A window of one day allows a forecast
-/// of thirty days.
+/// Maximum horizon of a forecast, in lengths of the window. For example, a window of one day allows
+/// a forecast of thirty days.
 const HORIZON_WINDOWS: f64 = 30.0;
 /// Number of blocks into which the window is divided.
 const BLOCKS: f64 = 64.0;
-/// Share of the window that counts, measured from its end.
+/// Share of the window that counts. The rest of the window, at its start, is ignored.
 const LOOKED_AT: f64 = 2.0 / 3.0;
 
 /// Growth of a series.
@@ -23,7 +23,7 @@ pub struct Growth {
     pub per_s: f64,
     /// 95 % interval of the growth per second. `None` with too few blocks.
     pub per_s_ci95: Option<[f64; 2]>,
-    /// Minimum of the last block.
+    /// Minimum of the series in the last block.
     pub last: f64,
     /// Time until the series reaches its limit, if the growth continues, in seconds. `None` if the
     /// growth is not certain, or if the limit of the series is unknown.
@@ -44,14 +44,14 @@ measure::word_enum! {
         Grows = "grows",
         /// The series certainly grows, and reaches its limit within the horizon.
         Leaks = "leaks",
-        /// There are too few blocks to judge.
+        /// The window has too few blocks for a judgement.
         #[default]
         Untold = "untold",
     }
 }
 
-/// Returns the growth of a series in a window of `seconds`. `lowest` contains the minima of short
-/// intervals, each with its time in seconds.
+/// Returns the growth of a series in a window with a length of `seconds`. `lowest` contains the
+/// minima of short intervals, each with its time in seconds.
 pub fn growth(lowest: &[(f64, f64)], seconds: f64, limit: Option<f64>) -> Growth {
     let blocks = blocks(lowest, seconds);
     let line = line(&blocks);

@@ -1,12 +1,12 @@
-//! Tests the vectors of the research. Simulations test how often each analysis is wrong, and the
-//! changes that it detects.
+//! Tests the analyses with the test vectors of the research. Simulations show how often each
+//! analysis is wrong, and which changes it detects.
 
 use super::*;
 use crate::test_series::Chance;
 
 const DAY_S: f64 = 86_400.0;
 
-/// Returns `count` one-second values of a rate of 1,000, with noise of a correlation of 0.6. By the
+/// Returns `count` one-second values of a rate of 1,000. The noise has a correlation of 0.6. By the
 /// end of the window, the rate has changed by `drift`.
 fn seconds(chance: &mut Chance, count: usize, noise: f64, drift: f64) -> Vec<f64> {
     let each = chance.autocorrelated(count, 0.6).into_iter().enumerate();
@@ -33,7 +33,7 @@ fn a_series_becomes_at_most_64_whole_blocks() {
     assert_eq!(of(65, 0), (32, 2));
     assert_eq!(of(180, 0), (60, 3));
     assert_eq!(of(512, 0), (64, 8));
-    // The window has the length of three cycles if it then has 20 blocks, otherwise the minimum
+    // The window is three cycles long if this results in 20 blocks. Otherwise, it has the minimum
     // length.
     assert_eq!(of(512, 25), (20, 25));
     assert_eq!(of(512, 26), (64, 8));
@@ -42,7 +42,8 @@ fn a_series_becomes_at_most_64_whole_blocks() {
 
 #[test]
 fn a_spike_does_not_make_a_drift() {
-    // This is the vector of the research: the slope is 2.5 [2, 3] over 12 blocks of about 1,014.5.
+    // This test vector comes from the research. The slope is 2.5 with the interval [2, 3], over 12
+    // blocks of about 1,014.5.
     let spiked = [
         1000.0, 1003.0, 1001.0, 1008.0, 1010.0, 1150.0, 1013.0, 1018.0, 1016.0, 1024.0, 1025.0,
         1027.0,
@@ -52,7 +53,7 @@ fn a_spike_does_not_make_a_drift() {
         (seen.change - 2.5 * 12.0 / 1014.5).abs() < 1e-12,
         "{seen:?}"
     );
-    // Twelve blocks show no trend, even if they seem to have one.
+    // Twelve blocks are too few to show a trend, even if they seem to have one.
     assert_eq!(seen.course, DriftDirection::Untold);
 }
 
@@ -93,7 +94,8 @@ fn a_planted_drift_is_found_and_its_interval_holds_it() {
                 DriftDirection::Rising
             };
             found += u32::from(seen.course == expected);
-            // The change is a share of the median block, which is in the middle of the window.
+            // The change is relative to the median block, which is in the middle of the window, and
+            // not to the first block.
             let truth = planted / (1.0 + planted / 2.0);
             held += u32::from(seen.ci95.is_some_and(|[low, high]| low <= truth && truth <= high));
         }
@@ -135,7 +137,7 @@ fn a_level_that_changes_is_found_where_it_does() {
     });
     println!("10 % at 600 s: {found:.3}");
     assert!(found > 0.95, "{found}");
-    // Without noise, the change is found at exactly this index, with exactly this size.
+    // Without noise, the analysis finds the change at exactly index 20, with exactly its size.
     let stairs: Vec<f64> = (0..60).map(|at| if at < 20 { 10.0 } else { 12.0 }).collect();
     let expected = Change {
         at: 20,
@@ -189,7 +191,7 @@ fn of_many_changes_the_five_largest_are_told() {
 #[test]
 fn a_cycle_is_seen_and_noise_has_none() {
     let mut chance = Chance::new(57);
-    // The series is a sawtooth: a backlog that grows and is worked off.
+    // The series is a sawtooth, like a backlog that grows and is then processed.
     let saw = |period: usize, noise: f64, chance: &mut Chance| -> Vec<f64> {
         let each = chance.autocorrelated(400, 0.3).into_iter().enumerate();
         each.map(|(at, one)| (at % period) as f64 / period as f64 + noise * one)
@@ -220,8 +222,8 @@ fn a_cycle_is_seen_and_noise_has_none() {
     assert_eq!(cycles(&[]), Cycles::Quiet);
 }
 
-/// Simulates a day of a heap that fills and is collected, and that keeps `kept_per_s` bytes a
-/// second.
+/// Simulates a day of a heap that fills and is collected. In each second, `kept_per_s` more bytes
+/// remain in use.
 fn heap(chance: &mut Chance, kept_per_s: f64) -> Vec<(f64, f64)> {
     let minute = |at: usize| {
         let t_s = at as f64 * 60.0;
@@ -235,7 +237,7 @@ fn heap(chance: &mut Chance, kept_per_s: f64) -> Vec<(f64, f64)> {
 fn a_leak_is_found_by_the_least_values_of_the_heap() {
     let mut chance = Chance::new(58);
     let limit = Some(8e9);
-    // At 600 MB a day, the remaining 6 GB are used up in ten days.
+    // At a growth of 600 MB a day, the remaining 6 GB are used up in ten days.
     let found = share_of(200, || {
         let seen = growth(&heap(&mut chance, 600e6 / DAY_S), DAY_S, limit);
         seen.growing == Growing::Leaks && seen.reaches_s.is_some_and(|s| s < 30.0 * DAY_S)
@@ -289,7 +291,7 @@ fn an_hour_an_hour_and_a_day_are_as_far_apart_as_was_published() {
         });
         agreement(&loads, 0.04).expect("three that did something")
     };
-    // DataStax on vSAN stated "less than 4 %" for both differences.
+    // For its tests on vSAN, DataStax stated "less than 4 %" for both of these differences.
     for means in [
         [124_528.0, 120_229.0, 124_725.0],
         [13_836.0, 13_359.0, 13_858.0],

@@ -1,4 +1,4 @@
-//! Tests change points: published vectors, planted steps, and series without changes.
+//! Tests change points with published vectors, planted steps, and series without changes.
 
 use super::*;
 use crate::test_series::Chance;
@@ -25,12 +25,14 @@ fn changes_are_where_otava_finds_them() {
     };
     assert_eq!((shift.at, shift.before_count, shift.after_count), (6, 6, 4));
     assert!(is_near(shift.before, 10.481_667) && is_near(shift.after, 9.125));
-    // Otava's own p is 4.99e-6, because Otava divides by n where n - 1 is right.
+    // Otava reports p = 4.99e-6, because Otava divides by n instead of n - 1, where n is the number
+    // of values.
     assert!(is_near(shift.p, 1.0072e-5), "{}", shift.p);
     assert_eq!(divisive(&THREE_LEVELS, 0.01), [5, 8]);
 }
 
-/// The result is compared with sums over all pairs, term by term as in Matteson and James.
+/// Compares the result with sums over all pairs, term by term as Matteson and James define the
+/// distance.
 #[test]
 fn the_energy_distance_is_that_of_its_definition() {
     let values = THREE_LEVELS;
@@ -62,7 +64,7 @@ fn the_energy_distance_is_that_of_its_definition() {
     }
 }
 
-/// With Otava's deviations, p would be 0.00093 for 4 and 3 values.
+/// With the deviations that Otava uses, p would be 0.00093 for 4 and 3 values.
 #[test]
 fn the_t_test_divides_by_the_right_number() {
     let (left, right) = ([1.0, 1.1, 0.9, 1.05], [1.3, 1.35, 1.4]);
@@ -94,7 +96,8 @@ fn equal_runs_show_a_change_in_fewer_than_2_of_100_series() {
         let large = shifts(&values, Limits::with_magnitude(0.03));
         confirmed += usize::from(large.iter().any(Shift::is_confirmed));
     }
-    // In another generator's 2000 series, these rates were 17 and 4 of 1000.
+    // In 2000 series from another generator, 17 of 1000 series had a change, and 4 of 1000 had a
+    // confirmed change.
     assert!(any <= 30, "{any} of 1000 series");
     assert!(
         confirmed <= 10,
@@ -114,7 +117,8 @@ fn a_step_of_five_percent_is_found_at_its_run() {
                 near += usize::from((14..=16).contains(&shift.at) && shift.is_confirmed());
             }
         }
-        // Of a hundred series, 74 are exact and 91 are near.
+        // Of a hundred series, about 74 have the change exactly at run 15, and 91 have it within
+        // one run of run 15.
         assert!(exact >= 130, "{exact} of 200 at their run");
         assert!(near >= 170, "{near} of 200 within one run");
     }
@@ -127,7 +131,7 @@ fn a_spike_is_not_confirmed() {
     values[12] = 60.0;
     let found = shifts(&values, Limits::with_magnitude(0.03));
     assert!(!found.iter().any(Shift::is_confirmed), "{found:?}");
-    // A very recent change may be a change point, but is not confirmed.
+    // A change in the last runs may be a change point, but is not confirmed.
     values[12] = 100.0;
     values[19] = 60.0;
     let found = shifts(&values, Limits::with_magnitude(0.03));
@@ -141,7 +145,7 @@ fn short_and_flat_series_have_no_change() {
     }
 }
 
-/// Windows overlap, so a change at the border of one window is inside another window.
+/// Windows overlap, so a change at the border of one window is in the middle of another window.
 #[test]
 fn a_change_is_found_anywhere_in_a_long_series() {
     let mut chance = Chance::new(13);

@@ -1,10 +1,10 @@
 //! Estimates the noise of trials and places around a curve, and the resulting uncertainty of the
 //! coefficients.
 //!
-//! There are two kinds of noise. First, trials of one place differ from block to block. Second, a
-//! place is off the curve by an amount that further blocks would not change, because no machine
-//! follows a formula exactly. The second kind has as many observations as there are places,
-//! regardless of the number of measurements. Either kind limits the precision of a coefficient.
+//! Two kinds of noise limit the precision of a coefficient. First, trials of one place differ from
+//! block to block. Second, a place is off the curve by an amount that further blocks would not
+//! change, because no machine follows a formula exactly. The second kind has as many observations
+//! as there are places, regardless of the number of measurements.
 
 use super::{Curve, Fit, FixedCoefficients, Observations, SQUARES_MIN, descend, squares};
 use crate::autocorrelation;
@@ -12,16 +12,17 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// Smallest assumed noise of a throughput, as a share.
 pub(crate) const EXACT: f64 = 1e-6;
-/// Level of the test for places off the curve. The test rejects one in a hundred true curves.
+/// Level of the test for places off the curve. The test wrongly rejects one in a hundred correct
+/// curves.
 const OFF_LEVEL: f64 = 0.01;
-/// Maximum number of rounds in which the means of places and of blocks are removed. Ten rounds
-/// suffice if few trials are missing.
+/// Maximum number of rounds that subtract the means of places and of blocks. If few trials are
+/// missing, ten rounds are enough.
 const ROUNDS_MAX: usize = 1000;
 
 /// Variance of one trial around the curve, with its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
-    /// Variance of a logarithm.
+    /// Variance of the logarithm of a throughput.
     pub variance: f64,
     /// Degrees of freedom.
     pub freedom: f64,
@@ -42,8 +43,8 @@ pub fn free_count<const P: usize>(held: &FixedCoefficients<P>) -> usize {
     held.iter().filter(|held| held.is_none()).count()
 }
 
-/// Returns the noise of the trials around the curve. `None` if the number of trials does not exceed
-/// the number of levels and coefficients.
+/// Returns the noise of the trials around the curve. Returns `None` if the trials do not outnumber
+/// the levels and coefficients together.
 pub fn noise_of_trials<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -54,8 +55,8 @@ pub fn noise_of_trials<const P: usize, C: Curve<P>>(
     Noise::from_squares(squares, seen.trials.len().checked_sub(looked_for))
 }
 
-/// Returns the noise of the places around the curve. `None` if the number of places does not exceed
-/// the number of coefficients, including the scale.
+/// Returns the noise of the places around the curve. Returns `None` if the places do not outnumber
+/// the coefficients, including the scale.
 pub fn noise_of_places<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -66,9 +67,9 @@ pub fn noise_of_places<const P: usize, C: Curve<P>>(
     Noise::from_squares(squares, seen.places.len().checked_sub(looked_for))
 }
 
-/// Returns true if the places deviate from the curve by more than trials of one place differ. This
-/// is Fisher's F test. Its noise is the residual that the levels of places and blocks do not
-/// explain. With one block, the noise is unknown and the result is false.
+/// Returns true if the places deviate from the curve by more than trials of one place differ. The
+/// function uses Fisher's F test. The noise of the test is the residual that the levels of places
+/// and blocks do not explain. With one block, the noise is unknown and the result is false.
 pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> bool {
     let looked_for = (seen.levels_count() + seen.places.len()).saturating_sub(1);
     let freedom = seen.trials.len().checked_sub(looked_for);
@@ -82,8 +83,8 @@ pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> boo
     by_chance < OFF_LEVEL
 }
 
-/// Returns the sum of squares around the curve that goes through every place. The function removes
-/// the means of places and of blocks in turn.
+/// Returns the sum of squares around the curve that goes through every place. The function
+/// subtracts the means of places and the means of blocks alternately.
 fn within<A>(seen: &Observations<'_, A>) -> f64 {
     let mut of_places = vec![0.0; seen.places.len()];
     let mut least = f64::INFINITY;
@@ -101,9 +102,8 @@ fn within<A>(seen: &Observations<'_, A>) -> f64 {
     least
 }
 
-/// Returns 95 % intervals of the coefficients. An end of an interval is the value of the
-/// coefficient at which the squares have grown to the limit (profile t; Bates and Watts 1988,
-/// "Nonlinear Regression Analysis").
+/// Returns 95 % intervals of the coefficients. At an end of an interval, the sum of squares has
+/// grown to its limit (profile t; Bates and Watts 1988, "Nonlinear Regression Analysis").
 pub fn profiled<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -120,8 +120,9 @@ pub fn profiled<const P: usize, C: Curve<P>>(
     })
 }
 
-/// Returns the distance that one coefficient can move up or down before the squares become too
-/// large, found by bisection. Infinite if the interval has no bound.
+/// Returns the distance that one coefficient can move up or down before the sum of squares becomes
+/// too large. The function finds the distance by bisection. The distance is infinite if the
+/// interval has no bound.
 fn profile<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &Fit<P>,
@@ -142,8 +143,8 @@ fn profile<const P: usize, C: Curve<P>>(
         least_bound
     };
     if fits(outside) {
-        // The search did not find an end within its limit, so only the bound of the coefficient
-        // ends the interval.
+        // The search did not find an end of the interval, so the interval extends to the bound of
+        // the coefficient.
         return if up { most_bound } else { least_bound };
     }
     for _ in 0..60 {

@@ -1,10 +1,10 @@
 //! Observations for a fit. An observation is a trial at a place and in a block.
 //!
-//! Trials of a block share a level, so a block compares two places only if it contains a trial of
-//! each.
+//! Trials of a block share a level. So a block compares two places only if it contains a trial of
+//! each place.
 
-/// Places on the axis of the curve, each with its throughput by block. `None` if the trial may not
-/// be used.
+/// Places on the axis of the curve, each with the throughput of its trial in each block. A
+/// throughput is `None` if the trial may not be used.
 pub type SeriesByPoint<'a, A> = [(A, &'a [Option<f64>])];
 
 /// One trial, or the mean of several trials at one place.
@@ -14,28 +14,28 @@ pub struct Trial {
     pub place: usize,
     /// Index of the block of the trial. Trials of a block share a level.
     pub block: usize,
-    /// Logarithm of the throughput, op/s.
+    /// Logarithm of the throughput, in op/s.
     pub ln_ops: f64,
     /// Weight of the trial.
     pub weight: f64,
 }
 
-/// Observations for a fit.
+/// Places and trials that a curve is fitted to.
 #[derive(Clone, Debug)]
 pub struct Observations<'a, A> {
     /// Places that have at least one trial.
     pub places: Vec<&'a A>,
-    /// Trials at the places of the fit.
+    /// Trials at the places in `places`.
     pub trials: Vec<Trial>,
 }
 
-/// Returns a throughput if it is usable, which means that it is above 0.
+/// Returns the throughput if it is usable, that is, above 0.
 pub fn usable(ops: Option<f64>) -> Option<f64> {
     ops.filter(|ops| ops.is_finite() && *ops > 0.0)
 }
 
-/// Returns every usable trial with its block. `counts` contains the number of times that each block
-/// counts.
+/// Returns the observations with every usable trial and its block. `counts` contains the number of
+/// times that each block counts.
 pub fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Observations<'a, A> {
     let (mut places, mut trials) = (Vec::new(), Vec::new());
     for (at, ops) in measured {
@@ -57,7 +57,8 @@ pub fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Ob
     Observations { places, trials }
 }
 
-/// Returns the mean of each place over its blocks. These means share one level.
+/// Returns the observations with one mean over all blocks for each place. These means share one
+/// level.
 pub fn by_place<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Observations<'a, A> {
     let Observations { places, trials } = by_block(measured, counts);
     let mean = |place: usize| {
@@ -114,8 +115,8 @@ impl<'a, A> Observations<'a, A> {
         }
     }
 
-    /// Returns the index of the connected set of each place. A block with trials of two places
-    /// connects them.
+    /// Returns the index of the connected set to which each place belongs. Two places are connected
+    /// if a block has trials of both places.
     pub fn bound(&self) -> Vec<usize> {
         let mut of: Vec<usize> = (0..self.places.len()).collect();
         let mut first = vec![None; self.blocks_end()];
@@ -153,7 +154,8 @@ impl<'a, A> Observations<'a, A> {
         ends.max().unwrap_or(0)
     }
 
-    /// Returns, for each index, the weighted sum of its values and the sum of the weights.
+    /// Returns, for each index, the weighted sum of the values with this index and the sum of their
+    /// weights.
     pub(super) fn sums(
         &self,
         count: usize,
@@ -168,8 +170,8 @@ impl<'a, A> Observations<'a, A> {
         sums
     }
 
-    /// Returns the residual of each trial for these values of the places, and the level of each
-    /// block. The level is `None` for a block without a trial.
+    /// Returns the residual of each trial and the level of each block, if the places have the
+    /// values `of_places`. The level is `None` for a block without a trial.
     pub(super) fn left(&self, of_places: &[f64]) -> (Vec<f64>, Vec<Option<f64>>) {
         let raw = |trial: &Trial| trial.ln_ops - of_places[trial.place];
         let sums = self.sums(self.blocks_end(), |trial| (trial.block, raw(trial)));

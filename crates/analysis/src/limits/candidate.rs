@@ -5,23 +5,23 @@ use super::observation::{LimitReading, Observation};
 
 /// Maximum number of candidates in a report.
 const CANDIDATES_MAX: usize = 3;
-/// Ratio by which a value must have risen if the resource was already full before, or if the value
-/// does not depend on the load.
+/// Ratio by which a value must have risen if the resource was already full in the other
+/// observation, or if the value does not depend on the load.
 const RISE_MIN: f64 = 1.25;
-/// Fullness above which a candidate does not rank higher: a queue of 40 ranks the same as one of
-/// 20.
+/// Maximum fullness for the ranking of candidates. For example, a queue of 40 requests ranks the
+/// same as a queue of 20.
 const FULLNESS_MAX: f64 = 3.0;
 
-/// Observation with which the observation of a trial is compared.
+/// Other observation with which the observation of a trial is compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Before<'a> {
-    /// The study made no other observation.
+    /// The study did not make another observation.
     Nothing,
-    /// A lower load. A resource that is full at both loads may still be the limit of the higher
-    /// one.
+    /// Observation at a lower load. A resource that is full at both loads may still be the limit of
+    /// the higher load.
     LowerLoad(&'a Observation),
-    /// The other variant of a comparison, or the time before a change. A resource that was equally
-    /// full there does not explain the difference.
+    /// Observation of the other variant of a comparison, or of the time before a change. If a
+    /// resource was equally full in this observation, the resource does not explain the difference.
     OtherSide(&'a Observation),
 }
 
@@ -33,7 +33,7 @@ impl<'a> Before<'a> {
         }
     }
 
-    /// Returns true if the value `was` of the other observation shows that `reading` cannot explain
+    /// Returns true if the value `was` in the other observation shows that `reading` cannot explain
     /// the limit.
     fn excludes(self, reading: &LimitReading, was: f64) -> bool {
         match self {
@@ -44,23 +44,23 @@ impl<'a> Before<'a> {
     }
 }
 
-/// A row that may have limited the load.
+/// A row of the decision table whose resource may have limited the load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// Reading at the limit of the load.
+    /// Reading of the row at the load that may be limited.
     pub reading: LimitReading,
-    /// Value of the same row in the other observation: before, or for the other variant. `None` if
-    /// there is no such value.
+    /// Value of the same row in the other observation, which shows an earlier time or the other
+    /// variant. `None` if the other observation lacks this value.
     pub before: Option<f64>,
-    /// Confidence of the statement that this resource limited the load.
+    /// Confidence in the statement that this resource limited the load.
     pub confidence: Confidence,
 }
 
-/// Returns at most three full rows, the most likely first.
+/// Returns at most three full rows. The most likely row comes first.
 ///
-/// The client and other programs come first: if they are full, the number does not describe the
-/// cluster. Resources come before waits, and waits before queues. Within a role, the higher
-/// confidence comes first, then the fuller row, then the order of the rows.
+/// The client and other programs come first: if they are full, the measured throughput does not
+/// describe the cluster. Resources come before waits, and waits before queues. Within a role, the
+/// higher confidence comes first, then the fuller row, then the order of the rows.
 pub fn candidates(at: &Observation, before: Before<'_>) -> Vec<Candidate> {
     let earlier = |kind: LimitKind| {
         let readings = before.observation()?.readings.iter();
@@ -98,7 +98,8 @@ pub fn candidates(at: &Observation, before: Before<'_>) -> Vec<Candidate> {
     found
 }
 
-/// Returns the resource nearest its limit, among those that are not full. `None` if there is none.
+/// Returns the resource nearest its limit, among the resources that are not full. Returns `None` if
+/// all observed resources are full.
 pub fn nearest(at: &Observation) -> Option<Candidate> {
     let has_room = |one: &&LimitReading| {
         let is_resource = matches!(one.kind.role(), LimitRole::Outside | LimitRole::Resource);

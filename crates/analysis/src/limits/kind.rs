@@ -1,15 +1,15 @@
 //! The rows of the decision table.
 
 measure::word_enum! {
-    /// A row of the decision table. The order of the variants is the ranking among otherwise equal
-    /// rows. Resources come first, then waits, which a full resource may cause, then queues, which
-    /// name no cause.
+    /// A row of the decision table. Rows that are otherwise equal rank in the order of the
+    /// variants. Resources come first. Waits, which a full resource may cause, come next. Queues,
+    /// which do not indicate a cause, come last.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum LimitKind {
-        /// Use of the client: its CPU, or its throughput relative to the ceiling on the null
+        /// Use of the client: the CPU use, or the throughput relative to the ceiling on the null
         /// target.
         Client = "client",
-        /// CPU time on a full host used by programs that belong to neither the nodes nor cassay.
+        /// CPU time, on a full host, of programs other than the nodes and cassay.
         OtherPrograms = "other_programs",
         /// CPU time that a quota denied to a host.
         CpuQuota = "cpu_quota",
@@ -33,21 +33,21 @@ measure::word_enum! {
         CommitLogSegments = "commit_log_segments",
         /// Writes that waited for space in memtables.
         MemtableSpace = "memtable_space",
-        /// Flush writers: all were busy while flushes waited.
+        /// Flush writers that were all busy while flushes waited.
         FlushWriters = "flush_writers",
-        /// Compactors: all were busy while compactions waited.
+        /// Compactors that were all busy while compactions waited.
         Compactors = "compactors",
         /// Threads of a node that were slow to reach a safepoint.
         Safepoints = "safepoints",
-        /// The longest pause of a node, relative to the p99.9 of the trial.
+        /// Longest pause of a node, relative to the p99.9 of the trial.
         Pause = "pause",
-        /// Segments that a network lost.
+        /// TCP segments that the network lost.
         PacketLoss = "packet_loss",
-        /// Time that requests spent between coordinator and replicas.
+        /// Time that requests spent between the coordinator and the replicas.
         BetweenNodes = "between_nodes",
-        /// Time that requests spent between client and coordinator.
+        /// Time that requests spent between the client and the coordinator.
         ClientLink = "client_link",
-        /// Read repairs.
+        /// Reads that waited for a read repair.
         ReadRepair = "read_repair",
         /// Number of SSTables that one read touched.
         SstablesPerRead = "sstables_per_read",
@@ -65,7 +65,7 @@ measure::word_enum! {
 }
 
 measure::word_enum! {
-    /// How strongly the signal alone supports the statement that the resource was the limit.
+    /// Strength with which the signal alone supports the statement that the resource was the limit.
     #[derive(PartialOrd, Ord)]
     pub enum Confidence {
         /// The signal has few other explanations.
@@ -77,10 +77,10 @@ measure::word_enum! {
     }
 }
 
-/// Facts about a row of the decision table.
+/// Properties of a row of the decision table.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitRow {
-    /// Value from which the resource counts as full, in the unit of the row.
+    /// Smallest value at which the resource counts as full, in the unit of the row.
     pub limit: f64,
     /// Unit of the value and of the limit: `ratio`, `count` or `/s`.
     pub unit: &'static str,
@@ -90,7 +90,7 @@ pub struct LimitRow {
     pub series: &'static [&'static str],
 }
 
-/// The rows, with the values from which they count as full.
+/// Rows of the decision table, with the limits of their values.
 const ROWS: [(LimitKind, LimitRow); 27] = [
     (LimitKind::Client, row(0.9, "ratio", Confidence::High, &[])),
     (
@@ -328,14 +328,14 @@ const fn row(
 }
 
 impl LimitKind {
-    /// Returns the facts about the row.
+    /// Returns the properties of the row.
     pub fn row(self) -> LimitRow {
         let of = ROWS.iter().find(|(kind, _)| *kind == self);
         of.expect("a row for each kind, as a test checks").1
     }
 
-    /// Returns true if the value does not itself depend on the load. Such a row can only be a limit
-    /// of the load if its value has risen with the load.
+    /// Returns true if the value does not itself depend on the load. Such a row can limit the load
+    /// only if the value has risen with the load.
     pub(super) fn must_rise(self) -> bool {
         matches!(
             self,
@@ -370,17 +370,17 @@ impl LimitKind {
 /// Role of a row in an explanation, in the order of the ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LimitRole {
-    /// The client or other programs: the limit does not belong to the cluster.
+    /// The client or other programs, which are not part of the cluster.
     Outside,
     /// A resource that can be used up.
     Resource,
     /// A wait or additional work, which a full resource may cause.
     Wait,
-    /// A queue or rejected requests, which name no cause.
+    /// A queue or rejected requests, which do not indicate a cause.
     Queue,
 }
 
-/// Returns true if a row needs a series.
+/// Returns true if at least one row needs the series `name`.
 pub fn is_needed(name: &str) -> bool {
     let fits = |pattern: &&str| match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),

@@ -3,64 +3,67 @@
 use super::kind::LimitKind;
 use super::series_view::{View, WindowSeries};
 
-/// Place name in the series of the machine that cassay runs on.
+/// Place name of the series that describe the machine on which cassay runs.
 const MACHINE: &str = "machine";
-/// Share of time with tasks waiting for a CPU, from which a busy CPU counts as one with a queue.
+/// Minimum share of the time in which tasks wait for a CPU. Above this share, a busy CPU counts as
+/// a CPU with a queue.
 const CPU_PRESSURE_MIN: f64 = 0.20;
 /// Shortest time between client and coordinator, or between nodes, that can be a limit, in ms.
-/// Shorter times are the work of the processes and the kernel.
+/// Shorter times are spent in the processes and the kernel.
 const LINK_MS_MIN: f64 = 1.0;
-/// Minimum share of the window in collections or safepoints for their times to be judged.
+/// Minimum share of the window that collections or safepoints must take. Below this share, their
+/// times are not judged.
 const STOPPED_MIN: f64 = 0.01;
 
-/// Facts about a node, to which readings are compared. An unknown value is `None`.
+/// Facts about a node with which readings are compared. A fact is `None` if it is unknown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeFacts {
     /// Name of the node.
     pub name: String,
-    /// Name of its host.
+    /// Name of the host of the node.
     pub host: String,
-    /// Number of CPUs that the node may use: the quota of its host, or the number of CPUs.
+    /// Number of CPUs that the node may use: the CPU quota of the host, or the number of CPUs of
+    /// the host.
     pub cpus: Option<f64>,
-    /// Numbers of the CPUs that the node may use. Empty if it may use all CPUs.
+    /// Numbers of the CPUs that the node may use. Empty if the node may use all CPUs.
     pub cpu_numbers: Vec<usize>,
     /// True if a quota limits the CPU time of the node.
     pub has_quota: bool,
-    /// Bytes per second that compaction may read. 0 if compaction has no limit.
+    /// Rate limit of compaction in bytes per second. 0 if the rate of compaction is unlimited.
     pub compaction_bytes_per_s: Option<f64>,
-    /// Number of compactors.
+    /// Number of compactors of the node.
     pub compactors: Option<f64>,
-    /// Rate of the node's link in one direction, bytes per second.
+    /// Rate of the node's link in one direction, in bytes per second.
     pub link_bytes_per_s: Option<f64>,
     /// Limits of the node's disk: reads and writes per second, bytes read and written per second.
     pub disk: [Option<f64>; 4],
 }
 
-/// A load of the client, with the value from which the client counts as full.
+/// A load of the client, with the smallest value at which the client counts as full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClientLoad {
     /// Measured value of the load.
     pub value: f64,
-    /// Limit for the value in the validity rules.
+    /// Limit of the value according to the validity rules.
     pub limit: f64,
 }
 
-/// Facts about the trial, in addition to the readings.
+/// Facts about the trial that complement the readings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialFacts {
     /// Nodes of the target.
     pub nodes: Vec<NodeFacts>,
-    /// CPU of the client, and its throughput relative to the ceiling.
+    /// CPU use of the client, and its throughput relative to the ceiling.
     pub client: Vec<ClientLoad>,
     /// Length of the measured window, in seconds.
     pub window_s: f64,
-    /// Mean service time as measured by the client, ms.
+    /// Mean service time that the client measured, in ms.
     pub service_mean_ms: Option<f64>,
-    /// p99.9 of latency, ms. `None` if it is not known.
+    /// p99.9 of the latency, in ms. `None` if the p99.9 is not known.
     pub p999_ms: Option<f64>,
 }
 
-/// Value of a row, at the place where the value is nearest its limit.
+/// Value of a row. If several places have a value, this is the value nearest its limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitReading {
     /// Row of the decision table.
@@ -69,7 +72,7 @@ pub struct LimitReading {
     pub place: String,
     /// Value, in the unit of the row.
     pub value: f64,
-    /// Value from which the resource counts as full.
+    /// Smallest value at which the resource counts as full.
     pub limit: f64,
     /// True if the resource counts as full.
     pub is_full: bool,
@@ -100,11 +103,12 @@ pub struct Observation {
     pub readings: Vec<LimitReading>,
     /// Rows that could not be observed.
     pub unobserved: Vec<LimitKind>,
-    /// CPU use of each node for which it is known.
+    /// CPU use of each node whose CPU use is known.
     pub nodes: Vec<NodeUse>,
 }
 
-/// Evaluates every row of the table. Of several places, the one nearest its limit is kept.
+/// Evaluates every row of the table. If a row has readings of several places, the function keeps
+/// the reading nearest its limit.
 pub fn observe(series: &[WindowSeries<'_>], facts: &TrialFacts) -> Observation {
     let table = Table {
         view: View(series),
@@ -243,11 +247,12 @@ impl<'a> Table<'a> {
             .collect()
     }
 
-    /// Returns the used share of a host's CPUs, and true if tasks waited for a CPU. Without a
-    /// reading of the CPU pressure, tasks are assumed to wait.
+    /// Returns the used share of a host's CPUs, and true if tasks waited for a CPU. If the CPU
+    /// pressure was not read, the function assumes that tasks waited.
     fn cpu(&self, node: &NodeFacts) -> Option<(f64, bool)> {
         let view = &self.view;
-        // A CPU that waits for I/O is idle, so that time is added to the idle time.
+        // A CPU that waits for I/O could run other tasks, so the waiting time is added to the idle
+        // time.
         let idle_at = |place: &str| {
             let waits = view.mean("mpstat.%iowait", place).unwrap_or_default();
             Some(view.mean("mpstat.%idle", place)? + waits)
@@ -269,7 +274,7 @@ impl<'a> Table<'a> {
         Some((1.0 - idle / 100.0, has_queue))
     }
 
-    /// Returns the share of the machine's CPUs that other programs used, and true if its CPUs were
+    /// Returns the share of the machine's CPUs that other programs used, and true if the CPUs were
     /// full.
     fn other_programs(&self, node: &NodeFacts) -> Option<(f64, bool)> {
         let others = self.view.mean("cpu.others", MACHINE)? / 100.0;
@@ -290,7 +295,8 @@ impl<'a> Table<'a> {
         for node in &self.facts.nodes {
             let is_full =
                 self.cpu(node).is_some_and(|(used, _)| used >= LimitKind::Cpu.row().limit);
-            // Each reading names only the busiest thread, so shares are of all readings.
+            // Each reading contains only the busiest thread, so the share of a thread is computed
+            // over the readings of all threads.
             let threads = self.view.below("threads.%CPU", &node.name);
             let count: u64 = threads.iter().map(|thread| thread.count()).sum();
             found.extend(threads.into_iter().map(|thread| {
@@ -324,7 +330,7 @@ impl<'a> Table<'a> {
             .into_iter()
             .map(WindowSeries::max)
             .reduce(f64::max);
-        // A log without a pause in the window is also an observation: the share is 0.
+        // If the log exists but has no pause in the window, the share is 0, not unknown.
         let has_log = || self.view.at("safepoint.stopped", node).map(|_| 0.0);
         log.or_else(has_log)
     }
@@ -335,8 +341,8 @@ impl<'a> Table<'a> {
         Some(pending.share(|count| count >= 1.0))
     }
 
-    /// Returns p99 of the wait for a sync ÷ p99 of writes. While no write waits, the wait has no
-    /// p99 and the result is 0.
+    /// Returns the p99 of the wait for a sync, divided by the p99 of writes. If no write waited,
+    /// the wait has no p99 and the result is 0.
     fn commit_log_sync(&self, node: &str) -> Option<f64> {
         let waits = self.view.mean("commit_log.waiting_on_commit/s", node)?;
         let Some(wait_ms) = self.view.mean("commit_log.waiting_on_commit.p99", node) else {
@@ -345,9 +351,9 @@ impl<'a> Table<'a> {
         Some(wait_ms / self.view.mean("client_request.Write.p99", node)?)
     }
 
-    /// Returns the throughput of compaction ÷ its limit, while compactions wait. A limit of 0 means
-    /// that there is no limit. Cassandra counts the bytes of a compaction when it ends, so this
-    /// function adds the bytes of the running compactions.
+    /// Returns the throughput of compaction divided by its limit, while compactions wait. A limit
+    /// of 0 means that the throughput is unlimited. Cassandra counts the bytes of a compaction when
+    /// the compaction ends, so this function adds the bytes of the running compactions.
     fn compaction_throughput(&self, node: &NodeFacts) -> Option<f64> {
         let limit = node.compaction_bytes_per_s?;
         let pending = self.view.at("compactions.pending", &node.name)?;
@@ -360,7 +366,8 @@ impl<'a> Table<'a> {
         Some((ended + more / self.facts.window_s) / limit)
     }
 
-    /// Returns running compactions ÷ compactors, while compactions wait.
+    /// Returns the number of running compactions divided by the number of compactors, while
+    /// compactions wait.
     fn compactors(&self, node: &NodeFacts) -> Option<f64> {
         let pending = self.view.at("compactions.pending", &node.name)?;
         let running = self.view.mean("compactions.running", &node.name)?;
@@ -373,7 +380,8 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns the queues of each node's disks, or of the machine's disks if it has none.
+    /// Returns the queue lengths of each node's disks. For a node without disk readings, returns
+    /// those of the machine's disks.
     fn disk_queue(&self) -> Vec<LimitReading> {
         let disks = self.facts.nodes.iter().flat_map(|node| self.disks(node));
         disks
@@ -381,7 +389,8 @@ impl<'a> Table<'a> {
             .collect()
     }
 
-    /// Returns the use of each disk with known limits, relative to the limit that is nearest.
+    /// Returns the use of each disk with known limits, relative to the limit that the disk is
+    /// closest to.
     fn disk_rate(&self) -> Vec<LimitReading> {
         let of = |node: &NodeFacts| {
             let disks = self.disks(node).into_iter();
@@ -417,7 +426,8 @@ impl<'a> Table<'a> {
         shares.reduce(f64::max)
     }
 
-    /// Returns the bytes on a node's link ÷ the rate of the link, in the busier direction.
+    /// Returns the rate of bytes on a node's link divided by the rate of the link, for the busier
+    /// direction.
     fn network(&self, node: &NodeFacts) -> Option<f64> {
         let rate = node.link_bytes_per_s?;
         let directions = ["sar.rxkB/s", "sar.txkB/s"].map(|name| {
@@ -438,16 +448,17 @@ impl<'a> Table<'a> {
         .collect()
     }
 
-    /// Returns the requests per second that a node coordinates, and their mean time, ms.
+    /// Returns the number of requests per second that a node coordinates, and their mean time in
+    /// ms.
     fn coordinated(&self, node: &str, kind: &str) -> Option<(f64, f64)> {
         let rate = self.view.mean(&format!("client_request.{kind}.ops/s"), node)?;
         let mean = self.view.mean(&format!("client_request.{kind}.mean"), node)?;
         (rate > 0.0).then_some((rate, mean))
     }
 
-    /// Returns the share of a coordinator's time that was not spent in local reads or writes.
+    /// Returns the share of a coordinator's time that it did not spend in local reads or writes.
     fn between_nodes(&self, node: &str) -> Option<f64> {
-        // A single node does not wait for other nodes.
+        // A single node does not wait for other nodes, so the share is unknown.
         (self.facts.nodes.len() > 1).then_some(())?;
         let kinds = [("Read", ".local_read"), ("Write", ".local_write")];
         let (mut requests, mut whole, mut local) = (0.0, 0.0, 0.0);
@@ -471,7 +482,8 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns the share of the client's service time that was spent outside the coordinator.
+    /// Returns the share of the service time at the client that requests spent outside the
+    /// coordinator.
     fn client_link(&self, node: &str) -> Option<f64> {
         let kinds = ["Read", "Write"].iter().filter_map(|kind| self.coordinated(node, kind));
         let add = |sum: (f64, f64), (rate, mean): (f64, f64)| (sum.0 + rate, sum.1 + rate * mean);

@@ -10,7 +10,7 @@ pub struct WindowSeries<'a> {
     /// Node, host, device (`host1/vda`) or thread (`node1/C2 CompilerThre`) that the series belongs
     /// to.
     pub place: &'a str,
-    /// Readings of the series in bins, in order of time. Not empty.
+    /// Bins with the readings of the series, in order of time. The list is not empty.
     pub bins: Vec<Bin>,
 }
 
@@ -45,14 +45,14 @@ impl WindowSeries<'_> {
         self.bins.iter().map(|bin| bin.max).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// Returns the share of the bins whose mean fulfils `is_so`.
+    /// Returns the share of the bins for whose mean `is_so` returns true.
     pub fn share(&self, is_so: impl Fn(f64) -> bool) -> f64 {
         let count = self.bins.iter().filter(|bin| is_so(bin.mean())).count();
         count as f64 / self.bins.len() as f64
     }
 
-    /// Returns true if the readings of the last third of the window are, on average, not lower than
-    /// those of the first third.
+    /// Returns true if the mean of the readings in the last third of the window is not lower than
+    /// the mean in the first third.
     pub fn is_not_falling(&self) -> bool {
         let third = self.bins.len().div_ceil(3);
         let mean = |bins: &[Bin]| bins.iter().map(Bin::mean).sum::<f64>() / bins.len() as f64;
@@ -88,7 +88,8 @@ impl<'a> View<'a> {
         self.0.iter().filter(|one| one.name == name).collect()
     }
 
-    /// Returns the series at a place whose names begin with the first text and end with the second.
+    /// Returns the series at a place whose names begin with the first string of `ends` and end with
+    /// the second string.
     pub fn like(&self, ends: [&str; 2], place: &str) -> Vec<&'a WindowSeries<'a>> {
         let fits = |one: &&WindowSeries<'_>| {
             one.place == place && one.name.starts_with(ends[0]) && one.name.ends_with(ends[1])

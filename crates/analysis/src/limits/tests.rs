@@ -77,7 +77,7 @@ fn calm() -> Vec<WindowSeries<'static>> {
     constant.map(|(name, place, value)| series(name, place, &[value; 10])).into()
 }
 
-/// Returns the series of an idle cluster, in which the given series replace those with the same
+/// Returns the series of an idle cluster. The series in `changes` replace the series with the same
 /// name and place.
 fn with(changes: &[(&'static str, &'static str, &[f64])]) -> Vec<WindowSeries<'static>> {
     let mut all = calm();
@@ -138,7 +138,7 @@ fn waits_do_not_hide_the_resource_that_causes_them() {
     let plain = facts();
     let cpu_full: (&str, &str, &[f64]) = ("mpstat.%idle", "machine", &[2.0; 10]);
     let waits: (&str, &str, &[f64]) = ("psi.cpu.some", "machine", &[70.0; 10]);
-    // On a slow disk, writes also wait for segments and memtables.
+    // If the disk is slow, writes also wait for segments and memtables.
     let mut disk = plain.clone();
     disk.nodes[0].disk = [None, Some(100.0), None, None];
     let writes: (&str, &str, &[f64]) = ("iostat.w/s", "host1/loop0", &[99.0; 10]);
@@ -163,7 +163,7 @@ fn waits_do_not_hide_the_resource_that_causes_them() {
         first(&[pending, ended], &plain),
         LimitKind::CompactionThroughput
     );
-    // A compaction that does not end in the window has processed 10 MB in it.
+    // A compaction that has not ended has processed 10 MB during the window.
     let done = [
         0.0, 1.1e6, 2.2e6, 3.3e6, 4.5e6, 5.6e6, 6.7e6, 7.8e6, 8.9e6, 1e7,
     ];
@@ -209,7 +209,7 @@ fn other_programs_on_a_full_machine_come_first() {
         first(&[others, waits, full], &facts()),
         LimitKind::OtherPrograms
     );
-    // On a machine with idle CPUs, other programs limit nothing.
+    // On a machine with idle CPUs, other programs do not limit the load.
     let seen = observe(&with(&[others]), &facts());
     assert_eq!(candidates(&seen, Before::Nothing), []);
 }

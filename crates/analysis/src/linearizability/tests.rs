@@ -1,4 +1,5 @@
-//! Tests planted violations and legal histories, and compares the search with an exhaustive search.
+//! Tests the search with planted violations and legal histories, and compares it with an exhaustive
+//! search.
 
 use super::*;
 use proptest::prelude::*;
@@ -38,7 +39,7 @@ fn unknown(operation: Operation) -> Operation {
     }
 }
 
-/// Every register is 0 at first.
+/// Every register initially contains 0.
 #[test]
 fn planted_violations_are_found_and_legal_histories_pass() {
     let legal: [(&str, Vec<Operation>); 6] = [
@@ -126,7 +127,7 @@ fn the_value_that_a_swap_found_instead_counts() {
     );
 }
 
-/// The worst case is swaps of unknown outcome that lead from each value to each other value.
+/// In the worst case, swaps of unknown outcome lead from each value to every other value.
 #[test]
 fn a_search_that_grows_too_large_says_so() {
     let pairs = (0..14).flat_map(|from| (0..14).map(move |to| (from, to)));
@@ -168,7 +169,8 @@ fn a_long_history_takes_as_many_states_as_operations() {
     assert_eq!(judge(&history, None, 20_000), HistoryVerdict::Linearizable);
 }
 
-/// Tries every order of every choice of the operations of unknown outcome.
+/// Returns true if any order of the operations is valid. The function tries every subset of the
+/// operations of unknown outcome in every order.
 fn brute(history: &[Operation], left: &mut Vec<usize>, value: Option<i64>) -> bool {
     if left.iter().all(|&at| history[at].returned_ns.is_none()) {
         return true;
@@ -227,8 +229,8 @@ fn any_operation() -> impl Strategy<Value = Operation> {
     })
 }
 
-/// Returns the history of a register that executes its operations one after the other, each at a
-/// time between its call and its return.
+/// Returns the history of a register that executes its operations one after the other. Each
+/// operation takes effect between its call and its return.
 fn kept_word(operations: &[Request]) -> Vec<Operation> {
     let mut made: Vec<(u64, usize)> = (0..operations.len())
         .map(|at| {
@@ -267,9 +269,10 @@ fn kept_word(operations: &[Request]) -> Vec<Operation> {
     history
 }
 
-/// Generator of one operation: time of sending, duration, share of the duration at which it takes
-/// effect in %, kind, and values of a swap. The last value is true if the outcome is known, or else
-/// if the operation has an effect.
+/// Values from which one operation is generated: time of sending, duration, kind, and the two
+/// values of a swap. The third number is the time at which the operation takes effect, in percent
+/// of the duration. The first flag is true if the outcome is known. The second flag says whether an
+/// operation of unknown outcome has an effect.
 type Request = (u64, u64, u64, u8, i64, i64, bool, bool);
 
 proptest! {
@@ -285,8 +288,8 @@ proptest! {
         prop_assert_eq!(found == HistoryVerdict::Linearizable, expected, "{:?}", found);
     }
 
-    /// The history of a register that executes its operations one after the other, each between its
-    /// call and its return, is linearizable.
+    /// A register executes its operations one after the other, each between its call and its
+    /// return. The history of such a register is linearizable.
     #[test]
     fn a_register_that_keeps_its_word_is_not_accused(
         operations in prop::collection::vec((0_u64..200, 1_u64..40, 0_u64..100, 0_u8..3, 0_i64..3,

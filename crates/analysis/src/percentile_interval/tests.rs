@@ -1,4 +1,5 @@
-//! Tests percentiles with known true values, and how often their intervals contain the true value.
+//! Tests percentiles whose true values are known, and how often the intervals contain the true
+//! values.
 
 use super::*;
 use crate::test_series::{Chance, Pauses};
@@ -18,8 +19,8 @@ fn window(chance: &mut Chance, phi: f64, swing: f64) -> Blocks {
     blocks
 }
 
-/// Returns the true quantile of the latencies that `window` draws, from far more values than a
-/// window contains.
+/// Returns the true quantile of the latencies that `window` draws. The function draws far more
+/// values than a window contains.
 fn truth(q: f64, swing: f64) -> f64 {
     let mut chance = Chance::new(99);
     let mut all = Histogram::new();
@@ -40,8 +41,8 @@ fn coverage_of_percentiles_is_near_95_percent() {
             let truth = truth(q, swing);
             let intervals: Vec<[u64; 2]> =
                 made.iter().filter_map(|blocks| blocks.quantile_ci95_ns(q)).collect();
-            // In rare cases, a window looks so correlated, or a block differs so much, that no
-            // interval is returned.
+            // In rare cases, the values of a window are so correlated, or a block differs so much,
+            // that the function does not return an interval.
             assert!(
                 intervals.len() * 10 >= made.len() * 9,
                 "{}",
@@ -78,7 +79,7 @@ fn a_percentile_with_under_100_values_above_it_has_no_interval() {
         (0..2000).for_each(|_| second.record((chance.uniform() * 1e6) as u64));
         blocks.push(&second);
     }
-    // The 20,000 values include 200 above p99 and 20 above p99.9.
+    // Of the 20,000 values, 200 are above p99 and 20 are above p99.9.
     let intervals = blocks.ci95_ms();
     assert_eq!(intervals.keys().collect::<Vec<_>>(), ["p50", "p95", "p99"]);
 }
@@ -116,9 +117,9 @@ fn a_long_run_keeps_few_blocks_and_every_value() {
     );
 }
 
-/// Returns two shares of windows of 30 s: those whose interval of p99 misses the true value, and
-/// those among them that are not labelled. The server pauses, while operations are due at a fixed
-/// rate.
+/// Returns two shares of windows of 30 s. The first is the share of windows whose interval of p99
+/// misses the true value. The second is the share of windows that miss the true value and are not
+/// labelled. The server pauses, while operations are due at a fixed rate.
 fn wrong(pauses: Pauses, windows: u32, seed: u64) -> [f64; 2] {
     let mut chance = Chance::new(seed);
     let truth = pauses.truth(&mut chance).quantile_ns(0.99) as f64;
@@ -162,14 +163,14 @@ fn audit_of_the_p99_of_a_server_that_pauses() {
     percentiles_with_pauses(runs / 4, seed);
 }
 
-/// Each row contains the seconds between pauses, the seconds of a pause, and the largest allowed
-/// value of each share in `wrong`.
+/// Each row contains the time between two pauses and the length of a pause, in seconds. Then
+/// follows the largest allowed value of each of the two shares that `wrong` returns.
 const PAUSES: [(f64, f64, f64, f64); 5] = [
     (1e9, 1.0, 0.10, 0.10),
     (4.0, 0.1, 0.15, 0.10),
     (8.0, 0.3, 0.20, 0.12),
     (10.0, 0.2, 0.25, 0.15),
-    // 22 % of windows have no pause.
+    // In this row, 22 % of windows contain no pause.
     (20.0, 1.0, 0.40, 0.38),
 ];
 

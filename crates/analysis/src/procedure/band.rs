@@ -2,8 +2,8 @@
 //! authors of the reference architecture of Cassandra on vSAN chose the load in this way: from 300
 //! threads in steps of 50, until p99 was between 50 and 100 ms.
 //!
-//! Invariant: the procedure assumes that latency rises with the number of threads. So the band is
-//! always in one direction, and each step goes in that direction.
+//! The procedure assumes that latency rises with the number of threads. So the last trial shows in
+//! which direction the band is, and the next step goes in that direction.
 
 use super::{
     Answer, Ask, Decide, Ending, Next, Point, ProcedureEstimate, REST_S, SearchProcedure,
@@ -17,25 +17,25 @@ use std::fmt;
 pub struct Band {
     /// Number of threads of the first trial; at least 1.
     pub from: u32,
-    /// Number of threads by which a step goes up or down; at least 1.
+    /// Number of threads that a step adds or removes; at least 1.
     pub step: u32,
     /// Maximum number of threads, at least `from`.
     pub to: u32,
-    /// Lower end of the band of p99 latency, ms.
+    /// Lower end of the band of p99 latency, in ms.
     pub least_ms: f64,
-    /// Upper end of the band of p99 latency, ms.
+    /// Upper end of the band of p99 latency, in ms.
     pub most_ms: f64,
-    /// Share of the found load at which a further trial measures, if any.
+    /// Share of the found load at which the procedure makes a further trial, if any.
     pub expected: Option<f64>,
 }
 
-/// Minimum distance between neighbouring numbers of threads, as a share. Closer neighbours differ
-/// only by chance.
+/// Minimum distance between neighbouring numbers of threads, as a share. Numbers that are closer to
+/// each other differ only by chance.
 const APART_MIN: f64 = 0.02;
 
 impl Band {
     /// Returns the position of a trial relative to the band. A trial that failed or timed out
-    /// counts as above.
+    /// counts as above the band.
     fn side(&self, found: Option<&TrialOutcome>) -> Side {
         let Some(found) = found else {
             return Side::Above;
@@ -48,8 +48,8 @@ impl Band {
         }
     }
 
-    /// Returns the middle between the neighbours below and above the band, if another trial there
-    /// is worthwhile.
+    /// Returns the number of threads in the middle between `below` and `above`. Returns `None` if
+    /// the two numbers are so close that another trial is not worthwhile.
     fn between(&self, below: u32, above: u32) -> Option<u32> {
         let apart = above - below;
         let is_worth = apart > 1 && f64::from(apart) > f64::from(above) * APART_MIN;

@@ -1,4 +1,4 @@
-//! The end of a search, with its facts and their description.
+//! The end of a search: the facts, and their description in words.
 
 use super::{Band, Bound, Point};
 use measure::number::{count, counted};
@@ -7,19 +7,19 @@ measure::word_enum! {
     /// Outcome of a search.
     #[derive(Default)]
     pub enum SearchOutcome {
-        /// The search found a load, and the target held it.
+        /// The search found a load, and the target held this load.
         Held = "held",
-        /// The search found a load. This procedure does not confirm loads by holds.
+        /// The search found a load. The procedure does not confirm loads by holds.
         Found = "found",
-        /// The search found no load.
+        /// The search did not find a load.
         Nowhere = "none",
         /// Even the highest allowed load is within the bound.
         NotReached = "not_reached",
-        /// The client is the limit, not the target.
+        /// The client, not the target, limited the load.
         ClientLimit = "client_limit",
         /// Too many trials had no answer.
         Untold = "untold",
-        /// The run ended before the search did.
+        /// The run ended before the search was complete.
         #[default]
         Unfinished = "unfinished",
     }
@@ -36,7 +36,7 @@ pub enum Ending {
         bound: Bound,
         /// True if the target held the load in two trials.
         is_held: bool,
-        /// Lowest load that was too high, if any.
+        /// Lowest load that was too high. `None` if no tried load was too high.
         above: Option<LowestOverload>,
     },
     /// The lowest tried load and all loads above it are beyond the bound.
@@ -45,19 +45,19 @@ pub enum Ending {
         from: Point,
         /// Bound of the search.
         bound: Bound,
-        /// Lowest load that was too high, if any.
+        /// Lowest load that was too high. `None` if no tried load was too high.
         above: Option<LowestOverload>,
     },
-    /// Some loads were within the bound in a probe, but the target did not hold any of them.
+    /// Some loads were within the bound in a probe, but the target did not hold any of these loads.
     NotHeld {
         /// Bound of the search.
         bound: Bound,
-        /// Range of the highest load, from all trials together. `None` if no trial was within the
-        /// bound.
+        /// Range that contains the highest load within the bound, from all trials together. `None`
+        /// if no trial was within the bound.
         range: Option<Range>,
-        /// Any load of the search, which names the axis.
+        /// Any load of the search. It shows on which axis the search ran.
         point: Point,
-        /// Lowest load that was too high, if any.
+        /// Lowest load that was too high. `None` if no tried load was too high.
         above: Option<LowestOverload>,
     },
     /// Even the highest allowed load is within the bound.
@@ -73,7 +73,8 @@ pub enum Ending {
         at: Point,
         /// Description of the evidence that the client was the limit.
         why: String,
-        /// Range of the highest load, from all trials together, if any was within the bound.
+        /// Range that contains the highest load within the bound, from all trials together. `None`
+        /// if no trial was within the bound.
         range: Option<Range>,
         /// Bound of the search.
         bound: Bound,
@@ -82,11 +83,12 @@ pub enum Ending {
     Untold {
         /// Load at which the search gave up.
         at: Point,
-        /// Number of trials without an answer.
+        /// Number of trials that had no answer.
         trials: u32,
-        /// Reason why the last trial without an answer had none.
+        /// Reason why the last of the trials without an answer had none.
         why: String,
-        /// Range of the highest load, from all trials together, if any was within the bound.
+        /// Range that contains the highest load within the bound, from all trials together. `None`
+        /// if no trial was within the bound.
         range: Option<Range>,
         /// Bound of the search.
         bound: Bound,
@@ -98,23 +100,23 @@ pub enum Ending {
         /// Band of p99 latency.
         band: Band,
     },
-    /// The search found no load within the band.
+    /// The search did not find a load within the band.
     NeverWithin {
         /// Band of p99 latency.
         band: Band,
-        /// Highest number of threads below the band, if any.
+        /// Highest number of threads whose p99 was below the band, if any.
         below: Option<u32>,
-        /// Lowest number of threads above the band, if any.
+        /// Lowest number of threads whose p99 was above the band, if any.
         above: Option<u32>,
     },
 }
 
-/// Lowest load that was too high for the target or the client.
+/// Lowest load that was too high, either for the target or for the client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LowestOverload {
-    /// Load of the trial.
+    /// The load that was too high.
     pub at: Point,
-    /// Reason, as a clause, such as `p99 was 12.3 ms`.
+    /// Reason why the load was too high, as a clause, such as `p99 was 12.3 ms`.
     pub why: String,
     /// True if the load was too high for the client.
     pub is_by_client: bool,
@@ -125,18 +127,18 @@ pub struct LowestOverload {
 pub struct Range {
     /// Number of trials within the bound.
     pub kept: usize,
-    /// Number of decisive trials.
+    /// Number of trials that were decided, within or beyond the bound.
     pub trials: usize,
     /// Highest load at which any trial was within the bound.
     pub most: Point,
     /// Highest load up to which every trial was within the bound, if any.
     pub always: Option<Point>,
-    /// Lowest load at and above which no trial was within the bound, if any.
+    /// Lowest load above all loads within the bound that was too high, if any.
     pub never: Option<Point>,
 }
 
 impl Ending {
-    /// Returns the range from all trials together, if the search did not find a load.
+    /// Returns the range from all trials together. Returns `None` if the search found a load.
     pub fn range(&self) -> Option<Range> {
         match self {
             Ending::NotHeld { range, .. }
@@ -185,8 +187,9 @@ impl Ending {
         }
     }
 
-    /// Describes the end. `did` is the throughput at the found load, which becomes part of the
-    /// text: `8 threads (3,030 op/s) is the highest load with a p99 within 10 ms, held twice`.
+    /// Describes the end of the search. `did` is the throughput at the found load, which becomes
+    /// part of the text: `8 threads (3,030 op/s) is the highest load with a p99 within 10 ms, held
+    /// twice`.
     pub fn words(&self, did: Option<&str>) -> String {
         let found = |at: &Point| match did {
             Some(did) => format!("{} ({did})", at.words()),
@@ -285,7 +288,7 @@ impl Range {
     }
 }
 
-/// Describes the failure, for example `; at 49,100 op/s p99 was 12.3 ms`.
+/// Describes the lowest load that was too high, for example `; at 49,100 op/s p99 was 12.3 ms`.
 fn failure_words(above: Option<&LowestOverload>) -> String {
     above.map_or(String::new(), |above| {
         format!("; at {} {}", above.at.words(), above.why)
@@ -300,8 +303,8 @@ fn limit(is_by_client: bool) -> &'static str {
     }
 }
 
-/// Describes the trials below and above a band, for example `below at 20 threads, above at 30
-/// threads`.
+/// Describes the numbers of threads below and above a band, for example `below at 20 threads, above
+/// at 30 threads`.
 fn sides(below: Option<u32>, above: Option<u32>) -> String {
     let parts: Vec<String> = [
         below.map(|threads| format!("below at {threads} threads")),
@@ -313,7 +316,7 @@ fn sides(below: Option<u32>, above: Option<u32>) -> String {
     parts.join(", ")
 }
 
-/// Describes the known range of a search that found no load.
+/// Describes the known range of a search that did not find a load.
 fn range_words(range: Option<Range>, bound: &Bound) -> String {
     match range {
         Some(range) => range.words(bound),

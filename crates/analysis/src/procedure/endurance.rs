@@ -1,7 +1,7 @@
 //! Measures one point for hours, after shorter windows at the same point.
 //!
 //! Invariant: each turn runs once, in order, regardless of the results. So the long window always
-//! follows the shorter windows, and is the last.
+//! comes last, after the shorter windows.
 
 use super::{Answer, Ask, Decide, Next, Point, ProcedureEstimate, Role, SeenTrial};
 
@@ -10,18 +10,18 @@ use super::{Answer, Ask, Decide, Next, Point, ProcedureEstimate, Role, SeenTrial
 pub struct Endurance {
     /// Load of the long window and of the shorter windows.
     pub point: Point,
-    /// Length of the long window, ns.
+    /// Length of the long window, in ns.
     pub for_ns: u64,
     /// Lengths of the shorter windows in the order in which they run, in ns; at most
     /// [`Endurance::BESIDE_MAX`] windows.
     pub beside_ns: Vec<u64>,
-    /// Share by which two throughputs may differ and still count as equal, for the long window and
-    /// the shorter windows.
+    /// Share by which the throughputs of the long window and the shorter windows may differ and
+    /// still count as equal.
     pub within: f64,
 }
 
 impl Endurance {
-    /// Maximum number of shorter windows. More windows would be a separate study.
+    /// Maximum number of shorter windows. More windows are the task of a separate study.
     pub const BESIDE_MAX: usize = 8;
 
     /// Returns the role of each turn, in order.

@@ -3,12 +3,15 @@
 //!
 //! Before each trial of a variant in a block, the engine calls a procedure with the results of all
 //! earlier trials. The procedure returns the points that may be next. It has no state, so the same
-//! results return the same answer. So an interrupted run resumes by passing the finished trials to
-//! its procedures, and tests use servers that are formulas.
+//! results return the same answer. To resume an interrupted run, the engine passes the finished
+//! trials to the procedures. Tests use formulas as servers.
 //!
-//! Every procedure keeps these invariants (`tests.rs`). It ends within the turns of its outlook. It
-//! does not repeat an answered probe, and requests no probe outside its outlook. A hold of a found
-//! point is another kind of turn. It continues after a failed trial.
+//! Every procedure satisfies these invariants (`tests.rs`):
+//!
+//! - The procedure ends within the number of turns of its outlook.
+//! - It does not repeat an answered probe, and does not request a probe outside its outlook. The
+//!   hold of a found point is another kind of turn.
+//! - It continues after a failed trial.
 
 mod band;
 mod ending;
@@ -35,8 +38,8 @@ pub use trial_outcome::{
     TrialOutcome,
 };
 
-/// Table of procedures. For each row, the enum has a variant that contains the settings of the
-/// procedure.
+/// Table of procedures. For each row, this macro creates a variant of the enum, which contains the
+/// settings of the procedure.
 macro_rules! procedures {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// A procedure of the table, with its settings.
@@ -74,9 +77,9 @@ procedures! {
     Search,
 }
 
-/// Time for which a target rests after a search has offered too much load, in seconds. It is the
-/// longest default timeout of Cassandra's reads and writes (`range_request_timeout`). After this
-/// time, Cassandra stops working on requests that no client awaits.
+/// Time for which a target rests after a search has offered too much load, in seconds. It equals
+/// the longest default timeout of Cassandra's reads and writes (`range_request_timeout`). After
+/// this time, Cassandra stops working on requests that no client awaits.
 pub const REST_S: u64 = 10;
 
 /// Decisions of a procedure, as pure functions.
@@ -88,12 +91,12 @@ trait Decide {
     /// order in which they ran.
     fn next(&self, seen: &[SeenTrial]) -> Next;
 
-    /// Returns the limit on p99 that the procedure uses, ms, if any.
+    /// Returns the limit on p99 that the procedure uses, in ms, if any.
     fn p99_bound_ms(&self) -> Option<f64> {
         None
     }
 
-    /// Returns the result of a trial for a search. `None` if the procedure is not a search.
+    /// Returns the result of a trial for a search. Returns `None` if the procedure is not a search.
     fn step(&self, _seen: &SeenTrial) -> Option<SearchStep> {
         None
     }
@@ -103,12 +106,12 @@ trait Decide {
         None
     }
 
-    /// Returns the bound within which the search stays, if any.
+    /// Returns the bound that the search keeps within, if any.
     fn bound(&self) -> Option<Bound> {
         None
     }
 
-    /// Returns the share of the found load at which a further trial measures, if any.
+    /// Returns the share of the found load at which the procedure makes a further trial, if any.
     fn expected(&self) -> Option<f64> {
         None
     }
@@ -118,7 +121,8 @@ trait Decide {
         Role::Probe
     }
 
-    /// Returns the length of a trial's window, ns. `measure_ns` is the length that the study sets.
+    /// Returns the length of a trial's window, in ns. `measure_ns` is the length that the study
+    /// sets.
     fn window_ns(&self, role: Role, measure_ns: u64) -> u64 {
         measure_ns * role.windows()
     }
@@ -132,15 +136,16 @@ pub struct ProcedureEstimate {
     pub points: Vec<Point>,
     /// Number of `points`, counted from the first, that the run always measures.
     pub certain: usize,
-    /// Maximum number of turns. The procedure finds the points of the turns after `points` during
-    /// the run.
+    /// Maximum number of turns. For turns beyond the length of `points`, the procedure finds the
+    /// points during the run.
     pub turns_max: usize,
-    /// Highest point that the procedure may find during the run.
+    /// Highest of the points that the procedure may find during the run, if any.
     pub up_to: Option<Point>,
-    /// True if the points may be measured in any order. Otherwise each point depends on those
-    /// before it.
+    /// True if the points may be measured in any order. Otherwise, each point depends on the
+    /// results of earlier points.
     pub any_order: bool,
-    /// Describes how points that are not certain are decided: `A variant's points end after …`.
+    /// Description of how the procedure decides on points that are not certain, such as `A
+    /// variant's points end after …`.
     pub decided_by: Option<String>,
 }
 
@@ -165,12 +170,13 @@ measure::word_enum! {
     /// Name and goal of a procedure that searches for a load.
     #[derive(Default)]
     pub enum SearchProcedure {
-        /// Searches for the highest load within a bound, and then holds it.
+        /// Searches for the highest load within a bound, and then holds this load.
         #[default]
         Peak = "peak",
         /// Searches for the number of threads at which p99 is in a band.
         Band = "band",
-        /// Searches for the highest number of threads within a latency, without holds.
+        /// Searches for the highest number of threads whose latency is within a limit, without
+        /// holds.
         LatencyTarget = "latency_target",
     }
 }
@@ -179,27 +185,27 @@ measure::word_enum! {
     /// Result of a trial for a search.
     #[derive(Default)]
     pub enum SearchResult {
-        /// The trial is within the bound.
+        /// The result of the trial is within the bound.
         Pass = "pass",
-        /// The trial is beyond the bound.
+        /// The result of the trial is beyond the bound.
         Fail = "fail",
-        /// Other programs disturbed the trial, but it was within the bound nevertheless.
+        /// Other programs disturbed the trial, but its result was within the bound nevertheless.
         PassDisturbed = "pass, disturbed",
         /// The trial failed, or cannot be used.
         #[default]
         NoAnswer = "no answer",
-        /// The trial is below the band.
+        /// The p99 of the trial is below the band.
         Below = "below",
-        /// The trial is within the band.
+        /// The p99 of the trial is within the band.
         Within = "within",
-        /// The trial is above the band, timed out or failed.
+        /// The p99 of the trial is above the band, or the trial timed out or failed.
         Above = "above",
-        /// The trial decides nothing, because it measures at a share of the found load.
+        /// The trial measures at a share of the found load, so it does not decide anything.
         Expected = "expected",
     }
 }
 
-/// Step of a search: the result of one trial.
+/// Step of a search, which is one trial with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchStep {
     /// Result of the trial.
@@ -225,19 +231,20 @@ impl SearchStep {
 /// Next step of a procedure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// Measure one of these points, which the engine chooses. There is at least one point.
+    /// Measure one of these points. The list contains at least one point, and the engine chooses
+    /// the point.
     Measure(Vec<Ask>),
-    /// Measure nothing more: the procedure has ended.
+    /// The procedure has ended, so do not measure any further point.
     Answer(Answer),
 }
 
 /// End of a procedure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// Every point has been measured.
+    /// The procedure has measured every point.
     Complete,
-    /// The condition of a sweep occurred. The sweep measures no point above the one where it
-    /// occurred.
+    /// The condition of a sweep occurred. The sweep does not measure points above the point at
+    /// which the condition occurred.
     Ended {
         /// Point at which the condition occurred.
         at: Point,
@@ -291,7 +298,7 @@ impl Procedure {
         }
     }
 
-    /// Returns the result of a trial for a search. `None` if the procedure is not a search.
+    /// Returns the result of a trial for a search. Returns `None` if the procedure is not a search.
     pub fn step(&self, seen: &SeenTrial) -> Option<SearchStep> {
         match seen.role {
             Role::Expected => Some(SearchStep::new(
@@ -304,13 +311,13 @@ impl Procedure {
         }
     }
 
-    /// Returns the name of a search, and a description of its goal. `None` if the procedure is not
-    /// a search.
+    /// Returns the name of a search, and a description of its goal. Returns `None` if the procedure
+    /// is not a search.
     pub fn goal(&self) -> Option<(SearchProcedure, String)> {
         self.decides().goal()
     }
 
-    /// Returns the lower and upper limit for the percentile that decides the search, ms.
+    /// Returns the lower and upper limit for the percentile that decides the search, in ms.
     pub fn within_ms(&self) -> [Option<f64>; 2] {
         match self {
             Procedure::Band(band) => [Some(band.least_ms), Some(band.most_ms)],
@@ -318,17 +325,18 @@ impl Procedure {
         }
     }
 
-    /// Returns the bound within which a search stays. `None` for other procedures, and for a band.
+    /// Returns the bound that a search keeps within. Returns `None` for a band, and for procedures
+    /// that are not searches.
     pub fn bound(&self) -> Option<Bound> {
         self.decides().bound()
     }
 
-    /// Returns the share of the found load at which a further trial measures, if any.
+    /// Returns the share of the found load at which the procedure makes a further trial, if any.
     pub fn expected(&self) -> Option<f64> {
         self.decides().expected()
     }
 
-    /// Returns the limit on p99 that the procedure uses, ms, if any.
+    /// Returns the limit on p99 that the procedure uses, in ms, if any.
     pub fn p99_bound_ms(&self) -> Option<f64> {
         self.decides().p99_bound_ms()
     }
@@ -339,13 +347,14 @@ impl Procedure {
         self.decides().role(turn)
     }
 
-    /// Returns the length of a trial's window, ns. `measure_ns` is the length that the study sets.
-    /// Only the procedure and this setting decide the length.
+    /// Returns the length of a trial's window, in ns. `measure_ns` is the length that the study
+    /// sets. The result depends only on the procedure, `role` and `measure_ns`.
     pub fn window_ns(&self, role: Role, measure_ns: u64) -> u64 {
         self.decides().window_ns(role, measure_ns)
     }
 
-    /// Returns the settings of an endurance run. `None` for other procedures.
+    /// Returns the settings of an endurance run. Returns `None` if the procedure is not an
+    /// endurance run.
     pub fn endurance(&self) -> Option<&Endurance> {
         match self {
             Procedure::Endurance(endurance) => Some(endurance),
@@ -360,7 +369,7 @@ impl Answer {
         Answer::Searched(Box::new(ending))
     }
 
-    /// Returns the reason why no further trial follows, as text.
+    /// Describes why the procedure has ended.
     pub fn words(&self) -> String {
         match self {
             Answer::Complete => "the run measured every point".to_owned(),
@@ -372,7 +381,7 @@ impl Answer {
     }
 }
 
-/// Returns probes at those of `points` that have no trial yet.
+/// Returns probes at those points of `points` for which `seen` does not contain a trial.
 fn unseen(points: &[Point], seen: &[SeenTrial]) -> Vec<Ask> {
     let is_unseen = |point: &&Point| !seen.iter().any(|trial| trial.point == **point);
     let points = points.iter().filter(is_unseen).copied();

@@ -1,4 +1,5 @@
-//! Points on the axis of a procedure. A point is the offered load, in a closed or an open loop.
+//! Points on the axis of a procedure. A point is the load that the client offers, in a closed or an
+//! open loop.
 
 use measure::number::count;
 use serde::{Deserialize, Serialize};
@@ -25,8 +26,8 @@ impl Point {
         }
     }
 
-    /// Returns the point with this value on the axis with this name. `None` if the axis or the
-    /// value is invalid.
+    /// Returns the point with the value `value` on the axis with the name `axis`. Returns `None` if
+    /// the axis or the value is invalid.
     pub fn on_axis(axis: &str, value: f64) -> Option<Point> {
         let point = match axis {
             "threads" => Point::Threads(value as u32),
@@ -59,7 +60,8 @@ impl Point {
         }
     }
 
-    /// Returns the point at this share of the load, rounded to a whole number of at least 1.
+    /// Returns the point at the share `share` of this load. The value is rounded to a whole number
+    /// and is at least 1.
     pub fn share(self, share: f64) -> Point {
         let value = (self.value() * share).round().max(1.0);
         match self {

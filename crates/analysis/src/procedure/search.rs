@@ -1,11 +1,11 @@
 //! Searches for the highest load within a bound. The search doubles the load, bisects the bracket,
 //! and then holds the result.
 //!
-//! At a noise of 15 %, a further hold confirms the rate from bisection alone in 61 % of cases.
-//! After two holds, a further hold confirms the rate in 92 % of cases (simulated; `tests/search.rs`
-//! has the figures at 5 %). MLPerf's LoadGen also widens and bisects, with one run for each step,
-//! and its rules then require a valid long run (`FindBoundaries`, `FindPeakPerformanceBinarySearch`
-//! in `loadgen.cc`).
+//! With a noise of 15 % and bisection alone, a further hold confirms the found rate in 61 % of
+//! cases. After two holds, a further hold confirms the rate in 92 % of cases (simulated;
+//! `tests/search.rs` has the figures at 5 %). MLPerf's LoadGen also widens and bisects, with one
+//! run for each step. Its rules then require a valid long run (`FindBoundaries`,
+//! `FindPeakPerformanceBinarySearch` in `loadgen.cc`).
 //!
 //! Invariants: a bracket only becomes narrower, and a held load only becomes lower. So the search
 //! ends, and never repeats an answered probe.
@@ -24,13 +24,13 @@ pub struct Search {
     pub from: Point,
     /// Maximum load. It is on the same axis as the first load, and not below it.
     pub to: u64,
-    /// Bound within which the load must stay.
+    /// Bound that the found load must stay within.
     pub bound: Bound,
     /// Number of consecutive holds that confirm the result.
     pub holds: u32,
     /// Maximum number of times that the search halves the load if the first load is too high.
     pub downs_max: u32,
-    /// Share of the found load at which a further trial measures, if any.
+    /// Share of the found load at which the procedure makes a further trial, if any.
     pub expected: Option<f64>,
 }
 
@@ -38,29 +38,32 @@ pub struct Search {
 const HOLDS: u32 = 2;
 /// Maximum number of times that a search for a peak halves the load if the first load is too high.
 const DOWNS_MAX: u32 = 5;
-/// Ratio of the ends of a bracket below which the search does not bisect further.
+/// Ratio of the two ends of a bracket at which the bracket is narrow enough and the search stops
+/// the bisection.
 pub const BRACKET: f64 = 1.02;
 
-/// Returns the ratio of neighbouring grid points at `least`: the final bracket, or one whole
-/// number.
+/// Returns the ratio of neighbouring grid points at the load `least`. This is the ratio of the
+/// final bracket, or, for small loads, the step to the next whole number.
 pub fn grid(least: f64) -> f64 {
     BRACKET.max(1.0 + 1.0 / least)
 }
-/// Maximum number of bisections from a bracket of 2 (3 between odd numbers of threads) to
-/// [`BRACKET`]. Each bisection takes the square root of the ratio of the ends: log2(ln 3 ÷ ln 1.02)
-/// is 5.8, and whole numbers need one more bisection.
+/// Maximum number of bisections from a bracket of 2 (or 3, between odd numbers of threads) to
+/// [`BRACKET`]. Each bisection takes the square root of the ratio of the two ends. The exact
+/// number, log2(ln 3 ÷ ln 1.02), is 5.8, and whole numbers need one more bisection.
 const BISECTIONS_MAX: usize = 7;
 /// Factor by which a failed hold lowers the load.
 const LOWERED: f64 = 0.97;
-/// Maximum number of times that failed holds lower the load, in total by a sixth. If the target
-/// still misses the bound, the probes were wrong.
+/// Maximum number of times that failed holds lower the load. Together, these steps lower the load
+/// by a sixth. If the result is still beyond the bound, the probes were wrong.
 const LOWERED_MAX: u32 = 6;
 /// Maximum number of trials without an answer that one search repeats.
 const UNTOLD_MAX: u32 = 2;
 
-/// Assumed gain in throughput of a saturated target if no other programs disturbed it.
+/// Assumed factor by which the throughput of a saturated target would be higher if no other
+/// programs disturbed the target.
 const SATURATED_MARGIN: f64 = 1.10;
-/// Ratio of the ends of a range below which a disturbed machine shows nothing new.
+/// Ratio of the two ends of a range at which a search on a disturbed machine stops, because further
+/// trials would not show anything new.
 const SURVEY_BRACKET: f64 = 1.3;
 
 impl Search {
@@ -76,9 +79,9 @@ impl Search {
         }
     }
 
-    /// Returns a search for the highest number of threads within a latency. The reference
-    /// architecture of Cassandra on Azure chose its load in this way. The search has no holds, and
-    /// goes down to one thread.
+    /// Returns a search for the highest number of threads whose latency is within a limit. The
+    /// authors of the reference architecture of Cassandra on Azure chose the load in this way. The
+    /// search has no holds, and goes down to one thread.
     pub fn latency_target(from: Point, to: u64, bound: Bound) -> Search {
         Search {
             holds: 0,
@@ -98,7 +101,8 @@ impl Search {
         self.from.value() as u64
     }
 
-    /// Returns the number of loads that the search may try on the way up, and on the way down.
+    /// Returns the number of loads that the search may try on the way up, and the number on the way
+    /// down.
     fn climb(&self) -> (usize, usize) {
         let (mut ups, mut value) = (1, self.first());
         while value < self.to {
@@ -114,7 +118,8 @@ impl Search {
         self.first().checked_shr(self.downs_max).unwrap_or(0).max(1)
     }
 
-    /// Returns the most that an undisturbed target could have done, if less than was offered.
+    /// Returns the highest throughput that the target could have reached without disturbance.
+    /// Returns `None` unless this throughput is below the offered rate.
     fn saturated(&self, trial: &SeenTrial) -> Option<u64> {
         let offered = trial.point.value();
         match self.bound.told_despite(trial.found.as_ref()) {
@@ -129,7 +134,8 @@ impl Search {
         self.bound.told_despite(trial.found.as_ref()) == Despite::FarBeyond
     }
 
-    /// Decides, where possible, if a trial stayed within the bound, disturbed or not.
+    /// Judges whether a trial stayed within the bound. The function also judges disturbed trials,
+    /// if their result is clear.
     fn judge(&self, trial: &SeenTrial) -> BoundCheck {
         match self.bound.judge(trial.found.as_ref()) {
             BoundCheck::Untold(_) if self.saturated(trial).is_some() => {
@@ -142,7 +148,8 @@ impl Search {
         }
     }
 
-    /// Returns the state of the search after these trials, or the answer if the search has ended.
+    /// Returns the state of the search after the trials `seen`, or the answer if the search has
+    /// ended.
     fn walk(&self, seen: &[SeenTrial]) -> Result<Path, Answer> {
         let mut path = Path::default();
         for trial in seen {
@@ -174,9 +181,9 @@ impl Search {
         Ok(path)
     }
 
-    /// Returns the next trial on a machine on which no load can be held. The search goes up until
-    /// it offers more than the target can do, and bisects towards the highest load that stayed
-    /// within the bound. The result is a range.
+    /// Returns the next trial on a machine that is too disturbed to hold any load. The search goes
+    /// up until it offers more than the target can do. Then it bisects towards the highest load
+    /// that stayed within the bound. The final result is a range.
     fn survey(&self, path: &Path, why: &(u64, String), trials: usize) -> Result<Ask, Answer> {
         let end = || self.untold(path, why.0, why.1.clone());
         let probe = |value: u64| Ok(Ask::probe(self.point_of(value)));
@@ -202,7 +209,7 @@ impl Search {
         }
     }
 
-    /// Returns the next trial.
+    /// Returns the next trial, or the answer if the search has ended.
     fn onward(&self, path: &Path) -> Result<Ask, Answer> {
         let probe = |value: u64| Ok(Ask::probe(self.point_of(value)));
         match (path.low, path.high.as_ref().map(|high| high.value)) {
@@ -232,7 +239,7 @@ impl Search {
         })
     }
 
-    /// Returns the first failure above the load that was found.
+    /// Returns the lowest load that was too high, if any.
     fn above(&self, path: &Path) -> Option<LowestOverload> {
         let high = path.high.as_ref()?;
         Some(LowestOverload {
@@ -260,8 +267,8 @@ impl Search {
         })
     }
 
-    /// Returns the range from all trials together if no load was held: the loads between which the
-    /// peak lies. `None` if no trial stayed within the bound.
+    /// Returns the range between whose ends the peak lies, from all trials together. The search
+    /// uses this range if no load was held. Returns `None` if no trial stayed within the bound.
     fn range(&self, path: &Path) -> Option<Range> {
         let trials = &path.trials;
         let passed = trials.iter().filter(|(_, kept)| *kept);
@@ -299,7 +306,8 @@ impl Search {
     fn untold(&self, path: &Path, value: u64, why: String) -> Answer {
         Answer::searched(Ending::Untold {
             at: self.point_of(value),
-            // A disturbed trial that stayed within the bound has an answer.
+            // A disturbed trial that stayed within the bound has an answer, so it does not count
+            // here.
             trials: path.untold.saturating_sub(path.kept_despite).max(1),
             why,
             range: self.range(path),
@@ -311,27 +319,31 @@ impl Search {
 /// State of a search.
 #[derive(Default)]
 struct Path {
-    /// Every decided trial, as its load and true if it stayed within the bound.
+    /// Load of every decided trial, with a flag that is true if the trial stayed within the bound.
     trials: Vec<(u64, bool)>,
-    /// Highest load that stayed within the bound, or the load to which a failed hold lowered it.
+    /// Highest load that stayed within the bound. After a failed hold, this is the next lower load
+    /// to hold.
     low: Option<u64>,
     /// Lowest load that exceeded the bound.
     high: Option<High>,
     /// Number of trials that exceeded the bound.
     fails: u32,
-    /// True once a load was held. After that, the search does not bisect.
+    /// True after the first hold. From then on, the search does not bisect.
     is_holding: bool,
-    /// Number of consecutive holds of `low`.
+    /// Number of consecutive successful holds of `low`.
     held: u32,
     lowered: u32,
     untold: u32,
     /// Number of undecided trials that nevertheless stayed within the bound.
     kept_despite: u32,
-    /// Load at which too many trials were undecided, and the reason for the last of them.
+    /// Load at which too many trials were undecided, and the reason why the last trial was
+    /// undecided.
     gave_up: Option<(u64, String)>,
-    /// Highest throughput that was possible in trials that did far less than the client offered.
+    /// Highest possible throughput in trials in which the target did far less than the client
+    /// offered.
     saturated: Option<u64>,
-    /// Lowest load of a disturbed trial beyond the bound, if a higher load is known to fail.
+    /// Lowest load of an undecided trial that ran when a higher load was already known to be too
+    /// high.
     given_up: Option<u64>,
     /// Load of the last trial.
     last: u64,
@@ -351,14 +363,14 @@ impl Path {
         self.trials.iter().filter(|(_, kept)| *kept).map(|(value, _)| *value).max()
     }
 
-    /// Returns the lowest load known to be too high, above all loads within the bound.
+    /// Returns the lowest load that was too high and is above all loads within the bound.
     fn above(&self) -> Option<u64> {
         let kept = self.kept().unwrap_or(0);
         let failed = self.trials.iter().filter(|(_, kept)| !kept).map(|(value, _)| *value);
         failed.chain(self.saturated).filter(|value| *value > kept).min()
     }
 
-    /// Uses the information that an undecided trial at `value` still provides.
+    /// Uses the information that a trial at load `value` provides although it is undecided.
     fn despite(&mut self, value: u64, told: Despite) {
         if told == Despite::Kept {
             self.trials.push((value, true));
@@ -386,7 +398,8 @@ impl Path {
     }
 }
 
-/// Returns the geometric mean of two whole numbers, unless the numbers are already close enough.
+/// Returns the geometric mean of two whole numbers. Returns `None` if the numbers are already close
+/// enough.
 fn between(low: u64, high: u64) -> Option<u64> {
     let is_narrow = high <= low + 1 || high as f64 <= low as f64 * BRACKET;
     let middle = (low as f64 * high as f64).sqrt().round() as u64;
@@ -401,7 +414,8 @@ impl Decide for Search {
             0 => 0,
             holds => (holds * (LOWERED_MAX + 1)) as usize,
         };
-        // Half of the steps up, almost all bisections, and the successful holds.
+        // A likely search takes half of the steps up, almost all bisections, and the successful
+        // holds.
         let likely = ups.div_ceil(2) + BISECTIONS_MAX - 1 + self.holds as usize;
         ProcedureEstimate {
             points: vec![self.from],

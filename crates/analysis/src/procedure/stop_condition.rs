@@ -3,22 +3,22 @@
 use super::{Point, SeenTrial, TrialJudgement, TrialOutcome};
 use crate::sweep::{Knee, State, SweepStep, read_sweep};
 
-/// Condition that ends a sweep, after the trial in which it occurs. A failed trial never ends the
-/// sweep.
+/// Condition that ends a sweep after the trial in which the condition occurs. A failed trial never
+/// ends the sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
-    /// The rate no longer grows, by the criterion of cassandra-stress.
+    /// The rate stops growing, by the criterion of cassandra-stress.
     Flat {
-        /// Minimum average growth over the last five runs, as a share. Its value equals the
-        /// uncertainty at which cassandra-stress ends its runs, if an uncertainty is set.
+        /// Minimum average growth over the last five runs, as a share. If an uncertainty is set,
+        /// the value equals the uncertainty at which cassandra-stress ends its runs.
         gain_min: Option<f64>,
     },
     /// A request timed out.
     Timeout,
-    /// Throughput no longer grows beyond its noise. The knee of the sweep is at least two points
+    /// Throughput stops growing beyond its noise. The knee of the sweep is at least two points
     /// back.
     Plateau,
-    /// The target did less than the client offered, because it could not do more (open loop).
+    /// In an open loop, the target did less than the client offered, because it could not do more.
     Saturation,
     /// The p99 of latency exceeds this value in ms, or a request timed out.
     P99Ms(f64),
@@ -59,8 +59,8 @@ impl Until {
             Until::Timeout => last.timed_out > 0,
             Until::Plateau => is_plateau(found),
             Until::Saturation => last.is_saturated,
-            // A lower bound below the limit does not end the sweep, because the true value is
-            // unknown.
+            // If the p99 is only a lower bound, and this bound is below the limit, the true p99 is
+            // unknown. So the trial does not end the sweep.
             Until::P99Ms(bound) => {
                 last.timed_out > 0 || last.latency_ms.p99.value.is_above(bound) == Some(true)
             }
@@ -68,10 +68,10 @@ impl Until {
     }
 }
 
-/// Number of points beyond a knee that make a plateau, because a single point could be an incident.
+/// Minimum number of points beyond a knee for a plateau. A single point could be an incident.
 const PLATEAU_POINTS: usize = 2;
 
-/// Returns true if the points so far have a knee, and enough points beyond it.
+/// Returns true if the points so far have a knee, and enough points beyond this knee.
 fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
     let rung = |(point, found): &(Point, &TrialOutcome)| SweepStep {
         load: point.value(),
@@ -91,10 +91,10 @@ fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
     matches!(read_sweep(&rungs, None).knee, Knee::At(knee) if beyond(knee) >= PLATEAU_POINTS)
 }
 
-/// Returns true if more threads no longer help: throughput fell on average over the last three
-/// runs, or gained less than `gain_min` over the last five runs. For a run that ends by a count,
-/// cassandra-stress uses a `gain_min` of -1. The average of five runs can only fall below -1 after
-/// three runs have fallen.
+/// Returns true if more threads do not help. This is the case if throughput fell on average over
+/// the last three runs, or gained less than `gain_min` over the last five runs. For a run that ends
+/// by a count, cassandra-stress uses a `gain_min` of -1. The average of five runs can only fall
+/// below -1 after three runs have fallen.
 fn is_flat(rates: &[f64], gain_min: Option<f64>) -> bool {
     let of_five = gain_min.unwrap_or(-1.0);
     [(3, 0.0), (5, of_five)].into_iter().any(|(runs, least)| {
@@ -104,7 +104,8 @@ fn is_flat(rates: &[f64], gain_min: Option<f64>) -> bool {
     })
 }
 
-/// Returns the average improvement of the last `runs` runs over those before them, as a share.
+/// Returns the average improvement of each of the last `runs` runs over the run before it, as a
+/// share.
 fn improvement(rates: &[f64], runs: usize) -> f64 {
     let last = &rates[rates.len().saturating_sub(runs + 1)..];
     let shares = last.windows(2).map(|pair| (pair[1] - pair[0]) / pair[0]);

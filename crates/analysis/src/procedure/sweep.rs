@@ -1,5 +1,5 @@
-//! Measures several points: either all points, in any order, or rising points until a condition
-//! occurs.
+//! Measures several points. The sweep measures either all points, in any order, or rising points
+//! until a condition occurs.
 
 use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, Until, unseen};
 
@@ -8,7 +8,7 @@ use super::{Answer, Decide, Next, Point, ProcedureEstimate, SeenTrial, Until, un
 pub struct Sweep {
     /// Points without duplicates, in rising order if `until` is set.
     pub points: Vec<Point>,
-    /// Condition that ends the sweep before its last point.
+    /// Condition that can end the sweep before its last point.
     pub until: Option<Until>,
 }
 

@@ -1,6 +1,7 @@
-//! Tests the results of every procedure of the table on servers that are formulas.
+//! Tests the results of every procedure of the table. The servers in these tests are formulas.
 //!
-//! A new procedure is added to `any_procedure`, and must satisfy the tests of all procedures.
+//! A new procedure must be added to `any_procedure`, and must then satisfy the tests of all
+//! procedures.
 
 mod band;
 mod endurance;
@@ -20,9 +21,9 @@ use proptest::prelude::*;
 struct Server {
     service_ms: f64,
     ops_per_s: f64,
-    /// Time after which requests time out, ms.
+    /// Time after which requests time out, in ms.
     timeout_ms: f64,
-    /// Standard deviation of the logarithm of the figures of a trial.
+    /// Standard deviation of the logarithm of each figure of a trial.
     noise: f64,
     /// Share of the trials that fail.
     fails: f64,
@@ -84,8 +85,8 @@ fn p99(p99_ms: Known) -> TrialOutcome {
     found
 }
 
-/// Continues a run after the trials in `seen` to the end. Where the procedure offers several
-/// points, `order` and the number of trials determine the next one, as in a plan.
+/// Continues a run to its end after the trials in `seen`. If the procedure offers several points,
+/// `order` and the number of trials determine the next point, as in a plan.
 fn go_on(
     procedure: &dyn Decide,
     server: &Server,
@@ -195,7 +196,7 @@ fn any_server(fails: f64) -> impl Strategy<Value = Server> {
 }
 
 proptest! {
-    /// The test also checks that every point occurs once and was announced.
+    /// This test also checks that every point occurs once and that the outlook announced it.
     #[test]
     fn a_procedure_ends_and_has_measured_what_was_certain(
         procedure in any_procedure(),
@@ -212,7 +213,7 @@ proptest! {
         prop_assert_eq!(again, Next::Answer(answer), "it stays at its answer");
     }
 
-    /// The search is interrupted after each of its trials, and resumed with the trials on disk.
+    /// The procedure is interrupted after each of its trials, and resumed with the finished trials.
     #[test]
     fn a_resumed_procedure_ends_as_an_uninterrupted_one(
         procedure in any_procedure(),
@@ -286,7 +287,7 @@ fn a_ladder_ends_where_the_formula_says() {
     );
 }
 
-/// Returns the next step on a ladder after trials with these figures at 1, 2, 4, … threads.
+/// Returns the next step on a ladder after trials with the outcomes `found` at 1, 2, 4, … threads.
 fn after(until: Until, found: &[Option<TrialOutcome>]) -> Next {
     let points = rising(&[1, 2, 4, 8, 16, 32, 64]);
     let trials = points.iter().zip(found);
@@ -322,11 +323,12 @@ fn a_failed_trial_is_ignored_and_the_next_point_comes() {
     assert_eq!(after(Until::Timeout, &[None]), next(2));
     let calm = Some(TrialOutcome::default());
     assert_eq!(after(Until::Timeout, &[calm, None, None]), next(8));
-    // More trials may follow when a trial is repeated.
+    // Further trials may follow the trial that timed out, for example if a failed trial is
+    // repeated.
     assert!(ends(Until::Timeout, &[None, Some(timed_out), None]));
 }
 
-/// For these rates, cassandra-stress makes the same decisions.
+/// At the rates in this test, cassandra-stress makes the same decisions.
 #[test]
 fn a_ladder_is_flat_if_its_steps_gain_less_than_the_error() {
     let is_flat = |rates: &[f64], gain_min: Option<f64>| {
@@ -342,8 +344,8 @@ fn a_ladder_is_flat_if_its_steps_gain_less_than_the_error() {
     let falls_in_three = |rates: &[f64]| is_flat(rates, None);
     assert!(!falls_in_three(&[]) && !falls_in_three(&[100.0, 90.0, 80.0]));
     assert!(falls_in_three(&[100.0, 90.0, 80.0, 70.0]));
-    // A run that doubles the rate outweighs two runs that lose a tenth: on average, +1, -0.1, -0.1
-    // is an improvement.
+    // One run that doubles the rate outweighs two runs that lose a tenth each. The average of these
+    // changes is an improvement.
     assert!(!falls_in_three(&[100.0, 200.0, 180.0, 162.0]));
     assert!(falls_in_three(&[0.0; 4]), "nothing was done");
     let slow: Vec<f64> = (0..6).map(|run| 1.01f64.powi(run)).collect();
@@ -354,8 +356,8 @@ fn a_ladder_is_flat_if_its_steps_gain_less_than_the_error() {
     assert!(is_flat(&slow, Some(0.02)) && !is_flat(&slow[..5], Some(0.02)));
 }
 
-/// A procedure for the tests, which halves the range in which p99 passes a bound. The procedure
-/// chooses its points during the run.
+/// A test procedure that halves the range in which p99 is within a bound. The procedure chooses its
+/// points during the run.
 struct Halve {
     to: u32,
     p99_ms: f64,
@@ -397,7 +399,8 @@ impl Decide for Halve {
     }
 }
 
-/// The knee is known: p99 is 6 ms up to 16 threads, and 3/8 ms for each thread above that.
+/// The p99 of the calm server is 6 ms up to 16 threads, and grows by 3/8 ms for each thread above
+/// that. So the expected points are known.
 #[test]
 fn a_procedure_may_find_its_points_on_the_way() {
     for (p99_ms, expected) in [(10.0, 26.0), (9.1, 24.0), (1.0, 0.0), (1e3, 1000.0)] {
@@ -425,7 +428,6 @@ const BAND: Band = Band {
     expected: None,
 };
 
-/// The p99 of the calm server is 6 ms up to 16 threads, and 3/8 ms for each thread above that.
 #[test]
 fn a_point_is_known_by_its_axis_and_value() {
     for point in [Point::Threads(28), Point::Rate(5000)] {

@@ -1,4 +1,5 @@
-//! Outcomes of trials in the form that procedures use, and their comparison with a bound.
+//! Outcomes of trials in the form that procedures use, and the comparison of an outcome with a
+//! bound.
 
 use measure::Known;
 use measure::number::{significant, whole};
@@ -11,7 +12,7 @@ pub struct SeenTrial {
     pub point: super::Point,
     /// Purpose of the trial.
     pub role: Role,
-    /// Outcome of the trial. `None` if it failed.
+    /// Outcome of the trial. `None` if the trial failed.
     pub found: Option<TrialOutcome>,
 }
 
@@ -19,17 +20,17 @@ pub struct SeenTrial {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Role {
-    /// Measures a load of the procedure.
+    /// The trial measures a load of the procedure.
     #[default]
     Probe,
-    /// Checks the result of a probe with a longer window.
+    /// The trial checks the result of a probe with a longer window.
     Hold,
-    /// Measures at a share of the load that the search found.
+    /// The trial measures at a share of the load that the search found.
     Expected,
-    /// Measures for one of the shorter windows, to compare it with the long window. The index
-    /// starts at 0.
+    /// The trial measures one of the shorter windows, which are compared with the long window. The
+    /// index of the shorter window starts at 0.
     Beside(u8),
-    /// Measures for hours (the long window of an endurance study).
+    /// The trial measures for hours. It is the long window of an endurance study.
     Endurance,
 }
 
@@ -45,8 +46,8 @@ impl Role {
         }
     }
 
-    /// Returns the role with this name. Any other name is a probe, because files omit the role if
-    /// all trials are probes.
+    /// Returns the role with the name `name`. Any unknown name is a probe, because files omit the
+    /// role if all trials are probes.
     pub fn parse(name: &str) -> Role {
         match name {
             "hold" => Role::Hold,
@@ -61,8 +62,8 @@ impl Role {
         *self == Role::Probe
     }
 
-    /// Returns the length of the trial's window, in windows of the study, for procedures that do
-    /// not set the length themselves.
+    /// Returns the length of the trial's window, as a multiple of the window of the study.
+    /// Procedures that set the length themselves ignore this value.
     pub(super) fn windows(self) -> u64 {
         match self {
             Role::Probe | Role::Expected | Role::Beside(_) | Role::Endurance => 1,
@@ -85,17 +86,17 @@ impl From<String> for Role {
 
 const BESIDE: &str = "beside-";
 
-/// Returns the index in a name such as `beside-1`, starting at 0.
+/// Returns the index, starting at 0, from a name such as `beside-1`.
 fn beside(name: &str) -> Option<u8> {
     let number: u8 = name.strip_prefix(BESIDE)?.parse().ok()?;
     number.checked_sub(1)
 }
 
-/// Length of a hold, in windows of the study. A hold must be long enough not to repeat a result
-/// that a probe had by chance.
+/// Length of a hold, as a multiple of the window of the study. A hold must be long enough not to
+/// repeat a result that a probe had by chance.
 const HOLD_WINDOWS: u64 = 3;
 
-/// Facts about a trial's outcome that procedures use.
+/// The part of a trial's outcome that procedures use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialOutcome {
     /// Operations completed per second.
@@ -108,39 +109,43 @@ pub struct TrialOutcome {
     pub timed_out: u64,
     /// Share of the operations that failed, timeouts included.
     pub error_share: f64,
-    /// Share of the offered operations that were not done, beyond chance; 0 in a closed loop.
+    /// Share of the offered operations that the target did not do, beyond what chance explains; 0
+    /// in a closed loop.
     pub shortfall: f64,
-    /// True if the target did less than the client offered, without any other problem (open loop).
+    /// True if, in an open loop, the target did less than the client offered, and the trial had no
+    /// other problem.
     pub is_saturated: bool,
     /// True if the number of pending compactions grew during the window.
     pub pending_grew: bool,
-    /// Number of pending compactions at the end. `None` if it is unknown.
+    /// Number of pending compactions at the end of the window. `None` if the number is unknown.
     pub pending_at_end: Option<f64>,
-    /// Judgement by the validity rules.
+    /// Judgement of the trial by the validity rules.
     pub judged: TrialJudgement,
-    /// Description of the disturbance that may explain a missed bound, caused by other programs or
-    /// by a stalled client. `None` if there was none.
+    /// Description of a disturbance that may explain why the trial missed the bound. Other programs
+    /// or a stalled client caused the disturbance. `None` if the trial was not disturbed.
     pub disturbed: Option<String>,
 }
 
-/// Judgement of a trial.
+/// Judgement of a trial by the validity rules. Variants with a string contain the reason.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum TrialJudgement {
     /// The trial can be used.
     #[default]
     Fair,
-    /// The trial is invalid, and the cause is the target.
+    /// The trial is invalid because of the target.
     Invalid(String),
     /// The client did not offer the load in time. The load was too high for the client, perhaps
-    /// because the target left the client too little of the machine.
+    /// because the target left too little of the machine's CPU to the client.
     Late(String),
-    /// The client was the limit, or its numbers contradict each other, so the trial has no answer.
+    /// The client was the limit, or the numbers of the client contradict each other, so the trial
+    /// has no answer.
     Client(String),
-    /// Other programs disturbed the trial, so it has no answer. Another trial may have one.
+    /// Other programs disturbed the trial, so the trial has no answer. A repetition may have an
+    /// answer.
     Disturbed(String),
 }
 
-/// Percentiles of latency, ms.
+/// Percentiles of latency, in ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Percentiles {
     /// The median.
@@ -158,7 +163,7 @@ pub struct Percentiles {
 pub struct MeasuredFigure {
     /// The measured value.
     pub value: Known,
-    /// 95 % confidence interval of the value, if there is one.
+    /// 95 % confidence interval of the value, if known.
     pub ci95: Option<[f64; 2]>,
 }
 
@@ -175,7 +180,7 @@ impl Percentiles {
 }
 
 measure::word_enum! {
-    /// A percentile of latency that a bound can limit.
+    /// Percentile of latency to which a bound can apply.
     #[derive(Default)]
     pub enum Percentile {
         /// The median.
@@ -202,44 +207,47 @@ impl Percentile {
     }
 }
 
-/// Limits within which a load must stay.
+/// Limits that a trial at a load must stay within.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bound {
-    /// Percentile of latency that the bound limits.
+    /// Percentile of latency to which the bound applies.
     pub of: Percentile,
-    /// Maximum of the bounded percentile, ms.
+    /// Maximum of the percentile, in ms.
     pub ms: f64,
-    /// Maximum share of failed operations.
+    /// Maximum share of operations that may fail.
     pub errors: f64,
-    /// Maximum number of pending compactions at the end. If `None`, their number may not grow.
+    /// Maximum number of pending compactions at the end of the window. If `None`, the number of
+    /// pending compactions must not grow during the window.
     pub pending: Option<u64>,
 }
 
-/// Maximum shortfall, as a share. The target must do 99 % of the operations that were due.
+/// Maximum shortfall, as a share. With this value, the target must do 99 % of the operations that
+/// were due.
 const SHORTFALL_MAX: f64 = 0.01;
 
-/// Shortfall of a disturbed trial, as a share, above which the load was certainly too high. Below
-/// it, a pause at the end of a short window may be the cause, because such a pause costs a few
-/// percent.
+/// Shortfall of a disturbed trial, as a share, above which the load was certainly too high. A
+/// smaller shortfall may be due to a pause at the end of a short window, which costs a few percent.
 const SATURATED_SHORTFALL: f64 = 0.25;
 
-/// Multiple of the limit above which other programs cannot explain the median, because they delay
-/// only some of the requests.
+/// Multiple of the limit above which other programs cannot explain the median latency, because they
+/// delay only some of the requests.
 const FAR_BEYOND: f64 = 4.0;
 
-/// Result of comparing a trial with a bound.
+/// Result of comparing a trial with a bound. Variants with a string contain the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BoundCheck {
     /// The trial stayed within the bound.
     Yes,
-    /// The trial exceeded the bound. Contains the reason.
+    /// The trial exceeded the bound. The string contains the reason.
     No(String),
-    /// The client could not offer the load. Contains the reason. The load was too high, but perhaps
-    /// not for the target.
+    /// The client could not offer the load. The load was too high, but perhaps not for the target.
+    /// The string contains the reason.
     NotOffered(String),
-    /// The trial is not decisive, but another trial may be. Contains the reason.
+    /// The trial does not decide, but another trial at this load may. The string contains the
+    /// reason.
     Untold(String),
-    /// The client is the limit, so no trial can be decisive. Contains the reason.
+    /// The client is the limit, so further trials cannot decide either. The string contains the
+    /// reason.
     Client(String),
 }
 
@@ -250,17 +258,17 @@ pub(super) enum Despite {
     Kept,
     /// Even the median latency was far above the limit.
     FarBeyond,
-    /// The target did far less than the client offered. Contains the throughput of the best second,
-    /// op/s.
+    /// The target did far less than the client offered. The value is the throughput of the best
+    /// second, in op/s.
     Saturated(f64),
     /// No further information.
     Nothing,
 }
 
 impl Bound {
-    /// Compares a trial with the bound. The value of the percentile decides. If the interval of the
-    /// percentile is on one side of the limit, it agrees with the value; for other intervals see
-    /// [`Bound::is_near`].
+    /// Compares a trial with the bound. The value of the percentile decides. If the whole interval
+    /// of the percentile is on one side of the limit, the interval agrees with the value. For other
+    /// intervals, see [`Bound::is_near`].
     pub fn judge(&self, found: Option<&TrialOutcome>) -> BoundCheck {
         let Some(found) = found else {
             return BoundCheck::Untold("the trial failed".to_owned());
@@ -282,9 +290,9 @@ impl Bound {
     }
 
     /// Returns the information that a disturbed trial without an answer still provides. If the
-    /// trial stayed within a bound, the target can do so. If even the median is far above the
-    /// limit, the load is too high. If the target did far less than was offered, the target cannot
-    /// do more.
+    /// trial stayed within the bound, the target can serve this load. If even the median latency is
+    /// far above the limit, the load is too high. If the target did far less than the client
+    /// offered, the target cannot do more.
     pub(super) fn told_despite(&self, found: Option<&TrialOutcome>) -> Despite {
         match found {
             Some(found) if self.broken(found).is_none() => Despite::Kept,
@@ -298,7 +306,8 @@ impl Bound {
         }
     }
 
-    /// Describes the limit that a trial exceeded.
+    /// Describes the limit that a trial exceeded. Returns `None` if the trial stayed within the
+    /// bound.
     fn broken(&self, found: &TrialOutcome) -> Option<String> {
         let percent = |share: f64| significant(share * 100.0, 2);
         if found.shortfall > SHORTFALL_MAX {
@@ -310,7 +319,8 @@ impl Bound {
             return Some(format!("{failed} % of the operations failed"));
         }
         let value = found.latency_ms.get(self.of).value;
-        // A lower bound within the limit is not enough, because the true value is unknown.
+        // If the percentile is only a lower bound, a value within the limit is not enough, because
+        // the true value is unknown.
         if value.is_above(self.ms) != Some(false) {
             let (of, sign) = (self.of.words(), value.sign());
             let of = if self.of == Percentile::P50 {
@@ -333,7 +343,7 @@ impl Bound {
         }
     }
 
-    /// Returns true if the interval of the percentile is on both sides of the limit.
+    /// Returns true if the interval of the percentile contains the limit.
     pub fn is_near(&self, found: &TrialOutcome) -> bool {
         let interval = found.latency_ms.get(self.of).ci95;
         interval.is_some_and(|[low, high]| low <= self.ms && self.ms < high)

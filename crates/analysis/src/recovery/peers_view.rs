@@ -1,5 +1,6 @@
 //! Analyses how the other nodes reacted to a fault: when they considered a node dead, and which
-//! hints they kept for it. Also analyses the amount of streamed data, and the need for a repair.
+//! hints they kept for that node. Also analyses the amount of streamed data, and the need for a
+//! repair.
 
 use super::{FaultTimes, kept};
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 /// Successive readings of one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Looks {
-    /// Times of the readings, s since the trial's start line, in order.
+    /// Times of the readings in rising order, in seconds since the trial's start line.
     pub at_s: Vec<f64>,
     /// Number of nodes that this node could not reach, with the time of each reading.
     pub unreachable: Vec<(f64, f64)>,
@@ -32,11 +33,13 @@ pub type NodeReadings = BTreeMap<String, Looks>;
 pub struct Away {
     /// Time from the injection until the first node considered the faulty node dead, in seconds.
     pub noticed_s: f64,
-    /// Name of the first node that considered it dead.
+    /// Name of the first node that considered the faulty node dead.
     pub by: String,
-    /// Time from the first such observation to the last, in seconds.
+    /// Time from the first to the last reading in which a node considered the faulty node dead, in
+    /// seconds.
     pub seconds: f64,
-    /// True if, at the end, all other nodes considered the node alive again.
+    /// True if, at the end of the observation, all other nodes considered the faulty node alive
+    /// again.
     pub is_back: bool,
 }
 
@@ -44,14 +47,15 @@ pub struct Away {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hints {
-    /// Number of hints stored.
+    /// Number of hints that the nodes stored.
     pub stored: f64,
-    /// Number of hints delivered.
+    /// Number of hints that the nodes delivered.
     pub delivered: f64,
-    /// Number of attempts to deliver a hint that failed or timed out. Nodes repeat such attempts.
+    /// Number of failed or timed-out attempts to deliver a hint. Nodes repeat such attempts.
     pub undelivered: f64,
-    /// Time from the healing (or the injection, if the fault was not healed) until the last hint
-    /// was delivered, in seconds. `None` if hints remained, or if the readings end too early.
+    /// Time from the healing until the last hint was delivered, in seconds. If the fault was not
+    /// healed, the time is counted from the injection. `None` if hints remained, or if the readings
+    /// end too early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drained_s: Option<f64>,
 }
@@ -59,9 +63,10 @@ pub struct Hints {
 measure::word_enum! {
     /// Need for a repair after a fault.
     pub enum RepairNeed {
-        /// A repair is needed: hints do not cover the writes that a node missed.
+        /// A repair is needed, because hints do not cover the writes that a node missed.
         Needed = "needed",
-        /// No repair is needed: no write was missed, or hints cover the missed writes.
+        /// A repair is not needed, because the nodes missed no writes or hints cover the missed
+        /// writes.
         NotNeeded = "not-needed",
         /// The readings are not sufficient to decide.
         Untold = "untold",
@@ -73,16 +78,16 @@ measure::word_enum! {
 pub struct Repair {
     /// Need for a repair.
     pub need: RepairNeed,
-    /// Reason of the decision, without a full stop.
+    /// Reason of the decision, as a clause without a full stop.
     pub why: String,
 }
 
-/// Time without activity after which all hints count as delivered, in seconds. Nodes write hints to
-/// files every 10 s (`hints_flush_period`).
+/// Time without activity after which all hints count as delivered, in seconds. It is longer than
+/// the 10 s after which nodes write hints to files (`hints_flush_period`).
 const QUIET_S: f64 = 12.0;
 
-/// Returns the period in which nodes without a fault considered a node dead. `None` if none of them
-/// did.
+/// Returns the period in which nodes without a fault considered a node dead. Returns `None` if none
+/// of these nodes considered a node dead.
 pub fn away(
     watched: &NodeReadings,
     is_broken: impl Fn(&str) -> bool,
@@ -113,7 +118,7 @@ pub fn away(
     })
 }
 
-/// Returns the hints of a fault. `None` if there are no readings.
+/// Returns the hints of a fault. Returns `None` if the nodes have no readings of hints.
 pub fn hints(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option<Hints> {
     let span = [fault.injected_s, until_s];
     let looked: Vec<&Looks> =
@@ -123,7 +128,8 @@ pub fn hints(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option
     };
     let stored = (!looked.is_empty()).then(|| sum(|looks| &looks.stored_per_s))?;
     let healed_s = fault.healing_s.unwrap_or(fault.injected_s);
-    // This is the last time at which hints were pending or in transfer.
+    // These readings show pending, stored or delivered hints. The last of them shows when the
+    // activity ended.
     let moving = looked
         .iter()
         .flat_map(|looks| {
@@ -143,7 +149,7 @@ pub fn hints(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option
     })
 }
 
-/// Returns the number of bytes streamed to nodes. `None` if there are no readings.
+/// Returns the number of bytes that were streamed to nodes. Returns `None` if `watched` is empty.
 pub fn streamed(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Option<f64> {
     let span = [fault.injected_s, until_s];
     let of = |looks: &Looks| sum(&looks.at_s, &looks.streamed_per_s, span);
@@ -187,7 +193,7 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
     Repair { need, why }
 }
 
-/// Integrates a rate between two times. Each value covers the time since the previous reading.
+/// Integrates a rate between two times. Each rate applies to the time since the previous reading.
 fn sum(looks: &[f64], rates: &[(f64, f64)], [from_s, to_s]: [f64; 2]) -> f64 {
     let begin = rates.partition_point(|at| at.0 <= from_s);
     let end = rates.partition_point(|at| at.0 <= to_s);

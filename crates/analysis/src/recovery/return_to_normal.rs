@@ -1,5 +1,5 @@
-//! Finds the time at which a series leaves its level during a fault, and the time at which it
-//! returns.
+//! Finds the times at which a series leaves its level after a fault and at which it returns to the
+//! level.
 
 use super::{DEVIATIONS, Dip, FIRST, HOLD_S, LoadSchedule, Slice, WITHIN, kept};
 use crate::autocorrelation;
@@ -10,20 +10,21 @@ use serde::{Deserialize, Serialize};
 pub struct BaselineLevel {
     /// Median of the intervals that form the level.
     pub middle: f64,
-    /// Share by which one interval may be worse and still count as normal.
+    /// Share by which one interval may be worse than the median and still count as normal.
     pub within: f64,
-    /// Robust standard deviation of an interval. It is a share of the median if lower values are
-    /// worse, and a deviation of the natural logarithm if higher values are worse. Latencies
-    /// scatter by factors, so their distances above the median are larger than those below it.
+    /// Robust standard deviation of an interval. If lower values are worse, it is a share of the
+    /// median. If higher values are worse, it is a deviation of the natural logarithm. Latencies
+    /// scatter by factors, so their distances above the median are larger than their distances
+    /// below the median.
     pub deviation: f64,
     /// Direction in which values are worse.
     pub worse: Worse,
     /// Number of intervals that form the level.
     pub count: usize,
-    /// Number of intervals in the level that are outside of its range.
+    /// Number of intervals before the fault that are outside of the level.
     pub outside: usize,
-    /// Number of intervals in the level that are far outside, which means beyond twice the
-    /// distance.
+    /// Number of intervals before the fault that are far outside of the level, which means beyond
+    /// twice the distance.
     pub far_outside: usize,
 }
 
@@ -36,7 +37,7 @@ pub enum Worse {
     Above,
 }
 
-/// Time at which a series returned to its level, counted from a given time.
+/// Times at which a series left its level and returned to it, counted from a given time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReturnTime {
@@ -45,23 +46,24 @@ pub struct ReturnTime {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_s: Option<f64>,
     /// Time until the series became normal and stayed normal for [`HOLD_S`], in seconds. `None` if
-    /// that did not happen during the observation.
+    /// the series did not become normal during the observation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back_s: Option<f64>,
-    /// Length of the observation, s.
+    /// Length of the observation, in seconds.
     pub watched_s: f64,
 }
 
-/// Standard error of the median of n normal values, in standard deviations ÷ √n.
+/// Standard error of the median of normal values, in standard deviations ÷ √n, where n is the
+/// number of values.
 const MEDIAN_ERROR: f64 = 1.2533;
 
-/// Standard error of the robust deviation of n normal values, in standard deviations ÷ √n: 1 ÷ √(2
-/// × 0.3674), from its asymptotic efficiency. The deviation of few values is uncertain, so one such
-/// error is added.
+/// Standard error of the robust deviation of normal values, in standard deviations ÷ √n, where n is
+/// the number of values. It equals 1 ÷ √(2 × 0.3674), from the asymptotic efficiency of the
+/// deviation. The deviation of few values is uncertain, so one standard error is added to it.
 const DEVIATION_ERROR: f64 = 1.1665;
 
 impl BaselineLevel {
-    /// Returns the level of the values before a fault. `None` if half of them are 0.
+    /// Returns the level of the values before a fault. Returns `None` if half of the values are 0.
     pub(super) fn from_values(values: &[f64], worse: Worse) -> Option<BaselineLevel> {
         let (middle, spread) = autocorrelation::median_and_deviation(values);
         if middle <= 0.0 {
@@ -90,21 +92,21 @@ impl BaselineLevel {
         })
     }
 
-    /// Returns how many of `count` normal intervals may be outside. Even if none of a few intervals
-    /// before the fault is outside, some later ones may be. So half an interval is added as a
-    /// prior.
+    /// Returns how many of `count` normal intervals may be outside of the level. If none of a few
+    /// intervals before the fault is outside, some later intervals may still be outside. So half an
+    /// interval is added as a prior.
     fn outside_max(&self, count: usize) -> usize {
         self.expected_max(self.outside as f64 + 0.5, count)
     }
 
-    /// Returns how many of `count` normal intervals may be far outside.
+    /// Returns how many of `count` normal intervals may be far outside of the level.
     fn far_outside_max(&self, count: usize) -> usize {
         self.expected_max(self.far_outside as f64, count)
     }
 
-    /// Returns the maximum number of intervals, of `count`, that may be like `before` intervals of
-    /// the level. It is the same share, plus two standard deviations of the difference of the two
-    /// counts.
+    /// Returns how many of `count` intervals may have a property that `before` intervals of the
+    /// level have. The result corresponds to the same share, plus two standard deviations of the
+    /// difference between the two numbers.
     fn expected_max(&self, before: f64, count: usize) -> usize {
         let ratio = count as f64 / self.count as f64;
         let expected = ratio * before;
@@ -116,8 +118,9 @@ impl BaselineLevel {
         edge_at(self.middle, self.within, self.worse)
     }
 
-    /// Returns the share within which the median of `count` intervals counts as normal. The share
-    /// takes into account that the level is also a median, with a standard error.
+    /// Returns the share of the level within which the median of `count` intervals counts as
+    /// normal. The share takes into account that the level itself is a median with a standard
+    /// error.
     pub fn near(&self, count: usize) -> f64 {
         let both = 1.0 / count.max(1) as f64 + 1.0 / self.count as f64;
         let error = MEDIAN_ERROR * self.deviation * both.sqrt();
@@ -126,8 +129,8 @@ impl BaselineLevel {
 }
 
 impl Worse {
-    /// Returns a distance from the median, in the unit of [`BaselineLevel::deviation`], as a share
-    /// of the median.
+    /// Converts a distance from the median to a share of the median. The unit of the distance is
+    /// that of [`BaselineLevel::deviation`].
     fn share(self, distance: f64) -> f64 {
         match self {
             Worse::Below => distance,
@@ -173,7 +176,7 @@ struct Point {
 }
 
 impl IntervalSeries {
-    /// Returns the series of the intervals that are long enough.
+    /// Returns the series of `value` over the intervals that are long enough for a rate.
     pub fn new(
         slices: &[Slice],
         value: impl Fn(&Slice) -> Option<f64>,
@@ -193,7 +196,7 @@ impl IntervalSeries {
         }
     }
 
-    /// Returns the intervals that end after `from_s` and not after `to_s`.
+    /// Returns the intervals that end after `from_s` and at or before `to_s`.
     fn between(&self, from_s: f64, to_s: f64) -> &[Point] {
         let begin = self.points.partition_point(|point| point.to_s <= from_s);
         let end = self.points.partition_point(|point| point.to_s <= to_s);
@@ -210,9 +213,9 @@ impl IntervalSeries {
     }
 
     /// Returns the times at which the series left its level and returned to it, counted from
-    /// `from_s`. Only an interval until `leaves_by_s` can be a departure; the observation ends at
-    /// `until_s`. A single interval outside is not a departure if as many were outside before the
-    /// fault.
+    /// `from_s`. A departure must begin before `leaves_by_s`, and the observation ends at
+    /// `until_s`. A single interval outside of the level is not a departure if as many intervals
+    /// were outside before the fault.
     pub fn back(&self, from_s: f64, leaves_by_s: f64, until_s: f64) -> ReturnTime {
         let points = self.between(from_s, until_s);
         let since = |at_s: f64| kept((at_s - from_s).max(0.0));
@@ -234,9 +237,9 @@ impl IntervalSeries {
         }
     }
 
-    /// Returns true for a period that is like the intervals before the fault. No more intervals are
-    /// outside or far outside, and the medians of all intervals and of the first intervals are
-    /// normal.
+    /// Returns true if the period `stretch` is like the intervals before the fault. In such a
+    /// period, not more intervals are outside or far outside of the level than before the fault.
+    /// The median of all intervals and the median of the first intervals are normal.
     fn is_normal(&self, stretch: &[Point]) -> bool {
         let far_share = self.level.worse.twice(self.level.within);
         let beyond = |share| stretch.iter().filter(|p| self.is_beyond(p.value, share)).count();
@@ -246,7 +249,7 @@ impl IntervalSeries {
             && self.is_near(&stretch[..FIRST.min(stretch.len())])
     }
 
-    /// Returns true if the median of these intervals is normal.
+    /// Returns true if the median of the values of `points` is normal.
     fn is_near(&self, points: &[Point]) -> bool {
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
         !self.is_beyond(
@@ -255,7 +258,7 @@ impl IntervalSeries {
         )
     }
 
-    /// Returns the shortfall between two times, which may be in the same interval. `None` if no
+    /// Returns the dip between two times, which may be in the same interval. Returns `None` if no
     /// interval ends after the first time.
     pub fn dip(&self, [from_s, to_s]: [f64; 2], offered: LoadSchedule) -> Option<Dip> {
         let points = match self.between(from_s, to_s) {
@@ -266,7 +269,8 @@ impl IntervalSeries {
         let middle = self.level.middle;
         let lacks = |point: &Point| (middle - point.value) * (point.to_s - point.from_s);
         let outside = || points.iter().filter(|point| self.is_outside(point));
-        // At a fixed rate, operations that are done later compensate for those that were late.
+        // At a fixed rate, late operations are done later, so the excess of later intervals is
+        // subtracted from the loss.
         let above = edge_at(middle, self.level.within, Worse::Above);
         let made_up = points.iter().filter(|point| point.value > above);
         let made_up: f64 = match offered {
@@ -287,11 +291,11 @@ impl IntervalSeries {
     }
 }
 
-/// Returns the first intervals that together last [`HOLD_S`]. `None` if all intervals together are
-/// shorter.
+/// Returns the first intervals that together last [`HOLD_S`]. Returns `None` if all intervals
+/// together are shorter.
 fn stretch(points: &[Point]) -> Option<&[Point]> {
     let from_s = points.first()?.from_s;
-    // Intervals may end slightly early or late.
+    // Intervals may end slightly early or late, so half a second may be missing.
     let lasts = |point: &Point| point.to_s - from_s >= HOLD_S - 0.5;
     let last = points.iter().position(lasts)?;
     Some(&points[..=last])

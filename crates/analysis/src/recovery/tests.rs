@@ -1,4 +1,4 @@
-//! Tests dips with known depth, length and end.
+//! Tests the analysis of recovery with dips whose depth, length and end are known.
 
 use super::*;
 use crate::test_series::Chance;
@@ -25,7 +25,7 @@ const FAULT: FaultTimes = FaultTimes {
     whole_s: Some(92.0),
 };
 
-/// Returns the recovery from [`FAULT`], without other faults.
+/// Returns the recovery from [`FAULT`] in a window with only this fault.
 fn alone(slices: &[Slice]) -> Recovery {
     recovery(slices, &[FAULT], LoadSchedule::Closed).remove(0)
 }
@@ -38,8 +38,8 @@ fn back(left_s: Option<f64>, back_s: Option<f64>, watched_s: f64) -> ReturnTime 
     }
 }
 
-/// Returns a second of a known dip: 0.4 of the normal level for 35 s, starting 2 s after the
-/// injection.
+/// Returns one second of a known dip. In the dip, throughput is 0.4 of the normal level for 35 s,
+/// starting 2 s after the injection.
 fn planted(at: usize) -> (f64, f64) {
     match at {
         62..=96 => (0.4, 8.0),
@@ -78,8 +78,8 @@ fn a_planted_dip_has_its_depth_its_length_and_its_end() {
 }
 
 /// The p99 of single seconds at a low rate has long tails. On a real cluster at 300 op/s, a quarter
-/// of the seconds before a slow disk were outside of their level. The disk had no effect, but the
-/// report said that p99 was not normal for the rest of the window.
+/// of the seconds before a slow-disk fault were outside of their level. The fault had no effect,
+/// but the report said that p99 was not normal for the rest of the window.
 #[test]
 fn a_series_with_as_many_spikes_as_before_is_normal() {
     let spikes = |at: usize| {
@@ -109,7 +109,8 @@ fn a_cluster_may_recover_under_a_fault_and_dip_after_healing() {
         60..=64 | 91..=100 => (0.2, 1.0),
         _ => (1.0, 1.0),
     }));
-    // There are five bad seconds, and then fewer than 30 good seconds before the next bad one.
+    // After five seconds outside of the level, fewer than 30 normal seconds follow before the next
+    // such second.
     assert_eq!(seen.throughput.unwrap().injected.back_s, Some(41.0));
     assert_eq!(
         seen.throughput.unwrap().healed,
@@ -134,7 +135,7 @@ fn a_cluster_may_recover_under_a_fault_and_dip_after_healing() {
     assert_eq!(seen.dip.unwrap().seconds, 5.0);
 }
 
-/// In a soak test, two of three connection resets were missing from the effects of faults.
+/// In a soak test, the effects of two of three connection resets were missing from the results.
 #[test]
 fn a_fault_shorter_than_an_interval_has_the_intervals_dip() {
     let moment = FaultTimes {
@@ -179,7 +180,7 @@ fn an_unobserved_recovery_has_no_time() {
         Some(back(Some(0.0), None, 90.0))
     );
     assert_eq!(never.dip.unwrap().seconds, 120.0);
-    // Throughput is normal for 29 s, then the window ends. p99 was always normal.
+    // Throughput is normal for only 29 s before the window ends. p99 was always normal.
     let short = alone(&slices(126, planted));
     assert_eq!(
         short.throughput.unwrap().healed,
@@ -207,13 +208,13 @@ fn noise_makes_no_false_time_of_recovery() {
         early += usize::from(healed < 16.0);
         late += usize::from(healed > 24.0);
     }
-    // The true time of recovery is 20 s.
+    // The true time of recovery is 20 s, and an estimate may be early or late.
     assert!(early <= 6 && late <= 30, "{early} {late}");
 }
 
-/// The p99 of 300 operations per second scatters by half. On a real cluster, a slow disk had no
-/// effect. Nevertheless, the report said that p99 was not normal, because fifteen seconds before
-/// the fault had a lower median than the thirty seconds after it.
+/// The p99 of 300 operations per second scatters by half. On a real cluster, a slow-disk fault had
+/// no effect. Nevertheless, the report said that p99 was not normal. The reason was that the
+/// fifteen seconds before the fault had a lower median than the thirty seconds after the fault.
 #[test]
 fn a_fault_without_effect_is_over_after_a_short_baseline() {
     const FAULT: FaultTimes = FaultTimes {
@@ -233,9 +234,9 @@ fn a_fault_without_effect_is_over_after_a_short_baseline() {
     assert!(left <= 50 && away <= 50, "{left} {away}");
 }
 
-/// At a fixed rate, every second before the fault has the same throughput. The series stays normal
-/// if the throughput of one late second is 5.3 % lower. It departs if no operation ends for two
-/// seconds.
+/// At a fixed rate, every second before the fault has the same throughput. If the throughput of one
+/// late second is 5.3 % lower, the series is still normal. If no operation ends for two seconds,
+/// the series has left its level.
 #[test]
 fn one_second_a_little_below_is_no_departure() {
     const FAULT: FaultTimes = FaultTimes {
@@ -276,7 +277,7 @@ fn a_fault_without_enough_baseline_has_no_recovery() {
     assert!(recovery(&[], &[FAULT], LoadSchedule::Closed)[0].before.is_err());
 }
 
-/// In an open loop, late operations are completed later. Throughput is the same in total, and p99
+/// In an open loop, late operations are completed later. The total throughput is the same, and p99
 /// shows the delay.
 #[test]
 fn at_a_rate_caught_up_work_is_not_lost_and_p99_gives_recovery() {
@@ -361,7 +362,7 @@ fn seconds_of_another_fault_are_excluded_and_end_the_recovery() {
         seen[1].throughput.unwrap().healed.unwrap().back_s,
         Some(10.0)
     );
-    // After a fault whose end was not observed, all seconds are affected.
+    // If the end of a fault was not observed, all seconds after the fault count as affected.
     let open = FaultTimes {
         healing_s: None,
         whole_s: None,
@@ -396,7 +397,8 @@ fn looks(unreachable: impl Fn(f64) -> f64, stored: f64, delivered: [f64; 2]) -> 
 fn peers_mark_a_node_down_keep_hints_for_it_and_deliver_them() {
     let gone = |from: f64, to: f64| move |at: f64| f64::from(u8::from(at >= from && at < to));
     let watched = NodeReadings::from([
-        // The broken node cannot reach the other nodes either, so its readings do not count.
+        // The readings of the broken node do not count, because it cannot reach the other nodes
+        // either.
         ("node1".to_owned(), looks(gone(61.0, 99.0), 0.0, [0.0, 0.0])),
         (
             "node2".to_owned(),
@@ -444,8 +446,8 @@ fn peers_mark_a_node_down_keep_hints_for_it_and_deliver_them() {
     assert_eq!(streamed(&NodeReadings::new(), &FAULT, 180.0), None);
 }
 
-/// A node that was down has a reading after a long gap, and the rate in that reading covers only
-/// one second.
+/// The first reading of a node that was down follows a long gap. The rate in that reading covers
+/// only one second.
 #[test]
 fn a_rate_counts_for_the_time_since_the_look_before_it() {
     let looks = Looks {

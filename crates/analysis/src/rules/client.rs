@@ -1,4 +1,4 @@
-//! Rules about the client's measurements: V1, V2, V6, V8, V12.
+//! Rules about the measurements of the client: V1, V2, V6, V8, V12.
 
 use super::describe::client as describe;
 use super::evidence::{Evidence, Window};
@@ -15,9 +15,9 @@ use measure::Outcome;
 ///
 /// The number of operations must match the schedule, and the client must send them while the window
 /// lasts. Operations that it sent only after the window, or never, are a shortfall, regardless of
-/// the cause. With a limit in flight, the cause is that the target did not keep up. The latencies
-/// are then still right, or shown as lower bounds, so the rule only warns. The client is
-/// responsible for lateness that no limit explains.
+/// the cause. If the study limits the operations in flight, the cause is that the target did not
+/// keep up. The latencies are then still right, or shown as lower bounds, so the rule only warns.
+/// If the lateness is not due to such a limit, the client is responsible.
 pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(offered) = evidence.offered else {
         let detail =
@@ -33,7 +33,8 @@ pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> RuleResult {
     }
     let due = window.ended() + window.client[ClientCount::DueNeverSent];
     let due_share = due as f64 / offered.operations;
-    // A random schedule may contain up to three standard deviations fewer operations than its mean.
+    // A random schedule may contain fewer operations than its mean, by up to three standard
+    // deviations.
     let chance = if offered.is_random {
         3.0 / offered.operations.sqrt()
     } else {
@@ -72,8 +73,8 @@ pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (outcome, detail)
 }
 
-/// Describes how many operations were sent and when: the numbers that exceed a limit, or all
-/// numbers if none does.
+/// Describes how many operations were sent and when. The description contains the numbers that
+/// exceed a limit, or all numbers if none exceeds a limit.
 fn sent_words(
     window: &Window,
     (sent, scheduled): (u64, f64),
@@ -102,7 +103,7 @@ fn sent_words(
     Statement::join(parts, ", ")
 }
 
-/// Describes the operations that were due in the window but not sent in it.
+/// Describes the operations that were due in the window but were not sent within the window.
 fn not_sent_in_time(window: &Window) -> impl Iterator<Item = Statement> {
     [
         (ClientCount::SentInDrain, Quantity::SentAfterWindow),
@@ -115,8 +116,8 @@ fn not_sent_in_time(window: &Window) -> impl Iterator<Item = Statement> {
     .map(|(quantity, number)| describe::not_sent_in_time(quantity, number))
 }
 
-/// Judges rule V2: the latencies since the intended start and the service times since the send
-/// cover the same operations.
+/// Judges rule V2: the latencies, counted from the intended start, and the service times, counted
+/// from the send, cover the same operations.
 pub(super) fn two_clocks(evidence: &Evidence) -> RuleResult {
     let window = &evidence.window;
     let [latency, service, _] = window.values_count;
@@ -156,8 +157,8 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> RuleResult {
     if window.clamped > 0 {
         parts.push(describe::over_an_hour(window.clamped));
     }
-    // A real latency distribution fills many buckets. A distribution that fills only three is
-    // artificial.
+    // A real latency distribution fills many buckets. A distribution that fills at most three
+    // buckets is artificial.
     let degenerate = latency >= 1000 && window.buckets_used <= 3;
     if degenerate {
         parts.push(describe::different_latencies(window.buckets_used));
@@ -182,8 +183,8 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> RuleResu
     }
     let share = failed as f64 / ended as f64;
     let timed_out = limits.timeout_fails && window.errors_of(Outcome::ClientTimeout) > 0;
-    // Failures during a fault or an upgrade are expected, so the limit applies only to an
-    // undisturbed target.
+    // Failures during a fault or an upgrade are expected, so the limit applies only to trials
+    // without a fault or upgrade.
     let beside = evidence.faults_words();
     let outcome = if beside.is_some() {
         RuleOutcome::Warn
@@ -198,7 +199,8 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> RuleResu
         beside.as_deref(),
         limits.timeout_fails,
     );
-    // The client's error is the last consequence, so causes that the nodes report come first.
+    // The causes that the nodes report explain the failures that the client counted, so they become
+    // part of the statement.
     let causes = evidence.causes.iter().map(|cause| cause.as_str().into());
     let parts = std::iter::once(failures).chain(causes);
     (outcome, Statement::join(parts, "; "))
@@ -214,8 +216,8 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
             describe::ended_early(window.seconds, why),
         );
     }
-    // The detail is also the reason of the verdict. So it contains the problems, or everything if
-    // there are no problems.
+    // The detail is also the reason of the verdict. So it contains only the problems, or all
+    // statements if the window has no problem.
     let (mut wrong, mut right) = (Vec::new(), Vec::new());
     let mut note = |is_wrong: bool, part: Statement| {
         if is_wrong {
@@ -224,7 +226,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
             right.push(part)
         }
     };
-    // The last interval of a window may end a little early.
+    // The last interval of a window may end a little early, so this check allows for 1 %.
     let least = limits.window_s.max(evidence.planned_s);
     let short = window.seconds < least * 0.99;
     note(short, describe::window_length(window.seconds, least));
@@ -248,7 +250,8 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
     }
 }
 
-/// Returns true if throughput drifted over the window or may have drifted, with a description.
+/// Returns true if throughput drifted over the window or may have drifted. The statement describes
+/// the drift.
 fn drift_words(window: &Window, limits: &Limits, is_fixed: bool) -> (bool, Statement) {
     let trend = window.trend();
     let limit = limits.drift_share;

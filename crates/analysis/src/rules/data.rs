@@ -1,8 +1,8 @@
-//! V14: data that was read is the data that was written. The rule covers reads of the window and of
-//! a sample, all rows read back at the end, and the histories of registers.
+//! V14: reads return the data that was written. The rule covers reads in the window and reads of a
+//! sample, all rows read back at the end, and the histories of registers.
 //!
-//! A loss that the configuration allows is not a fault of the run: it is a result, and passes with
-//! its reason. A loss that the configuration excludes invalidates the run.
+//! A loss that the configuration allows is not a fault of the run. It is a result, and the rule
+//! passes with the reason. A loss that the configuration excludes invalidates the run.
 
 use super::describe::data as describe;
 use super::evidence::{Evidence, PresentRows, ReadBack, Registers};
@@ -11,7 +11,7 @@ use super::statement::Statement;
 use crate::durability::Promise;
 use measure::interval::CheckCounts;
 
-/// Judges rule V14: reads returned what was written.
+/// Judges rule V14: reads returned the data that was written.
 pub(super) fn data(evidence: &Evidence) -> RuleResult {
     let promise = evidence.promise.as_ref();
     let weak = evidence.weak_consistency;
@@ -41,7 +41,8 @@ fn reads(
     if checks.checked == 0 {
         return None;
     }
-    // If most rows differ, they come from another source, because no server fault could cause that.
+    // If most rows differ, they come from another source, because a fault of the server could not
+    // change most rows.
     let are_strange = has_strange_rows && checks.wrong >= checks.checked.div_ceil(2);
     let behind = checks.missing + checks.stale + checks.resurrected;
     let (allowed, why) = match promise {
@@ -68,7 +69,7 @@ fn reads(
     Some((outcome, describe::reads(checks, &source, why)))
 }
 
-/// Minimum share of reads without a row above which the reads are judged to miss the intended data.
+/// Minimum share of reads without a row at which the reads count as missing the intended data.
 const NOTHING_SHARE_MAX: f64 = 0.01;
 
 /// Judges reads that found no row although the study states that rows exist. Such reads cost the
@@ -87,8 +88,8 @@ fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<
     Some((outcome, detail))
 }
 
-/// Judges all rows that were read back, by comparing the losses with the promise of the
-/// configuration.
+/// Judges the result of reading back all rows. The function compares the losses with the promise of
+/// the configuration.
 fn read_back(back: &ReadBack, promise: Option<&Promise>) -> RuleResult {
     let checks = &back.checks;
     let lost = checks.missing + checks.stale + checks.resurrected + checks.too_low;
@@ -127,11 +128,11 @@ struct LossJudgement {
     outcome: RuleOutcome,
     /// Reason in words. Empty if nothing was lost.
     why: String,
-    /// Number of losses beyond which the rule fails. `None` if losses do not fail the rule.
+    /// Number of losses above which the rule fails. `None` if losses do not fail the rule.
     limit: Option<f64>,
 }
 
-/// Judges a number of losses.
+/// Judges a number of losses by the promise of the configuration.
 fn allowed(lost: u64, promise: Option<&Promise>) -> LossJudgement {
     let (outcome, limit) = match promise {
         Some(Promise::None(_)) => (RuleOutcome::Pass, None),
@@ -164,8 +165,8 @@ mod tests {
         back
     }
 
-    /// Returns rows of which `lost` are lost. In `unexplained` of these, no failure explains the
-    /// loss.
+    /// Returns the result of reading back rows of which `lost` are lost. For `unexplained` of the
+    /// lost rows, no failure explains the loss.
     fn aged(lost: u64, unexplained: u64) -> ReadBack {
         back(|back| {
             back.checks.missing = lost;

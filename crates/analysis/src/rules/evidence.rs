@@ -1,8 +1,8 @@
 //! Evidence for the rules, in one plain struct that the study engine fills after a trial.
 //!
-//! Every field covers the measured window unless its comment states otherwise. `None` means that
-//! the value was not read; the rule then returns an unknown outcome. The default is a trial about
-//! which nothing is known.
+//! Every field covers the measured window unless its comment states otherwise. If a value was not
+//! read, its field is `None`, and the rule returns an unknown outcome. The default represents a
+//! trial about which nothing is known.
 
 use super::client_evidence::ClientSeen;
 use crate::durability::Promise;
@@ -17,73 +17,77 @@ const TREND_VALUES_MAX: usize = 300;
 /// Evidence of one trial.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// Offered rate. `None` in a closed loop.
+    /// Operations that the client had to offer. `None` in a closed loop.
     pub offered: Option<OfferedLoad>,
-    /// Sums over the measured window.
+    /// Sums over the intervals of the measured window.
     pub window: Window,
-    /// Length of the window in the plan, s; 0 if the run ends by a number of operations.
+    /// Planned length of the window, in seconds. 0 if the run ends by a number of operations.
     pub planned_s: f64,
-    /// Reason why the trial ended early.
+    /// Reason why the trial ended early, if it did.
     pub aborted: Option<String>,
-    /// End of an automatic warm-up. `None` if the study fixed its length.
+    /// Result of an automatic warm-up. `None` if the study set the length of the warm-up.
     pub warmup: Option<SteadyState>,
-    /// True for the null target, with which the trial measures the client.
+    /// True if the target is the null target, so that the trial measures the client.
     pub target_is_null: bool,
     /// Number of cores of the client's workers.
     pub client_cores: f64,
     /// True if nodes also run on the client's cores.
     pub shares_cores: bool,
-    /// Ceilings of the same program on the null target on this machine, op/s, one value for each
-    /// measurement.
+    /// Ceilings of the same client program on the null target on this machine, in op/s. The list
+    /// contains one value for each measurement.
     pub ceilings_ops_per_s: Vec<f64>,
-    /// Evidence on each client, if there are several. Empty if one process offered the load.
+    /// Evidence on each client. Empty if a single process offered the load.
     pub clients: Vec<ClientSeen>,
-    /// Movement of the machine's clock during the trial.
+    /// Movement of the machine's wall clock during the trial.
     pub clock: Option<ClockMove>,
-    /// Use of the machine that the client runs on.
+    /// Use of the machine on which the client runs.
     pub machine: Option<MachineUse>,
-    /// The server's counts over the whole trial, or the reason why they cannot be compared. `None`
-    /// if they were not read.
+    /// Numbers of operations that server and client counted over the whole trial, or the reason why
+    /// these numbers cannot be compared. `None` if the server's numbers were not read.
     pub server: Option<Result<ServerCounts, String>>,
-    /// End of settling.
+    /// Result of waiting for pending compactions before the trial.
     pub settle: Option<Settle>,
-    /// Pending compactions of all nodes over the window, in order of time.
+    /// Number of pending compactions of all nodes over the window, in order of time.
     pub pending_compactions: Option<Vec<f64>>,
     /// Changes of the nodes and hosts during the trial.
     pub environment: Option<Environment>,
     /// Unexpected exceptions on nodes during the trial, one sentence each. `None` if no node
-    /// reports them.
+    /// reports exceptions.
     pub exceptions: Option<Vec<String>>,
     /// True if the consistency levels allow a read to miss an acknowledged write (R + W <= RF).
     pub weak_consistency: bool,
-    /// Reads of the window, and of rows sampled after it, compared with the written data.
+    /// Result of comparing reads with the written data. The reads are those of the window, and
+    /// those of rows sampled after the window.
     pub checks: CheckCounts,
-    /// True if rows from before the load may have another tool, seed or length.
+    /// True if another tool, or a load with another seed or length, may have written the existing
+    /// rows.
     pub has_strange_rows: bool,
-    /// Reads of rows that exist according to the study. `None` without such rows.
+    /// Reads of rows that exist according to the study. `None` if the trial read no such rows.
     pub found: Option<PresentRows>,
-    /// Reads that the workload cannot judge, with the reason: one sentence each.
+    /// Reads that the workload cannot judge. Each sentence names such reads and the reason.
     pub not_compared: Vec<String>,
-    /// Promise of the configuration about acknowledged writes.
+    /// Promise of the configuration about acknowledged writes, if known.
     pub promise: Option<Promise>,
-    /// All rows read back, if the study requests that.
+    /// Result of reading all rows back, if the study requests that.
     pub read_back: Option<ReadBack>,
-    /// Histories of registers, if the workload has registers.
+    /// Result of judging the histories of registers, if the workload has registers.
     pub registers: Option<Registers>,
-    /// Reasons why nodes rejected requests, from their logs and volumes: one sentence each.
+    /// Reasons why nodes rejected requests, one sentence each. The reasons come from the logs and
+    /// volumes of the nodes.
     pub causes: Vec<String>,
-    /// Planned faults.
+    /// Planned faults of the trial.
     pub faults: Vec<FaultEvidence>,
     /// Missing parts of the record, such as `seed`. Empty if the record is complete.
     pub not_recorded: Option<Vec<String>>,
-    /// Size of the data on a node and of the memory that can cache it, in bytes.
+    /// Two sizes in bytes: the data on a node, and the memory that can cache this data.
     pub data_and_memory_bytes: Option<(u64, u64)>,
-    /// CPU time that the probes used, as a share of one core; 0 if no probe ran.
+    /// CPU time that the probes used, as a share of one core. 0 if no probe ran.
     pub probes_cpu_share: Option<f64>,
 }
 
 impl Evidence {
-    /// Returns the kinds of the planned faults, if any: `node-stop, rolling-upgrade`.
+    /// Returns the kinds of the planned faults, such as `node-stop, rolling-upgrade`. Returns
+    /// `None` if the plan has no faults.
     pub(super) fn faults_words(&self) -> Option<String> {
         let kinds = self.faults.iter().map(|fault| fault.kind.as_str());
         let kinds = Vec::from_iter(std::collections::BTreeSet::from_iter(kinds));
@@ -94,7 +98,7 @@ impl Evidence {
 /// Reads of rows that exist according to the study.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PresentRows {
-    /// Number of reads that were answered.
+    /// Number of reads that the target answered.
     pub reads: u64,
     /// Number of answered reads that found no row.
     pub nothing: u64,
@@ -105,9 +109,10 @@ pub struct PresentRows {
 pub struct ReadBack {
     /// Result of comparing the rows with the written data.
     pub checks: CheckCounts,
-    /// Number of rows that no read could reach.
+    /// Number of rows that could not be read.
     pub unread: u64,
-    /// Lost writes by time, if the time of an allowed loss is limited.
+    /// Lost writes by time of acknowledgement, if the configuration allows losses only within a
+    /// limited time.
     pub lost: Option<LostWritesByAckTime>,
 }
 
@@ -116,19 +121,20 @@ pub struct ReadBack {
 pub struct LostWritesByAckTime {
     /// Time before a failure within which an acknowledged write may be lost, in seconds.
     pub within_s: f64,
-    /// Number of rows with a lost write that was acknowledged outside `within_s`.
+    /// Number of rows with a lost write that was acknowledged longer than `within_s` before a
+    /// failure.
     pub unexplained: u64,
-    /// Latest time at which the oldest lost write was acknowledged, s since the trial's start line.
-    /// `None` if unknown.
+    /// Latest possible time at which the oldest lost write was acknowledged, in seconds since the
+    /// trial's start line. `None` if this time is unknown.
     pub oldest_s: Option<f64>,
 }
 
 /// Result of judging the histories of registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
-    /// Number of histories. Each is the history of one register.
+    /// Number of judged histories, each of one register.
     pub checked: u64,
-    /// Number of histories that no order of their operations explains.
+    /// Number of histories whose operations have no valid order.
     pub violated: u64,
     /// Number of histories for which the search gave up before a decision.
     pub undecided: u64,
@@ -137,32 +143,33 @@ pub struct Registers {
 /// Movement of the wall clock against the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockMove {
-    /// Gain or loss of the wall clock, s.
+    /// Gain (positive) or loss of the wall clock, in seconds.
     pub moved_s: f64,
     /// Time that passed on the monotonic clock, in seconds.
     pub over_s: f64,
 }
 
-/// Open schedule.
+/// Operations that an open schedule offers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OfferedLoad {
     /// Number of operations that were due in the window.
     pub operations: f64,
-    /// True if the number of operations is random (Poisson).
+    /// True if the number of operations is random, with a Poisson distribution.
     pub is_random: bool,
 }
 
 impl OfferedLoad {
-    /// Returns the operations that are due in a window of `span_s` seconds at a rate. A run that
-    /// ends by number offers at most `count` operations, and its window lasts until the last
-    /// answer. The first operation is due at once, so a fraction of an interval also has one
-    /// operation.
+    /// Returns the operations that are due at a rate in a window of `span_s` seconds. A run that
+    /// ends by a number of operations offers at most `count` operations, and its window lasts until
+    /// the last answer. The first operation is due at once, so the number of due operations is
+    /// rounded up.
     pub fn at_rate(rate: u64, span_s: f64, count: Option<u64>, is_random: bool) -> OfferedLoad {
         let due = rate as f64 * span_s;
         let due = if is_random {
             due
         } else {
-            // In floating point, a window of whole seconds is not exactly that long.
+            // Because of floating point, a window of whole seconds may be slightly longer, which
+            // must not add an operation.
             (due - 1e-6 * due.max(1.0)).ceil()
         };
         OfferedLoad {
@@ -172,34 +179,34 @@ impl OfferedLoad {
     }
 }
 
-/// Use of the machine that the client runs on, as means over the window. Unreadable values are
-/// absent, and `unseen` contains the reason.
+/// Use of the machine on which the client runs, as means over the window. A value that could not be
+/// read is `None`, and `unseen` contains the reason.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineUse {
     /// CPU time as shares of the CPUs that the client may use.
     pub cpu: Option<CpuUse>,
-    /// Share of time in which the busiest disk worked for neither nodes nor client.
+    /// Share of the time in which the busiest disk worked neither for the nodes nor for the client.
     pub disk_others: Option<f64>,
-    /// Shares of time in which some task waited for a CPU or a disk, or all tasks waited for memory
-    /// (pressure stall information).
+    /// Pressure stall information: shares of the time in which some task waited for a CPU or a
+    /// disk, or all tasks waited for memory.
     pub pressure: Pressure,
-    /// True if nodes that cassay did not start run on this machine. Their use cannot be
-    /// distinguished from that of other programs.
+    /// True if nodes that cassay did not start run on this machine. cassay cannot distinguish their
+    /// use of the machine from that of other programs.
     pub has_strange_nodes: bool,
-    /// Reason why some values could not be read.
+    /// Reason why some values could not be read, if any.
     pub unseen: Option<String>,
 }
 
-/// Shares of the CPUs' time.
+/// Use of CPU time, as shares of the time of all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuUse {
-    /// CPU time used by neither the nodes nor the client.
+    /// Share of the CPU time that neither the nodes nor the client used.
     pub others: f64,
-    /// CPU time used by the nodes that cassay started.
+    /// Share of the CPU time that the nodes started by cassay used.
     pub nodes: f64,
-    /// CPU time used by all threads of the client's process.
+    /// Share of the CPU time that all threads of the client's process used.
     pub client: f64,
-    /// Number of CPUs.
+    /// Number of CPUs to which the shares refer.
     pub cpus: f64,
 }
 
@@ -214,70 +221,77 @@ pub struct Pressure {
     pub memory: Option<f64>,
 }
 
-/// Sums over a run's intervals. Some cover the population: every operation that was due in the
-/// measured window. Others cover the operations that ended within the window.
+/// Sums over the intervals of a run. Some sums cover the population, which is every operation that
+/// was due in the measured window. The other sums cover the operations that ended within the
+/// window.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
-    /// Length of the window without the drain, s.
+    /// Length of the window without the drain, in seconds.
     pub seconds: f64,
-    /// Length of the longest interval, s.
+    /// Length of the longest interval, in seconds.
     pub interval_longest_s: f64,
-    /// Longest gap between two intervals, s.
+    /// Longest gap between two intervals, in seconds.
     pub gap_longest_s: f64,
-    /// Operations of the population that succeeded, at any time.
+    /// Number of operations of the population that succeeded, at any time.
     pub ok: u64,
-    /// Operations that succeeded within `seconds`, whenever they were due. Basis of throughput.
+    /// Number of operations that succeeded within `seconds`, regardless of when they were due.
+    /// Throughput is computed from this number.
     pub ok_in_time: u64,
-    /// Failed operations of the population, by outcome. Outcomes without operations are omitted.
+    /// Numbers of failed operations of the population, by outcome. Outcomes without operations are
+    /// omitted.
     pub errors: Vec<(Outcome, u64)>,
-    /// Numbers of values in the population's latency, service and error histograms.
+    /// Numbers of values in three histograms of the population: latency, service time and errors.
     pub values_count: [u64; 3],
-    /// Number of values in the population's histogram of operations with unknown ends.
+    /// Number of values in the population's histogram of lower bounds, for operations whose end is
+    /// unknown.
     pub censored_count: u64,
-    /// Sums of latency and of service time, ns.
+    /// Sum of the latencies and sum of the service times, in ns.
     pub sums_ns: [f64; 2],
     /// Number of latency buckets that are not empty.
     pub buckets_used: usize,
     /// Number of latencies at the upper bound of the histogram.
     pub clamped: u64,
-    /// Counts of operations that had not been sent.
+    /// Counters of operations before they were sent, and counters of connections.
     pub client: ClientCounts,
     /// Sums of the counts of all kinds of operations.
     pub counts: KindCounts,
-    /// CPU time of the workers, ns.
+    /// CPU time of the workers, in ns.
     pub cpu_ns: u64,
-    /// Time in which the workers were runnable and had no CPU, ns. `None` if the kernel does not
-    /// count it.
+    /// Time in which the workers were runnable but had no CPU, in ns. `None` if the kernel does not
+    /// measure this time.
     pub wait_ns: Option<u64>,
-    /// Longest delay of a timer on the client's cores, s. `None` if it was not measured.
+    /// Longest delay of a timer on the client's cores, in seconds. `None` if the delays were not
+    /// measured.
     pub stall_longest_s: Option<f64>,
-    /// Sum of the stalls of the client, s.
+    /// Sum of the stalls of the client, in seconds.
     pub stalled_s: f64,
-    /// CPU time that the stall detection used, ns.
+    /// CPU time that the detection of stalls used, in ns.
     pub stalls_cpu_ns: u64,
-    /// Longest time without a response while responses were pending, s.
+    /// Longest time without a response while responses were pending, in seconds.
     pub quiet_longest_s: f64,
-    /// Longest time without a response that ended in each interval, s.
+    /// Longest time without a response that ended in each interval, in seconds.
     pub quiet_s: Vec<f64>,
-    /// Successful operations per second in each interval. A short last interval joins another.
+    /// Successful operations per second in each interval. A short last interval is merged with the
+    /// interval before it.
     pub ops_per_s: Vec<f64>,
     latency: Option<Histogram>,
     /// Start and end of the window, on the monotonic clock.
     span_ns: Option<(u64, u64)>,
     end_ns: u64,
-    /// Length of the interval of the last value of `ops_per_s`, s.
+    /// Length of the interval to which the last value of `ops_per_s` belongs, in seconds.
     last_s: f64,
 }
 
 impl Window {
-    /// Returns the seconds from the window's start to its end, in which the population was due. It
-    /// equals `seconds`, unless the interval with the start had to be omitted.
+    /// Returns the time from the window's start to its end, in which the population was due, in
+    /// seconds. It equals `seconds`, unless the first interval of the window was omitted.
     pub fn span_s(&self) -> f64 {
         let (from_ns, to_ns) = self.span_ns.unwrap_or_default();
         (to_ns - from_ns) as f64 / 1e9
     }
 
-    /// Adds CPU time. That of the drain does not count, since it is not part of the window.
+    /// Adds the CPU time of an interval. The caller skips the drain, because the drain is not part
+    /// of the window.
     fn push_cpu(&mut self, client: &measure::ClientInterval) {
         self.cpu_ns += client.cpu_ns;
         self.stalls_cpu_ns += client.hiccups.cpu_ns;
@@ -286,7 +300,8 @@ impl Window {
         }
     }
 
-    /// Adds stalls and silences. A silence at the start of the drain belongs to the window.
+    /// Adds the stalls and silences of an interval. A silence at the start of the drain belongs to
+    /// the window.
     fn push_silence(&mut self, client: &measure::ClientInterval) {
         if let Some(ns) = client.hiccups.longest_ns() {
             let longest_s = self.stall_longest_s.get_or_insert(0.0);
@@ -298,14 +313,16 @@ impl Window {
         self.quiet_s.push(quiet_s);
     }
 
-    /// Returns the median latency of the successes, in seconds; 0 without successes.
+    /// Returns the median latency of the successful operations, in seconds; 0 if no operation
+    /// succeeded.
     pub fn latency_median_s(&self) -> f64 {
         let median_ns = self.latency.as_ref().map_or(0, |all| all.quantile_ns(0.5));
         median_ns as f64 / 1e9
     }
 
-    /// Adds time and throughput. The last interval before load stops can have any length. A short
-    /// interval joins the value before, because it would weigh as much as a whole second.
+    /// Adds the length and throughput of an interval. The last interval before the load stops can
+    /// have any length. A short interval is merged with the interval before it, because otherwise
+    /// it would weigh as much as a whole second.
     fn push_time(&mut self, seconds: f64, ok: u64) {
         let is_fragment = seconds < self.interval_longest_s / 2.0;
         self.seconds += seconds;
@@ -324,7 +341,7 @@ impl Window {
         }
     }
 
-    /// Adds the counts of all kinds of operations together.
+    /// Adds the counts of an interval for all kinds of operations together.
     fn push_kinds(&mut self, all: &measure::KindInterval) {
         self.ok += all.outcomes_of_population(Outcome::Ok);
         for &outcome in measure::outcome::OUTCOMES.iter().skip(1) {
@@ -353,8 +370,8 @@ impl Window {
         self.counts.add(&all.counts);
     }
 
-    /// Returns the trend of throughput over the window. Neighbours are joined to a few hundred
-    /// means at most, because the test takes quadratic time.
+    /// Returns the trend of throughput over the window. The test takes quadratic time, so
+    /// neighbouring values are first joined to at most a few hundred means.
     pub fn trend(&self) -> Trend {
         let size = self.ops_per_s.len().div_ceil(TREND_VALUES_MAX).max(1);
         let means: Vec<f64> =
@@ -362,15 +379,15 @@ impl Window {
         trend::trend_of_correlated(&means)
     }
 
-    /// Returns the change of throughput over the window, as a share. `None` if the change is at
-    /// most `allowed`, or due to chance.
+    /// Returns the change of throughput over the window, as a share. Returns `None` if the change
+    /// is at most `allowed`, or due to chance.
     pub fn drift(&self, allowed: f64) -> Option<f64> {
         let trend = self.trend();
         trend.matters(allowed).then_some(trend.drift)
     }
 
-    /// Returns the operations per second that succeeded within the window's time; 0 without a
-    /// window.
+    /// Returns the number of operations per second that succeeded within the window. Returns 0 if
+    /// the window has no length.
     pub fn ops_per_s_mean(&self) -> f64 {
         if self.seconds > 0.0 {
             self.ok_in_time as f64 / self.seconds
@@ -389,7 +406,7 @@ impl Window {
         self.ok + self.errors_count()
     }
 
-    /// Returns the number of operations with `outcome`.
+    /// Returns the number of failed operations of the population with this outcome.
     pub fn errors_of(&self, outcome: Outcome) -> u64 {
         let found = self.errors.iter().find(|(seen, _)| *seen == outcome);
         found.map_or(0, |(_, count)| *count)
@@ -397,8 +414,8 @@ impl Window {
 }
 
 impl IntervalConsumer for Window {
-    /// Adds the next interval of the run. The population's values come from all intervals, time and
-    /// throughput only from those in the window.
+    /// Adds the next interval of the run. The values of the population come from all intervals.
+    /// Time and throughput come only from the intervals in the window.
     fn push(&mut self, summed: &SummedInterval) {
         let (interval, all) = (&*summed.interval, &summed.all);
         self.push_kinds(all);
@@ -427,30 +444,30 @@ impl IntervalConsumer for Window {
     }
 }
 
-/// Operation counts of both sides over the whole trial.
+/// Numbers of operations that server and client counted over the whole trial.
 #[derive(Clone, Debug, Default)]
 pub struct ServerCounts {
-    /// Source of the server's counts.
+    /// Name of the source of the server's numbers.
     pub source: String,
-    /// Reads and writes that the servers coordinated.
+    /// Numbers of reads and of writes that the servers coordinated.
     pub server: [u64; 2],
-    /// Reads and writes for which the client received an answer.
+    /// Numbers of reads and of writes for which the client received an answer.
     pub client: [u64; 2],
-    /// Reads and writes that ended without an answer that shows whether the server executed them
-    /// (client timeouts, lost connections, server errors).
+    /// Number of reads and writes for which the client does not know whether the server executed
+    /// them. Causes are client timeouts, lost connections and server errors.
     pub uncertain: u64,
 }
 
-/// End of settling.
+/// Result of waiting for pending compactions before a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settle {
-    /// No compactions were pending any more.
+    /// All compactions ended.
     Settled,
-    /// The study did not request settling.
+    /// The study did not request that compactions end first.
     NotAsked,
-    /// Compactions no longer made progress.
+    /// Compactions stopped making progress.
     Stalled,
-    /// The time limit was reached first.
+    /// The time limit was reached before all compactions ended.
     Timeout,
     /// The target does not report pending compactions.
     Unknown,
@@ -459,7 +476,7 @@ pub enum Settle {
 /// Changes of the nodes and hosts during the trial.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    /// Settings that differed at the end, such as `node1 concurrent_reads`.
+    /// Settings that differed at the end of the trial, such as `node1 concurrent_reads`.
     pub settings_changed: Vec<String>,
     /// Changes of the schema or the ring, one sentence each.
     pub metadata_changed: Vec<String>,
@@ -467,19 +484,19 @@ pub struct Environment {
     pub not_in_effect: Vec<String>,
     /// Settings that the study requests and that no node reports, one sentence each.
     pub not_shown: Vec<String>,
-    /// Nodes for which the readings about standstills are lost, one sentence each.
+    /// Nodes for which cassay lost the readings that show standstills, one sentence each.
     pub unseen: Vec<String>,
-    /// Nodes that had another process at the end.
+    /// Names of the nodes that ran in another process at the end of the trial.
     pub nodes_restarted: Vec<String>,
-    /// Nodes whose process a signal or a debugger stopped.
+    /// Periods in which a signal or a debugger had stopped the process of a node.
     pub nodes_stopped: Vec<NodeStatePeriod>,
-    /// Nodes with threads that waited in the kernel (state D).
+    /// Periods in which threads of a node waited in the kernel (state D).
     pub nodes_blocked: Vec<NodeStatePeriod>,
     /// Share of CPU time that the hypervisor gave to other guests.
     pub steal_share: Option<f64>,
 }
 
-/// Period within the measured window in which a node was observed in some state.
+/// Period within the measured window in which a node was observed in a certain state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeStatePeriod {
     /// Name of the node.
@@ -497,6 +514,6 @@ pub struct FaultEvidence {
     pub kind: String,
     /// True if an independent probe observed the fault. `None` if that is uncertain.
     pub confirmed: Option<bool>,
-    /// True if the target of the fault was whole again at the end.
+    /// True if the target of the fault was whole again at the end of the trial.
     pub healed: bool,
 }

@@ -1,6 +1,7 @@
-//! Rules about several clients: V3, V4, V5, V18 and V20, each judged by the worst of the clients.
+//! Rules about several clients: V3, V4, V5, V18 and V20. The worst of the clients decides each
+//! rule.
 //!
-//! Each client is judged as if it were the only one. The rules also check for problems that only
+//! Each client is judged as if it were the only client. The rules also check for problems that only
 //! several clients can have: a late start, or unequal work.
 
 use super::client_evidence::{ClientSeen, ClockStep};
@@ -76,8 +77,8 @@ fn farthest(steps: &[ClockStep]) -> Option<ClockStep> {
     steps.iter().copied().max_by(|a, b| a.by_s.abs().total_cmp(&b.by_s.abs()))
 }
 
-/// Judges rule V18: no other programs used the machines of the clients. This machine is omitted,
-/// because there is better evidence for it.
+/// Judges rule V18: other programs did not use the machines of the clients. This machine is
+/// omitted, because cassay has better evidence for it.
 pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let here = machine::undisturbed(evidence, limits);
     let elsewhere = evidence.clients.iter().filter(|client| !client.is_here);
@@ -124,7 +125,7 @@ pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     }
 }
 
-/// Judges each client as if it were the only one.
+/// Judges each client as if it were the only client.
 fn each_alone(
     evidence: &Evidence,
     judge: impl Fn(&Evidence) -> WeighedJudgement,
@@ -147,23 +148,25 @@ fn each_alone(
     })
 }
 
-/// Returns the worst judgement of several clients.
+/// Returns the worst of the judgements of several clients.
 fn worst(all: impl Iterator<Item = WeighedJudgement>) -> RuleResult {
     let none = || (RuleOutcome::Unknown, "no client took part".into());
     WeighedJudgement::worst(all).map_or_else(none, WeighedJudgement::judged)
 }
 
-/// Judges a client to which a quota denied CPU time, which no other rule detects.
+/// Judges a client to which a quota denied CPU time. Other rules do not detect such a quota.
 fn throttled(client: &ClientSeen, limits: &Limits) -> Option<WeighedJudgement> {
     let share = client.throttled_s? / client.window.seconds.max(1e-9);
     let detail = describe::throttled(&client.name, share, limits.silence_share);
     let judged = WeighedJudgement::below(share, limits.silence_share, detail);
-    // A good result is reported for the client as a whole.
+    // A good result of one client is omitted here, because the rule reports the good result for all
+    // clients together.
     (judged.outcome != RuleOutcome::Pass).then_some(judged)
 }
 
-/// Judges unequal work in a closed loop. There, each worker does as much as its machine allows, so
-/// a client that does much less than others is not comparable with them.
+/// Judges unequal work in a closed loop. In a closed loop, each worker does as much as its machine
+/// allows. So a client whose workers do much less than others cannot be compared with the other
+/// clients.
 fn unequal(evidence: &Evidence, limits: &Limits) -> Option<WeighedJudgement> {
     if evidence.offered.is_some() {
         return None;
@@ -229,7 +232,7 @@ mod tests {
         .collect()
     }
 
-    /// Changes the second client, and returns the problem that the rules find.
+    /// Changes the evidence on the second client, and returns the problem that the rules then find.
     fn second(change: impl Fn(&mut ClientSeen)) -> (String, RuleOutcome) {
         let judged = judged(|evidence| change(&mut evidence.clients[1]));
         let [(rule, outcome, detail)] = &judged[..] else {
@@ -272,8 +275,8 @@ mod tests {
         assert_eq!(full, said("V3", Fail));
     }
 
-    /// Checks that the rule names the worse of two clients that are both over a limit, in either
-    /// order.
+    /// Checks that the rule names the worse client if two clients are over a limit. The order of
+    /// the clients must not matter.
     fn worse_is_named(rule: &str, limits: &Limits, make: impl Fn(&mut ClientSeen, f64)) {
         for (first, second, named) in [
             (1.0, 3.0, "client2 (db7)"),

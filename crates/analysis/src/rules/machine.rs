@@ -1,10 +1,10 @@
-//! Rules about the client's process and machine, other programs on the machine, and its clock: V3,
-//! V4, V18, V20. V19 is about silence of the target, which must be distinguished from stalls of the
-//! client.
+//! Rules about the client's process and machine, other programs on the machine, and the clock of
+//! the machine: V3, V4, V18, V20. Rule V19 is about silence of the target, which must be
+//! distinguished from stalls of the client.
 //!
 //! Other programs are not the only reason why the client waits. Nodes on the same cores also make
-//! it wait, and that is part of the measurement. So waiting is attributed to other programs by
-//! their share of the CPU time that the workers did not have.
+//! the client wait, and that is part of the measurement. So the rules multiply the waiting time by
+//! the share of other programs in the CPU time that the workers did not have.
 
 #[cfg(test)]
 mod tests;
@@ -17,11 +17,11 @@ use super::rule_outcome::{RuleOutcome, RuleResult, WeighedJudgement, below, rati
 use super::statement::Statement;
 use crate::autocorrelation::FEW_INCIDENTS;
 
-/// Length of an interval, in seconds. Time between intervals in excess of it is time without an
-/// interval.
+/// Nominal length of an interval, in seconds. The rest of a longer interval counts as time without
+/// an interval.
 const INTERVAL_S: f64 = 1.0;
-/// V19: minimum length of a silence, in median latencies, so that a slow operation does not count
-/// as silence.
+/// V19: minimum length of a silence, as a multiple of the median latency. A slow operation must not
+/// count as a silence.
 const QUIET_MEDIANS: f64 = 5.0;
 
 /// Judges rule V3: the client did not limit the result.
@@ -42,12 +42,13 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
             warn_if(cpu > limits.client_cpu_share),
             used.warning_at(limits.client_cpu_share),
         ),
-        // On cores that no node uses, only the client's own work can use all the CPU time.
+        // No node uses the client's cores, so only the client itself can use all of their CPU time.
         (false, false) => (
             below(cpu, limits.client_full_share),
             used.within(limits.client_full_share),
         ),
-        // On shared cores, the client uses what the nodes leave, so a high share means nothing.
+        // On shared cores, the client uses the CPU time that the nodes leave, so a high share does
+        // not indicate a limit.
         (false, true) => (RuleOutcome::Pass, used),
     };
     let cpu_over = used.limit.map_or(0.0, |limit| ratio(cpu, limit));
@@ -64,7 +65,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Weighe
     }
 }
 
-/// Returns a judgement without a weight.
+/// Returns a judgement with the weight 0.
 fn unweighed(outcome: RuleOutcome, detail: impl Into<Statement>) -> WeighedJudgement {
     WeighedJudgement {
         outcome,
@@ -73,8 +74,8 @@ fn unweighed(outcome: RuleOutcome, detail: impl Into<Statement>) -> WeighedJudge
     }
 }
 
-/// Judges how near the throughput is to the ceiling, using the lowest and the highest measured
-/// ceiling.
+/// Judges how near the throughput is to the ceiling. The function compares the throughput with the
+/// lowest and with the highest measured ceiling.
 fn ceiling(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let ceilings: Vec<f64> = evidence
         .ceilings_ops_per_s
@@ -92,7 +93,8 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let of = |ceiling: f64| below(achieved / ceiling, limits.ceiling_share);
     let is_steady = highest / lowest <= limits.ceiling_spread;
     let (outcome, is_doubtful) = match (of(lowest), of(highest)) {
-        // The lowest and the highest ceiling lead to the same outcome.
+        // The lowest and the highest ceiling lead to the same outcome, so the choice does not
+        // matter.
         (worst, best) if worst == best => (worst, false),
         (worst, _) if is_steady => (worst, false),
         _ => (RuleOutcome::Warn, true),
@@ -148,12 +150,12 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> WeighedJudgement 
     }
 }
 
-/// Returns the longest time in which no interval was recorded, s.
+/// Returns the longest time without an interval on record, in seconds.
 fn without_interval_s(window: &Window) -> f64 {
     window.gap_longest_s.max(window.interval_longest_s - INTERVAL_S)
 }
 
-/// Judges rule V18: only the client used the machine, and the nodes if they run on it.
+/// Judges rule V18: only the client, and any nodes on the same machine, used the machine.
 pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(machine) = &evidence.machine else {
         return (RuleOutcome::Unknown, "no probe watched the machine".into());
@@ -179,7 +181,8 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     // The worst result comes first, because the detail is also the reason of the verdict.
     seen.sort_by_key(|(outcome, _)| std::cmp::Reverse(*outcome));
     let worst = seen[0].0;
-    // If any result is bad, the good results are omitted: they are no reason for the verdict.
+    // If any result is bad, the good results are omitted, because they are not a reason for the
+    // verdict.
     let is_said = |(one, _): &RuleResult| worst == RuleOutcome::Pass || *one != RuleOutcome::Pass;
     let parts = seen
         .into_iter()
@@ -189,9 +192,9 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     at_most_warned((worst, Statement::join(parts, "; ")), limits)
 }
 
-/// Judges the CPU time of other programs. It warns and never fails, because the effect on client
-/// and nodes shows in their waiting. A window measured while a browser runs is worse, but still a
-/// measurement.
+/// Judges the CPU time of other programs. The result is at most a warning, because the waiting
+/// times of the client and the nodes already show the effect. A window measured while a browser
+/// runs is worse, but still a measurement.
 fn cpu_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let cpu = machine.cpu?;
     let detail = describe::cpu_of_others(&cpu, limits.others_cpu_share);
@@ -228,7 +231,8 @@ fn pressure_of_cpu(
     Some((below(for_others, limits.others_pressure_share), detail))
 }
 
-/// Warns and never fails. Used for results that are only a possible cause or an estimate.
+/// Returns a warning if `is_over` is true, and never a failure. It is used for results that are
+/// only a possible cause or an estimate.
 fn warn_if(is_over: bool) -> RuleOutcome {
     if is_over {
         RuleOutcome::Warn
@@ -237,8 +241,8 @@ fn warn_if(is_over: bool) -> RuleOutcome {
     }
 }
 
-/// Judges the disk use of other programs. The kernel writes the data of a process later and under
-/// the kernel's name, so this only warns.
+/// Judges the disk use of other programs. The result is at most a warning, because the kernel
+/// writes the data of a process later and under the kernel's name.
 fn disk_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let share = machine.disk_others?;
     let is_over = share >= limits.others_disk_share;
@@ -255,8 +259,8 @@ fn pressure_of_memory(machine: &MachineUse, limits: &Limits) -> Option<RuleResul
     Some((warn_if(is_over), detail))
 }
 
-/// Limits a result to a warning on a machine that is declared as shared, because other programs do
-/// not invalidate its trials.
+/// Reduces a failure to a warning if the machine is declared as shared. On such a machine, other
+/// programs do not invalidate trials.
 pub(super) fn at_most_warned((outcome, detail): RuleResult, limits: &Limits) -> RuleResult {
     if limits.shared_machine {
         (outcome.min(RuleOutcome::Warn), detail.without_failing())
@@ -265,9 +269,9 @@ pub(super) fn at_most_warned((outcome, detail): RuleResult, limits: &Limits) -> 
     }
 }
 
-/// Judges rule V19: the target answered throughout. A silence is a rare result: one window cannot
-/// show how often silences occur. If the silence takes 2 % of the window, twice as many operations
-/// of an open loop fall into it as are above p99. Then p99 describes only this silence.
+/// Judges rule V19: the target answered throughout. A silence is a rare event, and one window
+/// cannot show how often silences occur. If the silence takes 2 % of the window, twice as many
+/// operations of an open loop fall into it as are above p99. Then p99 describes only this silence.
 pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let window = &evidence.window;
     if window.ended() == 0 {
@@ -284,7 +288,8 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
         let detail = silence.and(": the target's answers take this long");
         return (RuleOutcome::Pass, detail);
     }
-    // A client that stalled could not receive any answer during the stall.
+    // If the client stalled, it could not receive an answer during the stall, so the silence is not
+    // due to the target.
     if window.stall_longest_s.unwrap_or(0.0) >= quiet_s / 2.0 {
         let detail = silence.and(": the client itself stalled at that time (V4)");
         return (RuleOutcome::Pass, detail);
@@ -298,9 +303,9 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (RuleOutcome::Warn, detail)
 }
 
-/// Judges rule V20: the machine's clock was not set. Timestamps determine the order of writes:
-/// after a step back, a write may lose against an earlier one. Time synchronization moves a clock
-/// by up to 0.5 ms each second (`ntpd`), which is not a step.
+/// Judges rule V20: the machine's clock was not set. Timestamps determine the order of writes.
+/// After a step back of the clock, a write may lose against an earlier write. Time synchronization
+/// moves a clock by up to 0.5 ms each second (`ntpd`), which is not a step.
 pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(clock) = evidence.clock else {
         return (

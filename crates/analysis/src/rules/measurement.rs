@@ -1,29 +1,31 @@
-//! Numbers behind the rules. Each is a quantity with its value, its limits and its place.
+//! Numbers behind the rules. Each number has a quantity, a value, limits, and a place to which it
+//! belongs.
 //!
-//! A rule states each number in its sentence. Values and limits are those of the sentence, in one
-//! unit for each quantity.
+//! A rule states each number in its sentence. The values and limits equal those in the sentence, in
+//! one unit for each quantity.
 
 measure::word_enum! {
-    /// Quantity that a validity rule measures. Each has one unit.
+    /// Quantity that a validity rule measures. Every quantity has a fixed unit.
     pub enum Quantity {
-        /// V1: operations that were sent in the window ÷ scheduled operations. Its limit is a
+        /// V1: share of the scheduled operations that were sent in the window. The limit is a
         /// minimum.
         SentInWindow = "sent_in_window",
-        /// V1: operations that were sent over 1 ms late ÷ scheduled operations.
+        /// V1: share of the scheduled operations that were sent over 1 ms late.
         SentLate = "sent_late",
-        /// V1: number of operations that waited for a free slot in flight.
+        /// V1: number of operations that waited because the limit of operations in flight was
+        /// reached.
         WaitedForSlot = "waited_for_slot",
-        /// V1: number of operations that were due in the window but sent after it.
+        /// V1: number of operations that were due in the window but sent after the window.
         SentAfterWindow = "sent_after_window",
         /// V1: number of operations that the client gave up before it sent them.
         GivenUp = "given_up",
-        /// V1: number of operations that were due in the window but never sent.
+        /// V1: number of operations that were due in the window but were never sent.
         NeverSent = "never_sent",
         /// V2: mean latency.
         LatencyMean = "latency_mean",
         /// V2: mean service time.
         ServiceMean = "service_mean",
-        /// V3: CPU time of the workers ÷ available time of their cores.
+        /// V3: CPU time of the workers, as a share of the available time of their cores.
         ClientCpu = "client_cpu",
         /// V3: throughput ÷ lowest ceiling.
         OfCeiling = "of_ceiling",
@@ -31,11 +33,11 @@ measure::word_enum! {
         CeilingSpread = "ceiling_spread",
         /// V3: share by which a worker of this client did less than a worker of the fastest client.
         LessThanFastest = "less_than_fastest",
-        /// V4: longest stall of the client, or longest time without an interval.
+        /// V4: length of the longest stall of the client, or longest time without an interval.
         StallLongest = "stall_longest",
         /// V4: sum of the stalls of the client in the window.
         Stalled = "stalled",
-        /// V4: time in which a quota denied CPU time to the client ÷ window.
+        /// V4: share of the window for which a quota denied CPU time to the client.
         Throttled = "throttled",
         /// V5: delay with which a client learned of the start line.
         StartLate = "start_late",
@@ -51,34 +53,35 @@ measure::word_enum! {
         ErrorTimes = "error_times",
         /// V6: number of operations whose latency is only known as a lower bound.
         LowerBounds = "lower_bounds",
-        /// V6: number of latencies of over an hour, which count as one hour.
+        /// V6: number of latencies of over an hour, which the histogram counts as one hour.
         OverAnHour = "over_an_hour",
-        /// V6: number of different latencies, if suspiciously few.
+        /// V6: number of different latencies, if this number is suspiciously small.
         DifferentLatencies = "different_latencies",
-        /// V7: difference between the counts of server and client ÷ count of the client.
+        /// V7: difference between the numbers of operations that server and client counted, as a
+        /// share of the client's number.
         CountDifference = "count_difference",
-        /// V8: failed operations ÷ operations that ended.
+        /// V8: share of the ended operations that failed.
         FailedOperations = "failed_operations",
         /// V8: number of operations that the client stopped waiting for.
         ClientTimeouts = "client_timeouts",
-        /// V10: mean number of pending compactions in the last third of the window. The limit
-        /// follows from the first third.
+        /// V10: mean number of pending compactions in the last third of the window. The limit is
+        /// computed from the first third.
         PendingAtEnd = "pending_at_end",
-        /// V11: number of nodes that had another process at the end.
+        /// V11: number of nodes that ran in another process at the end of the trial.
         RestartedNodes = "restarted_nodes",
         /// V11: time from the first to the last reading that showed a node's process as stopped.
         NodeStopped = "node_stopped",
         /// V11: time from the first to the last reading that showed a node's threads as blocked.
         NodeBlocked = "node_blocked",
-        /// V11: CPU time that the hypervisor gave to other guests ÷ CPU time.
+        /// V11: share of the CPU time that the hypervisor gave to other guests.
         StolenCpu = "stolen_cpu",
-        /// V12: length of the measured window. Its limit is a minimum.
+        /// V12: length of the measured window. The limit is a minimum.
         WindowLength = "window_length",
-        /// V12: number of successful operations. Its limit is a minimum.
+        /// V12: number of successful operations. The limit is a minimum.
         Successes = "successes",
-        /// V12: change of throughput over the window ÷ its median.
+        /// V12: change of throughput over the window, as a share of the median throughput.
         ThroughputDrift = "throughput_drift",
-        /// V14: number of compared reads that found no row although one exists.
+        /// V14: number of compared reads that did not find an existing row.
         MissingReads = "missing_reads",
         /// V14: number of compared reads that returned an earlier value.
         StaleReads = "stale_reads",
@@ -86,52 +89,55 @@ measure::word_enum! {
         WrongReads = "wrong_reads",
         /// V14: number of compared reads that returned a deleted row.
         ResurrectedReads = "resurrected_reads",
-        /// V14: reads that found no row ÷ reads of rows that exist according to the study.
+        /// V14: share of the reads that found no row, among reads of rows that exist according to
+        /// the study.
         ReadsOfNothing = "reads_of_nothing",
-        /// V14: number of rows read back whose writes were lost.
+        /// V14: number of rows whose writes were lost, among the rows read back.
         LostRows = "lost_rows",
-        /// V14: number of rows read back with a lost write that was acknowledged too long before a
-        /// failure.
+        /// V14: number of rows with a lost write that was acknowledged too long before a failure,
+        /// among the rows read back.
         UnexplainedRows = "unexplained_rows",
-        /// V14: number of rows read back with an earlier value.
+        /// V14: number of rows with an earlier value, among the rows read back.
         StaleRows = "stale_rows",
-        /// V14: number of rows read back that were deleted but exist again.
+        /// V14: number of rows that were deleted but exist again, among the rows read back.
         ResurrectedRows = "resurrected_rows",
-        /// V14: number of rows read back with a value that was never written.
+        /// V14: number of rows with a value that was never written, among the rows read back.
         WrongRows = "wrong_rows",
-        /// V14: number of rows read back whose counters are too low.
+        /// V14: number of rows whose counters are too low, among the rows read back.
         LowCounters = "low_counters",
-        /// V14: number of rows read back whose counters are too high.
+        /// V14: number of rows whose counters are too high, among the rows read back.
         HighCounters = "high_counters",
-        /// V14: number of rows that no read could reach.
+        /// V14: number of rows that could not be read.
         UnreadRows = "unread_rows",
         /// V14: number of registers that are not linearizable.
         ViolatedRegisters = "violated_registers",
-        /// V14: number of registers for which linearizability could not be decided.
+        /// V14: number of registers for which the search could not decide whether they are
+        /// linearizable.
         UndecidedRegisters = "undecided_registers",
         /// V16: size of the data ÷ memory of a node.
         DataPerMemory = "data_per_memory",
-        /// V17: CPU time of the probes ÷ time of one core.
+        /// V17: CPU time of the probes, as a share of one core.
         ProbesCpu = "probes_cpu",
-        /// V18: CPU time of other programs ÷ time of the CPUs that the client may use.
+        /// V18: CPU time of other programs, as a share of the time of the CPUs that the client may
+        /// use.
         OthersCpu = "others_cpu",
-        /// V18: time in which a worker waited for a CPU that other programs used ÷ window.
+        /// V18: share of the window in which a worker waited for a CPU that other programs used.
         WorkersWaited = "workers_waited",
-        /// V18: time in which some task waited for a CPU that other programs used ÷ window.
+        /// V18: share of the window in which some task waited for a CPU that other programs used.
         TasksWaited = "tasks_waited",
-        /// V18: time in which a disk was busy for other programs ÷ window.
+        /// V18: share of the window in which a disk was busy for other programs.
         DiskOfOthers = "disk_of_others",
-        /// V18: time in which all tasks waited for memory ÷ window.
+        /// V18: share of the window in which all tasks waited for memory.
         MemoryWaited = "memory_waited",
         /// V19: longest time without an answer while answers were pending.
         QuietLongest = "quiet_longest",
-        /// V20: movement of the machine's clock against its monotonic clock.
+        /// V20: movement of the machine's wall clock against the monotonic clock.
         ClockMoved = "clock_moved",
     }
 }
 
 impl Quantity {
-    /// Returns the unit of the values and limits. A `share` of 1 is 100 %.
+    /// Returns the unit of the value and of the limits. The unit `share` means that 1 is 100 %.
     pub const fn unit(self) -> &'static str {
         use Quantity::*;
         match self {
@@ -158,7 +164,7 @@ impl Quantity {
         }
     }
 
-    /// Returns true if the limits of the quantity are minima; other limits are maxima.
+    /// Returns true if the limits of the quantity are minima, and false if they are maxima.
     pub const fn has_minimum(self) -> bool {
         matches!(
             self,
@@ -167,17 +173,17 @@ impl Quantity {
     }
 }
 
-/// A number behind a rule.
+/// A measured number on which a rule is based.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
     /// Quantity that was measured.
     pub quantity: Quantity,
-    /// Value, in the unit of the quantity. The limits apply to its absolute value.
+    /// Value, in the unit of the quantity. The limits apply to the absolute value.
     pub value: f64,
-    /// Limit that the sentence states: the limit to warn if there is one, or else the limit to
-    /// fail. `None` if the rule has no limit for this value.
+    /// Limit that the sentence states. This is the limit at which the rule warns, if any, or else
+    /// the limit at which the rule fails. `None` if the rule has no limit for this value.
     pub limit: Option<f64>,
-    /// Limit at which the rule fails. `None` if this value alone does not fail the rule.
+    /// Limit at which the rule fails. `None` if this value alone cannot fail the rule.
     pub fail_limit: Option<f64>,
     /// Client, node or kind of operation that the value belongs to. `None` for the whole trial.
     pub place: Option<String>,
@@ -195,12 +201,12 @@ impl Measurement {
         }
     }
 
-    /// Creates a measurement of a count, without limits.
+    /// Creates a measurement whose value is a count, without limits.
     pub(super) fn counting(quantity: Quantity, count: u64) -> Measurement {
         Measurement::new(quantity, count as f64)
     }
 
-    /// Adds the limits to warn and to fail.
+    /// Adds the limit at which the rule warns and the limit at which it fails.
     pub(super) fn within(self, [warn, fail]: [f64; 2]) -> Measurement {
         Measurement {
             limit: Some(warn),
@@ -209,7 +215,7 @@ impl Measurement {
         }
     }
 
-    /// Adds the limit to warn.
+    /// Adds the limit at which the rule warns.
     pub(super) fn warning_at(self, limit: f64) -> Measurement {
         Measurement {
             limit: Some(limit),
@@ -217,7 +223,7 @@ impl Measurement {
         }
     }
 
-    /// Adds a limit to fail. There is no lower limit at which this value would cause a warning.
+    /// Adds the limit at which the rule fails. The rule does not warn below this limit.
     pub(super) fn failing_at(self, limit: f64) -> Measurement {
         self.within([limit, limit])
     }

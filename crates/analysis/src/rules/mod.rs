@@ -1,10 +1,11 @@
 //! The validity rules V1 to V21, which decide whether a trial can be used.
 //!
-//! Each rule results in pass, warn, fail or unknown. Its numbers and limits are available as data,
-//! and in a sentence that `describe` builds from them. Any fail makes the trial *invalid* (kept,
-//! never compared), any warn makes it *suspect*. An unknown result is listed but does not affect
-//! the verdict, because missing evidence does not show a problem. The limits are proposals of this
-//! project (see [`Limits`]), not laws, and the same in every study.
+//! The outcome of each rule is pass, warn, fail or unknown. The numbers and limits of a rule are
+//! available as data, and in a sentence that `describe` builds from them. Any failed rule makes the
+//! trial *invalid*: the trial is kept but never compared. Any rule that warns makes the trial
+//! *suspect*. An unknown outcome is listed but does not affect the verdict, because missing
+//! evidence does not show a problem. The limits are proposals of this project (see [`Limits`]), not
+//! laws, and are the same in every study.
 
 mod client;
 mod client_evidence;
@@ -35,7 +36,7 @@ use rule_outcome::RuleResult;
 use std::cmp::Reverse;
 use std::fmt;
 
-/// Result of one rule. As text, it looks like `V12: 4.0 s measured (at least 5 s)`.
+/// Result of one rule. The text of a result is, for example, `V12: 4.0 s measured (at least 5 s)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     /// Name of the rule, from `V1` to `V21`.
@@ -44,7 +45,7 @@ pub struct Rule {
     pub outcome: RuleOutcome,
     /// Observation and limit, as one sentence without a full stop.
     pub detail: String,
-    /// Numbers in the detail. Those beyond their limits come first.
+    /// Numbers in the detail. Numbers that are beyond their limits come first.
     pub measured: Vec<Measurement>,
 }
 
@@ -55,7 +56,7 @@ impl fmt::Display for Rule {
 }
 
 measure::word_enum! {
-    /// Validity of a trial, or of a whole run. Ordered from good to bad.
+    /// Validity of a trial, or of a whole run. The variants are ordered from good to bad.
     #[derive(Default, PartialOrd, Ord)]
     pub enum Verdict {
         /// No rule warned or failed.
@@ -69,8 +70,8 @@ measure::word_enum! {
 }
 
 impl Verdict {
-    /// Returns the worst of several verdicts. Without verdicts, it returns invalid, because a run
-    /// without a finished trial shows nothing.
+    /// Returns the worst of several verdicts. For an empty list, the result is invalid, because a
+    /// run without a finished trial shows nothing.
     pub fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         verdicts.into_iter().max().unwrap_or(Verdict::Invalid)
     }
@@ -86,8 +87,8 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Returns the reasons for the verdict; empty if valid. Failed rules come before rules that
-    /// warn, and more serious rules come first.
+    /// Returns the reasons for the verdict, or an empty list if the trial is valid. Rules that fail
+    /// come before rules that warn. Within each of these two groups, more serious rules come first.
     pub fn reasons(&self) -> Vec<&Rule> {
         let is_bad = |rule: &&Rule| matches!(rule.outcome, RuleOutcome::Warn | RuleOutcome::Fail);
         let mut bad: Vec<&Rule> = self.rules.iter().filter(is_bad).collect();
@@ -167,8 +168,9 @@ const RULES: [(&str, &str, Judge); 21] = [
     }),
 ];
 
-/// Names of all rules, the most serious first. The order is: lost or wrong data, a target in a
-/// wrong state, the machine, the client that a busy machine delays, and the way of measuring.
+/// Names of all rules, in groups. The most serious group comes first. The groups are: lost or wrong
+/// data, a target in a wrong state, the machine, the client that a busy machine delays, and the way
+/// of measuring.
 const BY_SERIOUSNESS: [&[&str]; 5] = [
     &["V14"],
     &["V13", "V21", "V8", "V19", "V11", "V9", "V10", "V7"],
@@ -177,7 +179,7 @@ const BY_SERIOUSNESS: [&[&str]; 5] = [
     &["V12", "V17", "V15", "V16"],
 ];
 
-/// Returns the rank of a rule by seriousness: 0 for the most serious. Unknown names come last.
+/// Returns the rank of a rule by seriousness, where 0 is the most serious. Unknown names come last.
 pub fn seriousness(rule: &str) -> usize {
     let mut names = BY_SERIOUSNESS.iter().copied().flatten();
     names.position(|name| *name == rule).unwrap_or(RULES.len())
@@ -188,7 +190,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|(name, ..)| *name)
 }
 
-/// Returns the title of a rule. `None` if no rule has this name.
+/// Returns the title of a rule. Returns `None` if no rule has this name.
 pub fn title(rule: &str) -> Option<&'static str> {
     RULES.iter().find(|(name, ..)| *name == rule).map(|(_, title, _)| *title)
 }

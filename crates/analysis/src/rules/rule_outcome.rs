@@ -1,4 +1,4 @@
-//! Outcomes of rules, and the worst of several judgements.
+//! Outcomes of rules, and the choice of the worst of several judgements.
 
 use super::statement::Statement;
 
@@ -6,14 +6,14 @@ measure::word_enum! {
     /// Outcome of one rule.
     #[derive(Default, PartialOrd, Ord)]
     pub enum RuleOutcome {
-        /// The rule has no evidence to judge.
+        /// The rule does not have the evidence that it needs.
         #[default]
         Unknown = "unknown",
         /// The trial satisfies the rule.
         Pass = "pass",
-        /// The result may be used with care.
+        /// The result needs care.
         Warn = "warn",
-        /// The result may not be used.
+        /// The result must not be used.
         Fail = "fail",
     }
 }
@@ -21,7 +21,7 @@ measure::word_enum! {
 /// Outcome of a rule, with its sentence and numbers.
 pub(super) type RuleResult = (RuleOutcome, Statement);
 
-/// Judges a number that should stay below two limits.
+/// Judges a number by two limits. The rule warns at the first limit and fails at the second.
 pub(super) fn below(value: f64, [warn, fail]: [f64; 2]) -> RuleOutcome {
     if value >= fail {
         RuleOutcome::Fail
@@ -37,15 +37,15 @@ pub(super) fn below(value: f64, [warn, fail]: [f64; 2]) -> RuleOutcome {
 pub(super) struct WeighedJudgement {
     /// Outcome of the judgement.
     pub outcome: RuleOutcome,
-    /// Value ÷ limit: 1 at the limit.
+    /// Weight: the value divided by its limit, so 1 is at the limit.
     pub over: f64,
     /// Sentence about the outcome, with its numbers.
     pub detail: Statement,
 }
 
 impl WeighedJudgement {
-    /// Judges a number that should stay below two limits. The weight of the judgement is the number
-    /// ÷ the first limit.
+    /// Judges a number by two limits. The weight of the judgement is the number divided by the
+    /// first limit.
     pub(super) fn below(value: f64, limits: [f64; 2], detail: Statement) -> WeighedJudgement {
         WeighedJudgement {
             outcome: below(value, limits),
@@ -54,8 +54,8 @@ impl WeighedJudgement {
         }
     }
 
-    /// Returns the worst of several judgements. Among those with the worst outcome, it returns the
-    /// one farthest over its limit, and the first one in case of a tie.
+    /// Returns the worst of several judgements. If several judgements have the worst outcome, the
+    /// function returns the judgement with the largest weight, and of equal weights the first.
     pub(super) fn worst(
         all: impl IntoIterator<Item = WeighedJudgement>,
     ) -> Option<WeighedJudgement> {
@@ -73,7 +73,7 @@ impl WeighedJudgement {
     }
 }
 
-/// Returns a value ÷ its limit; infinite if the limit is 0.
+/// Returns a value divided by its limit; infinite if the limit is 0.
 pub(super) fn ratio(value: f64, limit: f64) -> f64 {
     if limit > 0.0 {
         value / limit

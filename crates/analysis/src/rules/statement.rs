@@ -1,8 +1,8 @@
-//! A sentence of a rule, together with its numbers.
+//! Sentence of a rule, together with the numbers in the sentence.
 
 use super::measurement::Measurement;
 
-/// Observation of a rule: a sentence and its numbers.
+/// Observation of a rule: a sentence, and the numbers in the sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Statement {
     /// Sentence without a full stop.
@@ -35,7 +35,7 @@ impl Statement {
         }
     }
 
-    /// Joins several statements to one, in their order.
+    /// Joins several statements into one. The order of the statements remains the same.
     pub(super) fn join(parts: impl IntoIterator<Item = Statement>, between: &str) -> Statement {
         let joined = parts.into_iter().reduce(|all, part| Statement {
             words: all.words + between + &part.words,
@@ -44,7 +44,7 @@ impl Statement {
         joined.unwrap_or_default()
     }
 
-    /// Appends words.
+    /// Appends words to the sentence.
     pub(super) fn and(self, words: &str) -> Statement {
         Statement {
             words: self.words + words,
@@ -52,7 +52,7 @@ impl Statement {
         }
     }
 
-    /// Begins the sentence with the name of the client that it describes.
+    /// Puts the name of the client to which the sentence applies at the start of the sentence.
     pub(super) fn of_client(self, name: &str) -> Statement {
         let at_client = |one: Measurement| Measurement {
             place: one.place.or_else(|| Some(name.to_owned())),
@@ -64,7 +64,7 @@ impl Statement {
         }
     }
 
-    /// Removes the limits to fail, so that the rule only warns.
+    /// Removes the limits at which the rule fails, because the rule only warns in this case.
     pub(super) fn without_failing(self) -> Statement {
         let warned = |one: Measurement| Measurement {
             fail_limit: None,
@@ -77,7 +77,7 @@ impl Statement {
     }
 }
 
-/// Formats a share as percent, with enough digits to be distinguished from its limit.
+/// Formats a share as a percentage, with enough digits to distinguish the share from its limit.
 pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent.abs() {

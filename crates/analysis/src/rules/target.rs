@@ -8,12 +8,12 @@ use super::rule_outcome::{RuleOutcome, RuleResult, below};
 use super::statement::Statement;
 use crate::autocorrelation;
 
-/// V7: operations of other clients that the server may have counted, such as queries of cassay's
-/// control session and of other users' drivers. Without this allowance, a short trial could not
-/// pass.
+/// V7: allowed number of operations of other clients that the server may have counted. Such
+/// operations are queries of cassay's control session and of other users' drivers. Without this
+/// allowance, a short trial could not pass.
 const FOREIGN_OPERATIONS: u64 = 50;
 
-/// Judges rule V7: the server counted what the client counted.
+/// Judges rule V7: server and client counted the same number of operations.
 pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let counts = match &evidence.server {
         Some(Ok(counts)) => counts,
@@ -52,7 +52,7 @@ pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (worst, detail)
 }
 
-/// Judges rule V9: no compactions were pending before the trial, or the study did not require that.
+/// Judges rule V9: all compactions had ended before the trial, or the study did not require this.
 pub(super) fn settled(evidence: &Evidence) -> RuleResult {
     let (outcome, detail) = match evidence.settle {
         _ if evidence.target_is_null => (RuleOutcome::Pass, "null target: it stores no data"),
@@ -78,9 +78,10 @@ pub(super) fn settled(evidence: &Evidence) -> RuleResult {
     (outcome, detail.into())
 }
 
-/// Judges rule V10: the backlog did not grow. A growing backlog is work that is only postponed.
+/// Judges rule V10: the backlog of compactions did not grow. A growing backlog means that the
+/// target only postpones work.
 pub(super) fn sustainable(evidence: &Evidence) -> RuleResult {
-    /// A few pending compactions come and go, so they are allowed.
+    /// The number of pending compactions may vary by a few, so a small growth is allowed.
     const GROWTH_MIN: f64 = 5.0;
     if evidence.target_is_null {
         return (RuleOutcome::Pass, "null target: it defers no work".into());
@@ -113,8 +114,8 @@ pub(super) fn sustainable(evidence: &Evidence) -> RuleResult {
     (outcome, detail)
 }
 
-/// Judges rule V11: the trial ran on the same nodes with the same settings, on machines that they
-/// did not share.
+/// Judges rule V11: during the whole trial, the nodes and their settings were the same, and no
+/// other guest used the CPUs of their hosts.
 pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(environment) = &evidence.environment else {
         return (
@@ -148,7 +149,8 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
             ", ",
         ));
     }
-    // The fault may be the cause of a change in the metadata.
+    // In a trial with a fault, the fault may have changed the metadata, so such a change does not
+    // count.
     if !environment.metadata_changed.is_empty() && evidence.faults.is_empty() {
         outcome = outcome.max(RuleOutcome::Warn);
         let heading = "the cluster's metadata changed";
@@ -174,7 +176,7 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
         if unseen.is_empty() {
             continue;
         }
-        // cassay could not read the settings, so it does not know if a setting changed.
+        // cassay could not read some settings or states, so it cannot exclude a change.
         if outcome == RuleOutcome::Pass {
             outcome = RuleOutcome::Unknown;
         }
@@ -183,8 +185,8 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
     (outcome, Statement::join(parts, "; "))
 }
 
-/// Returns the nodes that did not run although their processes existed. Nodes that faults stop on
-/// purpose are excluded.
+/// Returns the nodes that did not run although their processes existed. The function excludes the
+/// nodes that faults stop on purpose.
 fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<RuleResult> {
     if !evidence.faults.is_empty() {
         return Vec::new();
@@ -225,7 +227,7 @@ pub(super) fn faults(evidence: &Evidence) -> RuleResult {
     (outcome, Statement::join(parts, ", "))
 }
 
-/// Judges rule V15: the record contains everything needed to repeat the trial.
+/// Judges rule V15: the record contains everything that is needed to repeat the trial.
 pub(super) fn recorded(evidence: &Evidence) -> RuleResult {
     match evidence.not_recorded.as_deref() {
         None => (
@@ -258,7 +260,7 @@ pub(super) fn caching(evidence: &Evidence) -> RuleResult {
     }
 }
 
-/// Judges rule V21: no node had an unexpected exception.
+/// Judges rule V21: the nodes did not have unexpected exceptions.
 pub(super) fn exceptions(evidence: &Evidence) -> RuleResult {
     if evidence.target_is_null {
         return (
@@ -341,8 +343,8 @@ mod tests {
         assert_eq!(outcome, RuleOutcome::Pass);
     }
 
-    /// Another user creates a table, and a node throws an uncaught exception. Both are expected
-    /// during a fault.
+    /// Another user creates a table, and a node throws an uncaught exception. During a fault, both
+    /// events are expected.
     #[test]
     fn metadata_changes_and_exceptions_count_only_without_faults() {
         let mut evidence = Evidence {
@@ -379,7 +381,8 @@ mod tests {
         assert_eq!(exceptions(&evidence).0, RuleOutcome::Unknown);
     }
 
-    /// If no node reports a setting, the rule must not pass. In an earlier version, it passed.
+    /// If no node reports a setting, the rule must not pass. In an earlier version, the rule
+    /// passed.
     #[test]
     fn an_unshown_setting_is_no_pass_and_hides_no_failure() {
         let v11 = |not_in_effect: &[&str]| {

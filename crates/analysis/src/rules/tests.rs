@@ -15,7 +15,8 @@ mod words;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Returns second `index` of a trial, with `count` operations of 1 ms, of which some failed.
+/// Returns the second with the number `index` of a trial. The second has `count` operations of 1
+/// ms. `failed` contains the numbers of failed operations, by outcome.
 fn second(index: u64, count: u64, failed: &[(Outcome, u64)]) -> Interval {
     let mut kind = KindInterval::default();
     for n in 0..count {
@@ -73,7 +74,8 @@ pub(super) fn healthy() -> Evidence {
     }
 }
 
-/// Judges healthy evidence after one change. Returns the verdict, and the rules that warn or fail.
+/// Judges healthy evidence after the change `change`. Returns the verdict, and the rules that warn
+/// or fail.
 pub(super) fn after(
     change: impl FnOnce(&mut Evidence),
 ) -> (Verdict, Vec<(&'static str, RuleOutcome)>) {

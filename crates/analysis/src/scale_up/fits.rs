@@ -1,8 +1,8 @@
 //! Fits curves through the points of a scale-up, and chooses the best by AICc.
 //!
 //! All curves use the same points, so that they can be compared. These are the points whose number
-//! of units on each socket is known. A curve needs at least two points more than it has
-//! coefficients, not counting the scale. With fewer points, any curve fits.
+//! of units on each socket is known. Not counting the scale, a curve needs at least two points more
+//! than it has coefficients. With fewer points, any curve fits.
 //!
 //! Intervals of coefficients come from the growth of the squares of all trials when one coefficient
 //! has another value. This treats the trials of a block as independent, apart from the block's
@@ -16,18 +16,18 @@
 //! is one observation, and each block has a separate level. If the points are off the best curve by
 //! more than the noise between blocks, trials do not show which curve is better. Then no curve is
 //! the best. With n trials and k fitted numbers (coefficients, levels, noise), AICc = n ln(squares
-//! ÷ n) + 2k + 2k (k + 1) ÷ (n − k − 1). Curves within 2 of the best count as equally good (Burnham
-//! and Anderson 2002, "Model selection and multimodel inference", 2.6).
+//! ÷ n) + 2k + 2k (k + 1) ÷ (n − k − 1). Curves whose AICc is within 2 of the lowest count as
+//! equally good (Burnham and Anderson 2002, "Model selection and multimodel inference", 2.6).
 
 use super::models::{Amdahl, Model, TwoLevel};
 use super::{MachineSize, Point};
 use crate::curves::{self, BLOCKS_MIN, Law, NONE_MAX, OFF_MAX, Peak};
 use crate::least_squares::{self, Curve, FixedCoefficients, Noise, Observations, SeriesByPoint};
 
-/// Places on the axis of a curve, each with its throughput by block.
+/// A place on the axis of a curve, with the throughput of each block.
 type FitPoint<A> = (A, Vec<Option<f64>>);
 
-/// Distance in AICc within which curves count as equally good.
+/// Difference in AICc up to which curves count as equally good.
 pub const RIVALS_WITHIN: f64 = 2.0;
 
 /// A curve through the points.
@@ -35,7 +35,7 @@ pub const RIVALS_WITHIN: f64 = 2.0;
 pub struct Fit {
     /// Model that was fitted.
     pub model: Model,
-    /// Throughput of one unit (x1) according to the curve, op/s.
+    /// Throughput of one unit (x1) according to the curve, in op/s.
     pub x1: f64,
     /// Coefficients of the curve, in the order of [`Model::coefficients`].
     pub coefficients: Vec<Coefficient>,
@@ -43,17 +43,17 @@ pub struct Fit {
     pub points: usize,
     /// True if blocks were resampled for the intervals of the coefficients.
     pub from_blocks: bool,
-    /// Root mean square of ln (measured ÷ curve).
+    /// Distance of the points from the curve, as the root mean square of ln (measured ÷ curve).
     pub off: f64,
     /// True if the points deviate from the curve by more than their noise.
     pub beyond_noise: bool,
-    /// Like `off`, but each point is compared with a curve through the other points. `None` if no
-    /// curve can be fitted to the other points.
+    /// Distance of each point from a curve through the other points, as the root mean square of ln
+    /// (measured ÷ curve). `None` if no curve can be fitted to the other points.
     pub left_out_off: Option<f64>,
-    /// AICc of the curve. `None` with too few trials.
+    /// AICc of the curve. `None` if the number of trials is too small.
     pub aicc: Option<f64>,
-    /// Peak of the throughput, for the Universal Scalability Law. Amdahl's law has no peak, and the
-    /// peak of the two-level model would be within a socket.
+    /// Peak of the throughput. Only the Universal Scalability Law has this value. Amdahl's law has
+    /// no peak, and the peak of the two-level model would be within a socket.
     pub peak: Option<Peak>,
 }
 
@@ -64,10 +64,10 @@ pub struct Coefficient {
     pub name: &'static str,
     /// Value of the coefficient.
     pub value: f64,
-    /// 95 % confidence interval of the coefficient, if there is one.
+    /// 95 % confidence interval of the coefficient, if known.
     pub ci95: Option<[f64; 2]>,
-    /// True if the fit keeps the coefficient at 0, because the points cannot distinguish it from
-    /// another coefficient.
+    /// True if the fit keeps the coefficient at 0, because the points cannot distinguish this
+    /// coefficient from another.
     pub is_held: bool,
 }
 
@@ -79,17 +79,18 @@ impl Coefficient {
 }
 
 impl Fit {
-    /// Returns the throughput with these numbers of units on each socket in use, op/s.
+    /// Returns the throughput of the curve, in op/s, with the numbers of units in `split` on the
+    /// sockets.
     pub fn ops_per_s(&self, split: &[f64]) -> Option<f64> {
         let values: Vec<f64> = self.coefficients.iter().map(|of| of.value).collect();
         self.model.ops_per_s(self.x1, &values, split)
     }
 }
 
-/// Reason why no such curve can be fitted to the points.
+/// Reason why a curve cannot be fitted to the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoFit {
-    /// There are too few usable points with different numbers of units.
+    /// The usable points have too few different numbers of units.
     FewPoints {
         /// Number of usable points with different numbers of units.
         points: usize,
@@ -98,9 +99,10 @@ pub enum NoFit {
     },
     /// All points are on the same number of sockets.
     OneLevelOfSockets,
-    /// No point has more units on a socket than another.
+    /// All sockets of all points have the same number of units.
     OneLevelOfUnits,
-    /// The points are too far from the best such curve. This is their distance.
+    /// The points are too far from the best curve of this model. The value is their distance (root
+    /// mean square of ln).
     OffCurve(f64),
 }
 
@@ -109,9 +111,9 @@ pub enum NoFit {
 pub enum NoBest {
     /// No curve fits the points.
     NoCurve,
-    /// There is only one curve, so no comparison is possible.
+    /// Only one curve fits the points, so no comparison is possible.
     OnlyOne,
-    /// AICc is not defined for every curve.
+    /// At least one curve has too few trials for an AICc.
     FewTrials,
     /// The points deviate from the curve with the least AICc by more than their noise.
     BeyondNoise,
@@ -140,9 +142,9 @@ pub fn fits(points: &[Point], machine: MachineSize) -> Vec<(Model, Result<Fit, N
     Model::ALL.map(|model| (model, of(model))).into()
 }
 
-/// Returns the places that are connected. A block with trials of several places connects them; a
-/// block with one trial does not. If there are several connected sets, the function returns the
-/// largest.
+/// Returns the places that are connected. Two places are connected if a block has trials of both.
+/// If the places form several connected sets, the function returns the largest set. Blocks with
+/// only one of these trials are omitted.
 fn bound(places: &SeriesByPoint<'_, Vec<f64>>) -> Vec<FitPoint<Vec<f64>>> {
     let of = least_squares::by_block(places, &least_squares::once(places)).bound();
     let size = |set: usize| of.iter().filter(|one| **one == set).count();
@@ -164,7 +166,7 @@ fn bound(places: &SeriesByPoint<'_, Vec<f64>>) -> Vec<FitPoint<Vec<f64>>> {
 /// Returns the model with the least AICc.
 ///
 /// # Errors
-/// There are fewer than two curves, or too few trials to compare them, or the trials do not show
+/// The list has fewer than two curves, or too few trials to compare them, or the trials do not show
 /// which curve is better.
 pub fn best(fits: &[(Model, Result<Fit, NoFit>)]) -> Result<Model, NoBest> {
     let fitted: Vec<&Fit> = fits.iter().filter_map(|(_, fit)| fit.as_ref().ok()).collect();
@@ -184,7 +186,7 @@ pub fn best(fits: &[(Model, Result<Fit, NoFit>)]) -> Result<Model, NoBest> {
     }
 }
 
-/// Returns the models that count as equally good as the best one.
+/// Returns the models whose curves count as equally good as the curve of `best`.
 pub fn rivals(fits: &[(Model, Result<Fit, NoFit>)], best: Model) -> Vec<Model> {
     let aicc = |(_, fit): &(Model, Result<Fit, NoFit>)| fit.as_ref().ok()?.aicc;
     let least = fits.iter().find(|(model, _)| *model == best).and_then(aicc);
@@ -224,8 +226,9 @@ fn two_level(places: &SeriesByPoint<'_, Vec<f64>>, machine: MachineSize) -> Resu
     if units < 2 {
         return Err(NoFit::OneLevelOfUnits);
     }
-    // Contention and coherency differ only in the way in which throughput bends within a socket.
-    // Two different numbers of units on a socket do not show this, and neither do too few points.
+    // Contention and coherency differ only in the way in which throughput bends within a socket. To
+    // show this difference, the points need more than two different numbers of units on a socket,
+    // and the fit needs more than four points.
     let bends = units > 2 && seen.places.len() > 4;
     let held: FixedCoefficients<3> = [None, if bends { None } else { Some(0.0) }, None];
     let free = least_squares::free_count(&held);
@@ -238,7 +241,8 @@ fn two_level(places: &SeriesByPoint<'_, Vec<f64>>, machine: MachineSize) -> Resu
     Ok(raw.fit(Model::TwoLevel, None))
 }
 
-/// Checks that there are at least two points more than coefficients, not counting the scale.
+/// Checks that the number of points is at least the number of coefficients plus 2, not counting the
+/// scale.
 fn enough(points: usize, coefficients: usize) -> Result<(), NoFit> {
     let needed = coefficients + 2;
     if points >= needed {
@@ -252,7 +256,7 @@ fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>) -> Observations<'a, A> {
     least_squares::by_block(measured, &least_squares::once(measured))
 }
 
-/// Returns how many distinct numbers of units there are.
+/// Returns the number of different numbers of units.
 fn different(seen: &Observations<'_, f64>) -> usize {
     let mut units: Vec<f64> = seen.places.iter().map(|at| **at).collect();
     units.sort_by(f64::total_cmp);
@@ -260,7 +264,7 @@ fn different(seen: &Observations<'_, f64>) -> usize {
     units.len()
 }
 
-/// Returns how many distinct numbers of sockets there are, and how many distinct numbers of units
+/// Returns the number of different numbers of sockets, and the number of different numbers of units
 /// on a socket.
 fn levels(seen: &Observations<'_, Vec<f64>>) -> [usize; 2] {
     let sockets = seen.places.iter().map(|at| at.len() as f64).collect();
@@ -272,10 +276,10 @@ fn levels(seen: &Observations<'_, Vec<f64>>) -> [usize; 2] {
     })
 }
 
-/// Checks that there are enough observations for the curve.
+/// Function that returns true if the observations are sufficient for the curve.
 type MakesOne<'f, A> = &'f dyn Fn(&Observations<'_, A>) -> bool;
 
-/// Raw fit of a curve with `P` coefficients.
+/// Results of fitting a curve with `P` coefficients, without the model.
 struct Raw<const P: usize> {
     found: least_squares::Fit<P>,
     held: FixedCoefficients<P>,
@@ -299,8 +303,8 @@ fn raw<const P: usize, C: Curve<P>>(
     if off > OFF_MAX {
         return Err(NoFit::OffCurve(off));
     }
-    // If the places are connected and outnumber the coefficients and the scale, the noise of trials
-    // and the noise of places are both known.
+    // The places are connected, and outnumber the coefficients and the scale together. So the noise
+    // of trials and the noise of places are both known.
     let more = "there are more places than coefficients";
     let of_places = least_squares::noise_of_places::<P, C>(&seen, &found, held).expect(more);
     let of_trials = least_squares::noise_of_trials::<P, C>(&seen, &found, held).expect(more);
@@ -324,7 +328,8 @@ fn raw<const P: usize, C: Curve<P>>(
     })
 }
 
-/// Returns intervals from resampled blocks. `None` if a point has fewer than [`BLOCKS_MIN`] blocks.
+/// Returns intervals from resampled blocks. Returns `None` if a point has fewer than [`BLOCKS_MIN`]
+/// blocks.
 fn drawn<const P: usize, C: Curve<P>>(
     measured: &SeriesByPoint<'_, C::At>,
     seen: &Observations<'_, C::At>,
@@ -376,7 +381,8 @@ impl<const P: usize> Raw<P> {
     }
 }
 
-/// Returns the distance of each point from the curve through the other points.
+/// Returns the distance of the points from curves through the other points (root mean square of
+/// ln).
 fn left_out_off<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     held: &FixedCoefficients<P>,
@@ -406,13 +412,14 @@ fn left_out_off<const P: usize, C: Curve<P>>(
     Some((sum / seen.places.len() as f64).sqrt())
 }
 
-/// Returns the AICc of a curve with a separate level for each block. `None` with too few trials.
+/// Returns the AICc of a curve with a separate level for each block. Returns `None` if the number
+/// of trials is too small.
 fn aicc<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     found: &least_squares::Fit<P>,
     held: &FixedCoefficients<P>,
 ) -> Option<f64> {
-    // The count includes one for the noise, which is a fitted number as well.
+    // The noise is a fitted number as well, so the number of fitted numbers is larger by one.
     let looked_for = least_squares::free_count(held) + seen.levels_count() + 1;
     let spare = seen.trials.len().checked_sub(looked_for + 1)?;
     let (count, k) = (seen.trials.len() as f64, looked_for as f64);

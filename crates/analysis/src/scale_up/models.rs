@@ -2,16 +2,16 @@
 //!
 //! - Amdahl: X(N) = x1 N ÷ (1 + σ (N − 1)), with the serialized share σ (Amdahl 1967, "Validity of
 //!   the single processor approach").
-//! - The Universal Scalability Law: the same with κ N (N − 1) in the denominator, the cost of
-//!   coherency (see [`crate::curves`]).
-//! - Two levels: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))), n units on
-//!   each of s sockets. This is the Universal Scalability Law within a socket, with an additional
-//!   cost of each further socket. The model was made for this project. If sockets have unequal
-//!   numbers of units, each follows the formula with its own number of units, and all bear the cost
-//!   of the other sockets.
+//! - The Universal Scalability Law: Amdahl's law with the additional term κ N (N − 1) in the
+//!   denominator, which is the cost of coherency (see [`crate::curves`]).
+//! - Two levels: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))), for n units
+//!   on each of s sockets. This is the Universal Scalability Law within a socket, with an
+//!   additional cost of each further socket. The model was made for this project. If sockets have
+//!   unequal numbers of units, each socket follows the formula with its own number of units, and
+//!   all sockets bear the cost of the other sockets.
 //!
 //! One level cannot explain both 98 % within a socket of four units and 90 % for two of these
-//! sockets: by Amdahl's law, 90 % for two sockets means 95 % for one. Two levels can explain these
+//! sockets. By Amdahl's law, 90 % for two sockets means 95 % for one. Two levels can explain these
 //! values, with σ₁ = 0.0068, κ₁ = 0 and κ₂ = 0.089.
 
 use crate::curves::{Law, slowing};
@@ -26,7 +26,8 @@ measure::word_enum! {
         Amdahl = "amdahl",
         /// The Universal Scalability Law over all units.
         Usl = "usl",
-        /// The Universal Scalability Law within a socket, with a cost of each further socket.
+        /// The Universal Scalability Law within a socket, with an additional cost of each further
+        /// socket.
         TwoLevel = "two_level",
     }
 }
@@ -50,8 +51,9 @@ impl Model {
         }
     }
 
-    /// Returns the throughput with these numbers of units on each socket in use, op/s. `None` if
-    /// there are no units, or if the number of coefficients does not match the model.
+    /// Returns the throughput in op/s with the numbers of units in `split` on the sockets. Returns
+    /// `None` if the number of units is 0, or if the number of coefficients does not match the
+    /// model.
     pub fn ops_per_s(self, x1: f64, coefficients: &[f64], split: &[f64]) -> Option<f64> {
         let units: f64 = split.iter().sum();
         if split.is_empty() || split.iter().any(|units| units.is_nan() || *units <= 0.0) {
@@ -68,7 +70,7 @@ impl Model {
     }
 }
 
-/// Returns the usual symbol of the coefficient.
+/// Returns the symbol that formulas use for the coefficient.
 pub fn symbol(name: &str) -> &str {
     match name {
         "sigma" => "σ",
@@ -105,7 +107,8 @@ pub(super) enum TwoLevel {}
 impl Curve<3> for TwoLevel {
     type At = Vec<f64>;
     const BOUNDS: [[f64; 2]; 3] = [[0.0, 1.0], [0.0, f64::INFINITY], [0.0, f64::INFINITY]];
-    // With κ₂ = 1, a second socket gains nothing. With a larger κ₂, it costs throughput.
+    // With κ₂ = 1, a second socket does not add throughput. With a larger κ₂, a second socket
+    // reduces throughput.
     const FAR: [f64; 3] = [1.0, 1.0, 10.0];
     const BEGINS: &'static [[f64; 3]] = &[[0.02, 1e-4, 0.05], [0.2, 1e-2, 0.5]];
 

@@ -7,7 +7,7 @@ use crate::curves::{OFF_MAX, Peak};
 use measure::number::{significant, whole};
 
 impl Of {
-    /// Returns the noun phrase for the measurement.
+    /// Returns a noun phrase that describes the measurement.
     pub fn words(self) -> &'static str {
         match self {
             Of::Unit => "one unit alone",
@@ -78,7 +78,7 @@ impl NoBest {
 }
 
 impl ScaleUp {
-    /// Returns sentences on what these points can and cannot show of the machine.
+    /// Returns sentences on what the points can and cannot show about the machine.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
         said.extend(self.machine_sentences());
@@ -144,7 +144,7 @@ impl ScaleUp {
         said
     }
 
-    /// Returns true if the efficiency compares more than one unit with one unit.
+    /// Returns true if any efficiency compares more than one unit with one unit.
     fn has_efficiency(&self) -> bool {
         let mut more = self.points.iter().filter(|point| point.units > 1);
         more.any(|point| point.efficiency.is_ok())
@@ -185,7 +185,7 @@ impl ScaleUp {
         said
     }
 
-    /// Explains, for the only curve that was fitted, why the other curves are missing.
+    /// Explains why the other curves are missing if only the curve of `model` was fitted.
     fn only(&self, model: Model) -> String {
         let title = model.title();
         let others = || self.fits.iter().filter(|(_, fit)| fit.is_err());
@@ -230,7 +230,8 @@ impl ScaleUp {
     }
 }
 
-/// Returns sentences on what a curve leaves open, and on its peak.
+/// Returns sentences on the coefficients that a curve does not determine, and on the peak of the
+/// curve.
 fn fit_sentences(fit: &Fit) -> Vec<String> {
     let mut said = Vec::new();
     let title = fit.model.title();

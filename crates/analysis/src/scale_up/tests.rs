@@ -1,4 +1,4 @@
-//! Tests the analysis of machines with known efficiencies.
+//! Tests the analysis of scale-up with machines whose efficiencies are known.
 
 mod fitted;
 
@@ -7,7 +7,7 @@ use crate::curves::Peak;
 use crate::test_series::Chance;
 use proptest::prelude::*;
 
-/// Machine of two sockets with four units each.
+/// A machine of two sockets with four units each.
 const TWO_BY_FOUR: MachineSize = MachineSize {
     units_per_socket: 4,
     sockets: 2,
@@ -16,7 +16,8 @@ const TWO_BY_FOUR: MachineSize = MachineSize {
 /// such sockets.
 const PAPER: [f64; 3] = [0.006_802_7, 0.0, 0.088_888_9];
 const X1: f64 = 10_000.0;
-/// Pairs of units and sockets: one socket is filled unit by unit, then both sockets evenly.
+/// Numbers of units and sockets of each point. Units first fill one socket one by one, and are then
+/// spread evenly over both sockets.
 const LADDER: [(u32, u32); 7] = [(1, 1), (2, 1), (3, 1), (4, 1), (4, 2), (6, 2), (8, 2)];
 
 fn point(units: u32, sockets: u32, ops: &[f64]) -> Point {
@@ -28,7 +29,7 @@ fn point(units: u32, sockets: u32, ops: &[f64]) -> Point {
     }
 }
 
-/// Returns the throughput of a model, with noise for each trial and for each block.
+/// Returns points with the throughput of a model, with noise for each trial and for each block.
 fn planted(
     (model, truth): (Model, &[f64]),
     places: &[(u32, u32)],
@@ -74,7 +75,7 @@ fn published_efficiencies_follow_from_matching_throughputs() {
     near(system.value, 0.90, 1e-9);
     near(cross.value, 0.918, 5e-4);
     near(cross.value, system.value / socket.value, 1e-12);
-    // The ratio is the same in all blocks even though their levels differ, so its interval has no
+    // The blocks have different levels but the same ratio, so the interval of the ratio has no
     // width.
     let [low, high] = cross.ci95.unwrap();
     assert!(high - low < 1e-9 && cross.blocks == 3);
@@ -93,9 +94,9 @@ fn two_levels_give_both_published_efficiencies_and_one_does_not() {
     near(two.ops_per_s(&[4.0]).unwrap() / (4.0 * X1), 0.98, 1e-4);
     near(two.ops_per_s(&[4.0, 4.0]).unwrap() / (8.0 * X1), 0.90, 1e-4);
     assert_eq!(found.best, Ok(Model::TwoLevel));
-    // κ₁ is zero, and is reported as not significant.
+    // The true κ₁ is zero, so the fit must report κ₁ as not significant.
     assert!(!two.coefficients[1].is_told() && two.coefficients[2].is_told());
-    // Without bounds, σ of the Universal Scalability Law would be below 0.
+    // Without bounds, the σ of the Universal Scalability Law would be below 0.
     let usl = fit_of(&found, Model::Usl).unwrap();
     assert!(usl.coefficients.iter().all(|of| of.value >= 0.0), "{usl:?}");
     assert!(usl.off > 100.0 * two.off);
@@ -110,7 +111,7 @@ fn a_law_fitted_to_published_efficiencies_stays_in_its_bounds() {
     let usl = fit_of(&found, Model::Usl).unwrap();
     let [sigma, kappa] = [0, 1].map(|of| usl.coefficients[of].value);
     assert_eq!(sigma, 0.0);
-    // With σ = 0, the published efficiencies result in κ ≈ 0.002.
+    // With σ = 0, a κ of about 0.002 follows from the published efficiencies.
     near(kappa, 0.002, 4e-4);
 }
 
@@ -152,7 +153,8 @@ fn chosen(truth: (Model, &[f64]), runs: u64) -> f64 {
 #[test]
 fn the_curve_that_made_the_points_is_the_best() {
     for (truth, least) in [
-        // In one of ten cases, the chosen model has one coefficient too many by chance.
+        // In one of ten cases, noise alone leads to the choice of a model with one coefficient too
+        // many.
         ((Model::Amdahl, [0.04].as_slice()), 0.8),
         ((Model::Usl, [0.02, 0.006].as_slice()), 0.8),
         ((Model::TwoLevel, [0.02, 0.004, 0.1].as_slice()), 0.9),
@@ -243,8 +245,8 @@ fn one_block_has_ratios_without_intervals() {
 fn a_ratio_without_common_blocks_is_missing_with_a_reason() {
     let mut points = planted((Model::TwoLevel, &PAPER), &LADDER, 4, 0.002, 3);
     let reading = |points: &[Point]| read_all(points);
-    // A block without the single unit is not a pair. A block that lacks another point does not
-    // affect the other points.
+    // A block that lacks the single unit is not a pair. A block that lacks another point does not
+    // affect the results of the other points.
     points[0].ops_per_s[1] = None;
     points[3].ops_per_s[2] = None;
     let found = reading(&points);
@@ -252,7 +254,7 @@ fn a_ratio_without_common_blocks_is_missing_with_a_reason() {
     assert_eq!(found.system.unwrap().blocks, 3);
     assert_eq!(found.points[3].blocks, 3);
     near(found.system.unwrap().value, 0.9, 0.02);
-    // The two sides of the ratio never ran in the same block.
+    // The two throughputs of the ratio were never measured in the same block.
     points[0].ops_per_s = vec![Some(X1), None, None, None];
     points[3].ops_per_s[0] = None;
     assert_eq!(reading(&points).socket, Err(MissingRatio::NoCommonBlock));
@@ -264,7 +266,7 @@ fn a_ratio_without_common_blocks_is_missing_with_a_reason() {
         Err(MissingRatio::NotUsable(Of::Point))
     );
     assert_eq!(found.points[0].ops_per_s, None);
-    // The efficiency across sockets and the curves do not need the single unit.
+    // The single unit is not needed for the efficiency across sockets and for the curves.
     assert!(found.cross.is_ok() && found.best.is_ok());
     points.remove(0);
     assert_eq!(
@@ -301,8 +303,8 @@ fn sockets_that_are_not_evenly_full_need_to_be_known() {
     for (seen, truth) in fit.coefficients.iter().zip(truth) {
         near(seen.value, truth, 1e-5);
     }
-    // If the distribution is unknown, the uneven points are listed in the table but used in no
-    // curve.
+    // If the distribution of the units is unknown, the table lists the uneven points, but no curve
+    // uses them.
     let unknown = filled.map(|of| Point {
         split: Vec::new(),
         ..of
@@ -316,8 +318,8 @@ fn sockets_that_are_not_evenly_full_need_to_be_known() {
 
 #[test]
 fn a_second_socket_without_gain_gives_no_curve_over_all_units() {
-    // According to the published factors, this is a machine in its usual configuration: it has 1.04
-    // times the throughput of one socket.
+    // According to the published factors, both sockets together have 1.04 times the throughput of
+    // one socket on a machine in its usual configuration.
     let points = planted((Model::TwoLevel, &[0.01, 0.0, 0.92]), &LADDER, 3, 0.002, 5);
     let found = read_all(&points);
     assert!(matches!(
@@ -350,7 +352,8 @@ fn too_little_bend_holds_coherency_at_nothing() {
     assert_eq!(found.socket, Err(MissingRatio::UnitIsSocket));
     near(found.cross.unwrap().value, 1.0 / 1.3, 1e-6);
     assert_eq!(fit_of(&found, Model::TwoLevel), Err(NoFit::OneLevelOfUnits));
-    // If a unit is a whole socket, a fixed cost of each further socket follows Amdahl's law.
+    // If a unit is a whole socket, a fixed cost of each further socket has the same form as
+    // Amdahl's law.
     near(
         fit_of(&found, Model::Amdahl).unwrap().coefficients[0].value,
         0.1,
@@ -367,8 +370,8 @@ fn an_arm_is_compared_at_the_same_units() {
         0.0,
         1,
     );
-    // According to the published factors, these are 1.44 and 2.55 times the throughput of the usual
-    // configuration, in which four units may be on any socket.
+    // According to the published factors, the contender reaches 1.44 and 2.55 times the throughput
+    // of the usual configuration, in which four units may be on any socket.
     let usual = [
         point(4, 2, &[39_200.0 / 1.44; 3]),
         point(8, 2, &[72_000.0 / 2.55; 3]),
@@ -383,7 +386,8 @@ fn an_arm_is_compared_at_the_same_units() {
     near(factors[0].2, 1.44, 1e-4);
     assert_eq!((factors[1].0, factors[1].1), (Of::System, 2));
     near(factors[1].2, 2.55, 1e-4);
-    // If there are several numbers of sockets, only equal numbers are compared.
+    // If an arm has several points with the same number of units, only points with equal numbers of
+    // sockets are compared.
     let both = [point(4, 1, &[1.0]), point(4, 2, &[1.0])];
     let found = improvements(
         &both,

@@ -1,18 +1,18 @@
 //! Predicts, before the first measurement, how many blocks a comparison takes and which answer it
 //! has.
 //!
-//! The simulation uses a fixed sequence of draws, so the same design and noise return the same
-//! numbers.
+//! The simulation uses a fixed sequence of random numbers, so the same design and noise always
+//! return the same prediction.
 
 use super::Looks;
 use crate::compare::{DIFFERENCE_LEVEL, LEVEL, Metric};
 
-/// Times at which the run evaluates a comparison, and the levels at which it decides.
+/// Times at which the run evaluates a comparison, and the levels of its decisions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
     /// Schedule of the looks.
     pub looks: Looks,
-    /// Number of blocks at the first look, and at the last.
+    /// Number of blocks at the first look, and number of blocks at the last look.
     pub blocks: [usize; 2],
     /// Overall level of the interval, which decides on the finding *equivalent*.
     pub interval: f64,
@@ -31,8 +31,8 @@ pub struct ExpectedOutcome {
     pub equivalent: f64,
 }
 
-/// Total number of simulated blocks: the number of studies multiplied by the blocks of each. A
-/// simulation takes a fifth of a second in a build without optimization, and milliseconds in an
+/// Total number of simulated blocks: the number of studies multiplied by the blocks of each study.
+/// A simulation takes a fifth of a second in a build without optimization, and milliseconds in an
 /// optimized build.
 const DRAWS: usize = 40_000;
 
@@ -48,14 +48,14 @@ impl Design {
         }
     }
 
-    /// Returns the expected outcome if the ratio of the two trials of a block scatters by `noise`
-    /// and is truly 1 + `effect`.
+    /// Returns the expected outcome. The ratio of the two trials of a block scatters by `noise`,
+    /// and the true ratio is 1 + `effect`.
     pub fn expect(&self, metric: Metric, noise: f64, effect: f64) -> ExpectedOutcome {
         let studies = (DRAWS / self.blocks[1].max(1)).clamp(400, 4000);
         self.simulate(metric, [noise, effect], studies, 1)
     }
 
-    /// Simulates `studies` studies, drawn from a `seed`.
+    /// Simulates `studies` studies with random numbers from the seed `seed`.
     pub(super) fn simulate(
         &self,
         metric: Metric,
@@ -64,8 +64,9 @@ impl Design {
         seed: u64,
     ) -> ExpectedOutcome {
         let [least, most] = self.blocks;
-        // For each number of blocks: the half-width of the interval, and the distance from 1 at
-        // which the finding is *different*, in standard errors.
+        // Contains two distances for each number of blocks, in standard errors. The first is the
+        // half-width of the interval. The second is the distance from 1 at which the finding is
+        // *different*.
         let reach = |level: f64, blocks: usize| {
             let reach = self.looks.reach(level, blocks, blocks as f64 - 1.0);
             reach.unwrap_or(f64::INFINITY)

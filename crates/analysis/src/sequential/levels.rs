@@ -1,29 +1,29 @@
-//! Tables the nominal level of each look, for an overall level of all looks together.
+//! Table of the nominal level of each look, for an overall level of all looks together.
 //!
 //! The table comes from a simulation of 24 million paths of standard normal differences. For each
-//! path, the simulation takes the least p value of Student's t over the looks, with one look a
+//! path, the simulation takes the least p value of Student's t over the looks, with one look per
 //! block. The relative error is at most 0.5 % for levels of 1 % and more, and at most 2 % for
 //! levels of 0.1 %. The test `the_levels_are_those_of_a_simulation` repeats the simulation.
 
-/// Minimum number of blocks before the first look, because the interval of two blocks is far too
-/// wide.
+/// Minimum number of blocks before the first look. The interval of two blocks is far too wide.
 pub const BLOCKS_LEAST: usize = 3;
-/// Maximum number of blocks at the last look. A machine that needs more blocks is too noisy.
+/// Maximum number of blocks at the last look. If a comparison needs more blocks, the machine is too
+/// noisy.
 pub const BLOCKS_MOST: usize = MAX[MAX.len() - 1];
 
-/// Overall levels.
+/// Overall levels, in the order of the table.
 const OVERALL: [f64; 6] = [0.3, 0.1, 0.05, 0.03, 0.01, 0.001];
-/// Numbers of blocks at the first look. Other numbers use the row of the next lower one, which is
-/// stricter.
+/// Numbers of blocks at the first look, one for each row. Any other number uses the row of the next
+/// lower number, which is stricter.
 const MIN: [usize; 5] = [3, 4, 5, 6, 8];
-/// Numbers of blocks at the last look. Other numbers use the column of the next higher one, which
-/// is stricter.
+/// Numbers of blocks at the last look, one for each column. Any other number uses the column of the
+/// next higher number, which is stricter.
 const MAX: [usize; 8] = [6, 8, 10, 12, 16, 20, 30, 50];
 /// Slope of ln(nominal) over ln(overall) below the smallest overall level of the table. Within the
 /// table, the slope is 1.05 to 1.15, so this value errs on the strict side.
 const SLOPE_BELOW: f64 = 1.2;
 
-/// Nominal levels, by overall level, first look and last look. If there is one look, the nominal
+/// Nominal levels, by overall level, first look and last look. With a single look, the nominal
 /// level equals the overall level.
 const NOMINAL: [[[f64; 8]; 5]; 6] = [
     // 0.3
@@ -134,20 +134,20 @@ const NOMINAL: [[[f64; 8]; 5]; 6] = [
     ],
 ];
 
-/// Returns the nominal level of each look for which all looks from `min` to `max` together have the
-/// `overall` level. Beyond [`BLOCKS_MOST`], the level of the last column is used.
+/// Returns the nominal level of each look, so that all looks from `min` to `max` together have the
+/// `overall` level. Above [`BLOCKS_MOST`] blocks, the function uses the last column.
 pub fn nominal_of(min: usize, max: usize, overall: f64) -> f64 {
     interpolated(&curve(min, max), overall)
 }
 
-/// Returns the overall level for the `nominal` level of each look. This is the inverse of the
-/// function above.
+/// Returns the overall level of all looks if each look has the `nominal` level. This is the inverse
+/// of [`nominal_of`].
 pub fn overall_of(min: usize, max: usize, nominal: f64) -> f64 {
     let swapped = curve(min, max).map(|(overall, nominal)| (nominal, overall));
     interpolated(&swapped, nominal).min(1.0)
 }
 
-/// Returns points (overall, nominal) in falling order, starting at (1, 1).
+/// Returns pairs of overall and nominal level in falling order, starting at (1, 1).
 fn curve(min: usize, max: usize) -> [(f64, f64); OVERALL.len() + 2] {
     let row = MIN.partition_point(|first| *first <= min).saturating_sub(1);
     let column = MAX.partition_point(|last| *last < max).min(MAX.len() - 1);
@@ -167,7 +167,7 @@ fn curve(min: usize, max: usize) -> [(f64, f64); OVERALL.len() + 2] {
     curve
 }
 
-/// Interpolates between points on logarithmic scales.
+/// Interpolates linearly between points, on logarithmic scales.
 fn interpolated(curve: &[(f64, f64)], at: f64) -> f64 {
     let after = curve.partition_point(|(x, _)| *x > at);
     let (from, to) = (after.saturating_sub(1), after.clamp(1, curve.len() - 1));

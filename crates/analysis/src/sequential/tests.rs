@@ -1,4 +1,5 @@
-//! Tests looks with known true effects: the tables, the formulas, and the rate of wrong findings.
+//! Tests looks with true effects that are known: the tables, the formulas, and the rate of wrong
+//! findings.
 
 use super::*;
 use crate::compare::{Finding, Metric, compare_paired};
@@ -57,14 +58,15 @@ fn a_level_and_its_inverse_agree_and_never_turn_round() {
         assert_eq!(overall_of(min, max, 1.0), 1.0);
         assert!(overall_of(min, max, 0.0) < 1e-9);
     }
-    // A single look has the overall level as its nominal level. Numbers of blocks between two
-    // columns use the stricter column.
+    // A single look has the overall level as its nominal level. For a number of blocks between two
+    // columns, the stricter column applies.
     close(nominal_of(9, 9, 0.05), 0.05, 1e-12);
     assert_eq!(nominal_of(4, 11, 0.05), nominal_of(4, 12, 0.05));
     assert_eq!(nominal_of(7, 12, 0.05), nominal_of(6, 12, 0.05));
 }
 
-/// Returns the share of paths without any effect whose t leaves the interval at some look.
+/// Returns the share of simulated paths without an effect whose t statistic is outside of the
+/// interval at any look.
 fn left(paths: usize, seed: u64, looks: &[(usize, usize, f64)]) -> Vec<f64> {
     let most = looks.iter().map(|(_, max, _)| *max).max().unwrap_or(0);
     let reach = |&(min, max, overall): &(usize, usize, f64)| -> Vec<f64> {
@@ -109,7 +111,8 @@ fn the_levels_are_those_of_a_simulation() {
     ]);
     let paths = 20_000;
     for (seen, (min, max, overall)) in left(paths, 11, &looks).into_iter().zip(looks) {
-        // By chance alone, one in a thousand draws exceeds this limit. The seed is fixed.
+        // By chance alone, one in a thousand draws exceeds this limit. The seed is fixed, so the
+        // result is always the same.
         let most = 3.5 * (overall * (1.0 - overall) / paths as f64).sqrt();
         assert!(
             (seen - overall).abs() <= most,
@@ -133,15 +136,15 @@ fn the_anytime_interval_is_that_of_the_paper() {
         close(at(blocks).unwrap(), reach, 5e-4);
     }
     assert_eq!([at(1), at(2), at(4)], [None; 3], "the whole line");
-    // For a t statistic at the end of the interval, p is the level of the interval.
+    // If the t statistic is at the end of the interval, p equals the level of the interval.
     for blocks in [5, 9, 40] {
         let p = Looks::Anytime.p(at(blocks).unwrap(), blocks, 0.0).unwrap();
         close(p, 0.05, 1e-9);
     }
 }
 
-/// Compares ratios of six blocks. The test knows the finding of each way of looking after the first
-/// n blocks.
+/// Compares ratios of six blocks. The expected results of each way of looking are known for the
+/// first 4, 5 and 6 blocks.
 #[test]
 fn both_ways_of_looking_say_what_they_should_of_known_ratios() {
     let ratios = [1.052, 1.047, 1.061, 1.039, 1.055, 1.031].map(|ratio| (1.0, ratio));
@@ -164,7 +167,8 @@ fn both_ways_of_looking_say_what_they_should_of_known_ratios() {
             }
             (seen, expected) => assert!(seen.is_none() && expected.is_none(), "{blocks}"),
         }
-        // The reference implementation uses a level of 1.265 %, and this crate 1.251 %.
+        // The reference implementation uses a level of 1.265 %, and this crate uses 1.251 %, so the
+        // ends differ slightly.
         let [least, most] = seen(blocks, repeated).ci95().unwrap();
         close(least, low, 3e-4);
         close(most, high, 3e-4);
@@ -204,7 +208,8 @@ fn design(looks: Looks, blocks: [usize; 2], level: f64) -> Design {
     }
 }
 
-/// The published table of costs comes from 20,000 simulated studies. This test uses 3,000.
+/// The published table of costs comes from 20,000 simulated studies. This test simulates 3,000
+/// studies.
 #[test]
 fn simulated_costs_of_looking_match_published_ones() {
     let repeated = Looks::Repeated { min: 4, max: 20 };
@@ -227,8 +232,8 @@ fn simulated_costs_of_looking_match_published_ones() {
     ] {
         let studies = 3000;
         let seen = design.simulate(Metric::THROUGHPUT, [noise, effect], studies, 5);
-        // Both results are simulated. An effect of 5 % may be 4.9 % or 5 % on the scale of
-        // logarithms.
+        // Both results come from simulations, so they differ by chance. Also, an effect of 5 % may
+        // be 4.9 % or 5 % on the scale of logarithms.
         let error = |share: f64| 4.0 * (share * (1.0 - share) / studies as f64).sqrt() + 0.02;
         close(seen.different, different, error(different));
         close(seen.equivalent, equivalent, error(equivalent));
@@ -265,7 +270,7 @@ fn five_percent_at_a_noise_of_two_take_less_than_seven_blocks() {
     assert_eq!(design.expect(Metric::THROUGHPUT, 0.05, 0.0), equal);
 }
 
-/// The simulation in a plan and the comparison in a run must make the same decisions.
+/// The simulation for a plan and the comparison in a run must make the same decisions.
 #[test]
 fn the_simulation_decides_as_comparisons_do() {
     let looks = Looks::Repeated { min: 4, max: 8 };

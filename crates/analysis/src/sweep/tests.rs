@@ -1,4 +1,4 @@
-//! Tests that a sweep with a knee is found to have one, and that a sweep without a knee is not.
+//! Tests that a knee is found in sweeps that have a knee, and only in such sweeps.
 
 use super::*;
 use crate::test_series::Chance;
@@ -48,8 +48,8 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
     for point in &mut sweep[2..] {
         point.p99_ms = Known::AtLeast(point.p99_ms.least());
     }
-    // In a real run, the report stated that 16 threads "was the most within 1.5 ms", although the
-    // p99 there was only known to be at least 1.2 ms.
+    // In a real run, the report stated that 16 threads "was the most within 1.5 ms". However, the
+    // p99 at 16 threads was only known to be at least 1.2 ms.
     let seen = read_sweep(&sweep, Some(1.5));
     assert_eq!(
         (
@@ -60,10 +60,10 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
         (Some(1), Some(2), Some(3))
     );
     // If the throughput of a point is lower than that of the best point within the bound, it does
-    // not matter whether its p99 is within the bound.
+    // not matter whether the p99 of the point is within the bound.
     sweep[2].ops_per_s = vec![18_000.0];
     assert_eq!(read_sweep(&sweep, Some(1.5)).untold_within_bound, None);
-    // No point is certainly within the bound, and one point may be.
+    // None of the points is certainly within the bound, but one point may be.
     for point in &mut sweep {
         point.p99_ms = Known::AtLeast(2.0);
     }
@@ -96,8 +96,8 @@ fn a_knee_needs_a_p99_that_has_grown_for_certain() {
         read_sweep(&sweep, None).knee
     };
     assert_eq!((knee(None), knee(Some(3))), (Knee::At(0), Knee::At(0)));
-    // With a lower bound at 4 threads, p99 may not have grown from there. From 8 threads on, it has
-    // certainly grown.
+    // If the p99 at 4 threads is a lower bound, p99 may not have grown from 4 threads on. From 8
+    // threads on, it has certainly grown.
     assert_eq!(knee(Some(0)), Knee::At(1));
 }
 
@@ -121,15 +121,16 @@ fn a_rising_sweep_has_no_knee_and_its_best_point_is_the_last() {
 
 #[test]
 fn flat_throughput_without_rising_latency_is_not_a_knee() {
-    // This happens, for example, if the client is at its own limit, which V3 reports.
+    // Throughput stays the same without a rise in p99, for example, if the client is at its own
+    // limit, which V3 reports.
     let sweep = points(&[(4.0, 10_000.0, 1.0), (8.0, 10_050.0, 1.0)]);
     assert_eq!(read_sweep(&sweep, None).knee, Knee::Untold);
 }
 
 #[test]
 fn steps_that_are_shorter_than_the_noise_show_no_knee() {
-    // In a real run, the report said that 64 threads "was the knee" of these points, because 65
-    // threads added less than 3 %.
+    // In a real run, the report stated that 64 threads "was the knee" of these points, because the
+    // throughput at 65 threads was less than 3 % higher.
     let sweep = points(&[
         (64.0, 50_000.0, 2.00),
         (65.0, 50_300.0, 2.05),
@@ -170,7 +171,7 @@ fn saturated_rates_are_read_and_not_passed_over() {
     // limit.
     sweep[3].state = State::Kept;
     assert_eq!(read_sweep(&sweep, None).saturated_from, None);
-    // All points are saturated, so the best point is the one with the highest throughput.
+    // All points are saturated, so the best point is the point with the highest throughput.
     sweep.iter_mut().for_each(|p| p.state = State::Saturated);
     assert_eq!(read_sweep(&sweep, None).best, Some(3));
 }
@@ -185,8 +186,8 @@ fn unusable_points_are_skipped_and_the_lowest_equal_load_wins() {
     assert_eq!(read_sweep(&[], None).knee, Knee::Untold);
 }
 
-/// Returns a sweep whose throughput grows with `elasticity` up to the load `knee`, and not beyond
-/// it.
+/// Returns a sweep whose throughput grows with the elasticity `elasticity` up to the load `knee`,
+/// and stays the same beyond the knee.
 fn ladder(
     chance: &mut Chance,
     loads: &[f64],
@@ -207,8 +208,8 @@ fn ladder(
     loads.iter().map(point).collect()
 }
 
-/// Returns the share of sweeps with a knee. With `at`, returns the share whose knee is at this
-/// point or at a neighbouring point.
+/// Returns the share of sweeps that have a knee. If `at` is set, only knees at this point or at a
+/// neighbouring point count.
 fn share(made: impl Iterator<Item = Vec<SweepStep>>, at: Option<usize>) -> f64 {
     let (mut found, mut all) = (0, 0);
     for points in made {

@@ -2,7 +2,7 @@
 //! per metric. Each kind of metric has a table with the percentiles.
 //!
 //! The module selects rows by the name of the metric, which is the partition key. So a sample reads
-//! only the rows that it needs, not all 10,000 rows of a node. In the table of a group, the value
+//! only the required rows, not all 10,000 rows of a node. In the table of a group, the value
 //! corresponds to the attributes `Value` and `Count`. For a histogram, the value is the median.
 
 use crate::credentials::Access;
@@ -25,19 +25,20 @@ pub(super) struct MetricTables {
     count: usize,
 }
 
-/// A statement, and the attributes whose values come from its rows.
+/// A statement, and the attributes that take their values from its rows.
 struct Statement {
     asked: RepeatedQuery,
-    /// Attributes whose values come from a row with this name, each with its column.
+    /// For each row, by its name, the attributes that take their values from it. Each attribute has
+    /// an index and a column.
     fills: BTreeMap<String, Vec<(usize, Column)>>,
 }
 
-/// Column that contains a value.
+/// Column that contains the value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    /// Value in a group's table, for metrics other than histograms.
+    /// Column of the value in a group's table, for metrics other than histograms.
     Value,
-    /// Value in a group's table, for histograms.
+    /// Column of the value in a group's table, for histograms.
     Median,
     P99,
     Max,
@@ -58,7 +59,7 @@ impl Column {
     fn tables(self, group: &str) -> Vec<String> {
         match self {
             Column::Value | Column::Median => vec![group.to_owned()],
-            // Each metric of a group is also in the table of its kind.
+            // A metric of a group also appears in the table of its kind, which has this column.
             Column::P99 | Column::Max => vec!["type_timer".to_owned(), "type_histogram".to_owned()],
         }
     }
@@ -76,7 +77,7 @@ impl Column {
     }
 }
 
-/// Name of a metric in its table.
+/// Name of a metric in the `system_metrics` tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Metric {
     /// Table of the metric's group.
@@ -112,7 +113,8 @@ impl Metric {
     }
 }
 
-/// Converts `ThreadPools` to `thread_pools`. A name in capitals (`CQL`) only becomes lower case.
+/// Converts `ThreadPools` to `thread_pools`. Converts a name in capitals, such as `CQL`, to lower
+/// case.
 fn snake_case(name: &str) -> String {
     let is_word = |letter: char| letter.is_ascii_uppercase();
     if name.chars().all(is_word) {
@@ -200,7 +202,7 @@ impl Ask for MetricTables {
         }
         self.session = Some(session);
         match refusal {
-            // If one statement fails, the other results of this sample are discarded.
+            // If one statement fails, the whole sample is discarded.
             Some(error) => Err(error),
             None => Ok(answers),
         }
@@ -228,7 +230,7 @@ impl Statement {
 mod tests {
     use super::*;
 
-    /// These are names of a node with 6.0-alpha2.
+    /// The names are those of a node with 6.0-alpha2.
     #[test]
     fn mbeans_have_these_names_in_tables() {
         for (properties, group, name) in [

@@ -10,7 +10,7 @@ use cql::frame::opcode;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 
-/// Calls `work` with a node that has no MBeans.
+/// Calls `work` with a node whose MBeans are not accessible.
 fn with_node<T>(
     version: &str,
     answers: Vec<(u8, Vec<u8>)>,
@@ -167,7 +167,7 @@ fn metrics_come_from_tables_where_the_line_has_them() {
     });
 }
 
-/// The owner has recreated the pod of a node. The node now has the same tokens at another address.
+/// The owner has recreated the pod of a node, so the node has the same tokens at another address.
 #[test]
 fn a_node_that_has_moved_is_found_by_its_tokens() {
     let port = || {

@@ -2,9 +2,9 @@
 //! takes one request.
 //!
 //! Invariants: a missing MBean has no value. Cassandra registers many MBeans at their first use,
-//! and their counts start from zero. A counter yields its increase per second between two samples,
-//! at the time of the second sample, so that the integral equals the count. A decrease means that
-//! the node has restarted and that the counter starts again.
+//! and their counts start from zero. A counter becomes a rate: its increase per second between two
+//! samples, at the time of the second sample. So the integral of the rate equals the count. A
+//! decrease means that the node has restarted and that the counter starts again.
 
 use crate::metrics::{Ask, Metrics};
 use anyhow::Result;
@@ -15,8 +15,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
-/// Time limit of a sample. It is longer than tolerable pauses, but short enough that a frozen node
-/// does not delay the end of a trial for long.
+/// Time limit of a sample. The limit is longer than a tolerable pause, but so short that a frozen
+/// node delays the end of a trial only briefly.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// A numeric attribute of an MBean.
@@ -29,7 +29,8 @@ pub(super) struct BeanAttribute {
 }
 
 impl BeanAttribute {
-    /// Creates an attribute whose value is a number, or a list, of which the length counts.
+    /// Creates an attribute whose value is a number or a list. For a list, the value is the length
+    /// of the list.
     pub fn new(mbean: impl Into<String>, attribute: &'static str) -> BeanAttribute {
         BeanAttribute {
             mbean: mbean.into(),
@@ -38,8 +39,8 @@ impl BeanAttribute {
         }
     }
 
-    /// Creates an attribute for one key of a composite value. If the value is a list of composite
-    /// values, the sum over the list counts.
+    /// Creates an attribute for one key of a composite value. For a list of composite values, the
+    /// value is the sum over the list.
     pub fn part(
         mbean: impl Into<String>,
         attribute: &'static str,
@@ -55,15 +56,15 @@ impl BeanAttribute {
 /// How attribute values become a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Conversion {
-    /// The value, multiplied by a factor. A negative value means that there is no value.
+    /// The value, multiplied by a factor. A negative value is treated as missing.
     Level(BeanAttribute, f64),
     /// The increase per second, multiplied by a factor.
     Rate(BeanAttribute, f64),
     /// The value of the first attribute, multiplied by a factor, but only while the second
-    /// attribute increases. Without new samples, a percentile is minutes old.
+    /// attribute increases. Otherwise the percentile would come from samples that are minutes old.
     While(BeanAttribute, BeanAttribute, f64),
     /// The increase of the first attribute per increase of the second one, multiplied by a factor.
-    /// There is no value while the second attribute does not change.
+    /// The series has no value while the second attribute does not change.
     Share(BeanAttribute, BeanAttribute, f64),
 }
 
@@ -86,7 +87,7 @@ pub(super) struct Series {
     pub name: String,
     /// Unit of the values.
     pub unit: &'static str,
-    /// How the values are obtained.
+    /// How the values follow from attributes.
     pub kind: Conversion,
 }
 
@@ -95,7 +96,7 @@ pub(super) struct Beans {
     metrics: Metrics,
     place: String,
     series: Vec<Series>,
-    /// True if an attribute that is missing remains missing while the JVM runs.
+    /// True if an attribute that is missing stays missing as long as the JVM runs.
     fixed: bool,
     asked: Option<SeriesRequest>,
     counters: Counters,
@@ -104,15 +105,15 @@ pub(super) struct Beans {
 /// A request for the attributes of a list of series.
 struct SeriesRequest {
     ask: Box<dyn Ask>,
-    /// Position of the answer, by MBean and attribute.
+    /// Position in the answer of each attribute, by MBean and attribute.
     index: HashMap<(String, &'static str), usize>,
     /// True if the request still includes attributes that may be missing.
     whole: bool,
 }
 
 impl Beans {
-    /// Creates a reader for the node `place`. If `fixed` is true, attributes that are missing in
-    /// the first sample are not requested again until the node fails to answer.
+    /// Creates a reader for the node `place`. If `fixed` is true and attributes are missing in the
+    /// first sample, the reader does not request them again until the node fails to answer.
     pub fn new(metrics: Metrics, place: &str, series: Vec<Series>, fixed: bool) -> Beans {
         Beans {
             metrics,
@@ -135,7 +136,7 @@ impl Beans {
         };
         let before_ns = clock::now_ns();
         let answers = asked.ask.ask()?;
-        // The node read the values between these two times, so the middle is the best estimate.
+        // The node read the values between these two times, so their mean is the best estimate.
         let at_ns = before_ns.midpoint(clock::now_ns());
         self.put(at_ns, &asked, &answers, out);
         self.asked = Some(if self.fixed && asked.whole {
@@ -154,8 +155,8 @@ impl Beans {
     fn put(&mut self, at_ns: u64, asked: &SeriesRequest, answers: &[Option<Value>], out: &mut Out) {
         for series in &self.series {
             let value = |source: &BeanAttribute| number_of(asked.answer(source, answers)?, source);
-            // The count of an MBean that is not registered yet is zero. So its first count is an
-            // increase.
+            // The count of an unregistered MBean is zero, so the first count after the registration
+            // is an increase.
             let count = |source: &BeanAttribute| value(source).unwrap_or(0.0);
             let counters = &mut self.counters;
             let value = match &series.kind {
@@ -229,7 +230,8 @@ fn number_of(value: &Value, source: &BeanAttribute) -> Option<f64> {
     }
 }
 
-/// Returns a number in a composite value. Cassandra reports the numbers of compactions as texts.
+/// Returns a number in a composite value. The number may be a text, because Cassandra reports the
+/// numbers of compactions as texts.
 fn part_of(value: &Value, part: &str) -> Option<f64> {
     match value.get(part)? {
         Value::String(text) => text.parse().ok(),
@@ -237,7 +239,7 @@ fn part_of(value: &Value, part: &str) -> Option<f64> {
     }
 }
 
-/// Last values of counters, which are needed for differences.
+/// Last values of counters, from which increases are computed.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     last: HashMap<String, (u64, f64)>,
@@ -257,8 +259,8 @@ impl Increase {
 }
 
 impl Counters {
-    /// Returns the increase of a counter since the last call for it. Returns `None` at the first
-    /// call, and after a decrease.
+    /// Returns the increase of a counter since the last call for this counter. Returns `None` at
+    /// the first call, and after a decrease.
     pub fn increase(&mut self, name: &str, at_ns: u64, value: f64) -> Option<Increase> {
         let last = match self.last.get_mut(name) {
             Some(last) => std::mem::replace(last, (at_ns, value)),
@@ -284,7 +286,8 @@ impl Counters {
         first: Option<f64>,
         second: Option<f64>,
     ) -> Option<f64> {
-        // This code always updates both counters, because the next call needs both last values.
+        // Both counters are updated even if the result is `None`, because the next call needs both
+        // last values.
         let first = first.and_then(|value| self.increase(&format!("{name} 1"), at_ns, value));
         let second = second.and_then(|value| self.increase(&format!("{name} 2"), at_ns, value));
         let (first, second) = (first?, second?);
@@ -342,8 +345,8 @@ mod tests {
                 Conversion::While(source("Percentile"), source("Requests"), 1e-3),
             ),
         ]);
-        // Returns answers for HeapMemoryUsage, Compactions, Hits, Requests and Percentile. Each
-        // attribute is requested once.
+        // Returns answers for HeapMemoryUsage, Compactions, Hits, Requests and Percentile. The
+        // request contains each attribute only once.
         let answers = |hits: Option<u64>, requests: u64| {
             let heap = json!({"used": 7, "max": -1});
             let hits = hits.map(|hits| json!(hits));
@@ -369,7 +372,7 @@ mod tests {
             ("p99", 2.0),
         ];
         assert_eq!(put(&mut beans, 2, &answers(Some(40), 50)), of(&moved));
-        // The cache got no requests, so there is no ratio, and the percentile is out of date.
+        // The cache got no requests, so the ratio is undefined and the percentile is out of date.
         let idle = [still[0], still[1], ("hits", 0.0)];
         assert_eq!(put(&mut beans, 3, &answers(Some(40), 50)), of(&idle));
         // The node has restarted, so its counters start at zero. One counter does not exist yet.

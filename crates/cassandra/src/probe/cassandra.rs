@@ -7,7 +7,7 @@
 //! the server's own, from a sample that decays over minutes. Means and rates are exact for the time
 //! between two samples.
 //!
-//! `client_request.*` counts the requests that this node coordinated, in all keyspaces.
+//! `client_request.*` covers the requests that this node coordinated, in all keyspaces.
 
 use super::beans::{BeanAttribute, Beans, Conversion, Series};
 use crate::mbeans::METRICS;
@@ -19,7 +19,8 @@ const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
 const HINTS: &str = "org.apache.cassandra.hints:type=HintsService";
 
-/// Thread pools, each with the path of its MBeans. Several pools are registered at their first use.
+/// Thread pools, each with the path of its MBeans. Some pools are registered only at their first
+/// use.
 pub(super) const POOLS: [(&str, &str); 17] = [
     ("request", "MutationStage"),
     ("request", "ReadStage"),
@@ -40,8 +41,8 @@ pub(super) const POOLS: [(&str, &str); 17] = [
     ("internal", "ViewBuildExecutor"),
 ];
 
-/// Caches, each with its name in the virtual table and its name as an MBean. The chunk cache exists
-/// only if it is enabled.
+/// Caches, each with its name in the virtual table and the name of its MBean. The chunk cache
+/// exists only if it is enabled.
 const CACHES: [(&str, &str); 4] = [
     ("keys", "KeyCache"),
     ("rows", "RowCache"),
@@ -49,7 +50,7 @@ const CACHES: [(&str, &str); 4] = [
     ("chunks", "ChunkCache"),
 ];
 
-/// Messages that a node may drop when it cannot keep up. Dropped responses have separate names.
+/// Kinds of messages that an overloaded node may drop. Dropped responses have separate names.
 const MESSAGES: [&str; 14] = [
     "MUTATION_REQ",
     "READ_REQ",
@@ -69,14 +70,15 @@ const MESSAGES: [&str; 14] = [
 
 const REQUESTS: [&str; 5] = ["Read", "Write", "RangeSlice", "CASRead", "CASWrite"];
 
-/// Factor for times: Cassandra's timers are in microseconds, and the series are in milliseconds.
+/// Factor for times. Cassandra's timers are in microseconds, and the series are in milliseconds.
 const MS_PER_US: f64 = 1e-3;
 
 /// Probe of one node's database metrics.
 pub(super) struct Cassandra(Beans);
 
 impl Cassandra {
-    /// Creates a probe for the node `place`. It reads the metrics of some tables of a keyspace.
+    /// Creates a probe for the node `place`. The probe reads the metrics of the given tables of a
+    /// keyspace.
     pub(super) fn new(metrics: Metrics, place: &str, keyspace: &str, tables: &[&str]) -> Cassandra {
         Cassandra(Beans::new(metrics, place, series(keyspace, tables), false))
     }
@@ -102,7 +104,7 @@ impl List {
         self.add(name, unit, Conversion::Level(source, 1.0));
     }
 
-    /// Adds the rate of a count. The name of the series is that of the counted events per second.
+    /// Adds the rate of a count, in events per second. The name of the series is that of the event.
     fn rate(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
         let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         self.add(name, unit, Conversion::Rate(source, 1.0));
@@ -129,7 +131,7 @@ impl List {
         self.statistic(name, "ms", (mbean, "99thPercentile"), mbean, MS_PER_US);
     }
 
-    /// Adds the increase of one count per increase of another.
+    /// Adds the increase of one count per increase of another count.
     fn share(&mut self, name: String, unit: &'static str, first: &str, second: &str, factor: f64) {
         let source = |mbean: &str| BeanAttribute::new(format!("{METRICS}:{mbean}"), "Count");
         self.add(
@@ -186,8 +188,8 @@ fn compactions(list: &mut List) {
     list.add(name("running"), "count", Conversion::Level(running, 1.0));
     let done = BeanAttribute::part(COMPACTIONS, "Compactions", "completed");
     list.add(name("running_done"), "bytes", Conversion::Level(done, 1.0));
-    // This count increases only when a compaction ends, so a long compaction appears as a peak at
-    // its end.
+    // This count increases only at the end of a compaction, so a long compaction appears as a peak
+    // at its end.
     list.rate(
         name("bytes/s"),
         "bytes/s",
@@ -321,11 +323,12 @@ fn messages(list: &mut List) {
     );
 }
 
-/// Adds what a node reports about other nodes: unreachable nodes, pending hints, received data.
+/// Adds the values that a node reports about other nodes: unreachable nodes, pending hints and
+/// received data.
 fn others(list: &mut List) {
     for (name, mbean, attribute) in [
         ("gossip.unreachable", STORAGE, "UnreachableNodesWithPort"),
-        // The map has an entry for each node for which there are hints.
+        // The map has an entry for each node that has pending hints.
         ("hints.pending", HINTS, "PendingHints"),
     ] {
         let source = BeanAttribute::new(mbean, attribute);
@@ -399,8 +402,8 @@ fn list_table(list: &mut List, keyspace: &str, table: &str) {
         ("pending_flushes", "count", "PendingFlushes", "Count"),
         ("live_disk_space", "bytes", "LiveDiskSpaceUsed", "Count"),
         ("total_disk_space", "bytes", "TotalDiskSpaceUsed", "Count"),
-        // The server's ratio of compressed to uncompressed size. It is below 0 if no SSTable is
-        // compressed.
+        // The server's ratio of compressed to uncompressed size. The server reports a negative
+        // ratio if no SSTable is compressed.
         ("compression_ratio", "ratio", "CompressionRatio", "Value"),
         (
             "memtable_live_data",

@@ -2,11 +2,11 @@
 //! (`-Xlog:gc*,safepoint:file=…:time,uptime,level,tags`, or with Cassandra's default settings
 //! `-Xlog:gc=info,…,safepoint=info,…:file=…/gc.log:time,uptime,pid,tid,level`).
 //!
-//! The lines of the collector contain the reason of a pause, and safepoint lines contain the
-//! duration. Safepoint lines have the same format for all collectors, but the collectors' own lines
-//! differ. A pause has the time of its line, which the JVM writes at the end of the pause. The
+//! The lines of the collector contain the reason of a pause. Safepoint lines contain the duration.
+//! Safepoint lines have the same format for all collectors, but the collectors' own lines differ.
+//! The time of a pause is the time of its line, which the JVM writes at the end of the pause. The
 //! probe adds up the safepoints between two samples. It follows the newest log of the folder,
-//! because a restarted node begins a new log. It does not read lines from before the first sample.
+//! because a restarted node begins a new log. The probe ignores lines from before the first sample.
 
 mod followed_file;
 mod java8;
@@ -25,12 +25,12 @@ pub struct GcLog {
     folder: PathBuf,
     place: String,
     followed: Option<FollowedFile>,
-    /// True after the first sample. From then on, new logs are read from their beginning.
+    /// True after the first sample. From then on, the probe reads new logs from their beginning.
     begun: bool,
     /// True if the node is on another machine, which has a different wall clock.
     is_elsewhere: bool,
-    /// Latest possible start of the JVM, in nanoseconds since 1970. It is derived only from lines
-    /// that have an uptime but no wall time.
+    /// Latest possible start of the JVM, in nanoseconds since 1970. Computed only from lines with
+    /// an uptime and without a wall-clock time.
     started_unix_ns: Option<u64>,
     java8_pauses: java8::SplitPauses,
 }
@@ -92,8 +92,8 @@ impl GcLog {
             .iter()
             .filter_map(|line| self.parse_next(&String::from_utf8_lossy(line)))
             .collect();
-        // The JVM writes a line before the probe reads it. So the last line leads to the best
-        // estimate of the JVM's start.
+        // The JVM writes a line before the probe reads it, so the last line is the best basis for
+        // the estimate of the JVM's start.
         let uptimes = parsed.iter().filter_map(|(written, _)| match written {
             LineTime::Uptime(uptime_ns) => Some(*uptime_ns),
             LineTime::Wall(_) => None,
@@ -110,7 +110,8 @@ impl GcLog {
                     self.started_unix_ns.unwrap_or_default().saturating_add(*uptime_ns)
                 }
             };
-            // The two clocks may differ, so a line with a time in the future counts as written now.
+            // The clocks of the two machines may differ. If the time of a line is in the future,
+            // the line counts as written now.
             let at_ns = now_ns.saturating_sub(unix_ns.saturating_sub(written_unix_ns));
             self.put(at_ns, event, &mut safepoints, out);
         }
@@ -189,8 +190,8 @@ struct Safepoints {
 /// them by name.
 fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
     let entries = host.list(folder, None)?.unwrap_or_default();
-    // cassay names logs gc-<number>.log. Cassandra's default name is gc.log. When Java 8 rotates
-    // logs, it appends a number and `.current`.
+    // cassay names logs gc-<number>.log, and Cassandra's default name is gc.log. When Java 8
+    // rotates logs, it appends a number and `.current`.
     let is_log = |entry: &Entry| {
         let kind = entry.name.strip_prefix("gc");
         kind.is_some_and(|kind| {
@@ -225,7 +226,7 @@ enum Event {
     Collected { heap: f64 },
     /// Allocation stall of one thread.
     Stall { ms: f64 },
-    /// Safepoint, whatever its reason.
+    /// Safepoint for any reason.
     Safepoint { reach_ms: f64, stopped_ms: f64 },
 }
 
@@ -239,7 +240,8 @@ enum LineTime {
 }
 
 /// Parses a line into its time and content. Returns `None` if the line is irrelevant. The `-Xlog`
-/// decorations may have any order. If a line has a wall time and an uptime, the wall time is used.
+/// decorations may have any order. If a line has both a wall-clock time and an uptime, uses the
+/// wall-clock time.
 fn parse(line: &str) -> Option<(LineTime, Event)> {
     if !line.starts_with('[') {
         return java8::parse(line);
@@ -260,26 +262,28 @@ fn parse(line: &str) -> Option<(LineTime, Event)> {
         "gc" => parse_collector(text)?,
         "gc,phases" => parse_z_phase(text)?,
         "safepoint" => parse_safepoint(text)?,
-        // Cassandra's default settings omit the tags, so the level is the last decoration. With
-        // other settings, the time or the number of a thread is the last one.
+        // With Cassandra's default settings, lines have no tags, so the level is the last
+        // decoration. With other settings, the last decoration may be the time or the number of a
+        // thread.
         last if has_no_tags(last) => parse_safepoint(text).or_else(|| parse_collector(text))?,
         _ => return None,
     };
     Some((wall.or(uptime)?, event))
 }
 
-/// Returns true if the last decoration of a line is not its tags.
+/// Returns true if the last decoration of a line is something other than the tags.
 fn has_no_tags(last: &str) -> bool {
     last == "info" || last.parse::<u64>().is_ok() || written_of(last).is_some()
 }
 
-/// Smallest value in milliseconds that counts from 1970 (the year 2001). Smaller values count from
-/// the JVM's start.
+/// Smallest value in milliseconds that is a time since 1970 (the year 2001). Smaller values are
+/// times since the start of the JVM.
 const WALL_MS_MIN: u64 = 1_000_000_000_000;
 
 /// Parses a decoration with a time: `time` or `utctime` as ISO 8601, `uptime` in seconds,
 /// `timemillis` or `uptimemillis` in milliseconds, `timenanos` or `uptimenanos` in nanoseconds. The
-/// zero of `timenanos` is arbitrary. But it is the same for all lines, like the start of the JVM.
+/// zero of `timenanos` is arbitrary. It is treated like the start of the JVM, because it is the
+/// same for all lines.
 fn written_of(decoration: &str) -> Option<LineTime> {
     if let Some(ns) = unix_ns_of(decoration) {
         return Some(LineTime::Wall(ns));
@@ -312,7 +316,7 @@ fn parse_collector(text: &str) -> Option<Event> {
         });
     }
     let Some(pause) = text.strip_prefix("Pause ") else {
-        // This is ZGC's summary line of a collection.
+        // ZGC writes this summary line at the end of a collection.
         let collection = text.contains(" Collection (").then_some(heap)??;
         return Some(Event::Collected { heap: collection });
     };
@@ -328,8 +332,8 @@ fn parse_collector(text: &str) -> Option<Event> {
     })
 }
 
-/// Parses `GC(13) Pause Mark Start 0.036ms`, or with generations `GC(13) Y: Pause Mark Start
-/// 0.036ms`.
+/// Parses `GC(13) Pause Mark Start 0.036ms`, or `GC(13) Y: Pause Mark Start 0.036ms` with
+/// generations.
 fn parse_z_phase(text: &str) -> Option<Event> {
     let text = without_number(text);
     let text = match text.split_once(": ") {
@@ -345,8 +349,8 @@ fn parse_z_phase(text: &str) -> Option<Event> {
 }
 
 /// Parses safepoint lines. Since Java 13, the form is `Safepoint "Cleanup", Time since last: 1 ns,
-/// Reaching safepoint: 2 ns, …, Total: 3 ns`. Before, it was `Total time for which application
-/// threads were stopped: 0.0020681 seconds, Stopping threads took: 0.0000143 seconds`.
+/// Reaching safepoint: 2 ns, …, Total: 3 ns`. In older versions, the form is `Total time for which
+/// application threads were stopped: 0.0020681 seconds, Stopping threads took: 0.0000143 seconds`.
 fn parse_safepoint(text: &str) -> Option<Event> {
     let part = |name: &str, unit: &str, to_ms: f64| -> Option<f64> {
         let (_, behind) = text.split_once(name)?;

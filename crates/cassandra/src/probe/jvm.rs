@@ -1,4 +1,4 @@
-//! Probe of a node's JVM: heap, pools, collections, threads, CPU, classes, buffers.
+//! Probe of a node's JVM: heap, pools, collections, threads, CPU, classes and buffers.
 
 use super::beans::{BeanAttribute, Beans, Conversion, Series};
 use crate::jolokia::Jolokia;
@@ -11,8 +11,8 @@ const SYSTEM: &str = "java.lang:type=OperatingSystem";
 const CLASSES: &str = "java.lang:type=ClassLoading";
 const COMPILER: &str = "java.lang:type=Compilation";
 
-/// Garbage collectors of Java 11 to 21. If a name ends in `Cycles`, its time is concurrent work,
-/// not a pause.
+/// Garbage collectors of Java 11 to 21. If the name of a collector ends in `Cycles`, its time is
+/// concurrent work, not a pause.
 const COLLECTORS: [&str; 15] = [
     "G1 Young Generation",
     "G1 Old Generation",
@@ -31,7 +31,7 @@ const COLLECTORS: [&str; 15] = [
     "MarkSweepCompact",
 ];
 
-/// Memory pools of these collectors, and the pools that every JVM has.
+/// Memory pools of the collectors in [`COLLECTORS`], and the pools that every JVM has.
 const POOLS: [&str; 19] = [
     "G1 Eden Space",
     "G1 Survivor Space",
@@ -54,7 +54,7 @@ const POOLS: [&str; 19] = [
     "CodeHeap 'non-profiled nmethods'",
 ];
 
-/// Keys of a memory size. The maximum is absent if the size is unlimited.
+/// Keys in the composite value of a memory size. The maximum is absent if the size is unlimited.
 const PARTS: [&str; 3] = ["used", "committed", "max"];
 
 /// Probe of one node's JVM.
@@ -62,7 +62,7 @@ pub(super) struct Jvm(Beans);
 
 impl Jvm {
     /// Creates a probe for the node `place`. Collectors and pools do not change while a JVM runs,
-    /// so cassay requests missing ones only once.
+    /// so the probe requests missing ones only once.
     pub(super) fn new(agent: &Jolokia, place: &str) -> Jvm {
         Jvm(Beans::new(agent.into(), place, series(), true))
     }
@@ -95,7 +95,7 @@ fn series() -> Vec<Series> {
     }
     let compiling = BeanAttribute::new(COMPILER, "TotalCompilationTime");
     list.rate("jvm.compiling_ms/s", "ms/s", compiling, 1.0);
-    // A nanosecond per second is a billionth of a CPU.
+    // A CPU time of one nanosecond per second is a billionth of a CPU.
     let cpu = BeanAttribute::new(SYSTEM, "ProcessCpuTime");
     list.rate("jvm.%cpu", "%", cpu, 100.0 / 1e9);
     list.0

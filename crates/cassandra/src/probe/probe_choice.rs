@@ -1,5 +1,5 @@
 //! Chooses the probes of a node. A managed node with a Jolokia agent gets all probes. A node with
-//! only CQL gets the probes of virtual tables.
+//! only CQL access gets the probes of virtual tables.
 
 use super::ProbeSpec;
 use super::cassandra::Cassandra;
@@ -11,19 +11,20 @@ use crate::node::Node;
 use anyhow::Result;
 use host::probe::{Out, SampledSource, Sampler, Task};
 
-/// Description of the values that MBeans show, but not the tables of `system_views`.
+/// Describes the values that are available from MBeans, but not from the tables of `system_views`.
 pub const ONLY_BY_MBEANS: &str = "pending compactions and bytes compacted, SSTables and SSTables \
     per read, dropped messages, timeouts, unavailables and failures of client requests, waits for \
     the commit log and for memtables";
 
-/// Description of the values that MBeans show, but neither metrics tables nor virtual tables.
+/// Describes the values that are available from MBeans, but neither from metrics tables nor from
+/// virtual tables.
 pub const NO_METRICS: &str = "the nodes that each node considers unreachable";
 
 /// Hint on how to make the MBeans accessible.
 pub const BY_AGENT: &str =
     "Jolokia agents in the JVMs (`attach: {jolokia: {port: 8778}}`) would provide this data";
 
-/// Probes of a node whose metrics are in tables.
+/// Probes of a node that provides its metrics in tables.
 struct ByTables {
     metrics: Cassandra,
     others: VirtualTables,
@@ -37,9 +38,9 @@ impl SampledSource for ByTables {
 }
 
 impl Node<'_> {
-    /// Returns the sampler of the node's probes, with the metrics of `tables` in `keyspace`. Each
-    /// node has a separate sampler, so that a hanging node does not delay the others. `log` is the
-    /// garbage collector log of the node, if it is accessible.
+    /// Returns the sampler of the node's probes, including the metrics of `tables` in `keyspace`.
+    /// Each node has a separate sampler, so that a hanging node does not delay the other nodes.
+    /// `log` is the garbage collector log of the node, if it is accessible.
     pub fn sampler(
         &self,
         spec: &ProbeSpec,

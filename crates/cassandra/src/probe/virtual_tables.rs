@@ -1,7 +1,8 @@
-//! Probe of a node with only CQL, without MBeans. It reads the tables of `system_views`. If the
-//! node also shows its metrics (`system_metrics`), the probe reads only non-metrics.
+//! Probe of a node with only CQL access, whose MBeans are not accessible. The probe reads the
+//! tables of `system_views`. If the node also shows its metrics (`system_metrics`), the probe reads
+//! only values that are not metrics.
 //!
-//! The series have the same names as with MBeans if they mean the same. Two differ:
+//! A series has the same name as with MBeans if it has the same meaning. Two series differ:
 //! `client_request.*` counts only operations on the workload's keyspace, and counts a batch once
 //! per table. Only running compactions are visible. This probe uses only the counts of the latency
 //! tables. Their rates are averages of five minutes, and their percentiles are wrong (0.004 ms
@@ -18,7 +19,7 @@ use measure::clock;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Time limit of an answer of the node.
+/// Time limit for the node to answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
 const MEBIBYTE: f64 = 1_048_576.0;
@@ -32,21 +33,22 @@ pub(super) struct VirtualTables {
     put: Put,
 }
 
-/// Function that handles a row. The caller runs it for every row of the result.
+/// Function that handles a row. The probe calls it for every row of the result.
 type Use = fn(&mut Put, &Row<'_>);
 
-/// A statement that is part of a sample.
+/// One statement of a sample.
 struct Query {
     asked: RepeatedQuery,
     each: Use,
 }
 
-/// Values of a sample under construction, and the last counts, which are needed for differences.
+/// Values of a sample under construction, and the previous counts, from which increases are
+/// computed.
 struct Put {
     place: String,
     tables: Vec<String>,
     counters: Counters,
-    /// Sums over the rows of one result, in the order in which their first rows came.
+    /// Sums over the rows of one result. The order is that of the first row of each sum.
     sums: Vec<Sum>,
     /// Values that are complete.
     ready: Vec<(String, &'static str, f64)>,
@@ -62,8 +64,9 @@ struct Sum {
 }
 
 impl VirtualTables {
-    /// Creates a probe for the node `place` at `node`. The probe reads the metrics of some tables
-    /// of a keyspace. If the node shows its metrics in tables, the probe reads only non-metrics.
+    /// Creates a probe for the node `place` at `node`. The probe reads the metrics of the given
+    /// tables of a keyspace. If the node provides its metrics in tables, the probe reads only
+    /// values that are not metrics.
     pub(super) fn new(
         node: SocketAddr,
         access: &Access,
@@ -108,7 +111,8 @@ impl SampledSource for VirtualTables {
     }
 }
 
-/// Tables about the whole node: columns, table, and row handler.
+/// Tables about the whole node. Each row contains the columns, the name of the table, and the row
+/// handler.
 const OF_NODE: [(&str, &str, Use); 4] = [
     (
         "name, active_tasks, pending_tasks, blocked_tasks, blocked_tasks_all_time, completed_tasks",
@@ -124,7 +128,7 @@ const OF_NODE: [(&str, &str, Use); 4] = [
     ("name, value", "cql_metrics", cql_metrics),
 ];
 
-/// Tables about the whole node that contain only non-metrics.
+/// Tables about the whole node that contain only values that are not metrics.
 const NO_METRICS: [(&str, &str, Use); 4] = [
     (
         "kind, unit, progress, total",
@@ -144,7 +148,7 @@ const NO_METRICS: [(&str, &str, Use); 4] = [
     ),
 ];
 
-/// Tables with information on the tables of a keyspace.
+/// Virtual tables that describe the tables of a keyspace.
 const OF_KEYSPACE: [(&str, &str, Use); 6] = [
     (COUNT, "coordinator_read_latency", |put, row| {
         put.count(row, Some("client_request.Read.ops/s"), "coordinator_read");
@@ -167,7 +171,7 @@ const OF_KEYSPACE: [(&str, &str, Use); 6] = [
 
 const COUNT: &str = "table_name, count";
 
-/// Builds all queries for a keyspace, or only those of non-metrics.
+/// Builds all queries for a keyspace, or only the queries for values that are not metrics.
 fn queries(keyspace: Option<&str>) -> Vec<Query> {
     let query = |cql: String, each: Use| Query {
         asked: RepeatedQuery::new(cql),
@@ -182,7 +186,7 @@ fn queries(keyspace: Option<&str>) -> Vec<Query> {
     queries.extend(OF_NODE.into_iter().map(whole));
     queries.extend(OF_KEYSPACE.into_iter().map(|(columns, table, each)| {
         let all = select(columns, table);
-        // Before 5.0, a query with a part of the key needs ALLOW FILTERING.
+        // Before 5.0, a query by a part of the key needs ALLOW FILTERING.
         let some = format!("{all} WHERE keyspace_name = {keyspace} ALLOW FILTERING");
         query(some, each)
     }));
@@ -219,7 +223,7 @@ impl Put {
             each(self, &Row { columns, cells });
         }
         if result.rows.is_empty() {
-            // If a table is empty, its sums are zero.
+            // The sums of an empty table are zero.
             let columns = &result.columns;
             each(
                 self,
@@ -252,7 +256,8 @@ impl Put {
         self.ready.extend(per_second.map(|value| (name, unit, value)));
     }
 
-    /// Adds a value to a sum over rows. A missing value adds nothing, but creates the sum.
+    /// Adds a value to a sum over rows. A missing value counts as 0, so that the sum exists even if
+    /// all values are missing.
     fn add(&mut self, name: &'static str, unit: &'static str, rate: bool, value: Option<f64>) {
         let value = value.unwrap_or(0.0);
         match self.sums.iter_mut().find(|sum| sum.name == name) {

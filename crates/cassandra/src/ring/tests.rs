@@ -1,4 +1,4 @@
-//! Tests of shares that were calculated by hand, and of properties that any ring has.
+//! Tests of shares that were calculated by hand, and of properties that every ring has.
 
 use super::*;
 use proptest::prelude::*;
@@ -69,8 +69,8 @@ fn an_empty_ring_has_no_shares() {
 /// the four ranges.
 type Row<'a> = (&'a str, [&'a str; 4], &'a Replication, [&'a [usize]; 4]);
 
-/// Each of four nodes owns a quarter of the ring, and the racks determine which node has the second
-/// copy.
+/// Each of the four nodes owns a quarter of the ring. The racks determine which node stores the
+/// second copy of each quarter.
 #[test]
 fn nodes_of_a_used_rack_are_skipped_while_there_are_others() {
     let ring_of = |racks: [&str; 4]| {
@@ -118,8 +118,8 @@ fn nodes_of_a_used_rack_are_skipped_while_there_are_others() {
     for (what, racks, replication, expected) in rows {
         assert_eq!(replicas(&ring_of(racks), replication), expected, "{what}");
     }
-    // Pairs of neighbouring nodes are in the same rack. The first node of each rack is also a
-    // replica for the ranges of the other rack.
+    // Neighbouring nodes form pairs in the same rack. The first node of each rack also stores a
+    // replica of the ranges of the other rack.
     let ring = ring_of(["r1", "r1", "r2", "r2"]);
     assert_eq!(ring.shares(&two), vec![0.75, 0.25, 0.75, 0.25]);
 }

@@ -15,8 +15,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 fn preparing_tells_what_the_markers_take() {
     let mut prepared = 4i32.to_be_bytes().to_vec();
     prepared.extend(string("id"));
-    // All columns belong to one table. The numbers are the flags, two markers, and no marker in the
-    // partition key.
+    // The numbers mean: all columns belong to one table, the statement has two markers, and the
+    // partition key has no marker.
     for number in [1i32, 2, 0] {
         prepared.extend(number.to_be_bytes());
     }
@@ -170,9 +170,9 @@ fn long_statements_are_shortened_between_characters() {
     assert_eq!(shorten(&long).chars().count(), STATEMENT_CHARS_SHOWN + 1);
 }
 
-/// Starts a server like Cassandra 2.1, which accepts one version, or none. It refuses other
-/// versions in a frame of its own newest version, and then closes the connection. Also returns the
-/// versions that clients requested.
+/// Starts a server like Cassandra 2.1, which accepts one version or no version. The server refuses
+/// other versions in a frame of its own newest version, and then closes the connection. Also
+/// returns the versions that clients requested.
 fn takes(only: Option<u8>, newest: u8) -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

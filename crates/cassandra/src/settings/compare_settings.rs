@@ -1,4 +1,4 @@
-//! Compares requested settings with those that a server reports. Compares values, not texts,
+//! Compares requested settings with those that a server reports. Compares values instead of texts,
 //! because servers write `1GiB` as `1024MiB` and `10s` as `10000ms`.
 
 mod java_text;
@@ -8,10 +8,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use target_spec::jvm_size;
 
-/// Requested value of a key in `cassandra.yaml`, and the value that the server reports.
+/// Requested value of a key in `cassandra.yaml`, and the result of comparing it with the value that
+/// the server reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SettingPair {
-    /// Key in `cassandra.yaml`. It contains dots if the server flattens it.
+    /// Key in `cassandra.yaml`. If the server flattens a nested key, the key contains dots.
     pub key: String,
     pub wanted: String,
     pub effect: Effect,
@@ -46,8 +47,9 @@ pub(crate) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
     }
 }
 
-/// Values that the server shows in part. It stores `mmap_index_only` as `standard` for data files
-/// and as `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0), and shows only the first.
+/// Values of which the server shows only a part. The server stores `mmap_index_only` as `standard`
+/// for data files and as `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0), and shows
+/// only the value for data files.
 const SHOWN_IN_PART: [(&str, &str); 1] = [("mmap_index_only", "standard")];
 
 /// Returns a value as text, without JSON quotes.
@@ -80,7 +82,7 @@ fn effect(value: &Value, row: &str) -> Effect {
     }
 }
 
-/// Returns true if two texts of a setting mean the same value.
+/// Returns true if two texts represent the same value of a setting.
 pub fn same(wanted: &str, shown: &str) -> bool {
     let (wanted, shown) = (wanted.trim(), shown.trim());
     if wanted.eq_ignore_ascii_case(shown) {
@@ -98,7 +100,7 @@ pub fn same(wanted: &str, shown: &str) -> bool {
     is_class_of(wanted, shown) || is_class_of(shown, wanted)
 }
 
-/// Each row: the unit, its dimension, and its size in the smallest unit.
+/// Units. Each row contains the unit, its dimension, and its size in the smallest unit.
 const UNITS: [(&str, &str, f64); 16] = [
     ("ns", "time", 1.0),
     ("us", "time", 1e3),
@@ -118,8 +120,8 @@ const UNITS: [(&str, &str, f64); 16] = [
     ("", "number", 1.0),
 ];
 
-/// Parses a number with a unit, as cassandra.yaml has it. Returns its dimension (`time`,
-/// `size`, `rate` or `number`), and its value in the smallest unit of the dimension.
+/// Parses a number with a unit in the syntax of `cassandra.yaml`. Returns the dimension (`time`,
+/// `size`, `rate` or `number`), and the value in the smallest unit of the dimension.
 pub fn quantity(text: &str) -> Option<(&'static str, f64)> {
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || ".-+eE".contains(c)))
@@ -140,7 +142,8 @@ pub struct Flag {
 }
 
 impl Flag {
-    /// Returns the value of the flag, and its origin unless that is the command line.
+    /// Returns the value of the flag. Adds the origin of the value unless the origin is the command
+    /// line.
     pub fn with_origin(&self) -> String {
         if self.origin == "command line" {
             self.value.clone()
@@ -150,7 +153,8 @@ impl Flag {
     }
 }
 
-/// Parses the output of `VM.flags -all`: `uintx MaxHeapSize = 1073741824 {product} {command line}`.
+/// Parses the output of `VM.flags -all`, such as `uintx MaxHeapSize = 1073741824 {product} {command
+/// line}`.
 pub fn flags(text: &str) -> BTreeMap<String, Flag> {
     let flag = |line: &str| -> Option<(String, Flag)> {
         let (name, rest) = line.split_once('=')?;
@@ -175,7 +179,7 @@ pub enum JvmOption<'a> {
     Flag(&'a str, String),
     /// System property with name and value.
     Property(&'a str, &'a str),
-    /// Other option, which cassay looks up verbatim among the arguments.
+    /// Other option, which cassay searches for verbatim among the arguments.
     Other,
 }
 
@@ -218,8 +222,9 @@ pub fn jvm_option(option: &str) -> JvmOption<'_> {
     JvmOption::Other
 }
 
-/// Returns true if a flag has the requested value. The JVM rounds sizes up to the granularity of
-/// the heap, which is at most the size of the largest G1 region, 32 MiB.
+/// Returns true if a flag has the requested value. The values may differ slightly, because the JVM
+/// rounds sizes up to the granularity of the heap. The granularity is at most 32 MiB, the size of
+/// the largest G1 region.
 pub fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
     const REGION_BYTES_MAX: u64 = 32 << 20;
     if wanted.eq_ignore_ascii_case(shown) {
@@ -232,8 +237,8 @@ pub fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
     matches!((wanted.parse::<f64>(), shown.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Parses the lines of `VM.info` about the container that the JVM detects. The result is empty
-/// outside a container.
+/// Parses the lines of `VM.info` about the container that the JVM detects. Returns an empty result
+/// if the JVM does not run in a container.
 pub fn container(text: &str) -> BTreeMap<String, String> {
     let section = text
         .lines()
@@ -242,7 +247,8 @@ pub fn container(text: &str) -> BTreeMap<String, String> {
         .take_while(|line| !line.trim().is_empty());
     let pair = |line: &str| {
         let (name, value) = line.split_once(':')?;
-        // These values change continuously, so they are not configuration.
+        // The usage of resources and the number of tasks change continuously, so they are not part
+        // of the configuration.
         if name.contains("usage") || name.contains("number of tasks") {
             return None;
         }
@@ -264,7 +270,7 @@ pub fn archives(text: &str) -> Vec<String> {
     names
 }
 
-/// Parses a size in `VM.info`. The form is `3145728 k`, or a plain number of bytes.
+/// Parses a size in `VM.info`, which has the form `3145728 k` or is a plain number of bytes.
 pub fn container_bytes(text: &str) -> Option<u64> {
     jvm_size(&text.replace(' ', ""))
 }
@@ -276,7 +282,7 @@ pub fn properties(text: &str) -> BTreeMap<String, String> {
             return None;
         }
         let mut end = line.find('=')?;
-        // If a name contains an equals sign, it is escaped.
+        // An equals sign within a name is escaped.
         while end > 0 && line.as_bytes()[end - 1] == b'\\' {
             end += 1 + line[end + 1..].find('=')?;
         }
@@ -397,8 +403,8 @@ mod tests {
         assert!(memtable("SkipListMemtable").ends_with("} yes"));
         assert!(memtable("TrieMemtable").ends_with("} no"));
         assert!(check("disk_access_mode", json!("mmap_index_only")).ends_with("mmap no"));
-        // If the server chose a setting itself, the report shows the chosen value, but not who
-        // chose it.
+        // If the server chose the value of a setting, the report shows the value, but not that the
+        // server chose it.
         let sized = check("concurrent_reads", Value::Null);
         assert!(
             sized.ends_with("? the server chose the value itself, and reports 32"),

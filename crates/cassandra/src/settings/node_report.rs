@@ -1,6 +1,6 @@
-//! Report of a node, for which the node is queried once. Settings come from the server's virtual
-//! table. Flags, properties and machine size come from the JVM. The module also contains the proofs
-//! that follow from the report.
+//! Report of a node. cassay queries the node once for the whole report. Settings come from the
+//! server's virtual table. Flags, properties and the size of the machine come from the JVM. The
+//! module also contains the proofs that follow from the report.
 
 use super::compare_settings::{self, Flag, JvmOption, SettingPair};
 use super::outcome::{Effect, Proof};
@@ -22,11 +22,11 @@ pub struct NodeConfiguration {
     /// Rows of `system_views.settings`. Empty if they cannot be read.
     pub settings: BTreeMap<String, String>,
     /// JVM flags that differ from the defaults, and the number of the collector's threads. If the
-    /// origin of a value is not the command line, the origin follows the value: `2 (ergonomic)`.
-    /// Empty if the JVM cannot be queried.
+    /// origin of a value is not the command line, the origin follows the value, as in `2
+    /// (ergonomic)`. Empty if the JVM cannot be queried.
     pub flags: BTreeMap<String, String>,
-    /// Facts about the JVM and the machine as the JVM sees it: `version`, `processors`, `memory`,
-    /// and facts about its container, under the names that the JVM uses.
+    /// Facts about the JVM and about the machine as the JVM sees it: `version`, `processors` and
+    /// `memory`. Facts about the container have the names that the JVM uses.
     pub jvm: BTreeMap<String, String>,
 }
 
@@ -45,7 +45,8 @@ impl Proof {
                 *row = line.shown_with_unit(key, row);
             }
         }
-        // Under this key, a number is in the older unit, in which the server shows the value.
+        // Under this key, a number is in the older unit. The server also shows the value in this
+        // unit.
         let whole = |key: &str, value: &Value| match value {
             Value::Number(number) => {
                 let text = line.shown_with_unit(key, &number.to_string());
@@ -56,7 +57,7 @@ impl Proof {
         let keys = yaml.iter();
         let all =
             keys.flat_map(|(key, value)| compare_settings::yaml(key, &whole(key, value), &shown));
-        // An empty value is the server's default, which means access for every user.
+        // An empty value is the server's default, which gives every user access.
         let class = ["authenticator", "authenticator.class_name"];
         let mut classes = class.iter().filter_map(|key| shown.get(*key)).peekable();
         let is_open = classes.peek().is_some()
@@ -78,7 +79,7 @@ impl Proof {
     }
 }
 
-/// Reason why a guardrail that is visible has no effect on the load.
+/// Reason why a visible guardrail has no effect on the load.
 const GUARDRAIL_BINDS_NOBODY: &str = "a guardrail limits only ordinary users, and nodes without \
                                       authentication treat every client as a superuser";
 
@@ -93,12 +94,13 @@ const MAPPED: &str = "VM.info";
 pub const JVM: &str = "JVM";
 /// Key of the JVM fact that lists the mapped class data archives.
 const ARCHIVES: &str = "class_archives";
-/// Text that is displayed for a missing option.
+/// Text that a proof shows for a missing option.
 const ABSENT: &str = "absent";
 /// Reason why all facts about the JVM are missing.
 pub const NO_AGENT: &str = "cassay cannot query the JVM: the JVM has no Jolokia agent";
 
-/// Prefix of an archive's name, by which cassay recognises the archive among a JVM's mappings.
+/// Prefix of the name of an archive. By this prefix, cassay recognises the archive among the
+/// mappings of a JVM.
 pub const ARCHIVE_PREFIX: &str = "cassandra-classes-";
 
 /// Report that a node gives about itself.
@@ -106,7 +108,7 @@ pub const ARCHIVE_PREFIX: &str = "cassandra-classes-";
 pub struct NodeReport {
     /// Rows of the table `system_views.settings`.
     pub settings: BTreeMap<String, String>,
-    /// Part of the report that comes from the JVM. `None` without a Jolokia agent.
+    /// Part of the report that comes from the JVM. `None` if the node has no Jolokia agent.
     pub jvm: Option<Jvm>,
 }
 
@@ -119,13 +121,13 @@ pub struct Jvm {
     pub properties: BTreeMap<String, String>,
     /// Arguments of the JVM's command line.
     pub arguments: Vec<String>,
-    /// Facts, in the form of [`NodeConfiguration::jvm`].
+    /// Facts about the JVM, in the form of [`NodeConfiguration::jvm`].
     pub facts: BTreeMap<String, String>,
 }
 
 impl Node<'_> {
-    /// Asks the node for its settings, and its JVM for flags, properties and machine size. Without
-    /// MBeans, the JVM's part is absent.
+    /// Requests the settings from the node, and flags, properties and the size of the machine from
+    /// its JVM. If the MBeans are not accessible, the part from the JVM is absent.
     ///
     /// # Errors
     /// The node or its JVM does not answer.
@@ -241,7 +243,7 @@ impl NodeReport {
         let line = spec.release.line();
         proofs.extend(Proof::compare_yaml(&yaml, &self.settings, node, line));
         for (index, option) in spec.jvm_options.iter().enumerate() {
-            // If an option is repeated, the last one takes effect, so only the last one is
+            // If an option is repeated, only the last occurrence takes effect, so only this one is
             // verified.
             let key = |option: &str| self.option(option, node).key;
             let later = &spec.jvm_options[index + 1..];
@@ -272,8 +274,8 @@ impl NodeReport {
         }
     }
 
-    /// Verifies that the archive of the server's classes is mapped, in addition to Java's own
-    /// archive.
+    /// Verifies that the JVM has mapped the archive of the server's classes, in addition to Java's
+    /// own archive.
     fn sharing_proof(&self, node: &str) -> Proof {
         let judged = self.jvm.as_ref().map(|jvm| {
             let mapped = jvm.facts.get(ARCHIVES).map_or("", String::as_str);
@@ -334,7 +336,7 @@ impl Jvm {
         }
     }
 
-    /// Looks up an option that is only visible in the argument list.
+    /// Looks up an option that is visible only in the argument list.
     fn argument(&self, option: &str, wanted: &str) -> ShownSetting {
         let given = self.arguments.iter().any(|argument| argument == option);
         let shown = if given { wanted } else { ABSENT };
@@ -342,7 +344,7 @@ impl Jvm {
     }
 }
 
-/// Masks secrets in a proof after the comparison. This does not change the result of the proof.
+/// Masks secrets in a proof after the comparison, so the result of the proof does not change.
 fn hide(mut proof: Proof) -> Proof {
     let is_said = |value: &str| [ABSENT, "given"].contains(&value);
     let mask = |value: &mut String| {
@@ -372,7 +374,7 @@ fn jvm_key(option: &str) -> (String, String, JvmOption<'_>) {
     (key, wanted, parsed)
 }
 
-/// The displayed value, true if it is the requested value, and the source.
+/// The shown value, true if it is the requested value, and the source of the shown value.
 type ShownSetting = (String, bool, &'static str);
 
 #[cfg(test)]
@@ -394,7 +396,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Formats proofs as `key: value yes`, one per line.
+    /// Formats proofs, one per line, such as `key: value yes`.
     pub(in crate::settings) fn brief(proofs: &[Proof]) -> Vec<String> {
         let line = |one: &Proof| match &one.effect {
             Effect::InEffect(shown) => format!("{}: {shown} yes", one.key),

@@ -5,34 +5,34 @@
 pub struct Proof {
     /// Name of the node.
     pub node: String,
-    /// Name of the setting. It is a key of `cassandra.yaml` (with dots if the server flattens it),
-    /// a JVM option without its value, `heap`, `collector` or `class_sharing`. Or it is a host's
-    /// `cpus`, `cpu_quota`, `memory`, `volume`, `link_rate` or `link_delay`, or a table option:
-    /// `standard1 compaction.class`.
+    /// Name of the setting. For a node, it is a key of `cassandra.yaml` (with dots if the server
+    /// flattens the key), a JVM option without its value, `heap`, `collector` or `class_sharing`.
+    /// For a host, it is `cpus`, `cpu_quota`, `memory`, `volume`, `link_rate` or `link_delay`. For
+    /// a table, it is an option such as `standard1 compaction.class`.
     pub key: String,
     /// Value that was requested.
     pub wanted: String,
     /// Result of the check.
     pub effect: Effect,
-    /// Source that shows the value in effect.
+    /// Source from which the value in effect was read.
     pub source: &'static str,
 }
 
-/// Result of checking a setting. There is no fourth case, so an unknown value never counts as
+/// Result of checking a setting. An unknown value is a separate case, so that it never counts as
 /// proved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// The requested value is in effect. Contains the value as the node shows it.
+    /// The requested value is in effect. Contains this value as the node shows it.
     InEffect(String),
-    /// Another value is in effect. Contains that value.
+    /// Another value is in effect. Contains this other value.
     NotInEffect(String),
-    /// The value is not visible. Contains the reason.
+    /// The value is not visible. Contains the reason why.
     NotShown(String),
 }
 
 impl Effect {
-    /// Creates the result from a displayed value and the result of its comparison. `None` means
-    /// that the value is not visible, for the reason `why`.
+    /// Creates the result from the shown value and the result of the comparison. `None` means that
+    /// the value is not visible, for the reason `why`.
     pub fn from_comparison(shown: Option<(String, bool)>, why: &str) -> Effect {
         match shown {
             Some((shown, true)) => Effect::InEffect(shown),
@@ -41,8 +41,8 @@ impl Effect {
         }
     }
 
-    /// Returns the value in effect, even if it is not the requested one. Returns `None` if it is
-    /// not visible.
+    /// Returns the value in effect, even if it differs from the requested value. Returns `None` if
+    /// the value is not visible.
     pub fn shown(&self) -> Option<&str> {
         match self {
             Effect::InEffect(shown) | Effect::NotInEffect(shown) => Some(shown),

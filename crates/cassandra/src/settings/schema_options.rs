@@ -1,4 +1,4 @@
-//! Verifies table options with the schema that each node itself reports.
+//! Verifies table options against the schema that each node itself reports.
 
 mod replication;
 
@@ -18,12 +18,12 @@ const KEYSPACES: &str = "system_schema.keyspaces";
 /// Options of a table or keyspace, by the name of the column.
 type Columns = BTreeMap<String, Value>;
 
-/// An option of tables or of a keyspace, as it is written after `WITH` in CQL.
+/// An option of a table or a keyspace, in the form in which CQL has it after `WITH`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaOption {
     /// Name of the option, such as `compaction` or `gc_grace_seconds`.
     pub name: String,
-    /// Requested value. If it is a map, its entries are checked one by one.
+    /// Requested value. If the value is a map, its entries are checked one by one.
     pub value: Json,
 }
 
@@ -35,7 +35,7 @@ impl Node<'_> {
     /// Compares the requested options of each table, by table name, with the node's schema.
     ///
     /// # Errors
-    /// The node does not answer, or has no such table.
+    /// The node does not answer, or does not have one of the tables.
     pub fn table_proofs(
         &self,
         keyspace: &str,
@@ -54,7 +54,7 @@ impl Node<'_> {
     /// Compares the requested options of a keyspace with the node's schema.
     ///
     /// # Errors
-    /// As [`Node::table_proofs`].
+    /// The errors of [`Node::table_proofs`].
     pub fn keyspace_proofs(&self, keyspace: &str, options: &[SchemaOption]) -> Result<Vec<Proof>> {
         let is_it = format!("keyspace_name = {}", literal(keyspace));
         self.option_proofs(&[(keyspace, KEYSPACES, is_it, options)])
@@ -149,7 +149,7 @@ fn in_words(value: &Value) -> Option<String> {
 }
 
 /// Returns the value of an entry of a map option. The server stores some entries under another
-/// name, and does not store an entry that follows from other entries.
+/// name. It does not store an entry that follows from other entries.
 fn entry_of(option: &str, key: &str, shown: &BTreeMap<String, String>) -> Option<String> {
     if let Some(found) = shown.get(key) {
         return Some(found.clone());

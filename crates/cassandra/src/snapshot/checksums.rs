@@ -1,14 +1,14 @@
 //! Verifies the files of a snapshot, byte for byte.
 //!
-//! An import does not notice a changed byte in a table's file, although it changes the measurement.
-//! So cassay reads all bytes before it uses a snapshot. It compares `Data.db` with the CRC-32 that
-//! the server wrote next to it. It compares each other file with the CRC-32 from the time of the
-//! snapshot.
+//! An import does not notice a changed byte in a table's file, although such a byte changes the
+//! measurement. So cassay reads all bytes before it uses a snapshot. It compares `Data.db` with the
+//! CRC-32 that the server wrote next to it. It compares each other file with the CRC-32 from the
+//! time of the snapshot.
 //!
-//! Invariants: a file is read on its own host, and only once while its inode, size and ctime remain
-//! the same. Hard links share the ctime, so the check also notices a change through a link in the
-//! table's folder. Reading leaves no pages in the page cache, because cached pages would change the
-//! measurement.
+//! Invariants: the agent of a file's host reads the file. It reads the file only once while the
+//! inode, size and ctime of the file remain the same. Hard links share the ctime, so the check also
+//! notices a change through a link in the table's folder. Reading leaves no pages in the page
+//! cache, because cached pages would change the measurement.
 
 use super::manifest::{self, Manifest, TableRecord};
 use super::sstables::{self, TableFiles};
@@ -25,9 +25,10 @@ const PROBLEMS_SHOWN: usize = 8;
 /// A file, with its metadata at the time of its verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CheckedFile {
-    /// Agent that has read the file.
+    /// Agent that read the file.
     agent: Identity,
-    /// Metadata from before the file was read. So a file that changes meanwhile is read again.
+    /// Metadata of the file from before it was read. If the file changes while it is being read,
+    /// the metadata no longer matches, and the next check reads the file again.
     id: FileId,
     bytes: u64,
     crc: u32,
@@ -36,7 +37,7 @@ struct CheckedFile {
 /// Files that this process has already verified.
 static SEEN: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::default);
 
-/// Which files to read.
+/// Selects the files to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// Read files that were not yet verified, or have changed since their verification.
@@ -81,7 +82,7 @@ pub fn seal(host: &Agent, folder: &Path, files: &mut TableFiles) -> Result<()> {
 /// Compares the files of a snapshot's folder with the manifest of the snapshot.
 ///
 /// # Errors
-/// The names of missing or changed files.
+/// Files are missing or changed. The message contains their names.
 pub fn check(host: &Agent, folder: &Path, which: Reading) -> Result<()> {
     let manifest = Manifest::read(host, folder)?;
     let mut problems = Vec::new();
@@ -102,7 +103,7 @@ pub fn check(host: &Agent, folder: &Path, which: Reading) -> Result<()> {
 }
 
 /// Compares sizes and digests of a table's files, without reading the files. Returns the files that
-/// must be read, each with the record to store if its bytes are right.
+/// must be read. Each returned file has the record to store if its bytes are right.
 fn compare(
     host: &Agent,
     at: &Path,
@@ -125,7 +126,7 @@ fn compare(
                 file.bytes
             ));
         }
-        // If a file has no checksum, only its size can be compared.
+        // If the manifest has no checksum of a file, only the size of the file can be compared.
         let seen = crc.map(|crc| CheckedFile {
             agent: host.process(),
             id: entry.id,
@@ -148,7 +149,7 @@ fn compare(
                 ));
             }
             Some(Err(error)) => problems.push(format!("{error:#}")),
-            // If the digest file is missing, it is reported below with the other files.
+            // The code below reports a missing digest file together with the other files.
             _ => {}
         }
         for file in &sstable.files {
@@ -228,7 +229,8 @@ mod tests {
         }
     }
 
-    /// A real server imported and served four changed bytes without an error.
+    /// In a test with a real server, the server imported and served four changed bytes without an
+    /// error.
     #[test]
     fn a_changed_byte_in_any_file_is_found_by_its_name() {
         let root = tempfile::tempdir().unwrap();
@@ -264,8 +266,8 @@ mod tests {
         }
     }
 
-    /// A file with unchanged metadata is trusted, until `doubt` is called or all bytes are
-    /// requested.
+    /// Once verified, a file with unchanged metadata is not read again, until the caller calls
+    /// `doubt` or requests all bytes.
     #[test]
     fn a_file_is_read_once_and_again_after_a_doubt() {
         let root = tempfile::tempdir().unwrap();
@@ -275,7 +277,8 @@ mod tests {
         let file = std::fs::File::options().write(true).open(&path).unwrap();
         let modified = file.metadata().unwrap().modified().unwrap();
         std::os::unix::fs::FileExt::write_at(&file, b"X", 0).unwrap();
-        // The test simulates a failing disk, which returns other bytes with unchanged metadata.
+        // The test simulates a failing disk, which returns different bytes although the metadata
+        // has not changed.
         file.set_modified(modified).unwrap();
         assert_eq!(why(&host, &folder, Reading::Once), "whole");
         assert!(why(&host, &folder, Reading::Always).contains("is damaged"));

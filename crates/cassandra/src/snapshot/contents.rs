@@ -1,8 +1,8 @@
-//! Contents of tables in comparable numbers: rows, bytes per row, SSTables per level, compression
-//! ratio, format versions.
+//! Contents of tables as comparable numbers: rows, bytes per row, SSTables per level, compression
+//! ratio and format versions.
 //!
 //! A fingerprint ([`super::sstables::Fingerprint`]) proves that two nodes have the same SSTables.
-//! The numbers of this module show the size of a difference. They come from the SSTables
+//! If they differ, the numbers of this module show by how much. They come from the SSTables
 //! themselves, so they are also available for a snapshot that no server has loaded.
 
 use super::hard_links::TableNow;
@@ -18,30 +18,31 @@ use std::path::Path;
 /// File name suffix of the component that contains the numbers of partitions and rows.
 const STATISTICS: &str = "Statistics.db";
 
-/// File name suffix of the component that contains information about compression.
+/// File name suffix of the component that describes the compression.
 const COMPRESSION: &str = "CompressionInfo.db";
 
-/// Number of bytes to read from the beginning of that component, which contains the compressor's
-/// name and options.
+/// Number of bytes to read from the beginning of the component [`COMPRESSION`]. These bytes contain
+/// the name and the options of the compressor.
 const COMPRESSION_BYTES: usize = 16 << 10;
 
-/// Maximum size of a `Statistics.db` that is read, in bytes. Servers write some ten kB.
+/// Maximum size of a `Statistics.db` to read, in bytes. Servers write tens of kB.
 const STATISTICS_BYTES_MAX: u64 = 4 << 20;
 
-/// Contents of a table on one node, over all of its SSTables.
+/// Contents of a table on one node, summed over all SSTables of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableContents {
     /// Number of rows, summed over the SSTables. A row in two SSTables counts twice, and a deleted
-    /// row counts once. `None` if an SSTable does not report its number.
+    /// row counts once. `None` if an SSTable does not contain the number of its rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
-    /// Number of partitions, counted in the same way as rows.
+    /// Number of partitions, summed over the SSTables. A partition in two SSTables counts twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitions: Option<u64>,
     /// Total size of all `Data.db` files, in bytes.
     pub data_bytes: u64,
-    /// Size of the same data before compression, in bytes. `None` if an SSTable does not report it.
+    /// Size of the same data before compression, in bytes. `None` if an SSTable does not contain
+    /// this size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncompressed_bytes: Option<u64>,
     /// Number of SSTables.
@@ -49,12 +50,12 @@ pub struct TableContents {
     /// Number of SSTables per level, if the compaction strategy has levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<u64>>,
-    /// Number of SSTables by format version: `nb`, `oa`, `da`.
+    /// Number of SSTables by format version, such as `nb`, `oa` or `da`.
     pub formats: BTreeMap<String, u64>,
 }
 
 impl TableContents {
-    /// Returns the bytes of `Data.db` per row.
+    /// Returns the average number of bytes in `Data.db` per row.
     pub fn bytes_per_row(&self) -> Option<f64> {
         let rows = self.rows.filter(|rows| *rows > 0)?;
         Some(self.data_bytes as f64 / rows as f64)
@@ -79,7 +80,8 @@ pub fn format_of(prefix: &str) -> &str {
 /// Returns the contents of a table whose files are in `folder`.
 ///
 /// # Errors
-/// A file cannot be read. If a file can be read but not parsed, only its numbers are absent.
+/// A file cannot be read. If a file can be read but not parsed, the function succeeds, and the
+/// numbers of this file are absent.
 pub fn read_table(
     host: &Agent,
     folder: &Path,
@@ -124,7 +126,7 @@ fn counts(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<Option<Count
 fn uncompressed_bytes(host: &Agent, folder: &Path, sstable: &Sstable) -> Result<Option<u64>> {
     let name = format!("{}{COMPRESSION}", sstable.prefix);
     if !sstable.files.iter().any(|file| file.name == name) {
-        // An uncompressed table does not have this file.
+        // An uncompressed table has no `CompressionInfo.db`.
         let data = sstable.files.iter().find(|file| file.name[sstable.prefix.len()..] == *DATA);
         return Ok(data.map(|data| data.bytes));
     }
@@ -195,7 +197,8 @@ mod tests {
         assert_eq!(found.compression_ratio(), Some(250.0 / 850.0));
         let formats = [("da".to_owned(), 1), ("nb".to_owned(), 2)];
         assert_eq!(found.formats, BTreeMap::from(formats));
-        // If one number is missing, the sum is unknown, not smaller.
+        // If one number is missing, the sum is unknown, because the sum of the other numbers would
+        // be too small.
         std::fs::remove_file(folder.join(format!("nb-2-big-{STATISTICS}"))).unwrap();
         let found = of();
         assert_eq!(

@@ -1,9 +1,10 @@
-//! Compares existing tables with the definitions in another cluster's snapshot. If data were
-//! imported into a table with another definition, the server would misread it or could not read it.
+//! Compares existing tables with the definitions in another cluster's snapshot. If cassay imported
+//! data into a table with another definition, the server would misread the data or could not read
+//! it.
 //!
-//! Statements are compared as the server describes them, token by token. Ids are ignored, because
-//! they differ between tables that were created separately. If only one definition has an option,
-//! the other one comes from another Cassandra version, so the option is ignored.
+//! The module compares the statements token by token, as the server describes them. It ignores ids,
+//! because they differ between tables that were created separately. It also ignores an option that
+//! only one definition has, because that definition comes from another Cassandra version.
 
 use super::table_definitions;
 use crate::session::Session;
@@ -23,10 +24,10 @@ struct Definition {
 }
 
 /// Returns true if the keyspace has all tables of `statements` with the same definition. Refuses a
-/// keyspace that has only some of them, or has one with a different definition.
+/// keyspace that has only some of the tables, or has a table with a different definition.
 ///
 /// # Errors
-/// The table that differs, with the difference, or the node does not answer.
+/// The table that differs, with the difference. Or the node does not answer.
 pub fn refuse_different(
     session: &mut Session,
     keyspace: &str,
@@ -57,8 +58,8 @@ pub fn refuse_different(
     }
 }
 
-/// Returns the first difference between existing and required definitions. Ignores the replication
-/// of the keyspace, because another check compares the token ranges of each node.
+/// Returns the first difference between the existing and the required definitions. Ignores the
+/// replication of the keyspace, because another check compares the token ranges of each node.
 fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<String> {
     let definitions = |all: &[String]| -> Vec<Definition> {
         let each = all.iter().map(|one| Definition::parse(one));
@@ -77,7 +78,7 @@ fn difference(there: &[String], wanted: &[String], keyspace: &str) -> Option<Str
 impl Definition {
     fn parse(statement: &str) -> Definition {
         let Ok(tokens) = cql::tokens::tokens(statement) else {
-            // A statement that cannot be parsed is equal only to a statement with identical text.
+            // A statement that cannot be parsed equals only a statement with identical text.
             return Definition {
                 what: statement.to_owned(),
                 parts: String::new(),

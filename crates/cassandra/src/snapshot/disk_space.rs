@@ -1,9 +1,9 @@
-//! Checks that every volume has the space for a restore, before the restore removes anything from
-//! it.
+//! Checks that every volume has enough space for a restore, before the restore removes anything
+//! from the volume.
 //!
-//! Imports are links and need no space. But TRUNCATE flushes the memtables before it drops them,
-//! and the server's own tables and commit log grow. On a full volume, this fails halfway: the node
-//! goes down, and some replicas are empty.
+//! Imports create links and need no space. But TRUNCATE flushes the memtables before it drops them,
+//! and the server's own tables and commit log grow. On a full volume, TRUNCATE fails halfway: the
+//! node goes down, and some replicas are empty.
 
 use crate::mbeans;
 use crate::node_files::NodeFiles;
@@ -13,16 +13,18 @@ use measure::number::bytes;
 
 const MIB: u64 = 1 << 20;
 
-/// Required space in addition to the memtables, in bytes. It is used for two commit log segments of
-/// 32 MiB each (the current and the next one), and for writes to the server's own tables.
+/// Required space in addition to the memtables, in bytes. The server uses this space for two commit
+/// log segments of 32 MiB each (the current and the next one), and for writes to its own tables.
 const HEADROOM_BYTES: u64 = 80 * MIB;
 
 /// Refuses a node whose volume has too little space for TRUNCATE.
 ///
 /// # Errors
-/// The volume is too small. The message contains both sizes and a remedy. Nothing has changed.
+/// The volume is too small. The message contains the required and the available size, and a remedy.
+/// Nothing has changed on the node.
 pub fn check(place: &NodeFiles<'_>) -> Result<()> {
-    // If a node does not report the size of its memtables, only the general reserve is required.
+    // If a node does not report the size of its memtables, the check requires only the additional
+    // space.
     let memtables = mbeans::memtables_bytes(place.agent()?).unwrap_or(0);
     judge(place, &place.host.space(place.folder)?, memtables)
 }

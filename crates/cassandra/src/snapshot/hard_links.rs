@@ -1,8 +1,9 @@
-//! A managed node's part of a snapshot: hard links on the node's own volume.
+//! A node's part of a snapshot: hard links on the node's own volume.
 //!
 //! The server first creates the links in its own snapshot, because only the server can prevent the
-//! removal of SSTables during that time. cassay then links the files again into a folder that DROP
-//! and `nodetool clearsnapshot` do not affect. Then it removes the server's snapshot.
+//! removal of SSTables during that time. cassay then creates further links to the files, in a
+//! folder that DROP and `nodetool clearsnapshot` do not affect. Finally, cassay removes the
+//! server's snapshot.
 
 use super::checksums::{self, Reading};
 use super::manifest::{self, Manifest, TableRecord};
@@ -14,7 +15,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use host::FileStep;
 use std::path::PathBuf;
 
-/// Takes the snapshot of one node. The manifest is written last, and then the folder gets its final
+/// Takes the snapshot of one node. Writes the manifest last, and then gives the folder its final
 /// name.
 ///
 /// # Errors
@@ -25,7 +26,7 @@ pub fn create(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) ->
     let names: Vec<&str> = tables.keys().map(String::as_str).collect();
     let tag = format!("cassay-{name}");
     let making = manifest::folder_in_making(place.folder, &name);
-    // A killed command may have left this folder behind.
+    // A command that was killed may have left this folder behind.
     place.host.change(vec![FileStep::Remove(making.clone())])?;
     mbeans::clear_snapshot(agent, &tag, &keyspace)?;
     mbeans::take_snapshot(agent, &tag, &keyspace, &names)?;
@@ -60,7 +61,7 @@ pub fn create(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) ->
 /// Returns the manifest of a node's part of a snapshot.
 ///
 /// # Errors
-/// The node has no part of this snapshot. The message lists the node's snapshots.
+/// The node does not have a part of this snapshot. The message lists the node's snapshots.
 pub fn read(place: &NodeFiles<'_>, name: &str) -> Result<Manifest> {
     let folder = manifest::folder(place.folder, name);
     if !place.has(&folder)? {
@@ -75,11 +76,11 @@ pub fn read(place: &NodeFiles<'_>, name: &str) -> Result<Manifest> {
     Manifest::read(place.host, &folder).with_context(|| place.name.to_string())
 }
 
-/// Refuses a node's part of a snapshot if its files are damaged or missing, before it is used.
-/// Files that this process has verified before are trusted.
+/// Checks a node's part of a snapshot before it is used. Refuses the snapshot if files are damaged
+/// or missing. Does not read files again that this process has already verified.
 ///
 /// # Errors
-/// The damaged files. Nothing has changed.
+/// The damaged files. Nothing has changed on the node.
 pub fn refuse_damaged(place: &NodeFiles<'_>, name: &str) -> Result<()> {
     let folder = manifest::folder(place.folder, name);
     checksums::check(place.host, &folder, Reading::Once).map_err(|error| {
@@ -91,7 +92,7 @@ pub fn refuse_damaged(place: &NodeFiles<'_>, name: &str) -> Result<()> {
     })
 }
 
-/// Returns the step that creates links to files of one folder in another folder.
+/// Returns the step that links the files of one folder into another folder.
 pub fn link(files: &TableFiles, from: PathBuf, to: PathBuf) -> FileStep {
     let names = files.all().map(|file| file.name.clone()).collect();
     FileStep::Link { from, to, names }
@@ -109,8 +110,8 @@ pub struct TableNow {
     pub levels: Option<Vec<u64>>,
 }
 
-/// Returns a node's current tables. The files come from the node's folders, and the levels from the
-/// server.
+/// Returns a node's current tables. Reads the files from the node's folders, and the levels from
+/// the server.
 ///
 /// # Errors
 /// The folders cannot be listed, or the node does not answer.
@@ -146,7 +147,7 @@ pub fn layout_of(tables: &[TableNow]) -> Fingerprint {
 /// Returns the layout of a node's current tables.
 ///
 /// # Errors
-/// As [`tables_now`].
+/// The errors of [`tables_now`].
 pub fn fingerprint(place: &NodeFiles<'_>, keyspace: &str, tables: &Tables) -> Result<Fingerprint> {
     Ok(layout_of(&tables_now(place, keyspace, tables)?))
 }
@@ -154,14 +155,14 @@ pub fn fingerprint(place: &NodeFiles<'_>, keyspace: &str, tables: &Tables) -> Re
 /// Removes a node's part of a snapshot, if it exists.
 ///
 /// # Errors
-/// The host of the node cannot remove it.
+/// The host of the node cannot remove the files.
 pub fn remove(place: &NodeFiles<'_>, name: &str) -> Result<()> {
     let (from, to) = (
         manifest::folder(place.folder, name),
         manifest::folder_in_making(place.folder, name),
     );
     let mut steps = vec![FileStep::Remove(to.clone())];
-    // The folder is renamed first, so that a partly removed snapshot never looks complete.
+    // This code renames the folder first, so that a partly removed snapshot never looks complete.
     if place.has(&from)? {
         steps.push(FileStep::Rename {
             from,

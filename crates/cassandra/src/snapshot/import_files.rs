@@ -1,4 +1,5 @@
-//! Imports a node's part of a snapshot into its emptied tables, and compares the result.
+//! Imports a node's part of a snapshot into the node's emptied tables, and compares the result with
+//! the snapshot.
 
 use super::hard_links;
 use super::manifest::{self, Manifest};
@@ -10,14 +11,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 
-/// Time limit for the server to delete the files of removed SSTables, which it does in the
-/// background.
+/// Time limit for the server to delete the files of removed SSTables. The server deletes them in
+/// the background.
 const LEFTOVERS_LIMIT: Duration = Duration::from_secs(10);
 
 /// Interval between two checks of a table's folder.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Imports the tables of one node, which must be empty.
+/// Imports the files of the snapshot into the tables of one node. The tables must be empty.
 ///
 /// # Errors
 /// A table is not empty, or the node refuses its files.

@@ -1,6 +1,6 @@
-//! `snapshots/NAME/manifest.json` of each node: description of the node's part of a snapshot.
+//! `snapshots/NAME/manifest.json` of each node, which describes the node's part of a snapshot.
 //!
-//! The manifest is written last, and then the folder gets its final name. So a snapshot with a
+//! cassay writes the manifest last, and then gives the folder its final name. So a snapshot with a
 //! manifest is complete. A node's manifest is self-contained, because it includes the table
 //! definitions.
 
@@ -16,14 +16,14 @@ const FORMAT: u32 = 1;
 
 const FILE: &str = "manifest.json";
 
-/// Folder of all snapshots in a node's folder. It is on the same volume as Cassandra's data, but
-/// `nodetool clearsnapshot` and DROP do not affect it.
+/// Name of the folder, within a node's folder, that contains all snapshots. It is on the same
+/// volume as Cassandra's data, but `nodetool clearsnapshot` and DROP do not affect it.
 const FOLDER: &str = "snapshots";
 
 /// Maximum length of a snapshot name, which becomes part of a folder name on the server.
 const NAME_CHARS_MAX: usize = 80;
 
-/// A node's part of a snapshot.
+/// Description of a node's part of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Format number of the file.
@@ -109,7 +109,7 @@ impl TableRecord {
 }
 
 impl Manifest {
-    /// Creates the description of a snapshot that has no tables yet.
+    /// Creates the description of a snapshot. The description contains no tables yet.
     pub fn new(name: &str, keyspace: &str, version: &str, schema: Vec<String>) -> Manifest {
         Manifest {
             format: FORMAT,

@@ -1,9 +1,9 @@
 //! SSTables of a table, read from a folder and compared.
 //!
-//! File names change with every import. So an SSTable is identified by its `Digest.crc32` (the
+//! File names change with every import. So cassay identifies an SSTable by its `Digest.crc32` (the
 //! CRC-32 of its whole `Data.db`) together with the size of `Data.db`. The multiset of these
-//! identities is the same after every restore, and differs between nodes. If files are not
-//! accessible (attached clusters), this module compares the server's own counts instead.
+//! identities is the same after every restore, and differs between nodes. If the files are not
+//! accessible, as on attached clusters, this module compares the server's own counts instead.
 
 use anyhow::{Context, Result};
 use data_encoding::HEXLOWER;
@@ -13,17 +13,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;
 
-/// Component that contains the rows.
+/// Name of the component that contains the rows.
 pub const DATA: &str = "Data.db";
 
-/// Component that contains the CRC-32 of [`DATA`] as a decimal number.
+/// Name of the component that contains the CRC-32 of [`DATA`] as a decimal number.
 pub const DIGEST: &str = "Digest.crc32";
 
-/// Number of hexadecimal digits of a fingerprint that are shown. 64 bits suffice to distinguish all
-/// layouts of any laboratory.
+/// Number of hexadecimal digits of a fingerprint that messages show. The corresponding 64 bits
+/// suffice to distinguish all layouts in a laboratory.
 const HEX_DIGITS_SHOWN: usize = 16;
 
-/// Layout of some tables on one node. [`fmt::Display`] writes 16 hexadecimal digits, which are
+/// Layout of a set of tables on one node. [`fmt::Display`] writes 16 hexadecimal digits, which are
 /// equal if and only if the layouts are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
@@ -41,7 +41,7 @@ pub struct TableLayout {
     /// Number of SSTables per level, if the compaction strategy has levels and the server reports
     /// them.
     pub levels: Option<Vec<u64>>,
-    /// Identities of the SSTables in ascending order. `None` if files are not accessible.
+    /// Identities of the SSTables in ascending order. `None` if the files are not accessible.
     pub identities: Option<Vec<SstableIdentity>>,
 }
 
@@ -55,7 +55,7 @@ pub struct SstableIdentity {
 }
 
 impl Fingerprint {
-    /// Describes the difference from the expected layout. Returns `None` if there is no difference.
+    /// Describes the difference from the expected layout. Returns `None` if the layouts are equal.
     ///
     /// Levels are compared only if both layouts have them, because the files do not change if the
     /// compaction strategy changes.
@@ -82,7 +82,8 @@ impl Fingerprint {
 }
 
 impl TableLayout {
-    /// Describes the difference from the expected layout. Returns `None` if there is no difference.
+    /// Describes how this table differs from the expected layout. Returns `None` if the layouts are
+    /// equal.
     pub fn difference(&self, wanted: &TableLayout) -> Option<String> {
         if self.sstables != wanted.sstables {
             return Some(format!(
@@ -140,10 +141,10 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// An SSTable as files of one folder.
+/// An SSTable, as a group of files in one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sstable {
-    /// Prefix of the SSTable's file names: `nb-10-big-`.
+    /// Prefix of the SSTable's file names, such as `nb-10-big-`.
     pub prefix: String,
     /// Identity of the SSTable, which does not change if the files are renamed.
     pub identity: SstableIdentity,
@@ -178,13 +179,15 @@ pub struct TableFiles {
 }
 
 impl TableFiles {
-    /// Returns the layout of these files. `levels` is the number of SSTables by level.
+    /// Returns the layout of the table that consists of these files. `levels` is the number of
+    /// SSTables by level.
     pub fn layout(&self, levels: Option<Vec<u64>>) -> TableLayout {
         let mut identities: Vec<_> = self.sstables.iter().map(|one| one.identity).collect();
         identities.sort_unstable();
         let files = self.sstables.iter().flat_map(|one| &one.files);
         TableLayout {
-            // Incomplete SSTables count too, because they make the state of a table undefined.
+            // Incomplete SSTables also count, because their presence makes the state of a table
+            // undefined.
             sstables: self.sstables.len() as u64 + self.incomplete,
             bytes: files.map(|file| file.bytes).sum(),
             levels,
@@ -192,14 +195,14 @@ impl TableFiles {
         }
     }
 
-    /// Returns all files, including those of indexes.
+    /// Returns all files, including the files of indexes.
     pub fn all(&self) -> impl Iterator<Item = &File> {
         let of_sstables = self.sstables.iter().flat_map(|one| &one.files);
         of_sstables.chain(&self.indexes)
     }
 }
 
-/// Reads the SSTables of a folder. The result is empty if the folder does not exist.
+/// Reads the SSTables of a folder. Returns an empty result if the folder does not exist.
 ///
 /// # Errors
 /// The folder or a digest cannot be read.
@@ -223,9 +226,9 @@ pub fn scan(host: &Agent, folder: &Path) -> Result<TableFiles> {
     Ok(found)
 }
 
-/// Returns the SSTable files in a folder and its index folders, by name. Digests come with their
-/// text. SSTable files have names of the form `nb-10-big-Data.db`. The server's manifest.json,
-/// schema.cql and logs have other names.
+/// Returns the SSTable files in a folder and its index folders, by name. Also returns the text of
+/// each digest file. SSTable files have names of the form `nb-10-big-Data.db`. The server's
+/// manifest.json, schema.cql and logs have other names.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -261,7 +264,7 @@ fn file(entry: Entry) -> File {
     }
 }
 
-/// Builds an SSTable. Returns `None` if it has no data or no digest.
+/// Builds an SSTable from its files. Returns `None` if the data or the digest is missing.
 fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Sstable>> {
     let named = |end: &str| files.iter().find(|file| file.name[prefix.len()..] == *end);
     let Some(data_bytes) = named(DATA).map(|file| file.bytes) else {
@@ -322,7 +325,7 @@ pub(super) mod tests {
         write(&a, "nb-10-big-", b"two");
         write(&b, "da-3gr5_0abc-bti-", b"two");
         write(&b, "nb-7-big-", b"one");
-        // Files that do not belong to an SSTable do not count.
+        // Files that do not belong to an SSTable are ignored.
         std::fs::write(b.join("manifest.json"), "{}").unwrap();
         std::fs::create_dir_all(b.join("snapshots/x-y")).unwrap();
         let (a, b) = (fingerprint(&host, &a, None), fingerprint(&host, &b, None));
@@ -350,7 +353,8 @@ pub(super) mod tests {
             assert!(text.contains(part), "{text}");
             assert_ne!(found.to_string(), wanted.to_string());
         };
-        // If files are imported twice, the rows are the same, but there are more SSTables.
+        // If the same files are imported twice, the rows do not change, but the number of SSTables
+        // does.
         is(
             &folder("twice", &[b"one", b"two", b"one", b"two"]),
             "4 SSTables instead of 2",

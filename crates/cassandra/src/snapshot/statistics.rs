@@ -2,24 +2,25 @@
 //! size before compression from `CompressionInfo.db`.
 //!
 //! The layouts are those of Cassandra 4.0 to 6.0 (its classes MetadataSerializer, StatsMetadata and
-//! CompressionMetadata), with big-endian numbers. Invariant: bytes may be arbitrary. For input of
-//! another form, functions return `None`. They never panic or return an invented number.
+//! CompressionMetadata), with big-endian numbers. Invariant: the input may contain arbitrary bytes.
+//! For input of another form, functions return `None`. They never panic or return an invented
+//! number.
 
 /// Counts in a `Statistics.db`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Number of partitions, including deleted partitions.
     pub partitions: u64,
-    /// Number of rows. If a partition is in several SSTables, its rows count in each of them.
-    /// `None` if the number follows data that cannot be parsed without the types of the table
-    /// (clustering columns in the formats `oa` and `da`).
+    /// Number of rows. If a partition is in several SSTables, its rows count in each SSTable.
+    /// `None` if the file has data before the number that cannot be parsed without the types of the
+    /// table. This is the case for clustering columns in the formats `oa` and `da`.
     pub rows: Option<u64>,
 }
 
 /// Number of the component that contains the counts, in the table of contents of `Statistics.db`.
 const STATS: u32 = 2;
 
-/// Maximum length of any list. Histograms have about 150 buckets.
+/// Maximum number of elements of any list. Histograms have about 150 buckets.
 const ITEMS_MAX: u32 = 1 << 16;
 
 /// Parses a `Statistics.db` in a format such as `nb`.
@@ -39,13 +40,13 @@ pub fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
     let mut stats = Reader(bytes.get(usize::try_from(at?).ok()?..)?);
     let partitions = stats.histogram()?;
     stats.histogram()?;
-    // This skips commit log positions, timestamps, deletion times, TTLs, and the compression ratio.
+    // Skip commit log positions, timestamps, deletion times, TTLs, and the compression ratio.
     stats.skip(12 + 16 + 8 + 8 + 8)?;
     let rows = stats.rows(format);
     Some(Counts { partitions, rows })
 }
 
-/// Returns the size before compression in bytes, from a `CompressionInfo.db`.
+/// Returns the size before compression, in bytes. `bytes` is the content of a `CompressionInfo.db`.
 pub fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
     let mut info = Reader(bytes);
     info.short_text()?;
@@ -53,7 +54,7 @@ pub fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
         info.short_text()?;
         info.short_text()?;
     }
-    // This skips the chunk length, and the maximum compressed length.
+    // Skip the chunk length and the maximum compressed length.
     info.skip(8)?;
     info.u64()
 }
@@ -123,13 +124,14 @@ impl<'a> Reader<'a> {
         Some(sum)
     }
 
-    /// Reads from the histogram of tombstones up to the number of rows, and returns that number.
+    /// Reads from the histogram of tombstones up to the number of rows, and returns the number of
+    /// rows.
     fn rows(&mut self, format: &str) -> Option<u64> {
         self.skip(4)?;
         let tombstone = if is_of_5(format) { 8 + 4 } else { 8 + 8 };
         let tombstones = usize::try_from(self.count()?).ok()?;
         self.skip(tombstones.checked_mul(tombstone)?)?;
-        // This skips the level and the repair time.
+        // Skip the level and the repair time.
         self.skip(4 + 8)?;
         if is_of_5(format) {
             self.no_clustering()?;
@@ -140,13 +142,13 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        // This skips the counter shards flag, and the number of columns set.
+        // Skip the counter shards flag and the number of columns set.
         self.skip(1 + 8)?;
         self.u64()
     }
 
-    /// Skips the clustering bounds of a table without clustering columns. They have no types, and
-    /// consist of two bounds without values.
+    /// Skips the clustering bounds of a table without clustering columns. These bounds have no
+    /// types, and consist of two bounds without values.
     fn no_clustering(&mut self) -> Option<()> {
         let types = self.u8()?;
         for _ in 0..2 {
@@ -172,7 +174,7 @@ pub(super) mod tests {
         bytes
     }
 
-    /// Returns the part of a `Statistics.db` that this module reads, for tests.
+    /// Returns a `Statistics.db` for tests. It contains only the data that this module reads.
     pub(in crate::snapshot) fn statistics(format: &str, partitions: u64, rows: u64) -> Vec<u8> {
         let mut stats = [histogram(&[partitions - 1, 1]), histogram(&[5])].concat();
         stats.extend([7; 12 + 16 + 8 + 8 + 8]);
@@ -227,8 +229,8 @@ pub(super) mod tests {
         assert_eq!((found.partitions, found.rows), (12, None));
     }
 
-    /// The test tries every truncation, and a change of every byte, because the bytes may be
-    /// arbitrary.
+    /// The input may contain arbitrary bytes, so the test tries every truncation, and a change of
+    /// every byte.
     #[test]
     fn damaged_statistics_cause_no_panic() {
         for format in ["nb", "oa"] {

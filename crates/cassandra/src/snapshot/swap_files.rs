@@ -1,4 +1,4 @@
-//! Replaces the files of a stopped node by the files of its part of a snapshot.
+//! Replaces the files of a stopped node by the files of the node's part of a snapshot.
 
 use super::manifest::{self, Manifest};
 use super::table_definitions::Tables;
@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use host::FileStep;
 use std::path::PathBuf;
 
-/// Folders that a restore empties, because the server could replay their content over the restored
-/// data.
+/// Folders that a restore empties, because otherwise the server could replay their content over the
+/// restored data.
 const MEMORIES: [&str; 3] = ["commitlog", "hints", "saved_caches"];
 
 /// Subfolders of a table's folder that do not contain live files.
@@ -19,7 +19,7 @@ const KEPT_FOLDERS: [&str; 2] = ["snapshots", "backups"];
 /// replay.
 ///
 /// # Errors
-/// The host of the node cannot do this, or the linked files differ from the manifest.
+/// The host of the node cannot replace the files, or the linked files differ from the manifest.
 pub fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let keyspace = manifest.keyspace.as_str();
     let snapshot = manifest::folder(place.folder, &manifest.name);
@@ -83,7 +83,8 @@ mod tests {
                 0
             );
         }
-        // The test restores once more. Source and target are now the same inode.
+        // The test restores the snapshot again. In this case, source and target have the same
+        // inode.
         swap(&place, &manifest, &tables).unwrap();
         std::fs::remove_file(put_away.join("nb-1-big-Data.db")).unwrap();
         let error = format!("{:#}", swap(&place, &manifest, &tables).unwrap_err());

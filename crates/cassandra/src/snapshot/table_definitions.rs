@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 /// Ids of tables, by table name.
 pub type Tables = BTreeMap<String, String>;
 
-/// Returns tables of `keyspace` with their ids (32 hexadecimal digits). These are the `wanted`
-/// tables, or all tables if none is named.
+/// Returns the tables of `keyspace` in `wanted`, with their ids (32 hexadecimal digits). If
+/// `wanted` is empty, returns all tables.
 ///
 /// # Errors
 /// A name is not a valid Cassandra name, or the table does not exist. The message lists the
@@ -35,7 +35,7 @@ pub fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<
     Ok(found)
 }
 
-/// Refuses tables that have materialized views, because TRUNCATE empties the views too, and an
+/// Refuses tables that have materialized views, because TRUNCATE also empties the views, and an
 /// import does not fill them.
 ///
 /// # Errors
@@ -59,8 +59,8 @@ pub fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> R
     Ok(())
 }
 
-/// Returns all tables of `keyspace` with their ids. The result is empty if the keyspace does not
-/// exist.
+/// Returns all tables of `keyspace` with their ids. Returns an empty result if the keyspace does
+/// not exist.
 ///
 /// # Errors
 /// The node does not answer.
@@ -81,7 +81,7 @@ pub fn query_tables(session: &mut Session, keyspace: &str) -> Result<Tables> {
     tables.context("a row of system_schema.tables does not contain the expected columns")
 }
 
-/// Refuses invalid names of keyspaces, because names become part of statements, MBean names and
+/// Refuses invalid names of keyspaces, because the names become part of statements, MBean names and
 /// paths.
 ///
 /// # Errors
@@ -107,8 +107,8 @@ pub fn describe(session: &mut Session, keyspace: &str, tables: &Tables) -> Resul
     let mut statements = Vec::new();
     for one in described.described()? {
         let other = one.kind == "table" && !tables.contains_key(unquoted(one.name));
-        // The server describes indexes and views under their own names. If only some tables are
-        // wanted, this code omits the indexes and views of other tables.
+        // The server describes indexes and views under separate names. If only some tables are
+        // requested, this code omits the indexes and views of other tables.
         let of_other = ["index", "materialized_view"].contains(&one.kind)
             && !tables.keys().any(|table| names_table(one.create(), keyspace, table));
         if !other && !of_other {
@@ -155,7 +155,7 @@ pub fn make_again(
     self::tables(session, keyspace, tables)
 }
 
-/// Returns the tables whose definition enables compaction (`compaction = {'enabled': …}`).
+/// Returns the tables that enable compaction in their definition (`compaction = {'enabled': …}`).
 ///
 /// # Errors
 /// The node does not answer.

@@ -1,4 +1,5 @@
-//! Gossip state as one node reports it: which nodes join or leave, and how much data each node has.
+//! Gossip state as one node reports it: which nodes are joining or leaving, and how much data each
+//! node has.
 
 use crate::jolokia::Jolokia;
 use crate::session::Session;
@@ -11,7 +12,7 @@ use std::net::SocketAddr;
 #[derive(Debug, Default)]
 pub(super) struct Gossip {
     heard: BTreeMap<SocketAddr, Heard>,
-    /// Nodes that the failure detector considers alive. `None` without MBeans.
+    /// Nodes that the failure detector considers alive. `None` if the MBeans are not accessible.
     live: Option<BTreeSet<SocketAddr>>,
 }
 
@@ -40,7 +41,7 @@ impl Mode {
         }
     }
 
-    /// Parses a gossiped status such as `NORMAL,-9183…`. If a node was shut down normally, its
+    /// Parses a gossiped status such as `NORMAL,-9183…`. If a node was shut down cleanly, its
     /// status is `shutdown`. Such a node is down, but still a normal member. Returns `None` for
     /// nodes that are not members.
     fn parse(status: &str) -> Option<Mode> {
@@ -70,8 +71,8 @@ impl Gossip {
     }
 }
 
-/// Queries one node, also by its MBeans if they are accessible. Before Cassandra 4.1, gossip is not
-/// visible over CQL.
+/// Queries the gossip state of one node over CQL, and by MBeans if they are accessible. Before
+/// Cassandra 4.1, gossip is not visible over CQL.
 ///
 /// # Errors
 /// The node stops answering.
@@ -104,7 +105,7 @@ pub(super) fn read(session: &mut Session, agent: Option<&Jolokia>) -> Result<Gos
     })
 }
 
-/// Returns CQL addresses by internode address.
+/// Returns the CQL address of each node, by the internode address.
 fn native_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, SocketAddr>> {
     let own = session.node();
     let mut addresses = BTreeMap::new();
@@ -142,14 +143,14 @@ fn port_of(value: &Value) -> Option<u16> {
     u16::try_from(value.as_i64()?).ok()
 }
 
-/// Parses a gossiped load, which is a decimal number as text: `1234567.0`.
+/// Parses a gossiped load, which is a decimal number as text, such as `1234567.0`.
 fn load_of(text: &str) -> Option<u64> {
     let bytes: f64 = text.parse().ok()?;
     (bytes.is_finite() && bytes >= 0.0).then_some(bytes as u64)
 }
 
-/// Returns the rows of a statement. Returns `None` if the server refuses the statement, such as for
-/// a missing table.
+/// Returns the rows of a statement. Returns `None` if the server refuses the statement, for example
+/// because a table is missing.
 fn rows_if_any(session: &mut Session, cql: &str) -> Result<Option<Vec<Vec<Value>>>> {
     Ok(session.query_if_shown(cql)?.map(|found| found.rows))
 }

@@ -29,7 +29,7 @@ impl Der {
     pub(super) fn parse(bytes: &[u8]) -> Option<Der> {
         let outer = values(values(bytes)?.first().filter(|first| first.0 == SEQUENCE)?.1)?;
         let tags: Vec<u8> = outer.iter().map(|value| value.0).collect();
-        // Only keys with several values are searched further, because a file may be cut off.
+        // The search continues only in keys with several values, because a file may be cut off.
         let inner = |at: usize| -> Vec<u8> {
             let values = outer.get(at).and_then(|value| values(value.1));
             values.unwrap_or_default().iter().map(|value| value.0).collect()

@@ -1,16 +1,16 @@
-//! The forms of files that users provide as TLS files. Each form has a name, a way to recognize it,
-//! and a way to get a usable PEM file.
+//! Forms of files that users provide as TLS files. Each form has a name, a way to recognize it, and
+//! a way to get a usable PEM file.
 
 use super::Role;
 use super::der::Der;
 use base64::Engine;
 
-/// How the user gets a usable file from a file of some form.
+/// How the user converts a file of a certain form to a usable file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// A command. The word `FILE` in it represents the path.
+    /// A command. The word `FILE` in the command represents the path.
     Command(&'static str),
-    /// A sentence, for forms for which no command helps.
+    /// A sentence, for forms that no command can convert.
     Advice(&'static str),
 }
 
@@ -46,7 +46,7 @@ impl Form {
     }
 }
 
-/// The content of a file in the representations that the rows examine.
+/// The content of a file, in the representations that the rows of [`FORMS`] examine.
 struct Content<'a> {
     bytes: &'a [u8],
     text: String,
@@ -62,7 +62,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Returns true if the text has a PEM block whose label ends with `label`.
+    /// Returns true if the text contains a PEM block whose label ends with `label`.
     fn has(&self, label: &str) -> bool {
         let end = format!("{label}-----");
         let mut begins = self.text.split("-----BEGIN ").skip(1);

@@ -26,10 +26,10 @@ fn algorithm() -> Vec<u8> {
     der(0x30, &[der(0x06, &[vec![42, 3]]), der(0x05, &[])])
 }
 
-/// Text that represents the secret bytes of a file. Messages must not contain it.
+/// Text that represents the secret bytes of a file. Messages must not contain this text.
 const SECRET: &[u8] = b"hunter2hunter2";
 
-/// Each row: a file, its form, and a part of the hints for certificates and for a private key.
+/// An example: a file, its form, and a part of the hints for certificates and for a private key.
 type Example = (Vec<u8>, &'static str, &'static str, &'static str);
 
 /// Returns examples of keystores, and of other bytes that are not keys or certificates in DER.

@@ -1,13 +1,14 @@
-//! Examples of every command, as data, for the end of its help and for the reference.
+//! Examples of every command, as data. The help of each command ends with its examples, and the
+//! reference lists them.
 //!
-//! Long because every command has some examples.
+//! This file is long because every command has some examples.
 //!
-//! A test parses each example, so that none is wrong.
+//! A test parses each example, so every example is valid.
 
 use super::Args;
 use clap::{Command, CommandFactory};
 
-/// Command line, and its description.
+/// An example: a command line, and the description of this command line.
 pub type Example = (&'static str, &'static str);
 
 /// Returns the command with its examples.
@@ -20,7 +21,8 @@ pub fn command() -> Command {
     command
 }
 
-/// Changes the command at a path of names.
+/// Applies `change` to the subcommand at `path`. The path consists of command names separated by
+/// spaces.
 fn change_command(command: Command, path: &str, change: impl Fn(Command) -> Command) -> Command {
     match path.split_once(' ') {
         None => command.mut_subcommand(path, change),
@@ -38,7 +40,7 @@ fn shown(examples: &[Example]) -> String {
     text
 }
 
-/// All examples, by the names of their command.
+/// All examples, grouped by the full name of their command, such as `target up`.
 pub const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "new",
@@ -663,7 +665,7 @@ mod tests {
     use super::*;
     use clap::FromArgMatches;
 
-    /// Names of all commands, including nested commands.
+    /// Returns the names of all commands, including nested commands.
     fn paths(command: &Command, above: &str) -> Vec<String> {
         let mut found = Vec::new();
         for below in command.get_subcommands().filter(|below| below.get_name() != "help") {

@@ -1,8 +1,8 @@
 //! Hides values of the command line in error messages.
 //!
-//! clap prints a refused value, which then appears in the log of a pipeline. The value of
-//! `NAME=VALUE` or of a target may contain a password. For these values, the message contains only
-//! the name.
+//! clap prints every value that it refuses, so the value appears in the log of a pipeline. The
+//! value of `NAME=VALUE` or of a target may contain a password. For these values, the message
+//! contains only the name.
 
 use clap::error::{ContextKind, ContextValue, Error};
 

@@ -1,4 +1,5 @@
-//! Machines as arguments: remote machines over ssh, this machine, and the hosts of a kept cluster.
+//! Arguments that name machines: remote machines over ssh, this machine, or the hosts of a kept
+//! cluster.
 
 use super::{AllowArgs, ClusterName, contact_point, secret, target_setting};
 use anyhow::{Result, ensure};
@@ -15,7 +16,8 @@ pub enum MachineAt {
     Local,
     /// Remote machines by their ssh names.
     Ssh(Vec<String>),
-    /// Machines of the nodes of an attached cluster. Holds the text as given.
+    /// Machines of the nodes of an attached cluster. The value is the unchanged text of the
+    /// argument.
     Attach(String),
 }
 
@@ -145,8 +147,8 @@ pub(super) fn elsewhere(text: &str) -> Result<Elsewhere, String> {
     }
 }
 
-/// Parses `kept`, `local`, `ssh:HOST` or several as `ssh:HOST,HOST`. Parses any other text as
-/// [`contact_point`] does.
+/// Parses `kept`, `local`, `ssh:HOST` or, for several machines, `ssh:HOST,HOST`. Parses any other
+/// text as [`contact_point`] does.
 pub(super) fn examined(text: &str) -> Result<MachineAt, String> {
     match (text, text.strip_prefix("ssh:")) {
         ("kept", _) => Ok(MachineAt::Kept),

@@ -1,4 +1,4 @@
-//! `cassay bisect`: finds the first build in a sequence that is worse than the first build.
+//! `cassay bisect`: finds the first build in a sequence that is worse than the good build.
 //!
 //! Each step is an ordinary run in a separate folder. It runs the study with two variants: the good
 //! build and one other build. The results remain in that folder, so that the same command can
@@ -37,7 +37,8 @@ const BLOCKS_MIN: usize = 4;
 ///
 /// 1. Reads the study, which has one variant, and the builds.
 /// 2. Reads the results of earlier steps.
-/// 3. Compares the next build, until the first bad build is found or cannot be found.
+/// 3. Compares one build after the other, until it finds the first bad build, or finds that the
+///    search cannot continue.
 /// 4. Prints the result.
 pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
@@ -65,7 +66,7 @@ pub fn run(args: &BisectArgs, common: &Common) -> Result<Exit> {
     bisection.run()
 }
 
-/// Returns the builds from `good` to `bad`, including both.
+/// Returns the builds from `good` to `bad`, including these two builds.
 fn between(builds: Vec<Build>, good: Option<&str>, bad: Option<&str>) -> Result<Vec<Build>> {
     let place = |name: &str| {
         let found = builds.iter().position(|build| build.name == name);
@@ -97,7 +98,8 @@ fn says_blocks(study: &Study) -> bool {
     root.is_some_and(|root| root.find("repeat.blocks").is_some())
 }
 
-/// Returns the identity of a bisection, so that it does not use the steps of another bisection.
+/// Returns the data that identifies a bisection. By comparing this data, cassay never uses the
+/// steps of another bisection.
 fn question(args: &BisectArgs, study: &Study, builds: &[Build]) -> serde_json::Value {
     let all: Vec<_> = builds.iter().map(|build| json!([build.name, build.over])).collect();
     json!({
@@ -111,7 +113,7 @@ fn question(args: &BisectArgs, study: &Study, builds: &[Build]) -> serde_json::V
     })
 }
 
-/// Creates the folder of the bisection, or checks that an existing folder belongs to the same
+/// Creates the folder of the bisection. If the folder exists, checks that it belongs to the same
 /// bisection.
 fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
@@ -136,7 +138,7 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
 
 /// Result of a step.
 enum BisectStep {
-    /// The metric that was compared, and the effect of the build on it.
+    /// The metric that was compared, and the effect of the build on this metric.
     Compared(String, Effect),
     /// The program ends here, because the user pressed Ctrl-C or the study has mistakes.
     Ends(Exit),
@@ -148,12 +150,12 @@ struct Bisection<'a> {
     common: &'a Common,
     folder: PathBuf,
     builds: Vec<Build>,
-    /// True if the study states the number of blocks. Then each step runs that number of blocks,
-    /// and does not add blocks until the comparison is answered.
+    /// True if the study states the number of blocks. Each step then runs exactly this number of
+    /// blocks, even if the comparison remains undecided.
     has_blocks: bool,
 }
 
-/// Result of a finished search: a kind for programs, and words for people.
+/// Result of a finished search, as a kind for programs and as words for people.
 struct EndWords {
     kind: &'static str,
     words: String,
@@ -162,7 +164,8 @@ struct EndWords {
 impl Bisection<'_> {
     fn run(&self) -> Result<Exit> {
         let mut seen = vec![SeenBuild::default(); self.builds.len()];
-        // The search first measures the last build, and then halves the remaining builds.
+        // The search first measures the last build, and then halves the remaining builds. So the
+        // number of steps grows with the logarithm of the number of builds.
         let halvings = (self.builds.len() - 1).next_power_of_two().trailing_zeros();
         terminal::say(&format!(
             "bisect: {} builds, {} if each comparison is conclusive",
@@ -195,7 +198,8 @@ impl Bisection<'_> {
                     terminal::say("bisect: the same command continues from here");
                     return Ok(exit);
                 }
-                // If the last build cannot be compared, the search has no meaning.
+                // If the last build cannot be compared, the search ends, because its result would
+                // have no meaning.
                 Err(why) if build + 1 == self.builds.len() => return Err(why),
                 Err(why) => {
                     terminal::say(&format!("bisect: cassay skips {name}: {why:#}"));
@@ -253,7 +257,7 @@ impl Bisection<'_> {
         if matches!(exit, Exit::Interrupted | Exit::Usage) {
             return Ok(BisectStep::Ends(exit));
         }
-        // A run with a comparison can be used, even if it missed a requirement.
+        // A run with a comparison can be used, even if the run missed a requirement.
         let run = store::find(out, "latest")?;
         let (metric, effect) = self.effect_of(&run, &self.builds[build].name)?;
         Ok(BisectStep::Compared(metric, effect))

@@ -1,4 +1,5 @@
-//! `cassay completions` and `cassay man`: shell completions and man pages of the commands.
+//! `cassay completions` and `cassay man`: print the completion script of a shell, and write the man
+//! pages of all commands.
 
 use crate::args::{self, Common, CompletionsArgs, ManArgs, Shell};
 use crate::exit::Exit;

@@ -19,7 +19,7 @@ const NO_CASSANDRA: &str = "the null target is not Cassandra, but a server in ca
 
 /// Runs the command.
 ///
-/// 1. Without Java, prints the alternative.
+/// 1. If Java is missing, prints an alternative.
 /// 2. Writes the study as a file.
 /// 3. Runs the study. The run ends by naming the report.
 pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {

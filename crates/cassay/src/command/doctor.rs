@@ -64,7 +64,7 @@ fn examine_attached(cluster: &Cluster) -> Result<Vec<HostExamination>> {
 }
 
 fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
-    // Even if a node does not answer, cassay can read its command line.
+    // Even if a node does not answer, cassay can read the node's command line.
     let told = cluster.observe().unwrap_or_else(|error| {
         terminal::say(&format!(
             "note: cassay reads JVM flags only from command lines: {error:#}"
@@ -74,13 +74,14 @@ fn examine_cluster(cluster: &Cluster) -> Result<Vec<HostExamination>> {
     examine_told(cluster, &told.nodes)
 }
 
-/// Examines the hosts of a cluster. `told` contains the nodes' reports on their JVMs.
+/// Examines the hosts of a cluster. `told` contains what the nodes report about their JVMs.
 fn examine_told(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<HostExamination>> {
     let hosts = cluster.host_settings(&::doctor::question())?;
     ::doctor::examine_cluster(cluster.nodes(), hosts.as_deref(), told)
 }
 
-/// A finding about one setting, the hosts that share it, and the nodes or devices that it concerns.
+/// A finding about one setting, the hosts that share the finding, and the nodes or devices that it
+/// concerns.
 struct Shared<'a> {
     finding: &'a Finding,
     hosts: Vec<&'a str>,
@@ -124,7 +125,8 @@ fn shared(hosts: &[HostExamination]) -> Vec<Shared<'_>> {
 /// Maximum number of names in a cell of the table.
 const NAMES_MAX: usize = 4;
 
-/// Joins names. If there are many, only the first names are listed, with the number of the others.
+/// Joins names. If the list is long, lists only the first names, followed by the number of omitted
+/// names.
 fn names(all: &[&str]) -> String {
     match all.len().checked_sub(NAMES_MAX) {
         Some(more) if more > 1 => format!("{} and {more} more", all[..NAMES_MAX].join(", ")),
@@ -201,7 +203,7 @@ fn explained(finding: &Finding, columns: usize) -> String {
                 check => format!(" Cassandra's own check at start: {check}."),
             };
             let why = format!("{}{check} ({})", finding.why, finding.source);
-            // The user copies a command from the output, so it is never wrapped.
+            // The user copies a command from the output, so the command is never wrapped.
             format!("{}{INDENT}fix: {}\n", wrapped(&why, columns), finding.fix)
         }
     }

@@ -14,8 +14,8 @@ use anyhow::{Result, bail};
 use meaning::{About, Meaning, indented};
 use yaml::near_name;
 
-/// Maximum number of matches that are shown in full. If there are more matches, they are listed by
-/// name.
+/// Maximum number of matches that `explain` shows in full. If more names match, `explain` lists
+/// only the names.
 const SHOWN_MAX: usize = 14;
 
 /// Explains the requested word, or lists all words.
@@ -76,7 +76,7 @@ fn names(meaning: &Meaning) -> impl Iterator<Item = &str> {
 /// Returns the meanings of a name. Compares the whole name first, then the last part of each name.
 fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     let wanted = wanted.trim().trim_matches('`');
-    // Both `exit code 3` and `exit 3` mean the exit code `3`.
+    // The code `3` may be written as `exit code 3` or as `exit 3`.
     let wanted = wanted.rsplit_once("exit ").map_or(wanted, |(_, code)| match code {
         "code" => wanted,
         code => code.trim_start_matches("code "),
@@ -87,8 +87,8 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
     let last = format!(".{wanted}");
     let is_last = |meaning: &&Meaning| meaning.name.ends_with(&last);
     let by_last: Vec<_> = all.iter().filter(is_last).collect();
-    // Matches of the last part are added only if few names match. Otherwise a word such as `window`
-    // would match every key that ends with it.
+    // `explain` adds matches of the last part only if few names match. Otherwise a word such as
+    // `window` would match every key that ends with `.window`.
     if found.is_empty() || found.len() + by_last.len() <= SHOWN_MAX {
         found.extend(by_last);
     }
@@ -96,8 +96,8 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
 }
 
 /// Returns the meanings that a user probably intends. For a common word, this function omits fields
-/// of files and definitions with the same name. It returns them only to programs, or if no other
-/// meaning exists.
+/// of files and definitions with the same name. It returns these fields and definitions only to
+/// programs, or if no other meaning exists.
 fn for_people(found: Vec<&Meaning>) -> Vec<&Meaning> {
     let is_detail = |one: &&Meaning| matches!(one.about, About::Figure | About::Term);
     let (details, first): (Vec<_>, Vec<_>) = found.into_iter().partition(is_detail);

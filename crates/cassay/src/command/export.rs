@@ -49,7 +49,8 @@ pub fn run(args: &ExportRunArgs, common: &Common) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Returns the requested table formats, or an error if this build does not support one of them.
+/// Returns the requested table formats, or an error if this build does not support one of these
+/// formats.
 fn formats(args: &ExportRunArgs) -> Result<Vec<Format>> {
     let asked = [(args.csv, Format::Csv), (args.parquet, Format::Parquet)];
     let formats: Vec<Format> = asked

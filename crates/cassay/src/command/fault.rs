@@ -21,7 +21,7 @@ use target_spec::{CapabilityStatus, DiskSpec, HostIndex, NO_HA_OF_MACHINES, Node
 /// Time for which `cassay fault test` keeps a fault active.
 const TRIED_FOR: Duration = Duration::from_secs(3);
 
-/// Maximum time until a tested fault is observed.
+/// Maximum time until a probe observes a tested fault.
 const TRIED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Time limit of a fault that performs a task. It is long because such a fault restarts every node,
@@ -54,7 +54,7 @@ fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
     kept_cluster::open(dirs, name.cluster.as_deref(), say)
 }
 
-/// Opens the cluster in which to inject faults: a kept cluster, or an attached one.
+/// Opens the cluster in which to inject faults, which is a kept or an attached cluster.
 fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     let Some(target) = &args.target else {
         args.way_in.nothing()?;
@@ -76,7 +76,7 @@ fn open_target(args: &BrokenArgs) -> Result<Cluster> {
     Ok(cluster)
 }
 
-/// Returns the reasons why a kind of fault is not possible. Empty if it is possible.
+/// Returns the reasons why a kind of fault is not possible. Empty if the fault is possible.
 fn refused(kind: &FaultKind, capabilities: &[CapabilityStatus]) -> Vec<String> {
     let of = |capability| capabilities.iter().find(|one| one.capability == capability);
     let missing = kind.needs.iter().filter_map(|needed| of(*needed)).filter(|one| !one.present);
@@ -85,7 +85,7 @@ fn refused(kind: &FaultKind, capabilities: &[CapabilityStatus]) -> Vec<String> {
         .collect()
 }
 
-/// Returns the reasons why a kind of fault is not possible on a cluster. These include the acts
+/// Returns the reasons why a kind of fault is not possible on a cluster. The reasons include acts
 /// that the user does not allow on the cluster.
 fn refused_by(kind: &FaultKind, cluster: &Cluster) -> Vec<String> {
     let mut refused = refused(kind, cluster.capabilities());
@@ -186,7 +186,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
             ));
             continue;
         }
-        // The fault affects the last node or host, because it is not a seed.
+        // The last node or host is not a seed, so the fault affects this one.
         let hit = last(kind, &cluster)?;
         let held = HoldTime::AfterSeen(TRIED_FOR);
         let options = kind.options(&Options::tried());
@@ -277,8 +277,8 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     finish(&[done], common)
 }
 
-/// Returns the target that the arguments name. The arguments number nodes and hosts from 1, but an
-/// index starts at 0.
+/// Returns the target that the arguments name. The arguments number nodes and hosts from 1, but
+/// indexes start at 0.
 fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
     let (nodes, hosts) = (cluster.nodes().len(), hosts_count(cluster)?);
     let index = |number: usize, count: usize, what: &str| match number {
@@ -352,9 +352,9 @@ fn listen() -> Result<()> {
 /// Time for which a fault stays active.
 #[derive(Clone, Copy)]
 enum HoldTime {
-    /// Counted from the injection of the fault, or from its completion.
+    /// Time since the injection of the fault, or since the completion of its task.
     For(Duration),
-    /// Counted from the observation of the fault.
+    /// Time since a probe observed the fault.
     AfterSeen(Duration),
 }
 
@@ -376,7 +376,7 @@ fn one(
         HoldTime::For(length) => length,
         HoldTime::AfterSeen(length) => tried_within(kind) + length,
     };
-    // The time of the fault counts from this step.
+    // The hold time of the fault begins when the fault reaches this step.
     let shown = if kind.length.works() {
         FaultStep::Done
     } else {
@@ -388,18 +388,18 @@ fn one(
         let length = match (held, step.what) {
             _ if !kind.length.is_said() => return,
             (HoldTime::For(length), what) if what == ::fault::holds_from(kind) => length,
-            // An injection continues until it succeeds, its time limit passes, or the user presses
-            // Ctrl-C.
+            // The command continues an injection until the injection succeeds, the time limit
+            // passes, or the user presses Ctrl-C.
             (HoldTime::For(_), FaultStep::Injecting) => BROUGHT_WITHIN,
             (HoldTime::AfterSeen(length), what) if what == shown => length,
-            // Without this limit, the command would wait forever for a fault that is never
-            // observed.
+            // Without this limit, the command would wait forever for a fault that no probe
+            // observes.
             (HoldTime::AfterSeen(_), FaultStep::Injecting) => tried_within(kind),
             _ => return,
         };
         if heal_after(length, Arc::clone(&order)).is_err() {
-            // Without the timer, the fault is healed at once. That is better than a fault that is
-            // never healed.
+            // If this code cannot start a timer, it heals the fault at once, because no other code
+            // would heal the fault.
             order.heal();
         }
     });
@@ -417,7 +417,7 @@ fn one(
     })
 }
 
-/// Returns the time limit until a fault is observed.
+/// Returns the time limit until a probe must observe a fault.
 fn tried_within(kind: &FaultKind) -> Duration {
     if kind.length.works() {
         DONE_WITHIN

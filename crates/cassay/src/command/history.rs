@@ -1,5 +1,5 @@
-//! `cassay history`: shows the results of a study over its runs, the runs at which they changed,
-//! and the other changes at these runs.
+//! `cassay history`: shows the results of a study over its runs. Also shows the runs at which a
+//! result changed, and the other changes at these runs.
 
 use crate::args::{Common, HistoryArgs};
 use crate::command::page_file;
@@ -57,7 +57,7 @@ fn export(history: &History, folder: &Path) -> Result<()> {
     for (name, text) in &files {
         store::write_whole(&folder.join(name), text.as_bytes())?;
     }
-    // Each file is named after its test, except for the configuration.
+    // Each file except the configuration is named after its test.
     let tests: Vec<&str> = files.keys().filter_map(|name| name.strip_suffix(".csv")).collect();
     terminal::say(&format!(
         "for Apache Otava: otava analyze --config-file {} {}",

@@ -41,7 +41,7 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     match command {
         HostsCommand::Check { .. } => return check(&seen, &away, file, common),
         HostsCommand::Bench { .. } if away.is_empty() => return bench(&seen, common),
-        // If only one machine is left, `bench` cannot show which of two machines is slow.
+        // `bench` compares machines, so it does not run if a machine cannot be reached.
         HostsCommand::Bench { .. } => {}
         HostsCommand::Clean { all, .. } => {
             let done = clean(&seen, *all, common)?;
@@ -175,8 +175,8 @@ fn table(seen: &[MachineSeen]) -> String {
     terminal::table(&rows, &right)
 }
 
-/// Formats the precision of the machine's clock, which is used to align readings, and the offset of
-/// its wall clock.
+/// Formats the precision of the machine's monotonic clock, which is used to align readings, and the
+/// offset of the machine's wall clock.
 fn clock(machine: &MachineSeen) -> String {
     let known = machine.clock.monotonic.map_or("unknown".to_owned(), |offset| {
         format!("± {:.2} ms", offset.bound_ns as f64 / 1e6)

@@ -90,7 +90,8 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
 /// Copies the program to the pod, and prints the output of the run until the run ends. Returns the
 /// exit status of the run.
 fn followed(begun: &BegunRun) -> Result<i32> {
-    // This agent is started only to copy the program to the agent's folder, where it stays.
+    // This agent is started only to copy the program to the agent's folder. It can end now, because
+    // the program stays in this folder.
     drop(host::Agent::to(begun.destination())?);
     begun.go()?;
     terminal::say(&format!(
@@ -109,10 +110,10 @@ struct Files {
     has_recordings: bool,
 }
 
-/// Returns the study and the files that it names. If the study has mistakes, returns those.
+/// Returns the study and the files that it names. If the study has mistakes, returns the mistakes.
 fn files(args: &InsideArgs) -> Result<Files, StudyError> {
     let mut overrides = Overrides::default();
-    // Trust is not checked here, because the run in the pod checks it.
+    // This code does not check trust, because the run in the pod checks it.
     overrides.granted.trust = true;
     let study = resolve::read(&args.study, &overrides)?;
     let mut texts = study.inputs;

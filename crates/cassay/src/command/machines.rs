@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use foreign::FileKind;
 use std::path::Path;
 
-/// Returns the machines of a file, if the arguments name one. `None` if the file has mistakes,
-/// which have then been shown.
+/// Returns the machines of the file. Without a file, returns an empty list. If the file has
+/// mistakes, prints them and returns `None`.
 ///
 /// # Errors
 /// The file cannot be read.

@@ -1,5 +1,5 @@
-//! The commands, one file for each. A command does the work between parsing the arguments and
-//! returning the exit code.
+//! The commands of the program. Each command has a separate module. A command does the work between
+//! parsing the arguments and returning the exit code.
 
 pub mod bisect;
 pub mod clean;
@@ -48,8 +48,8 @@ use std::path::{Path, PathBuf};
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Registry, Study};
 
-/// Volume size in a query of this machine's capabilities. The value does not matter, because no
-/// capability depends on it.
+/// Volume size in a query of this machine's capabilities. No capability depends on the size, so any
+/// value works.
 const VOLUME_BYTES: u64 = 1 << 30;
 
 /// Returns true if a kept cluster exists.
@@ -58,8 +58,8 @@ fn is_one_kept() -> Result<bool> {
     Ok(all.iter().any(|one| one.keep))
 }
 
-/// Connects to the agents of all machines by ssh. If one machine fails, returns the reason and no
-/// connection.
+/// Connects to the agents of all machines by ssh. If the connection to one machine fails, returns
+/// only the reason.
 fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
     let wanted = names.iter().map(|name| args.destination(name)).collect::<Result<Vec<_>>>()?;
     Ok(host::Agent::to_all(&wanted)?)
@@ -72,7 +72,7 @@ fn machines(args: &StudyArgs) -> Option<String> {
 }
 
 /// Attaches to the cluster of the command line. If the arguments name the machines of its nodes,
-/// connects to those too.
+/// also connects to these machines.
 fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
     let target = target_from_args::parse_target(target, &way_in.set, &way_in.secret)
         .map_err(StudyError::Mistakes)?;
@@ -80,7 +80,7 @@ fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
 }
 
 /// Reads and resolves the study of the arguments, and notes the missing capabilities of this
-/// machine. `Err(Ok(exit))` means that the mistakes of the study have already been shown.
+/// machine. `Err(Ok(exit))` means that this function has already printed the mistakes of the study.
 fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     let overrides = Overrides {
         target: args.target.clone(),
@@ -99,8 +99,8 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
             Ok(study)
         }
         Err(StudyError::Mistakes(mistakes)) => Err(Ok(study_errors::refuse(&mistakes, json))),
-        // An unreadable study is a mistake in the command line: see `exit code` in `cassay
-        // explain`.
+        // An unreadable study is a mistake in the command line, so the command exits with the code
+        // for such mistakes.
         Err(error @ StudyError::Unreadable { .. }) => {
             let hint = hint(&args.study).map(|hint| format!("\nhint: {hint}"));
             terminal::say(&format!("error: {error}{}", hint.unwrap_or_default()));
@@ -137,7 +137,7 @@ fn hint(path: &Path) -> Option<String> {
 }
 
 /// Prints how the study was adapted, and which measurements the run will lack. The plan and the
-/// report contain this information too.
+/// report contain the same information.
 fn say_notes(study: &Study) {
     for note in &study.notes {
         terminal::say(&format!("note: {note}"));
@@ -145,7 +145,8 @@ fn say_notes(study: &Study) {
 }
 
 /// Returns the folders of jars and running clusters: `CASSAY_CACHE` and `CASSAY_DATA`, or the
-/// user's cache and state folders. They do not depend on the command or the current folder.
+/// user's cache and state folders. These folders do not depend on the command or the current
+/// folder.
 fn dirs() -> Result<Dirs> {
     let set = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty());
@@ -173,8 +174,8 @@ fn dirs() -> Result<Dirs> {
     })
 }
 
-/// Returns the capabilities of a local cluster on this machine. The cluster is assumed to have
-/// hosts with volumes, so that the capabilities of hosts are included.
+/// Returns the capabilities of a local cluster on this machine. Assumes that the cluster has hosts
+/// with volumes, so that the result includes the capabilities of hosts.
 fn capabilities_here() -> Vec<CapabilityStatus> {
     let host = HostSpec {
         volume_bytes: Some(VOLUME_BYTES),
@@ -192,10 +193,10 @@ fn capabilities_here() -> Vec<CapabilityStatus> {
 }
 
 /// Ends all processes and removes all resources that a killed run has left. Prints a message only
-/// if there were any.
+/// if it found leftovers.
 pub fn clear_leftovers() {
     // Without a folder for clusters, no leftovers exist. A command that needs the folder reports
-    // that it is missing.
+    // the missing folder.
     let Ok(dirs) = dirs() else { return };
     let cleared = ::cluster::leftovers::clear(&dirs, &mut |text| terminal::say(text));
     for problem in &cleared.problems {

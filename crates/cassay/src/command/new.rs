@@ -1,7 +1,7 @@
 //! `cassay new` writes a study from a template, with comments that explain the next changes.
 //!
-//! The written study can be planned. An existing file is never overwritten. Nothing is written
-//! before all questions are answered, so Ctrl-C leaves no file.
+//! `cassay plan` accepts every written study. The command never overwrites an existing file. It
+//! writes nothing before the user has answered all questions, so Ctrl-C leaves no file.
 
 mod compare;
 mod template;
@@ -199,7 +199,8 @@ fn ask(
         let text = template_gaps::filled(template, place, &with);
         match resolve::resolve(question.key, &text, &Overrides::default()) {
             Err(mistakes) if answer != usual && !is_open => say_first(&mistakes),
-            // A mistake in a default answer is reported at the end of the command.
+            // The command checks the complete study after the last question, and then reports a
+            // mistake in a default answer.
             _ => return answer,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The command separates cassay's own options from the tool's words. It compiles the words first,
 //! so that mistakes end the command here. Then it writes a study with the command line and runs it
-//! like any other study. So results, reports and `resume` are the same.
+//! like any other study. So results, reports and `resume` work as for any other study.
 
 mod definition;
 mod mistake_places;
@@ -140,7 +140,7 @@ fn print_samples(import: &Import, count: u64, common: &Common) {
     }
 }
 
-/// Merges the options of cassay before the tool's words with the options among the words.
+/// Merges cassay's options before the tool's words with cassay's options among the words.
 fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     ImportOptions {
         target: before.target.clone().or(among.target),
@@ -160,8 +160,8 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     }
 }
 
-/// Separates cassay's options from the words for the tool. An option with two dashes that cassay
-/// knows is cassay's.
+/// Separates cassay's options from the words for the tool. If cassay knows an option with two
+/// dashes, the option belongs to cassay.
 fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<String>), clap::Error> {
     let (mut ours, mut theirs) = (vec![tool.name().to_owned()], Vec::new());
     let command = ImportOptionsOnly::command();
@@ -203,8 +203,8 @@ struct ImportOptionsOnly {
 }
 
 impl ImportOptionsOnly {
-    /// Returns the results folder. A folder that the user names among the words takes precedence
-    /// over one before the words.
+    /// Returns the results folder. If the user names a folder both before and among the words, the
+    /// folder among the words takes precedence.
     fn out(&self, common: &Common) -> PathBuf {
         if self.has_out {
             self.common.out.clone()
@@ -232,7 +232,7 @@ fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult 
 /// name for it.
 struct Secret {
     password: Option<String>,
-    /// File with the password, if the user names a file instead.
+    /// File with the password, if the user names a file instead of the password.
     named: Option<PathBuf>,
 }
 
@@ -354,7 +354,7 @@ fn workers(set: &[String]) -> u32 {
     said.unwrap_or_else(|| workers_auto() as u32).max(1)
 }
 
-/// Returns a note on connections: the tool's threads share them, but workers do not.
+/// Returns a note on connections: the tool's threads share connections, but workers do not.
 fn shared(connection: &Connection, workers: u32) -> Option<String> {
     let asked = connection.connections_per_node.filter(|_| workers > 1)?;
     let each = asked.div_ceil(workers);
@@ -379,8 +379,8 @@ fn yaml_text(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// If each worker opened the full number of connections, the total would be several times the
-    /// requested number.
+    /// cassay divides the connections among the workers. If each worker opened the full number of
+    /// connections, the total would be several times the requested number.
     #[test]
     fn connections_of_the_tool_are_divided_among_workers() {
         let secret = Secret {

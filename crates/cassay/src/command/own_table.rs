@@ -18,16 +18,16 @@ const KEYS_TO_PLAN: u64 = 20;
 ///
 /// # Errors
 /// A table cannot be read. `Err(Ok(exit))` means that the workload of a table does not fit the
-/// study, and that this was already shown.
+/// study, and that this function has already printed the mistakes.
 pub fn to_run(study: Study, json: bool) -> Result<Study, Result<Exit>> {
     with_tables(study, KEYS_MAX, json)
 }
 
-/// Returns the study with the workloads of its tables, to be shown but not run. This needs only a
-/// few keys.
+/// Returns the study with the workloads of its tables, to be shown but not run. Showing the study
+/// needs only a few keys.
 ///
 /// # Errors
-/// As for `to_run`.
+/// The same errors as for [`to_run`] can occur.
 pub fn to_plan(study: &Study, json: bool) -> Result<Study, Result<Exit>> {
     with_tables(study.clone(), KEYS_TO_PLAN, json)
 }

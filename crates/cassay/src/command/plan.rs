@@ -21,7 +21,7 @@ use study::units;
 /// nothing.
 ///
 /// # Errors
-/// cassay cannot query the cluster. The reasons and the messages are the same as for a run.
+/// cassay cannot query the cluster. A run would fail for the same reason, with the same message.
 pub fn run(args: &PlanArgs, common: &Common) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
@@ -45,13 +45,13 @@ pub fn run(args: &PlanArgs, common: &Common) -> Result<Exit> {
 /// on it.
 ///
 /// # Errors
-/// As for `run`.
+/// The same errors as for [`run`] can occur.
 pub fn show(study: &Study, common: &Common) -> Result<Exit> {
     let plan = describe(study, common)?;
     ask(study, &plan, common)
 }
 
-/// Does the same as `run` for a command line that is only checked, so the cluster may be
+/// Does the same as [`run`] for a command line that cassay only checks, so the cluster may be
 /// unreachable.
 pub fn show_words(study: &Study, common: &Common) -> Result<Exit> {
     let plan = describe(study, common)?;
@@ -88,7 +88,7 @@ fn describe(study: &Study, common: &Common) -> Result<Plan> {
         terminal::say(&format!("note: {warning}"));
     }
     super::run::say_neighbours();
-    // This is only a note, because the plan may be for another machine.
+    // A missing capability is only a note here, because the plan may be for another machine.
     if let Err(why) = missing_capabilities::check(study, &plan, &super::dirs()?) {
         terminal::say(&format!(
             "note: `cassay run` will refuse this study on this machine: {why}"
@@ -121,7 +121,7 @@ fn clusters(found: &Preflight) -> Exit {
 
 fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let mut text = format!("{}: {}\n\n", study.name, study.question);
-    // Faults are omitted here, because the drawing of the phases shows them.
+    // This list omits faults, because the drawing of the phases shows them.
     let is_said = |condition: &Condition| condition.about != "faults";
     let conditions: Vec<Condition> =
         conditions::conditions(study).into_iter().filter(is_said).collect();
@@ -135,8 +135,8 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     if !conditions.is_empty() {
         text.push('\n');
     }
-    // Consecutive trials are alike if their points are still unknown and they differ only in their
-    // numbers.
+    // Consecutive trials are alike if their points are still unknown and the trials differ only in
+    // their numbers.
     let is_alike = |one: &Turn, next: &Turn| {
         let name = |turn| trial_name(study, turn);
         one.point.is_none() && name(one) == name(next) && one.phases == next.phases
@@ -179,7 +179,8 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     text + &time_use(plan)
 }
 
-/// Describes the share of the time that is measured, and the steps that take the rest of the time.
+/// Describes the share of the time in which cassay measures, and the steps that take the rest of
+/// the time.
 fn time_use(plan: &Plan) -> String {
     let estimate = &plan.estimate;
     if estimate.seconds <= 0.0 {
@@ -215,7 +216,8 @@ fn decided_by(study: &Study) -> Vec<String> {
     said
 }
 
-/// Describes the number and length of the trials. If a procedure decides on them, gives a range.
+/// Describes the number and length of the trials. If a procedure chooses the trials during the run,
+/// the text contains a range.
 fn bounds(plan: &Plan, seed: u64) -> String {
     let estimate = &plan.estimate;
     let certain = plan.trials.iter().filter(|trial| trial.certain).count();

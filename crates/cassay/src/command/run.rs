@@ -37,8 +37,8 @@ pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
     run_study(&study, common, None, &args.shown)
 }
 
-/// Runs the study of a demo. The demo succeeds if it produces a report. Its last lines state why
-/// the numbers are weak. `again` is the command that repeats the demo.
+/// Runs the study of a demo. The demo succeeds if it produces a report. The last lines of the
+/// output state why the numbers are weak. `again` is the command that repeats the demo.
 pub fn demo(args: &RunArgs, common: &Common, again: &str) -> Result<Exit> {
     let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
@@ -168,7 +168,7 @@ fn with_options(
         version: VERSION,
         shared_machine: shared_machine(),
     };
-    // The output of the imported tool leaves no room for a progress display.
+    // With an imported tool, the output of the tool leaves room only for plain lines.
     let mode = if end.voice == Voice::Tool {
         ViewMode::Plain
     } else {
@@ -179,13 +179,15 @@ fn with_options(
     let path = show.done();
     let ended = outcome.and_then(|outcome| end.finish(&outcome));
     ended.map_err(|error| match path {
-        // An error about damaged files has its own hint and its own exit code.
+        // An error about damaged files already has a hint and an exit code, so this code adds
+        // nothing to it.
         Some(path) if !error.is::<store::DamagedRun>() => to_go_on(&error, &path),
         _ => error,
     })
 }
 
-/// Adds the command that continues the run to an error that ended it. The results so far are kept.
+/// Adds to an error the command that continues the run. The run keeps the results that it has so
+/// far.
 fn to_go_on(error: &Error, path: &Path) -> Error {
     let is_full = error.chain().any(|cause| {
         let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -212,8 +214,8 @@ pub fn say_neighbours() {
     }
 }
 
-/// Returns true if the user declared the machine shared, by `CASSAY_SHARED_MACHINE=1`. This is for
-/// CI runners whose numbers are not used.
+/// Returns true if the user declared the machine shared, by `CASSAY_SHARED_MACHINE=1`. CI runners
+/// set this variable if their numbers are not used.
 fn shared_machine() -> bool {
     std::env::var_os("CASSAY_SHARED_MACHINE").is_some_and(|value| !value.is_empty() && value != "0")
 }
@@ -233,8 +235,7 @@ impl End<'_> {
         };
         let mut report = write_report(path, &self.shown.summaries)?;
         if let Voice::Demo { .. } = self.voice {
-            // For a demo, the last lines already name the next command: the one that repeats the
-            // demo.
+            // For a demo, the last lines already name the next command, which repeats the demo.
             report.headline.next = None;
         }
         if self.common.json {
@@ -292,8 +293,8 @@ fn say_remains(outcome: &RunEnd) {
     }
 }
 
-/// Prints the requirements that are not met, and returns the exit code. An invalid run exits with
-/// `Exit::Invalid`, even if it also missed a requirement.
+/// Prints the requirements that the run missed, and returns the exit code. An invalid run exits
+/// with `Exit::Invalid`, even if it also missed a requirement.
 fn exit_of(findings: &FindingsRecord) -> Exit {
     for requirement in &findings.requirements {
         if requirement.is_missed() {
@@ -330,7 +331,7 @@ pub struct WrittenReport {
 /// Writes `report.html` from the files of the run, and the summary files for pipelines.
 pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<WrittenReport> {
     let view = RunView::read(&Run::open(path)?)?;
-    // The page links to the reports of its experiments.
+    // The page links to the reports of the experiments that the run started.
     let limits = view.findings.limits.iter().flat_map(|limit| &limit.candidates);
     let runs = limits.filter_map(|one| one.experiment.as_ref()?.run_folder());
     for run in runs {
@@ -358,7 +359,8 @@ pub fn write_summaries(
         terminal::say(&format!("JUnit XML: {}", to.display()));
     }
     if let Some(to) = &summaries.markdown {
-        // Links are relative to the summary, so that they still work after its folder is moved.
+        // Links are relative to the summary, so that they still work after the summary's folder is
+        // moved.
         let link = page_file::way_to(to, report);
         let figure = page_file::way_to(to, &store::figure_of(report));
         let text = report::markdown(page, link.as_deref(), figure.as_deref());
@@ -368,8 +370,8 @@ pub fn write_summaries(
     Ok(())
 }
 
-/// Returns the verdict, the answer and the main reasons against the answer, as at the top of the
-/// report.
+/// Returns the verdict, the answer and the main reasons against the answer, as in the first lines
+/// of the report.
 fn answer(headline: &Headline) -> Vec<Line> {
     let verdict = headline.verdict;
     let mut lines = vec![

@@ -12,7 +12,7 @@ pub const FINDINGS: &str = include_str!("../../../../docs/schema/findings.schema
 /// Schema of `plan.json`, which is also generated.
 const PLAN: &str = include_str!("../../../../docs/schema/plan.schema.json");
 
-/// Schema of a line of `intervals.ndjson`, which is also generated.
+/// Schema of a line of `intervals.ndjson`, which `cargo xtask docs` generates from the records.
 pub const INTERVAL: &str = include_str!("../../../../docs/schema/interval.schema.json");
 
 /// Prints or writes one schema.

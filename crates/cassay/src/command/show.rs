@@ -22,7 +22,7 @@ pub fn show(args: &ShowArgs, common: &Common) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Prints each trial on a line, with all reasons of its verdict below it.
+/// Prints each trial on a line, with all reasons for the verdict below the line.
 fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     if common.json {
         terminal::json(&serde_json::to_value(trials).context("encode the trials")?);
@@ -30,7 +30,7 @@ fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
     }
     let has_blocks = trials.iter().any(|trial| trial.block > 0);
     let names: Vec<String> = trials.iter().map(|trial| name_of(trial, has_blocks)).collect();
-    // Names and causes are shown in full, because data is never shortened.
+    // The lines show names and causes in full, because cassay never shortens data.
     let columns = FigureColumns::for_lines(usize::MAX, names.iter().map(String::as_str));
     let mut lines = Vec::new();
     for (trial, name) in trials.iter().zip(&names) {

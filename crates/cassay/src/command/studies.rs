@@ -137,11 +137,11 @@ struct CopiedFiles {
     kind: StudyFileKind,
     /// Path of the study or workload itself.
     path: PathBuf,
-    /// Paths of that file and of the files that it names.
+    /// Paths of the study or workload itself, and of the files that it names.
     files: Vec<PathBuf>,
 }
 
-/// Writes the requested files: either all of them, or none of them.
+/// Writes either all requested files or none of them.
 fn written(args: &CopyArgs) -> Result<CopiedFiles> {
     let all = shipped();
     let of_folder = |one: &&ShippedFile| {
@@ -228,7 +228,7 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
     }
 }
 
-/// Returns a hint for a study that does not exist as a file but is shipped under that name.
+/// Returns a hint for a study that does not exist as a file, but is shipped under that name.
 pub fn hint(path: &Path) -> Option<String> {
     let name = path.file_stem()?.to_str()?;
     let found = shipped()

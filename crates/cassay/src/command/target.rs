@@ -1,5 +1,5 @@
-//! `cassay target up|status|abilities|down`: manages local clusters that outlive a command, and
-//! shows the state of any cluster.
+//! `cassay target up|status|abilities|down`: starts and stops local clusters that outlive a
+//! command, and shows the state and the capabilities of any cluster.
 
 mod status;
 

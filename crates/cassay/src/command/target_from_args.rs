@@ -11,7 +11,7 @@ use yaml::Diagnostics;
 /// secrets.
 ///
 /// # Errors
-/// Mistakes in these arguments.
+/// The arguments contain mistakes.
 pub(super) fn parse_target(
     target: &str,
     set: &[String],
@@ -38,7 +38,7 @@ pub(super) fn parse_target(
 /// line.
 ///
 /// # Errors
-/// Mistakes in the argument or in the overrides.
+/// The argument or the overrides contain mistakes.
 pub(super) fn target(written: &str, overrides: &Overrides) -> Result<Target, Diagnostics> {
     let study = format!(
         "study: reach\nquestion: Which nodes answer?\ntarget: {written}\n\

@@ -117,7 +117,8 @@ fn planned(args: &PlacementArgs) -> Result<(Machine, Plan)> {
 
 fn plan(args: &PlacementArgs, common: &Common) -> Result<Exit> {
     let (machine, plan) = planned(args)?;
-    // The plan is compared with the placement by a script that ignores the topology.
+    // The output compares the plan with the placement that a script without knowledge of the
+    // topology would choose.
     let naive = ::topology::naive(&machine, &plan.wish);
     let naive = ::topology::costs(&machine, &naive, &[]);
     if common.json {
@@ -194,7 +195,7 @@ fn guests(plan: &Plan) -> String {
         row(is_of(Profile::Vsphere7), "vSphere 7", &plan.vsphere7),
         row(is_of(Profile::Vsphere8), "vSphere 8", &plan.vsphere8),
     ];
-    // Equal topologies are printed once.
+    // The text contains equal topologies only once.
     let mut known: Vec<&VirtualTopology> = Vec::new();
     for instance in &plan.instances {
         if !known.contains(&&instance.pinned) {
@@ -209,7 +210,7 @@ fn guests(plan: &Plan) -> String {
     terminal::table(&rows, &[false, false, false])
 }
 
-/// Formats the start options of each instance. Equal options are printed once.
+/// Formats the start options of each instance. The text contains equal options only once.
 fn settings(plan: &Plan) -> String {
     let words = |instance: &Instance| {
         let yaml = instance.yaml;
@@ -297,7 +298,7 @@ fn files(source: &Source, name: &str) -> Result<Vec<ExportFile>> {
     Ok(files)
 }
 
-/// Writes the files. Existing files are not overwritten.
+/// Writes the files. Never overwrites an existing file.
 fn write(folder: &Path, files: &[ExportFile]) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     for file in files {

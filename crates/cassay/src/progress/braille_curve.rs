@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 
 /// Number of columns of the axis labels, including the space after them.
 const AXIS: usize = 8;
-/// Dots of a braille character, from the bottom to the top: left column, right column.
+/// Dots of a braille character. The first list is the left column and the second list the right
+/// column, each from the bottom to the top.
 const DOTS: [[u32; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
 /// The braille character without dots.
 const EMPTY: u32 = 0x2800;
@@ -17,9 +18,9 @@ const EMPTY: u32 = 0x2800;
 pub struct Curve {
     /// Title, with the unit.
     pub title: &'static str,
-    /// Returns the value of the quantity in a second.
+    /// Function that returns the value of the quantity in a second.
     pub value: fn(&Second) -> f64,
-    /// Formats a value of the quantity.
+    /// Function that formats a value of the quantity.
     pub written: fn(f64) -> String,
 }
 
@@ -60,7 +61,7 @@ pub fn course(curve: &Curve, seconds: &VecDeque<Second>, size: Size) -> Vec<Line
 }
 
 /// Returns the maximum of the axis. During a measurement, only measured seconds count, because
-/// loading and reading back rows is much faster. Higher values are cut off at the top.
+/// loading and reading back rows is much faster. The curve cuts off higher values at the top.
 fn most<'s>(curve: &Curve, seconds: impl DoubleEndedIterator<Item = &'s Second> + Clone) -> f64 {
     let of_now = seconds.clone().next_back().is_some_and(|newest| newest.is_measured);
     let same = seconds.filter(|second| second.is_measured || !of_now);
@@ -89,7 +90,7 @@ fn time_axis(cells: usize, columns: usize) -> Line {
     Line::default().with(Tone::Faint, &text).fitted(columns)
 }
 
-/// Rounds up to the series 1, 2, 5, 10, …. Returns 1 for 0.
+/// Rounds up to the next number of the series 1, 2, 5, 10, …. Returns 1 for 0.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 {
         return 1.0;
@@ -126,8 +127,8 @@ mod tests {
         }
     }
 
-    /// Loading reached 5,000 operations per second, but the measurement only 300. On an axis for
-    /// both, a fault in the measured part would be invisible.
+    /// In this test, the loading phase reaches 5,000 operations per second, but the measurement
+    /// only 300. On an axis for both phases, a fault during the measurement would be invisible.
     #[test]
     fn the_axis_is_that_of_what_is_measured() {
         let second = |ops_per_s: f64, is_measured: bool| Second {

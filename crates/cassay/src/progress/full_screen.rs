@@ -1,9 +1,8 @@
 //! Renders the full screen of a run. The lines depend only on the state, the size and the time.
 //!
 //! From top to bottom, the screen shows the current phase and the time left, curves of throughput
-//! and p99, errors, nodes and faults, clients and hosts (if there are several), the trials,
-//! messages, and keys. If there is little room, trials and messages are shortened, but the figures
-//! are not.
+//! and p99, errors, nodes and faults, clients and hosts (if the run has several), the trials,
+//! messages, and keys. A small screen has fewer trials and messages, but all figures.
 
 use super::braille_curve::{Curve, course};
 use super::machines::machines;
@@ -24,11 +23,11 @@ const LEAST: Size = Size {
 const WIDE: usize = 140;
 /// Minimum width for a phase's progress bar, and for the expected end time of the run.
 const ROOMY: usize = 80;
-/// Minimum height for empty lines between the sections, and for the CPUs.
+/// Minimum height for empty lines between the sections, and for the lines about CPUs.
 const AIRY: usize = 20;
 /// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;
-/// Number of future trials that remain visible before earlier trials are omitted.
+/// Number of future trials that remain visible while the screen already omits earlier trials.
 const COMING: usize = 2;
 
 const THROUGHPUT: Curve = Curve {
@@ -61,7 +60,7 @@ pub fn has_room(size: Size) -> bool {
 
 /// Returns one line for each row of the screen, with the width of the screen.
 pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
-    // If there is little room, the screen has no empty lines.
+    // On a small screen, the sections follow each other without empty lines.
     let space = (size.rows >= AIRY).then(Line::default);
     let mut lines = vec![title(state, size, now), phase(state, size, now)];
     lines.extend(space.clone());

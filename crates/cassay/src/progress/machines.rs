@@ -1,6 +1,6 @@
-//! Formats the clients and hosts of a run for the full screen, with a table for each. If there is
-//! no room for all machines, the worst come first. If there is hardly any room, one line names the
-//! worst machines.
+//! Formats the clients and hosts of a run for the full screen, as one table of clients and one
+//! table of hosts. If not all machines fit, the worst come first. If not even a table fits, one
+//! line names the worst machines.
 
 use super::run_state::RunState;
 use crate::terminal::{Line, Tone, shortened_name};
@@ -9,7 +9,7 @@ use fleet::ClientNow;
 use measure::number::{count, significant, whole};
 use std::cmp::Reverse;
 
-/// Number of columns of the label before a section.
+/// Number of columns of the label to the left of a section.
 const NAMED: usize = 8;
 /// Number of columns of a client's figures, or of a host's figures with a few of its nodes.
 const CLIENT_FIGURES: usize = 44;
@@ -62,7 +62,7 @@ struct Section<'m, T> {
 }
 
 impl<T> Section<'_, T> {
-    /// Returns all machines in order if there is room. Otherwise the worst machines come first.
+    /// Returns all machines in order if they fit. Otherwise the worst machines come first.
     fn lines<B: Ord>(self, rows: usize, badness: impl Fn(&T) -> B) -> Vec<Line> {
         let mut sorted: Vec<&T> = self.all.iter().collect();
         let room = rows.saturating_sub(1);
@@ -96,8 +96,8 @@ impl<T> Section<'_, T> {
     }
 }
 
-/// Returns a measure of the problems of a client: lost, silent, late, slow. A higher value means
-/// more problems.
+/// Returns a measure of the problems of a client. From the most to the least serious, the problems
+/// are lost, silent, late and slow. A higher value means more problems.
 fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
     let second = client.second.unwrap_or_default();
     let p99_us = (second.p99_ms * 1e3) as u64;
@@ -110,8 +110,8 @@ fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
     )
 }
 
-/// Returns a measure of the problems of a host: nodes that are down, a busy disk, busy CPUs. A
-/// higher value means more problems.
+/// Returns a measure of the problems of a host. From the most to the least serious, the problems
+/// are nodes that are down, a busy disk and busy CPUs. A higher value means more problems.
 fn badness_of_host(host: &HostNow, has_away: bool) -> (bool, u64, u64) {
     let cpu = match host.cpu {
         Some(HostCpu::OfMachine(percent)) => percent,

@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthStr;
 const NAME_LEAST: usize = 16;
 /// Number of columns of op/s, p50, p99, errors and verdict on a separate line, with units.
 const LINE_FIGURES: usize = 59;
-/// Number of the same columns in a table, whose header has the units.
+/// Number of columns of op/s, p50, p99, errors and verdict in a table, whose header has the units.
 const TABLE_FIGURES: usize = 41;
 /// Indentation of a trial's line.
 const INDENT: &str = "  ";
@@ -44,8 +44,8 @@ fn going(state: &RunState, phase: &str, progress: Progress, now_ns: u64) -> Stri
     )
 }
 
-/// Returns the line of a phase in progress, with the figures of the phase. If it has no figures
-/// yet, the line has the elapsed time.
+/// Returns the line of a phase in progress, with the figures of the phase. If the phase has no
+/// figures yet, the line shows the elapsed time.
 pub fn still(state: &RunState, now_ns: u64) -> String {
     let phase = &state.phase;
     if let Some(progress) = phase.progress {
@@ -197,7 +197,7 @@ impl FigureColumns {
         self.with_verdict(line, figures)
     }
 
-    /// Adds the verdict to a line, with the cause of the verdict if there is room.
+    /// Adds the verdict to a line. If the line has room, also adds the cause of the verdict.
     fn with_verdict(&self, line: Line, figures: &TrialFigures) -> Line {
         let verdict = Verdict::from_record(Some(figures.verdict));
         let line = line.with(tone_of(verdict), verdict.name());

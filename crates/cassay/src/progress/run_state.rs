@@ -1,4 +1,4 @@
-//! State of a run for display, which is derived only from the run's events.
+//! Derives the state of a run from the run's events alone, for display.
 
 use engine::{CpuShares, Event, FaultStage, HostNow, PlannedFault, Progress};
 use fleet::ClientNow;
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use store::record::{TrialFinding, Verdict};
 
-/// Number of seconds that the curve keeps. No screen shows more.
+/// Number of seconds that the curve keeps. A screen cannot show more seconds.
 const COURSE_MAX: usize = 1200;
 /// Number of messages that the display keeps.
 const MESSAGES_MAX: usize = 50;
@@ -24,11 +24,11 @@ pub struct RunState {
     pub current: Option<usize>,
     /// State of the current phase.
     pub phase: PhaseState,
-    /// Expected total length of the later trials, in seconds.
+    /// Expected total length of the trials after the current trial, in seconds.
     pub rest_s: f64,
     /// The last seconds of the curve, oldest first.
     pub course: VecDeque<Second>,
-    /// Number of errors of the trial, by kind.
+    /// Number of errors of the current trial, by kind of error.
     pub errors: BTreeMap<&'static str, u64>,
     /// Names of the target's nodes. Empty until the target is ready.
     pub nodes: Vec<String>,
@@ -60,7 +60,7 @@ pub struct TrialState {
 /// Result of a trial.
 #[derive(Clone, Debug)]
 pub enum TrialEnd {
-    /// The trial has its finding.
+    /// The trial finished with these figures.
     Finished(TrialFigures),
     /// An earlier attempt finished the trial.
     Earlier,
@@ -114,7 +114,7 @@ pub struct PhaseState {
     pub seconds_after: f64,
     /// Start of the phase on the monotonic clock, in ns.
     pub begin_ns: u64,
-    /// Totals of the intervals of the phase, once it has any.
+    /// Totals of the intervals of the phase. `None` before the first interval.
     pub progress: Option<Progress>,
 }
 
@@ -243,13 +243,13 @@ impl RunState {
         Some((format!("{}/{}", index + 1, self.trials.len()), name))
     }
 
-    /// Returns the fault that explains why a node is down, if there is one.
+    /// Returns the fault that explains why a node is down. `None` if no fault explains this.
     pub fn taken_by(&self, node: &String) -> Option<&FaultState> {
         let mut open = self.faults.iter().filter(|fault| fault.is_open());
         open.find(|fault| fault.planned.takes_away.contains(node))
     }
 
-    /// Returns true if a node is down, because of a fault or without one.
+    /// Returns true if a node is down, whether or not a fault explains this.
     pub fn is_away(&self, node: &String) -> bool {
         self.died.contains(node) || self.taken_by(node).is_some()
     }
@@ -271,7 +271,7 @@ impl RunState {
         self.course.clear();
         self.measured_from_ns = None;
         if let Some(trial) = self.trials.get_mut(index) {
-            // A search chooses its points during the run, which changes the name of the trial.
+            // A search chooses its points during the run. Its choice changes the name of the trial.
             name.clone_into(&mut trial.name);
             trial.end = None;
         }

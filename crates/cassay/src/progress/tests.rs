@@ -8,7 +8,7 @@ use measure::clock::SECOND_NS;
 use measure::{Interval, KindInterval, Known, Outcome};
 use store::record::{TrialFinding, Verdict};
 
-/// Shows the events of a run of three trials, up to one second after it created its folder.
+/// Shows the events of a run of three trials, up to one second after the run created its folder.
 fn begun_run(state: &mut RunState) {
     let names = [
         "writes, 8 threads",
@@ -46,7 +46,7 @@ fn phase(state: &mut RunState, phase: &'static str, now_ns: u64) {
     state.event(&started, now_ns);
 }
 
-/// Adds a second with this throughput, and this number of timeouts.
+/// Adds an event for one second with the given throughput, p99 and number of timeouts.
 fn second(state: &mut RunState, index: u64, ops_per_s: f64, p99_ms: f64, timeouts: u64) {
     let mut kind = KindInterval::default();
     kind.outcomes.add_many(Outcome::ClientTimeout, timeouts);
@@ -197,8 +197,8 @@ fn host(name: &str, node: &str, cpu: HostCpu, disk: Option<(f64, f64)>) -> HostN
     }
 }
 
-/// Returns the state of the same run with two hosts and two clients. One of the clients is behind
-/// its schedule.
+/// Returns the state of [`in_the_middle`] with two hosts and two clients. One of the clients is
+/// behind its schedule.
 fn with_machines() -> RunState {
     let mut state = in_the_middle();
     let clients = vec![client(1, 4.5, 0), client(2, 40.0, 1234)];
@@ -258,7 +258,7 @@ fn of_a_hundred_clients_the_worst_are_shown_first() {
         shown.contains(&format!("and {} more", 100 - lines)),
         "{shown}"
     );
-    // The clients have ended together with their load.
+    // The clients have ended together with their load, so the display receives an empty list.
     state.event(&Event::ClientsNow(Vec::new()), 181 * SECOND_NS);
     assert_eq!(
         picture(&state, 120, 40, &now(180)),

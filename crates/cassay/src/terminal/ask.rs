@@ -30,7 +30,7 @@ pub fn ask(asks: &str, default: &str) -> String {
     say(&format!("{asks} [{default}]"));
     output::end_moving();
     let mut line = String::new();
-    // Unreadable input does not count as an answer.
+    // Unreadable input does not count as an answer, so this code ignores the error.
     let _ = std::io::stdin().lock().read_line(&mut line);
     match line.trim() {
         "" => default.to_owned(),

@@ -19,12 +19,12 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Replaces a character that could control the terminal with a harmless one of the same number of
-/// bytes, for texts with byte positions. The renderer of these texts replaces one-byte characters
-/// itself, so this function leaves them unchanged.
+/// Replaces a character that could control the terminal with a harmless character of the same
+/// number of bytes. This function is for texts with byte positions. The renderer of these texts
+/// replaces one-byte characters itself, so this function leaves one-byte characters unchanged.
 pub fn shown_in_place(c: char) -> char {
     match (is_command(c), c.len_utf8()) {
-        // The replacements are a middle dot and the replacement character.
+        // The two replacements are the middle dot and U+FFFD, the replacement character.
         (true, 2) => '\u{b7}',
         (true, 3) => '\u{fffd}',
         _ => c,

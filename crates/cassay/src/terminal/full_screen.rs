@@ -1,10 +1,10 @@
 //! Takes the full screen, paints it, and restores the terminal.
 //!
 //! The terminal is restored when the screen is dropped, when a thread panics, and when a signal
-//! ends the process immediately. So [`give_back`], which restores it, uses only two system calls
-//! and settings that were saved before.
+//! ends the process immediately. So [`give_back`], which restores the terminal, uses only two
+//! system calls and settings that were saved before.
 //!
-//! Only lines that have changed since the last painting are painted.
+//! A painting only sends the lines that have changed since the last painting.
 
 use super::line::Line;
 use super::output;
@@ -123,7 +123,7 @@ impl Screen {
             tv_sec: wait.as_secs() as i64,
             tv_nsec: i64::from(wait.subsec_nanos()),
         };
-        // A signal ends the wait early, which does no harm.
+        // A signal ends the wait early. This does no harm.
         let ready = poll(asked, Some(&wait)).unwrap_or(0);
         let mut pressed = [0; 32];
         let count = if ready > 0 {
@@ -142,7 +142,7 @@ impl Drop for Screen {
     }
 }
 
-/// Restores the terminal, if the full screen is active. Signal handlers may call it.
+/// Restores the terminal, if the full screen is active. Signal handlers may call this function.
 pub fn give_back() {
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
         let _ = rustix::io::write(rustix::stdio::stderr(), GIVE_BACK);

@@ -6,7 +6,7 @@
 use super::escape::shown;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Marks the place where a text was cut.
+/// Marks the position at which a text was cut.
 const CUT: &str = "…";
 
 /// Style of a piece of text. The words of the text always express the same meaning as the colour.
@@ -73,7 +73,7 @@ impl Line {
         self.0.iter().map(|(_, text)| text.width()).sum()
     }
 
-    /// Pads the line with spaces to a width, or cuts it.
+    /// Pads the line with spaces to a width, or cuts the line.
     #[must_use]
     pub fn fitted(self, columns: usize) -> Line {
         let width = self.width();
@@ -123,8 +123,8 @@ pub fn shortened(text: &str, columns: usize) -> String {
     }
 }
 
-/// Shortens a name to at most `columns` columns. The name is cut in the middle, because the names
-/// of one run differ at the start (a variant) and at the end (a block).
+/// Shortens a name to at most `columns` columns. This function cuts the name in the middle, because
+/// the names of one run differ at the start (a variant) and at the end (a block).
 pub fn shortened_name(name: &str, columns: usize) -> String {
     if name.width() <= columns {
         return name.to_owned();
@@ -141,7 +141,8 @@ pub fn shortened_name(name: &str, columns: usize) -> String {
     begin + &end.into_iter().rev().collect::<String>()
 }
 
-/// Returns the beginning of a text with a cut mark. Both together have at most `columns` columns.
+/// Returns the beginning of a text, followed by a cut mark. The result has at most `columns`
+/// columns.
 fn cut_at(text: &str, columns: usize) -> String {
     let mut left = columns.saturating_sub(1);
     let fits = |c: &char| {

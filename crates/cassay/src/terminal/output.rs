@@ -1,7 +1,7 @@
 //! Coordinates the use of the terminal: messages, a status line below them, or a full screen.
 //!
-//! Messages appear above the status line. While there is a full screen, the module keeps them, and
-//! writes them in order when the screen is left.
+//! Messages appear above the status line. While a full screen is shown, the module keeps new
+//! messages. It writes them in order when the screen is left.
 
 use super::line::Line;
 use super::tty::{columns_of, has_colour};
@@ -19,7 +19,7 @@ enum Stage {
     Lines,
     /// A status line, in the form that was sent to the terminal.
     Moving(String),
-    /// A full screen, with the messages that have arrived since it began.
+    /// A full screen, with the messages that have arrived since the full screen began.
     Full(Vec<String>),
 }
 
@@ -54,14 +54,14 @@ pub fn last_line_ns() -> u64 {
     LAST_LINE_NS.load(Ordering::Relaxed)
 }
 
-/// Shows a new status line. Does nothing while a full screen is shown, which has its own display of
-/// this information.
+/// Shows a new status line. Does nothing while a full screen is shown, because the full screen
+/// displays the same information.
 pub fn show_moving(line: &Line) {
     let mut stage = stage();
     if matches!(*stage, Stage::Full(_)) {
         return;
     }
-    // The last column remains free, because a terminal may wrap after it.
+    // The last column remains free, because a terminal may wrap after a character in this column.
     let columns = columns_of(rustix::stdio::stderr()).saturating_sub(1);
     let text = line.clone().fitted(columns).ansi(has_colour());
     write(&format!("{CLEAR_LINE}{}", text.trim_end()));
@@ -83,7 +83,7 @@ pub(super) fn begin_full() {
     *stage() = Stage::Full(Vec::new());
 }
 
-/// Writes the messages that were kept while the screen was taken.
+/// Writes the messages that were kept while the full screen was shown.
 pub(super) fn end_full() {
     let mut stage = stage();
     let ended = std::mem::replace(&mut *stage, Stage::Lines);

@@ -31,7 +31,7 @@ pub fn has_reader() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// Returns true if stderr is a terminal on which colours are not disabled.
+/// Returns true if stderr is a terminal, unless colours are disabled.
 pub fn has_colour() -> bool {
     has_reader() && wants_colour()
 }

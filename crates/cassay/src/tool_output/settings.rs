@@ -1,4 +1,5 @@
-//! The settings that cassandra-stress lists before it begins, as far as cassay has them.
+//! The list of settings that cassandra-stress prints before a run, with the settings that cassay
+//! supports.
 
 use imports::stress::{Command, Limit, Options, Pace, Rate, Seeds, Style, Task};
 use report::compat::stress::Settings;
@@ -11,7 +12,8 @@ pub fn has_summary(words: &[String]) -> bool {
     }
 }
 
-/// Returns the settings that a command line requests. Empty if it does not request a list.
+/// Returns the settings that a command line requests. Empty if the command line does not request
+/// the list.
 pub fn from_words(words: &[String]) -> Settings {
     let Ok(Command {
         task: Task::Run(run),

@@ -16,7 +16,8 @@ const PREDEFINED: [&str; 4] = ["read", "write", "counter_write", "counter_read"]
 
 /// Collects the measurements, and prints them line by line.
 pub struct Stress {
-    /// The tool's name of each kind of operation, and true if the kind writes.
+    /// The tool's name of each kind of operation. The flag is true if operations of this kind
+    /// write.
     kinds: Vec<(String, bool)>,
     /// Average number of partitions that an operation touches.
     partitions: f64,

@@ -11,7 +11,8 @@ use std::io::Write;
 use std::path::Path;
 use store::hlog::HlogWriter;
 
-/// Prefix of the parts of a read-modify-write. YCSB counts these parts as reads and updates.
+/// Prefix of the kinds of operations that are part of a read-modify-write. YCSB counts these parts
+/// as reads and updates.
 const PART: &str = "rmw-";
 /// Name of the series of whole read-modify-writes.
 const WHOLE: &str = "READ-MODIFY-WRITE";
@@ -24,16 +25,15 @@ struct Sum {
     name: String,
     ok: u64,
     errors: u64,
-    /// Number of reads that found no row. The server answered them, but YCSB counts them as
+    /// Number of reads that found no row. The server answered these reads, but YCSB counts them as
     /// failures.
     missing: u64,
-    /// Latency of the errors from the intended time. The time from the send is not measured for
-    /// errors.
+    /// Latency of failed operations from the intended time. cassay does not measure the time from
+    /// the send for failed operations.
     failed: Histogram,
     service: Histogram,
     latency: Histogram,
-    /// For `timeseries`: the sum of the latencies in µs and the number of operations, by time in
-    /// ms.
+    /// For `timeseries`: the sum of latencies in µs and the number of operations, by time in ms.
     units: BTreeMap<u64, (f64, u64)>,
     /// For `raw`: time in Unix ms, latency in µs, and number of operations.
     points: Vec<(u64, u64, u64)>,
@@ -44,7 +44,7 @@ struct Sum {
 struct Files {
     /// Value of `measurement.raw.output_file`, if raw values are requested. Empty for stdout.
     raw: Option<String>,
-    /// Prefix of histogram logs, before the operation's name.
+    /// Prefix of the names of histogram logs. The operation's name follows the prefix.
     histograms: Option<String>,
 }
 
@@ -199,7 +199,7 @@ impl Ycsb {
         let Some(file) = &self.file else {
             return terminal::data(&text);
         };
-        // An invalid path must not cause the loss of measurements.
+        // If the path is invalid, the results go to stdout instead, so that they are not lost.
         if let Err(error) = std::fs::write(file, &text) {
             terminal::say(&format!(
                 "exportfile {file}: {error}; the results are on stdout"
@@ -262,8 +262,8 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for sum in sums.iter().filter(|sum| sum.ok + sum.errors > 0) {
         let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name).to_uppercase();
-        // Only reads by key can miss a row. A read-modify-write counts the rows that its read
-        // missed.
+        // Only reads by key can miss a row. For a read-modify-write, this is the number of rows
+        // that its read missed.
         let whole = sums.iter().find(|kind| kind.name.to_uppercase() == WHOLE);
         let missing = match sum.name.as_str() {
             "read" => sum.missing,
@@ -271,7 +271,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
             _ => 0,
         };
         let found = sum.ok.saturating_sub(missing);
-        // A whole read-modify-write has no return code.
+        // YCSB prints no return code for a whole read-modify-write.
         let returns = if name == WHOLE {
             [0, 0, 0]
         } else {
@@ -284,7 +284,8 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
         add(&mut all, &name, returns, times);
         let averages = sum.units.iter().map(|(ms, (us, count))| (*ms, us / *count as f64));
         if let Some(series) = all.iter_mut().find(|series| series.name == name) {
-            // The values of a read-modify-write's parts are merged with those of reads and updates.
+            // This code merges the values of a read-modify-write's parts with the values of reads
+            // and updates.
             series.averages.extend(averages);
             series.averages.sort_by_key(|(ms, _)| *ms);
         }
@@ -300,7 +301,7 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
     all
 }
 
-/// Times of operations, measured from the send and from the due time.
+/// Times of operations. They are measured both from the send and from the due time.
 struct OperationTimes<'a> {
     service: &'a Histogram,
     latency: &'a Histogram,
@@ -326,7 +327,8 @@ fn add(all: &mut Vec<Series>, name: &str, returns: [u64; 3], times: OperationTim
     series.latency.add(times.latency);
 }
 
-/// Parses the percentiles of a property. Returns YCSB's defaults if one of them is not a number.
+/// Parses the percentiles of a property. Returns YCSB's defaults if one of the percentiles is not a
+/// number.
 fn percentiles(text: Option<&str>, default: &str) -> Vec<f64> {
     let numbers: Option<Vec<f64>> = text
         .unwrap_or(default)

@@ -1,5 +1,5 @@
-//! Tests faults of an attached cluster that programs of the study inject. A file in the study's
-//! folder represents the broken part.
+//! Tests faults of an attached cluster. Programs that the study names inject these faults. A file
+//! in the study's folder stands for the broken part.
 
 use crate::program::{Lab, Started, wait_until};
 
@@ -100,8 +100,8 @@ fn faults_of_a_killed_program_heal_and_resume_asks_for_trust() {
     said.says(&["runs a program on this machine", "pass --trust"]);
 }
 
-/// A fault is tested on an attached cluster that `--target` names. For an impossible fault, the
-/// command prints the reason.
+/// `cassay fault test` tests a fault on an attached cluster that `--target` names. For an
+/// impossible fault, the command prints the reason.
 #[test]
 fn a_kind_is_tried_on_a_cluster_of_others_by_its_address() {
     let lab = Lab::new();

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
-/// Templates that can run without another part of the program.
+/// Templates whose studies can run on the null target alone, so that this test can run them.
 const TEMPLATES: [&str; 7] = [
     "peak",
     "compare",
@@ -50,7 +50,7 @@ fn runs(template: &str) {
     }
 }
 
-/// Returns the lines of intervals of the first trial.
+/// Returns the lines of `intervals.ndjson` of the first trial.
 fn intervals(run: &Path) -> Vec<Value> {
     let trials = std::fs::read_dir(run.join("trials")).unwrap();
     let first = trials.map(|entry| entry.unwrap().path()).min().unwrap();
@@ -72,7 +72,7 @@ fn assert_valid(schema: &str, value: &Value) {
     }
 }
 
-/// The commands `new`, `plan` and `run` work without reading any documentation.
+/// Users need no documentation for the commands `new`, `plan` and `run`.
 #[test]
 fn every_template_runs_as_it_was_written() {
     // The runs wait more than they work, so all of them run at once.
@@ -213,7 +213,7 @@ fn explanations_and_schemas_are_data() {
     );
 }
 
-/// Commands of the library do not need a separate process.
+/// Programs can call commands as functions of the library, without a separate process.
 #[test]
 fn commands_are_functions_of_the_library() {
     let folder = tempfile::tempdir().unwrap();

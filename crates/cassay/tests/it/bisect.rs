@@ -1,4 +1,4 @@
-//! Tests a bisection over null targets that are slower from a certain build on.
+//! Tests a bisection over null targets. From a certain build on, the null targets are slower.
 
 use crate::program::Lab;
 
@@ -60,7 +60,8 @@ fn the_first_slower_build_is_found_and_not_measured_again() {
         .says(&["contains the steps of another bisection"]);
 }
 
-/// The build in the middle answers only with errors, so it is unknown whether it is slower.
+/// The build in the middle answers only with errors, so the bisection cannot know whether this
+/// build is slower.
 #[test]
 fn an_unmeasurable_build_is_skipped_and_named_if_it_matters() {
     let lab = Lab::with(STUDY);

@@ -3,7 +3,7 @@
 //! nodes of [`shared`] and [`shared_pair`] if it accepts any Cassandra.
 //!
 //! The tests check that the server agrees with the client's counts, and that every row matches the
-//! seed. However a run ends, no JVM and no folder remains.
+//! seed. A run must leave no JVM and no folder behind, however it ends.
 
 mod agent;
 mod attached_hosts;
@@ -35,11 +35,13 @@ use std::path::{Path, PathBuf};
 use store::record::{JournalEvent, JournalRecord, NodeRecord};
 use target_spec::LocalSpec;
 
-/// Heap of a node. A node with this heap starts in seconds, and fits into memory next to a build.
+/// Heap of a node. A node with this heap starts in seconds, and fits into memory while a build is
+/// running.
 const HEAP: &str = "512MiB";
 
-/// Server timeouts for each kind of request. On a busy machine, two replicas of a batch exceeded
-/// the server's default of 2 s. Such a timeout is not an error of cassay.
+/// Server timeouts for each kind of request. They are long, because two replicas of a batch
+/// exceeded the server's default of 2 s on a busy machine. Such a timeout is not an error of
+/// cassay.
 const PATIENCE: [(&str, &str); 5] = [
     ("read_request_timeout", "60s"),
     ("range_request_timeout", "60s"),
@@ -48,7 +50,8 @@ const PATIENCE: [(&str, &str); 5] = [
     ("truncate_request_timeout", "60s"),
 ];
 
-/// One short point on one real node. The data is small enough to reload for every test.
+/// A study with one short point on one real node. The data is small enough to reload for every
+/// test.
 const POINT: &str = "\
 study: point
 question: What does one point on a real node say?
@@ -75,7 +78,7 @@ fn small(nodes: usize) -> LocalSpec {
     }
 }
 
-/// Returns small nodes with longer timeouts, for tests that read and write.
+/// Returns small nodes with longer timeouts than the default, for tests that read and write.
 fn patient(nodes: usize) -> LocalSpec {
     let yaml = PATIENCE.map(|(key, value)| (key.to_owned(), value.into()));
     LocalSpec {
@@ -84,7 +87,8 @@ fn patient(nodes: usize) -> LocalSpec {
     }
 }
 
-/// Starts small nodes with longer timeouts by `target up`. Returns the output of the command.
+/// Starts small nodes with longer timeouts than the default by `target up`. Returns the output of
+/// the command.
 fn up(lab: &Lab, more: &[&str]) -> Value {
     let up = ["target", "up", "--heap", HEAP, "--class-sharing", "--json"];
     let yaml = PATIENCE.map(|(key, value)| format!("--yaml={key}={value}"));
@@ -255,7 +259,7 @@ fn start_with_stand_in(lab: &Lab, arguments: &[&str]) -> Started {
     Started::new(command)
 }
 
-/// Writes an executable script that takes the place of a program.
+/// Writes an executable script that replaces a program.
 fn script(lab: &Lab, name: &str, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     let path = lab.write(name, text);

@@ -21,8 +21,8 @@ load: write
 
 const USER: (&str, &str) = ("checker", "correct horse");
 
-/// Returns a server that requires credentials, a lab with a workload file and the password, and the
-/// target of the server.
+/// Returns a server that requires credentials, a lab that contains a workload file and the
+/// password, and the `--target` argument for the server.
 fn lab() -> (NullServer, Lab, String) {
     let server = null(NullSpec {
         credentials: Some((USER.0.to_owned(), USER.1.to_owned())),
@@ -79,7 +79,7 @@ fn statements_are_prepared_in_a_keyspace_that_is_then_dropped() {
         "prepared all 2 statements",
     ]);
     assert_eq!(keyspaces(&server), 0);
-    // The output is the same as without a server.
+    // With a server, stdout is the same as without a server.
     let plain = lab.cassay(&["workload", "check", "w.yaml"]).ended_with(0);
     assert_eq!(
         lab.cassay(&check(&target, &[])).ended_with(0).stdout,
@@ -156,7 +156,7 @@ fn the_way_in_is_a_study_s_and_nothing_else_can_be_set() {
 fn a_file_with_a_mistake_asks_nobody() {
     let lab = Lab::new();
     lab.write("w.yaml", &FILE.replace("(:a, :v)", "(:a, :w)"));
-    // No process listens on this port.
+    // No process listens on this port, so the connection fails.
     let check = [
         "workload",
         "check",

@@ -51,7 +51,7 @@ fn help_and_version_are_data_and_end_with_0() {
         assert!(help.stdout.contains(part), "{part}: {help}");
     }
     let version = lab.cassay(&["--version"]).ended_with(0);
-    // The version contains the commit, unless the sources are not in a repository.
+    // The version contains the commit if the sources are in a repository.
     let number = concat!("cassay ", env!("CARGO_PKG_VERSION"), " (commit ");
     let rest = version.stdout.trim_end().strip_prefix(number).unwrap_or_default();
     let (commit, target) = rest.split_once(", ").unwrap_or_default();
@@ -430,8 +430,8 @@ fn a_machine_without_clusters_has_nothing_to_stop() {
     assert_eq!(down.json(), serde_json::json!({"stopped": []}));
 }
 
-/// The fingerprint must be stable, because comparing and resuming runs relies on it. A deliberate
-/// change of a plan must also change the recorded fingerprint.
+/// The fingerprint must be stable, because comparing and resuming runs relies on the fingerprint. A
+/// deliberate change of a plan must also change the recorded fingerprint.
 #[test]
 fn plans_of_shipped_studies_equal_those_of_earlier_versions() {
     let lab = Lab::new();

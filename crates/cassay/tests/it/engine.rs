@@ -1,4 +1,5 @@
-//! Tests the engine against the null target. No operation is lost, and every clock is right.
+//! Tests the engine against the null target. The engine must lose no operation, and its clocks must
+//! be right.
 
 use cql::Compression;
 use cql::response::ErrorCode;
@@ -62,8 +63,8 @@ pub fn null(spec: NullSpec) -> NullServer {
     NullServer::start(&spec).expect("a free port")
 }
 
-/// Starts a server that can return to its port. The kernel could give any other port to one of the
-/// thousands of connections on a machine that runs tests. By default those ports begin at 32768.
+/// Starts a server that can return to its port. On a machine that runs tests, the kernel may give
+/// any port from 32768 on to one of thousands of connections, so the port of this server is lower.
 fn null_that_comes_back() -> NullServer {
     let first = 20_000 + (std::process::id() % 10_000) as u16;
     let mut ports = (first..30_000).chain(20_000..first);
@@ -112,7 +113,7 @@ fn a_fixed_rate_offers_exactly_what_is_due() {
         let due = all.outcomes.total() + never_sent;
         match schedule {
             Schedule::Fixed { .. } => assert_eq!(due, 3000),
-            // The count is within four standard deviations of a Poisson count.
+            // The limits are four standard deviations of a Poisson count from the mean.
             _ => assert!((2780..=3220).contains(&due), "{due}"),
         }
         let lags: u64 = intervals
@@ -128,7 +129,7 @@ fn a_fixed_rate_offers_exactly_what_is_due() {
 }
 
 /// A stall of 200 ms in each second delays a fifth of the due operations. Only the few operations
-/// that were in flight at the start of the stall spend it on the wire.
+/// that were in flight at the start of the stall have a long service time.
 #[test]
 fn a_stall_shows_in_latency_and_not_in_service_time() {
     let stall = Stall {
@@ -149,7 +150,7 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
         "latency p99 {} ms",
         p(&all.latency, 0.99)
     );
-    // A slow machine affects both clocks, so they are compared with each other.
+    // A slow machine affects both clocks, so the test compares the two clocks with each other.
     assert!(
         2 * p(&all.service, 0.99) <= p(&all.latency, 0.99),
         "service p99 {} ms",
@@ -169,10 +170,10 @@ fn a_known_latency_is_measured_and_never_shortened() {
     });
     let schedule = Schedule::Closed { in_flight: 16 };
     let (all, intervals, _) = run(&config(&server, schedule, Limit::Operations(1000)));
-    // A histogram with three digits may show a value one thousandth too low.
+    // A histogram with three digits may return a value that is one thousandth too low.
     assert!(all.service.quantile_ns(0.0) >= ns - ns / 1000);
-    // Even a slow machine does not extend latency: 16 operations in flight spend 16 s of latency in
-    // a second.
+    // Even a slow machine cannot increase the total latency, because 16 operations in flight spend
+    // at most 16 s of latency in a second.
     let took_ns = intervals.last().expect("an interval").end_ns - intervals[0].start_ns;
     let spent_ns = all.latency.mean_ns() * all.latency.count() as f64;
     assert!(
@@ -223,8 +224,8 @@ fn a_forgotten_statement_is_prepared_again_and_succeeds() {
 
 #[test]
 fn an_unanswered_operation_times_out_without_its_late_answer() {
-    // Timeout and latency are far apart, so that the answer does not come first on a busy machine.
-    // The run is longer than an answer takes, so that late answers arrive during the run.
+    // Timeout and latency differ so much that the answer does not come before the timeout on a busy
+    // machine. The run is longer than an answer takes, so that late answers arrive during the run.
     let ns = 1000 * clock::MILLISECOND_NS;
     let server = null(NullSpec {
         latency: Latency::Fixed { ns },
@@ -296,14 +297,15 @@ fn reads_are_compared_with_what_the_seed_says() {
     }
 }
 
-/// The server stops in the middle and comes back on the same port. Operations in flight fail,
-/// operations that are due meanwhile are dropped or sent late, and nothing is counted twice.
+/// The server stops in the middle and comes back on the same port. Operations in flight fail. The
+/// client drops operations that are due meanwhile, or sends them late. It counts no operation
+/// twice.
 #[test]
 fn a_node_that_leaves_and_returns_costs_operations_but_no_count() {
     let mut server = Some(null_that_comes_back());
     let address = server.as_ref().expect("just started").address();
     let schedule = Schedule::Fixed { ops_per_s: 2000.0 };
-    // The time is long enough to reconnect on a machine that is busy with other tests.
+    // The limit leaves enough time to reconnect on a machine that is busy with other tests.
     let limit = Limit::Duration(Duration::from_secs(8));
     let mut config = config(server.as_ref().expect("just started"), schedule, limit);
     config.timeout = Duration::from_millis(200);
@@ -311,8 +313,8 @@ fn a_node_that_leaves_and_returns_costs_operations_but_no_count() {
     let summary = load::run(&config, &mut |interval| {
         match interval.index {
             5..20 => drop(server.take()),
-            // The server tries repeatedly, because another test may have taken the port for a
-            // moment.
+            // The test tries repeatedly to start the server again, because another test may have
+            // taken the port for a moment.
             20.. if server.is_none() => {
                 let port = address.port();
                 let spec = NullSpec {
@@ -354,7 +356,8 @@ fn a_caller_can_end_a_run_after_any_interval() {
     let schedule = Schedule::Closed { in_flight: 4 };
     let config = config(&server, schedule, Limit::Unlimited);
     let interval_ns = config.interval.as_nanos() as u64;
-    // A busy machine makes some intervals longer, and skips an interval number.
+    // On a busy machine, intervals are longer and interval numbers may be missing, so the test
+    // checks `index >= 1`.
     let (mut told_ns, mut last_ns) = (None, 0);
     load::run(&config, &mut |interval| {
         if !interval.draining {
@@ -368,8 +371,8 @@ fn a_caller_can_end_a_run_after_any_interval() {
     })
     .expect("the null target takes everything");
     let told_ns = told_ns.expect("it was told");
-    // The load may end later than this, if the worker got the new end only after that end had
-    // passed.
+    // The load may end later than requested, because the worker may receive the new end only after
+    // that end has passed.
     assert!(last_ns >= told_ns + 2 * interval_ns);
 }
 

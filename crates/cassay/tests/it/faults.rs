@@ -1,4 +1,4 @@
-//! Tests faults on real processes: the agent of a host breaks a null target, and others observe the
+//! Tests faults on real processes: the agent of a host breaks a null target, and probes observe the
 //! fault.
 
 use crate::program::wait_until;
@@ -40,7 +40,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         agent: Arc::clone(agent),
         host: None,
         process: Some(process),
-        // After a restart, the node has the same address.
+        // The node keeps its address after a restart.
         own: Some(OwnNode {
             conf: root.join("cluster/conf"),
             release: (versions::DEFAULT.release(), target_spec::Origin::Maven),
@@ -89,7 +89,7 @@ fn kinds() -> impl Iterator<Item = &'static FaultKind> {
     kinds.filter(move |kind| needs_no_more(kind) && kind.must.is_empty())
 }
 
-/// Runs a fault that is healed as soon as it reaches the step `until`.
+/// Runs a fault that is healed as soon as the fault reaches the step `until`.
 fn run(kind: &FaultKind, world: &mut dyn World, order: Order, until: FaultStep) -> FaultResult {
     let length = Duration::from_secs(600);
     let (hit, options) = (Hit::Node(NodeIndex(0)), Options::default());
@@ -121,7 +121,7 @@ fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
     }
 }
 
-/// A faulty injection: it breaks one process, but cassay observes another.
+/// A faulty injection: it breaks one process, but cassay observes another process.
 struct Astray(Live, Arc<Agent>, Identity);
 
 impl Timer for Astray {
@@ -342,7 +342,7 @@ impl Pods for Astray {
     }
 }
 
-/// The injection itself reports success, although it broke another process.
+/// The injection itself reports success, although it broke the wrong process.
 #[test]
 fn a_fault_of_the_wrong_process_is_a_mismatch() {
     let root = tempfile::tempdir().unwrap();

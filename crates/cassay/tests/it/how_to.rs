@@ -1,5 +1,5 @@
-//! Tests the pages of `docs/how-to/` and `SKILL.md`: their studies are planned, those without a
-//! cluster are run, and their command lines are parsed.
+//! Tests the pages of `docs/how-to/` and `SKILL.md`: plans their studies, runs the studies that
+//! need no cluster, and parses their command lines.
 
 use crate::null_target::recorded_traffic::lay_log;
 use crate::program::Lab;
@@ -77,7 +77,7 @@ fn is_as_it_says(example: &Example) {
     };
     arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
     let said = lab.cassay(&arguments);
-    // On a busy machine, a latency limit may be missed, which is not the page's fault.
+    // On a busy machine, a run may miss a latency limit. This is not a mistake of the page.
     let said = if said.code == Some(4) {
         said
     } else {
@@ -123,7 +123,7 @@ fn commands(text: &str) -> Vec<String> {
         }
     }
     let is_command = |line: &String| line.starts_with("cassay ");
-    // Redirections of a shell are not part of the command line.
+    // Redirections of a shell are not part of the command line, so this code removes them.
     let ours = |line: String| line.split(" > ").next().unwrap_or_default().to_owned();
     found.into_iter().filter(is_command).map(ours).collect()
 }
@@ -138,11 +138,11 @@ fn every_command_of_the_how_to_pages_and_the_skill_is_valid() {
         for line in commands(&text) {
             let words = shlex::split(&line).unwrap_or_else(|| panic!("{page}: {line}"));
             let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
-            // Options of other tools are not checked here.
+            // This test does not check the options of other tools.
             if ["stress", "nb", "ycsb", "easy"].contains(&words[0]) {
                 continue;
             }
-            // After `--` come the arguments of another command.
+            // The arguments after `--` belong to another command.
             let end = words.iter().position(|word| *word == "--").unwrap_or(words.len());
             let said = lab.cassay(&[&words[..end], &["--help"]].concat());
             assert_eq!(said.code, Some(0), "{page}: {line}: {said}");

@@ -2,7 +2,8 @@
 
 use crate::program::{Lab, Said};
 
-/// Runs the program on a machine without downloads, a Maven cache or a proxy.
+/// Runs the program as on a new machine: downloads fail, and the Maven cache and the proxy are
+/// missing.
 fn fresh(lab: &Lab, arguments: &[&str]) -> Said {
     let mut command = lab.command(arguments);
     command
@@ -63,7 +64,7 @@ fn a_plan_names_missing_jars_and_a_failed_fetch_gives_a_remedy() {
     ]);
     let listed = fresh(&lab, &["supply", "list", "--json"]).ended_with(0).json();
     assert_eq!(listed["jars"][0]["state"], "absent");
-    // No process listens on this port.
+    // No process listens on this port, so every download fails.
     let nobody = [
         "supply",
         "fetch",

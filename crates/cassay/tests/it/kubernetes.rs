@@ -1,6 +1,6 @@
 //! Tests a real Kubernetes cluster, which `cargo xtask kubernetes` creates. Clients in pods do the
-//! same as one client. Events of a pod are reported. Missing rights are reported before anything is
-//! created. After any kill, nothing remains.
+//! same as one client. cassay reports events of a pod. It reports missing rights before it creates
+//! anything. After any kill, no object of cassay remains.
 
 mod attached;
 mod clients;
@@ -48,18 +48,18 @@ repeat: {blocks: 2}
 
 const TRUST: [&str; 2] = ["--trust", "--allow=create=keyspace1"];
 
-/// Runs `kubectl` with all rights. Returns an empty text if it fails.
+/// Runs `kubectl` with all rights. Returns an empty text if `kubectl` fails.
 fn kubectl(words: &[&str]) -> String {
     let said = command("kubectl").args(words).output().expect("kubectl");
     String::from_utf8_lossy(&said.stdout).trim().to_owned()
 }
 
-/// Returns the name of the image of the pods.
+/// Returns the name of the container image for the pods.
 fn image() -> String {
     std::env::var("CASSAY_TEST_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }
 
-/// A null target that pods can reach, and a study that uses it.
+/// A null target that pods can reach, and a study that uses this target.
 struct Field {
     lab: Lab,
     _null: Option<Started>,
@@ -68,8 +68,8 @@ struct Field {
 impl Field {
     fn new() -> Field {
         let lab = Lab::new();
-        // The connection only determines this machine's address for outgoing connections. Nothing
-        // is sent.
+        // The connection sends nothing. It only determines this machine's address for outgoing
+        // connections.
         let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
         socket.connect("192.0.2.1:9").expect("a way out");
         let address = socket.local_addr().expect("an address").ip().to_string();
@@ -123,9 +123,10 @@ fn assert_gone_in_time(when: &str) {
     assert!(clock::now_ns() - begin_ns < GONE_WITHIN_NS, "{when}");
 }
 
-/// Kills a command at each of its phases. The next command starts while remains of the previous one
-/// may still exist. In the end, nothing of any command remains. `start` starts a command, and
-/// `measures` returns true while it is measuring. Returns the folders of the commands.
+/// Kills a command at each of its phases. The next command starts while remains of the previous
+/// command may still exist. In the end, all objects of all commands are gone. `start` starts a
+/// command, and `measures` returns true while the command is measuring. Returns the folders of the
+/// commands.
 #[track_caller]
 fn assert_gone_of_each(
     mut start: impl FnMut() -> (Lab, Started),
@@ -181,7 +182,7 @@ fn running() -> Vec<String> {
     said.lines().map(str::to_owned).collect()
 }
 
-/// Returns the name of an image of pods with Java.
+/// Returns the name of a container image with Java, for pods.
 fn java_image() -> String {
     std::env::var("CASSAY_TEST_JAVA_IMAGE").expect("`cargo xtask kubernetes` names an image")
 }

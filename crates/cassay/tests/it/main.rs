@@ -38,7 +38,7 @@ mod tls;
 mod topology;
 mod trust;
 
-/// Runs before `main`, as the first line of the binary does. The agents of targets that a test
+/// Runs before `main`, like the first line of the binary itself. The agents of targets that a test
 /// starts directly run this program.
 #[used]
 // SAFETY: this section contains pointers to C functions, and this value is such a pointer.

@@ -62,8 +62,8 @@ pub(crate) fn rule<'a>(trial: &'a Value, id: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{id} was not judged: {trial:#}"))
 }
 
-/// Checks that the server's own counts match exactly. They must, because nothing is lost on
-/// loopback.
+/// Checks that the server's own counts match exactly. The counts must match, because nothing is
+/// lost on loopback.
 #[track_caller]
 fn assert_counts_agree(trial: &Value) {
     let server = &trial["server"];
@@ -74,8 +74,8 @@ fn assert_counts_agree(trial: &Value) {
 }
 
 /// A stall delays a quarter of the due operations. Only the operations in flight spend the stall on
-/// the wire. The default limit of operations in flight must hold back the other operations. If a
-/// client sent thousands of operations during the stall, both clocks would show it and could not be
+/// the wire. The default limit of operations in flight must delay the other operations. If a client
+/// sent thousands of operations during the stall, both clocks would show the stall and could not be
 /// distinguished.
 #[test]
 fn a_stall_shows_in_latency_and_not_in_service_time() {
@@ -92,14 +92,15 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     let trial = &run.json()["trials"][0];
     let p99_ms = |clock: &str| trial["all"][clock]["p99"].as_f64();
     assert!(p99_ms("latency_ms") >= Some(500.0), "{trial:#}");
-    // A slow machine affects both clocks, so they are compared with each other.
+    // A slow machine affects both clocks, so the test compares the two clocks with each other.
     let half = p99_ms("latency_ms").map(|ms| ms / 2.0);
     assert!(p99_ms("service_ms") <= half, "{trial:#}");
     assert!(trial["all"]["service_ms"]["max"].as_f64() >= Some(500.0));
     assert_eq!(rule(trial, "V2")["result"], "pass");
     assert_counts_agree(trial);
-    // A silence of a second is an eighth of the window. A busy machine may hide it: a client that
-    // stalled blames itself, and all answers to a late client take long.
+    // A silence of a second is an eighth of the window, so rule V19 warns. A busy machine may hide
+    // the silence: if the client itself stalled, cassay blames the client, and all answers to a
+    // late client take long.
     let was_away = rule(trial, "V4")["result"] != "pass";
     assert!(
         rule(trial, "V19")["result"] == "warn" || was_away,
@@ -108,7 +109,7 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     // A quarter of the operations began late. The trial reports this, because the target delayed
     // them.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
-    // The rule fails if other work on the machine also delays the client.
+    // Rule V1 warns. If other work on the machine also delays the client, V1 fails.
     assert_ne!(rule(trial, "V1")["result"], "pass", "{trial:#}");
     run.measured(&lab);
 }
@@ -124,8 +125,8 @@ fn errors_are_counted_by_name_and_make_the_verdict() {
             "fail",
         ),
     ] {
-        // Nothing is loaded, because cassay refuses a load with errors. Another test covers that
-        // case.
+        // The study loads no rows, because cassay refuses a load with errors. Another test covers
+        // that case.
         let errors = format!("target.null.errors={errors}");
         let trial = trial(&[&errors, "data={present: 1k}"], code);
         if code != 0 || trial["verdict"] != "invalid" {
@@ -135,8 +136,8 @@ fn errors_are_counted_by_name_and_make_the_verdict() {
         let counts = trial["errors"].as_object().unwrap();
         let failed: u64 = counts.values().filter_map(Value::as_u64).sum();
         let total = trial["ops_total"].as_u64().unwrap();
-        // Of the 16 operations that are in flight at the end of the window, failures are counted,
-        // but successes are not.
+        // Up to 16 operations are in flight at the end of the window. cassay counts them if they
+        // fail, but not if they succeed.
         let ops = trial["all"]["ops"].as_u64().unwrap();
         assert!((total..=total + 16).contains(&(ops + failed)), "{trial:#}");
         assert_eq!(trial["all"]["error_ms"]["count"].as_u64(), Some(failed));
@@ -169,7 +170,7 @@ client: {timeout: 20ms}
     assert_eq!(findings["trials"].as_array().map(Vec::len), Some(1));
     assert!(findings["trials"][0]["errors"]["client_timeout"].as_u64() > Some(0));
     let report = lab.run().report().expect("an invalid run is kept");
-    // The output used to suggest that two trials were still to come.
+    // In an earlier version, the output suggested that two trials were still to come.
     let ended =
         "Of 3 planned trials, 2 left out: the ladder ended at 1 thread: a request times out";
     let page = std::fs::read_to_string(report).unwrap();
@@ -185,8 +186,8 @@ client: {timeout: 20ms}
 fn known_latency_is_measured_as_it_is() {
     let trial = trial(&["target.null.latency=20ms"], 0);
     let latency = &trial["all"]["latency_ms"];
-    // No operation is early. Operations are late only because of the machine: 16 in flight spend 16
-    // s on each second's operations, and no median is above twice its mean.
+    // No operation is early. Operations are late only because of the machine: the 16 operations in
+    // flight spend 16 s of latency in each second, and a median is never above twice the mean.
     let p50_ms = latency["p50"].as_f64().expect("a median");
     assert!(p50_ms >= 20.0, "{latency}");
     let per_second = trial["all"]["ops_per_s"].as_f64().expect("a throughput");
@@ -209,8 +210,8 @@ fn two_workers_share_the_work_and_lose_nothing() {
     assert_counts_agree(&trial);
 }
 
-/// Drivers with one connection per host made their servers look slow, because a node serves the
-/// requests of one connection on one of its event loops.
+/// Drivers with one connection per host made the servers look slow, because a node serves all
+/// requests of a connection on a single event loop.
 #[test]
 fn one_connection_to_each_node_is_not_the_default() {
     let trial = trial(&["client.workers=1"], 0);
@@ -218,8 +219,9 @@ fn one_connection_to_each_node_is_not_the_default() {
     assert_eq!(trial["client"]["connections"], 2);
 }
 
-/// Acts like a cluster that shows neither counts nor settings. Rules do not judge invisible
-/// properties, and the server's own final counts match the client's records.
+/// The server acts like a cluster that shows neither counts nor settings. cassay's rules do not
+/// judge properties that a server does not show, and the server's own final counts match the
+/// client's records.
 #[test]
 fn a_server_of_another_process_is_attached_to() {
     let lab = Lab::with(POINT);
@@ -227,7 +229,8 @@ fn a_server_of_another_process_is_attached_to() {
     let target = format!("attach:{}", server.first_line());
     let arguments = ["run", "study.yaml", "--json", "--target", &target];
     let verify = ["--set", "verify={reads: none, sample: 0}"];
-    // On a cluster that cassay did not start, nothing is created. No run folder is created either.
+    // cassay creates nothing on a cluster that it did not start, and does not create a run folder
+    // either.
     let refused = lab.cassay(&arguments).ended_with(2);
     refused.says(&[
         "has no keyspace keyspace1",
@@ -308,14 +311,15 @@ fn two_runs_of_one_seed_have_the_same_trials_and_compare() {
     assert_eq!(stamps, [first, second], "oldest first");
 }
 
-/// Runs the same study twice, and then on a slower server. Only the last run misses the
+/// Runs the same study twice, and then once on a slower server. Only the last run misses the
 /// requirement.
 #[test]
 fn a_slower_contender_misses_the_requirement() {
     let lab = Lab::with(POINT);
     let run = |latency: &str| {
         let set = format!("target.null.latency={latency}");
-        // One block shows no variation between runs, so no conclusion is drawn from it.
+        // One block shows no variation between runs, so cassay draws no conclusion from a single
+        // block.
         let blocks = ["--set", "repeat.blocks=3"];
         let arguments = [&["run", "study.yaml", "--set", &set], &blocks[..]].concat();
         lab.cassay(&arguments).measured(&lab);

@@ -1,4 +1,5 @@
-//! Tests the files for pipelines. The test runs their commands here, in an otherwise empty folder.
+//! Tests the files for pipelines. The test runs the commands of these files here, in an otherwise
+//! empty folder.
 
 use crate::program::{Lab, Said, command};
 use std::fs;
@@ -48,7 +49,7 @@ fn targets(text: &str) -> Vec<&str> {
 fn a_pipeline_fails_with_a_figure_if_a_study_became_slower() {
     let lab = Lab::with(STUDY);
     let first = gate(&lab, &[]);
-    // On a busy machine, a run is invalid, which a pipeline must not treat as a regression.
+    // On a busy machine, a run may be invalid. A pipeline must not treat this as a regression.
     if first.code == Some(3) {
         return;
     }
@@ -79,7 +80,7 @@ fn a_pipeline_fails_with_a_figure_if_a_study_became_slower() {
     }
     let junit = fs::read_to_string(folder.join("junit.xml")).expect("JUnit XML");
     assert!(junit.contains("<failure"), "{junit}");
-    // A run that missed its requirement does not become the reference for the next one. So another
+    // A run that missed its requirement does not become the reference for the next run. So another
     // run that is equally slow misses the requirement again.
     let third = gate(&lab, &["--set", "target.null.latency=100ms"]);
     if third.code != Some(3) {

@@ -4,7 +4,7 @@
 use crate::cli::SMALL;
 use crate::program::{Lab, Said};
 
-/// The plan is shown, and the exit code is the same as for a run.
+/// cassay still shows the plan. The exit code is the same as for a run.
 #[test]
 fn a_plan_ends_as_a_run_would_where_the_cluster_is_not_in_reach() {
     let nobody = |what: &str| SMALL.replace("{null: {}}", what);

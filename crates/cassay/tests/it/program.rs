@@ -19,14 +19,14 @@ pub const HANG_LIMIT: Duration = Duration::from_secs(600);
 /// Rules that also judge the machine. On a busy machine they may fail regardless of the program.
 const OF_THE_MACHINE: [&str; 5] = ["V1", "V3", "V4", "V18", "V19"];
 
-/// Variable that contains the file for the names of skipped tests. `cargo xtask` reads this file,
+/// Variable with the path of the file that lists skipped tests. `cargo xtask` reads this file,
 /// because libtest shows no output of a test that passes.
 const SKIPS: &str = "CASSAY_SKIPS";
 
-/// Variable with the line of `cargo xtask cassandra --line`.
+/// Variable with the Cassandra line that `cargo xtask cassandra --line` tests.
 const LINE: &str = "CASSAY_TEST_LINE";
 
-/// Returns the line of Cassandra that local nodes use. `None` for the program's default.
+/// Returns the Cassandra line that local nodes use. `None` for the program's default.
 pub fn line() -> Option<String> {
     std::env::var(LINE).ok().filter(|line| !line.is_empty())
 }
@@ -42,7 +42,8 @@ pub fn is_of_line(oldest: &str) -> bool {
     is_of
 }
 
-/// Returns a type that contains several numbers: a vector, if the line has vectors.
+/// Returns a type that contains several numbers. It is a vector if the tested Cassandra line has
+/// vectors.
 pub fn vector() -> &'static str {
     if is_line_since("5.0") {
         "vector<float, 3>"
@@ -61,7 +62,7 @@ pub fn is_line_since(oldest: &str) -> bool {
 /// Interval between two checks of a file that the program writes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Returns a command whose end the test waits for, or that a [`Started`] ends.
+/// Returns a command. Its caller waits for the end of the command, or a [`Started`] ends it.
 #[expect(
     clippy::disallowed_methods,
     reason = "the program under test is started by its test, which waits for it or ends it"
@@ -73,7 +74,8 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 /// The folders of one test.
 pub struct Lab {
     path: PathBuf,
-    /// Removes the folder when the lab is dropped. `None` if the folder is kept.
+    /// Temporary folder, which is removed when the lab is dropped. `None` for a folder that is
+    /// kept.
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -104,9 +106,9 @@ impl Lab {
         lab
     }
 
-    /// Does the same as `with`, but in cargo's folder for tests, where the folder stays. The gate
-    /// may run several processes of these tests at once, so each has a separate folder. Removes the
-    /// folders of ended processes.
+    /// Creates a lab like `with`, but in cargo's folder for tests, where the files remain. The gate
+    /// may run several processes of these tests at once, so each process has a separate folder.
+    /// Removes the folders of ended processes.
     pub fn kept(name: &str, study: &str) -> Lab {
         let above = Path::new(env!("CARGO_TARGET_TMPDIR"));
         for entry in std::fs::read_dir(above).expect("cargo's folder for tests").flatten() {
@@ -155,9 +157,9 @@ impl Lab {
             // The test has separate folders for clusters, so it neither sees nor removes the user's
             // running clusters.
             .env("CASSAY_DATA", "data")
-            // Tests run in parallel, and on shared machines. So rules that judge the machine are
-            // applied and shown, but do not lead to exit code 3. Tests of these rules remove the
-            // variable.
+            // Tests run in parallel, and on shared machines. With this variable, cassay applies and
+            // shows rules that judge the machine, but does not exit with code 3. Tests of these
+            // rules remove the variable.
             .env("CASSAY_SHARED_MACHINE", "1")
             .stdin(Stdio::null());
         command
@@ -202,8 +204,8 @@ impl Lab {
         store::find(&self.path().join("results"), "latest").expect("a run")
     }
 
-    /// Returns how often the event `event` is in the newest run's journal, for all trials or for
-    /// one trial.
+    /// Returns how often `event` occurs in the newest run's journal, for all trials or for one
+    /// trial.
     pub fn journaled(&self, event: &str, trial: Option<usize>) -> usize {
         let journal = self.run().journal;
         let fits = journal
@@ -291,8 +293,8 @@ impl std::fmt::Display for Said {
     }
 }
 
-/// A running program. It is killed when this value is dropped, so that a failing test leaves
-/// nothing.
+/// A running program. Dropping this value kills the program, so that a failing test leaves no
+/// process behind.
 pub struct Started {
     child: Child,
     stderr: BufReader<std::process::ChildStderr>,
@@ -300,8 +302,8 @@ pub struct Started {
 }
 
 impl Started {
-    /// Starts the program. Its stdout is read when the program ends, so it may not exceed the
-    /// capacity of a pipe (64 KiB).
+    /// Starts the program. Its stdout is read only when the program ends, so the output may not
+    /// exceed the capacity of a pipe (64 KiB).
     pub fn new(mut command: Command) -> Started {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
@@ -367,9 +369,9 @@ impl Started {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Stops the program with all its threads, and continues it `length` after all of them have
-    /// stopped. The signal stops the other threads only once one of them has had a CPU to handle
-    /// it.
+    /// Stops the program with all its threads, and continues it `length` after all threads have
+    /// stopped. The signal stops the other threads only once one thread has had a CPU to handle the
+    /// signal.
     pub fn pause(&self, length: Duration) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
@@ -378,7 +380,8 @@ impl Started {
             let mut threads = std::fs::read_dir(&threads).unwrap().flatten();
             threads.all(|thread| {
                 let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap();
-                // In the file, the state comes after the name, which may contain any character.
+                // The state comes after the name of the process. The name may contain any
+                // character, so this code searches from the end.
                 stat.rsplit_once(") ").unwrap().1.starts_with('T')
             })
         });
@@ -409,18 +412,19 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // Both calls fail if the program has already ended, which is fine.
+        // Both calls fail if the program has already ended. This is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Reports here and at the end of the gate that the current test is skipped, with the reason.
+/// Reports that the current test is skipped, with the reason. The message appears here and at the
+/// end of the gate.
 pub fn skip(why: &str) {
     use std::io::Write;
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
-    // libtest captures the message, or shows it with --nocapture. Both are fine.
+    // libtest captures the message, or shows it with --nocapture. Both cases are fine.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {why}");
     if let Some(path) = std::env::var_os(SKIPS) {
         let file = std::fs::OpenOptions::new().append(true).create(true).open(path);

@@ -15,7 +15,7 @@ require: {p99_ms: 0.001, error_rate: 0, untold: miss}
 ";
 
 /// Returns true if a requirement was missed. On a busy machine, a trial may be invalid, and
-/// requirements do not apply to it.
+/// requirements do not apply to an invalid trial.
 fn was_missed(code: Option<i32>) -> bool {
     assert!(matches!(code, Some(3 | 4)), "{code:?}");
     code == Some(4)
@@ -50,8 +50,8 @@ fn a_missed_requirement_has_its_exit_code_and_is_always_shown() {
         "{answer:?}"
     );
     assert_eq!(answer[1], "1 of 2 requirements is missed.");
-    // On some machines, a run of one second is too short for a confidence interval. A requirement
-    // that remains undecided also counts as missed.
+    // On some machines, a run of one second is too short for a confidence interval. In this study,
+    // a requirement that remains undecided also counts as missed.
     let p99 = findings
         .requirements
         .iter()
@@ -75,7 +75,7 @@ fn a_missed_requirement_has_its_exit_code_and_is_always_shown() {
     let listed: Value = lab.cassay(&["list", "--json"]).ended_with(0).json();
     assert_eq!(listed[0]["requirements"], "missed");
     assert!(read("ci/junit.xml").contains("<failure message=\"p99 latency at 4 threads is "));
-    // When the report is written again, the files for pipelines are written again too.
+    // The command that writes the report again also writes the files for pipelines again.
     let again = [
         "report",
         "--to",

@@ -1,4 +1,5 @@
-//! Tests the shipped studies. Each can be planned at each of its scales, and runs to its end.
+//! Tests the shipped studies. cassay can plan every study at each of its scales, and can run it to
+//! the end.
 
 use crate::program::Lab;
 use std::path::{Path, PathBuf};
@@ -19,8 +20,8 @@ fn studies_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Plans each study at each of its scales, because each scale may have separate mistakes. At the
-/// laptop's scale, each study is planned to end within twenty minutes, even with a long procedure.
+/// Plans each study at each of its scales, because each scale may have separate mistakes. At laptop
+/// scale, the plan of each study takes at most twenty minutes, even with a long procedure.
 #[test]
 fn every_study_that_is_shipped_can_be_planned() {
     let lab = Lab::new();

@@ -20,8 +20,8 @@ question: Is a database behind a proxy reached by its bundle?
 target: {attach: {secure_connect_bundle: scb.zip}}
 ";
 
-/// Forwards connections to the server that TLS named. Returns the address of the proxy, and the
-/// requested names.
+/// Forwards each connection to the server that the client named in TLS. Returns the address of the
+/// proxy, and the requested names.
 fn sni_proxy(
     config: Arc<ServerConfig>,
     servers: Vec<(String, SocketAddr)>,
@@ -73,8 +73,8 @@ fn http(body: String) -> SocketAddr {
     address
 }
 
-/// Starts the metadata service and the proxy for these servers, the proxy with a certificate of
-/// this name. Writes the bundle `scb.zip`. Returns the names that clients request from the proxy.
+/// Starts the metadata service for these servers, and the proxy with a certificate of this name.
+/// Writes the bundle `scb.zip`. Returns the names that clients request from the proxy.
 pub fn bundle(
     lab: &Lab,
     certified: &str,
@@ -133,8 +133,8 @@ fn a_bundle_leads_sessions_and_load_through_the_proxy_it_names() {
     );
 }
 
-/// The server must be the proxy itself: the client refuses a certificate with another name, even if
-/// the certificate comes from an authority that the bundle trusts.
+/// The certificate must have the name of the proxy. The client refuses a certificate with another
+/// name, even if it comes from an authority that the bundle trusts.
 #[test]
 fn a_proxy_of_another_name_is_not_the_one_of_the_bundle() {
     let server = null(NullSpec::default());

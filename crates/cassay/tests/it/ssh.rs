@@ -1,5 +1,6 @@
-//! Tests machines that are reached by `ssh`. The program is copied there, runs there and leaves no
-//! process. If a machine cannot be reached, a sentence reports this, with a hint.
+//! Tests machines that cassay reaches by `ssh`. cassay copies itself to the machine, runs there and
+//! leaves no process behind. If a machine cannot be reached, cassay says so in one sentence, with a
+//! hint.
 
 mod attached;
 mod clients;
@@ -23,7 +24,7 @@ macro_rules! needs_sshd {
     };
 }
 
-/// Returns the programs in a folder, each with its inode number, which identifies it.
+/// Returns the programs in a folder. The inode number of a program identifies the program.
 fn programs(folder: &Path) -> Vec<(PathBuf, u64)> {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let mut files: Vec<_> =
@@ -49,7 +50,7 @@ fn the_program_is_put_there_once_and_again_when_it_is_damaged() {
         first,
         "it was there already"
     );
-    // One bit differs in a file of the same length.
+    // The changed file has the same length, and differs in one bit.
     let whole = fs::read(file).unwrap();
     let mut damaged = whole.clone();
     damaged[whole.len() / 2] ^= 1;
@@ -59,7 +60,7 @@ fn the_program_is_put_there_once_and_again_when_it_is_damaged() {
     machines.wait_until_left("db1");
 }
 
-/// Creates a file of another run in a cache, with an age.
+/// Creates a file in a cache, as if another run had created it `age_s` seconds ago.
 fn leave(machines: &Machines, file: &str, age_s: u64) {
     let file = format!(".cache/cassay/agents/{file}");
     machines.write("db1", &file, b"x");
@@ -107,7 +108,8 @@ fn a_program_that_is_installed_is_used_if_it_is_ours() {
     assert!(!machines.cache("db1").exists(), "nothing was put there");
     fs::remove_file(machines.folder("db1").join("bin/cassay")).unwrap();
     machines.install("db1", "cassay", "echo another one");
-    // If the user names a folder, everything that cassay writes on the machine is in it.
+    // If the user names a folder, this folder must contain everything that cassay writes on the
+    // machine.
     let folder = machines.home("db1").join("of-cassay");
     let named = folder.to_str().unwrap();
     machines.show(&["--target", "ssh:db1", "--folder", named]).ended_with(0);
@@ -289,8 +291,8 @@ fn output_of_start_files_and_banners_is_skipped_up_to_a_limit() {
         machines.show(&["--target", "ssh:db1"])
     };
     says("head -c 60000 /dev/zero | tr '\\0' x; echo").ended_with(0);
-    // The capacity of a pipe is 64 KiB, so a reader that does not read stderr meanwhile would wait
-    // forever.
+    // The capacity of a pipe is 64 KiB. A reader that does not read stderr at the same time would
+    // wait forever.
     says("head -c 1000000 /dev/zero | tr '\\0' x >&2").ended_with(0);
     let said = says("head -c 100000 /dev/zero | tr '\\0' x").ended_with(1);
     said.says(&["startup files", "more than 64 KiB", "[ -t 1 ]"]);
@@ -328,7 +330,8 @@ fn unreachable_machines_are_named_and_the_others_left_alone() {
 fn nothing_runs_there_after_the_near_side_was_killed() {
     needs_sshd!();
     let mut machines = Machines::with(&TestMachine::new("db1"));
-    // One machine accepts the login and sends nothing, so that the other one has to wait.
+    // One machine accepts the login and sends nothing. So cassay waits for this machine while its
+    // agent on `db1` is running.
     machines.start(&TestMachine {
         sshd: "ForceCommand cat > /dev/null",
         ..TestMachine::new("silent")
@@ -377,7 +380,8 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     show()
         .ended_with(1)
         .says(&[&format!("is a program for {ours}, not for {theirs}")]);
-    // A program of another build announces its build in the first message.
+    // A program of another build announces its build in the first message. cassay must refuse this
+    // build.
     let hello = "{\"Hello\":{\"build\":\"x\",\"process\":{\"pid\":1,\"start_ticks\":1}}}";
     let length = format!("\\{:o}\\0\\0\\0", hello.len());
     script(&file, &format!("printf '{length}%s' '{hello}'; exec cat"));
@@ -388,7 +392,7 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     machines.wait_until_left("db1");
 }
 
-/// Writes a file of machines, each with a folder in its home.
+/// Writes a file of machines. Each machine has a folder in its home.
 fn file_of(machines: &Machines, names: &[&str]) {
     let mut text = "machines:\n".to_owned();
     for name in names {
@@ -449,7 +453,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
     let run = ["run", "study.yaml", "--machines", "lab.yaml"];
     let said = Said::from_output(machines.command(&run).output().unwrap()).ended_with(1);
     said.says(&["db2: ", "db3: "]);
-    // Reachable machines are still checked.
+    // The command still checks the machines that it can reach.
     let check = machines.command(&["hosts", "check", "lab.yaml"]).output().unwrap();
     let rows = Said::from_output(check).ended_with(1).to_string();
     for what in [
@@ -468,7 +472,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
         .ended_with(1)
         .says(&["nothing to remove", "cassay did not reach 2 of 3 machines"]);
     assert!(!machines.lab.path().join("results/s").exists(), "{said}");
-    // If the study was written by another person, its machines need trust.
+    // If another person wrote the study, its machines need trust.
     let text = fs::read_to_string(machines.lab.path().join("lab.yaml")).unwrap();
     machines.lab.write("beside.yaml", &text);
     let study = study.replace("hosts: 3", "machines: beside.yaml");

@@ -1,4 +1,4 @@
-//! Tests pipes, devices and folders in place of files. Each command that reads one of them reports
+//! Tests pipes, devices and folders in place of files. A command that reads such an object reports
 //! it and ends.
 
 use crate::program::{Lab, Said, wait_until};
@@ -12,7 +12,8 @@ const GOLDEN: &str = concat!(
     "/../store/golden/format-1/first-look"
 );
 
-/// An object that exists where a file is expected: its name, and the function that creates it.
+/// An object that exists where a file is expected: its name, and the function that creates the
+/// object.
 type Stranger = (&'static str, fn(&Path));
 
 const STRANGERS: [Stranger; 3] = [
@@ -26,7 +27,7 @@ const STRANGERS: [Stranger; 3] = [
     ("a folder", |path| std::fs::create_dir(path).unwrap()),
 ];
 
-/// Runs a command until it ends by itself.
+/// Runs a command, and waits until the command ends by itself.
 fn ended(lab: &Lab, arguments: &[&str]) -> Said {
     let (out, err) = (lab.path().join("out"), lab.path().join("err"));
     let mut command = lab.command(arguments);
@@ -148,8 +149,8 @@ fn each_command_ends_and_names_a_file_of_an_unexpected_kind() {
             for arguments in &commands {
                 let said = ended(&lab, arguments);
                 let name = Path::new(file).file_name().unwrap().to_str().unwrap();
-                // A folder may contain a machine, logs or scrapes. A link may point outside of a
-                // study's folder.
+                // A folder is valid where a machine, logs or scrapes are expected, and a link may
+                // point outside of the study's folder. So the command may report a different error.
                 let says = |part: &str| said.stderr.contains(part);
                 let is_named = (says(name) && says(&format!("this is not a file, but {what}")))
                     || says("outside the study's folder")

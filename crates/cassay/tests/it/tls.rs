@@ -1,7 +1,7 @@
 //! Tests the engine with TLS. Counts are the same as without TLS. The engine refuses a server
-//! without a valid certificate, and sends a client certificate to a server that requires it.
+//! without a valid certificate, and sends a client certificate to a server that requires one.
 //!
-//! The null target has no TLS. A proxy in this process adds it, with a certificate made for the
+//! The null target has no TLS. A proxy in this process adds TLS, with a certificate made for the
 //! test.
 
 use crate::cassandra::authentication::assert_in_no_file;
@@ -26,7 +26,7 @@ question: Does a server that wants a certificate get one?
 target: {attach: {contact_points: ['NODE'], tls: {ca: ca.pem, cert: me.pem, key: me.key}}}
 ";
 
-/// The rest of a study, without the target: a few seconds of load by two clients.
+/// The rest of a study, without the target. Two clients load the target for a few seconds.
 pub const BRIEFLY: &str = "\
 workload: {use: standard1, mix: {write: 1}}
 client: {workers: 1, machines: [here, here]}
@@ -51,7 +51,7 @@ pub fn proxy(server: SocketAddr, config: Arc<ServerConfig>) -> SocketAddr {
     address
 }
 
-/// Forwards the bytes of both sides, until one side closes the connection.
+/// Forwards the bytes in both directions, until one end closes the connection.
 pub fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpStream) {
     client.set_nonblocking(true).unwrap();
     plain.set_nonblocking(true).unwrap();
@@ -89,8 +89,8 @@ pub fn pass_on(mut tls: ServerConnection, mut client: TcpStream, mut plain: TcpS
     }
 }
 
-/// Sends the reason, and waits until the client has received it. Unread bytes from the client would
-/// reset the connection.
+/// Sends the reason, and waits until the client has received the reason. Unread bytes from the
+/// client would reset the connection.
 fn part(mut tls: ServerConnection, mut client: TcpStream) {
     client.set_nonblocking(false).unwrap();
     while tls.wants_write() && tls.write_tls(&mut client).is_ok() {}
@@ -129,8 +129,8 @@ pub fn pem(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
 }
 
-/// Returns the configuration of a server with this name that accepts only clients with this
-/// certificate, and the server's own certificate.
+/// Returns the configuration of a server, and its certificate. The server has this name and accepts
+/// only clients with this certificate.
 pub fn demanding(
     client: &CertificateDer<'static>,
     name: &str,
@@ -181,13 +181,13 @@ fn encrypted_operations_are_counted_like_plain_ones() {
     assert_eq!(server.counts().executes(), 20_000);
 }
 
-/// In earlier versions, only the error of the CQL port contained advice.
+/// In earlier versions, only the error about the CQL port contained advice.
 #[test]
 fn agents_whose_issuer_is_unknown_name_the_key_that_helps() {
     let server = null(NullSpec::default());
     let agents = proxy(server.address(), identity().0);
-    // The name is different, because an issuer of the same name would have produced a wrong
-    // signature.
+    // The stranger has another name. With the same name, the client would report a wrong signature
+    // instead of an unknown issuer.
     let mut stranger = rcgen::CertificateParams::new(["other".to_owned()]).unwrap();
     let name = &mut stranger.distinguished_name;
     name.push(rcgen::DnType::CommonName, "somebody else");
@@ -237,8 +237,8 @@ fn a_server_that_cannot_prove_itself_gets_nothing() {
     assert_eq!(server.counts().requests(), 0);
 }
 
-/// Tests the whole path: a study names the files, the session and the load of two clients present
-/// the certificate, and the report does not contain the key.
+/// Tests the whole path. A study names the files. The session and the load of two clients present
+/// the certificate. The report does not contain the key.
 #[test]
 fn all_clients_show_a_certificate_to_a_server_that_wants_one() {
     let server = null(NullSpec::default());

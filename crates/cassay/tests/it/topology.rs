@@ -23,7 +23,8 @@ fn a_machine_is_drawn_and_this_one_too() {
     );
 }
 
-/// The published layout: eight VMs with 14 CPUs each, on seven whole cores of one socket.
+/// Plans the published layout, which has eight VMs with 14 CPUs each, on seven whole cores of one
+/// socket.
 #[test]
 fn eight_machines_of_fourteen_cpus_cross_nothing() {
     let lab = Lab::new();

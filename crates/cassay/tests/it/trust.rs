@@ -1,5 +1,5 @@
-//! Tests studies from strangers. Forbidden settings are reported at their place, and texts cannot
-//! control the terminal.
+//! Tests studies from strangers. cassay reports a forbidden setting at its position, and texts
+//! cannot control the terminal.
 
 use crate::cli::SMALL;
 use crate::program::Lab;
@@ -20,7 +20,7 @@ fn settings_that_need_trust_are_listed_before_the_start() {
     }
     assert!(!lab.path().join("results").exists());
     lab.cassay(&["plan", "study.yaml", "--trust"]).ended_with(0);
-    // On the command line, the user names another target than the study.
+    // The target on the command line replaces the target in the study.
     let null = ["plan", "study.yaml", "--target", "null"];
     lab.cassay(&null).ended_with(0);
 }
@@ -42,8 +42,8 @@ fn a_secret_is_read_from_the_given_source_and_never_shown() {
         rerun.contains("--secret db=file:elsewhere/secret"),
         "{rerun}"
     );
-    // No server listens at the address in the study. The failed connection shows that cassay found
-    // the secret.
+    // The connection fails, because no server listens at the address in the study. The failed
+    // connection shows that cassay found the secret.
     let said = lab.cassay(&[&["run", "study.yaml"], &given[..]].concat());
     said.says(&["no contact point answers"]);
     assert!(!said.to_string().contains("hunter2"), "{said}");
@@ -75,8 +75,8 @@ fn words_of_a_study_do_not_command_the_terminal() {
     assert!(plan.stdout.contains(r"a\u{1b}]0;owned\u{7}"), "{plan}");
 }
 
-/// Cassandra ends a comment at a carriage return, but many programs end it only at a line feed.
-/// Such a text could hide a statement from the checks.
+/// Cassandra ends a comment at a carriage return, but many programs end a comment only at a line
+/// feed. Such a text could hide a statement from the checks.
 #[test]
 fn a_comment_with_two_possible_ends_is_always_refused() {
     let lab = Lab::with(&SMALL.replace("{use: kv", "{file: w.yaml"));

@@ -1,13 +1,13 @@
 //! Makes inputs that repeat a small part many times. Such inputs are valid texts that could make a
 //! reader use all memory or time.
 //!
-//! Every text is amplified in the same ways, regardless of its language. Each part is repeated up
-//! to a size (unchanged, or with another number each time), nested, or made longer. Each number is
-//! replaced by a large number.
+//! The amplifier treats texts in all languages in the same way. It repeats a part up to a size
+//! (unchanged, or with another number each time), nests a part, or makes it longer. It also
+//! replaces a number by a large number.
 
 use crate::mutator::Mutator;
 
-/// Numbers that may be read as a count.
+/// Large numbers, which a reader may take for a count.
 const LARGE: [&str; 6] = [
     "65536",
     "1000000",
@@ -74,7 +74,7 @@ fn line(dice: &mut Mutator, text: &str) -> Part {
     part(dice, text, |c| c == '\n', "\n")
 }
 
-/// Makes the part of a text an item of a list on one line.
+/// Returns the part of a text that is an item of a list on one line.
 fn item(dice: &mut Mutator, text: &str) -> Part {
     part(
         dice,
@@ -89,7 +89,7 @@ fn word(dice: &mut Mutator, text: &str) -> Part {
 }
 
 /// Repeats a part of the text until the whole text has about `bytes` bytes. If `numbered`, the
-/// first word of each copy gets its own number, so that all copies are different.
+/// first word of each copy gets a separate number, so that all copies are different.
 fn repeated(text: &str, part: &Part, bytes: usize, numbered: bool) -> String {
     let once = &text[part.range.clone()];
     let count = bytes / (once.len() + part.between.len()).max(1);
@@ -125,7 +125,7 @@ fn nested(dice: &mut Mutator, text: &str, bytes: usize) -> String {
     )
 }
 
-/// Enlarges one number of the text, or all of them.
+/// Enlarges one number of the text, or all numbers.
 fn enlarged(dice: &mut Mutator, text: &str) -> String {
     let is_digit = |c: char| c.is_ascii_digit();
     let starts: Vec<usize> = text

@@ -1,5 +1,5 @@
-//! The inputs to mutate, with the reader of each kind of input. The reader is the one that the
-//! program uses.
+//! The inputs to mutate, with the reader of each kind of input. Each reader is the program's own
+//! reader.
 
 mod frames;
 
@@ -21,14 +21,14 @@ use workload::{Spec, Stage};
 /// Texts, each with a name.
 pub type Texts = Vec<(&'static str, Vec<u8>)>;
 
-/// Reads an input as the program does.
+/// Function that reads an input as the program does.
 pub type Reader = Box<dyn Fn(&[u8])>;
 
 /// One kind of input.
 pub struct InputKind {
     pub name: &'static str,
-    /// Relative number of inputs. It depends on how much can go wrong, and on the cost of one
-    /// input.
+    /// Relative number of inputs. The number depends on how much can go wrong, and on the cost of
+    /// one input.
     pub weight: u64,
     pub texts: Box<dyn Fn() -> Texts>,
     pub read: Reader,
@@ -49,8 +49,8 @@ impl InputKind {
         }
     }
 
-    /// Returns the kind of input for a file of a run. The file is a separate input, and is also
-    /// read within the run of an earlier version that must remain readable.
+    /// Returns the kind of input for a file of a run. cassay reads each file by itself, and also as
+    /// part of the golden run, which an earlier version wrote.
     fn run_file(
         name: &'static str,
         weight: u64,
@@ -201,7 +201,7 @@ fn read_profile(bytes: &[u8]) {
     drop(differences(&names, &pairs));
 }
 
-/// Sections that no shipped study has.
+/// Sections of a study that no shipped study has.
 const ATTACHED: &str = "\
 study: attached
 question: q
@@ -454,7 +454,7 @@ fn read_run(name: &str, bytes: &[u8]) {
     if let Ok(view) = RunView::read(&run) {
         drop(report::text(&report::page(&view)));
     }
-    // The parts of a run that `resume` reads.
+    // `resume` also reads these parts of a run.
     drop(run.study_yaml());
     drop(run.trial_findings());
 }

@@ -1,5 +1,6 @@
 //! Maps kinds of external files to inputs. Every kind of file that the program opens
-//! (`foreign::FileKind`) has its readers here, so a new kind does not compile without them.
+//! (`foreign::FileKind`) has its readers here, so this module does not compile if a new kind has no
+//! readers.
 
 use crate::corpus::{self, InputKind, Texts};
 use base64::Engine;
@@ -18,7 +19,7 @@ pub enum Tried {
     Not(&'static str),
 }
 
-/// Returns the inputs that represent a kind of file.
+/// Returns the inputs that test a kind of file.
 pub fn tried(kind: FileKind) -> Tried {
     match kind {
         FileKind::Study => Tried::As(&["study"]),
@@ -34,7 +35,7 @@ pub fn tried(kind: FileKind) -> Tried {
         FileKind::Machine | FileKind::MachinePart => Tried::As(&["machine"]),
         FileKind::Machines => Tried::As(&["machines"]),
         FileKind::Placement => Tried::As(&["placement"]),
-        // These kinds use the same reader of YAML or JSON with the same limits.
+        // These kinds have the same reader of YAML or JSON, with the same limits.
         FileKind::Builds => Tried::As(&["machines"]),
         FileKind::Bisection => Tried::As(&["findings"]),
         FileKind::Tags => Tried::As(&["tags"]),

@@ -36,21 +36,21 @@ const INPUTS_COUNT: u64 = 60;
 /// tree is several times larger.
 const MEMORY_BYTES_MAX: usize = 512 << 20;
 
-/// Number of inputs of each kind that repeat little content many times, with a quarter of a MiB
-/// each. With `cargo xtask mutate`, each has one MiB.
+/// Number of inputs of each kind that repeat little content many times. Each input has a quarter of
+/// a MiB, or one MiB with `cargo xtask mutate`.
 const AMPLIFIED_COUNT: u64 = 6;
 const AMPLIFIED_BYTES: usize = 1 << 18;
 const AMPLIFIED_BYTES_LONG: usize = 1 << 20;
 
-/// Maximum memory for an amplified input, and the maximum CPU time for it. The time is 2 s in an
-/// optimised build, and more in this test build.
+/// Maximum memory for an amplified input, in bytes, followed by the maximum CPU time. The time is 2
+/// s in an optimised build, and more in this test build.
 const AMPLIFIED_MEMORY_MAX: usize = 256 << 20;
 const AMPLIFIED_CPU: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 
 /// Number of inputs with the largest size of each kind of file.
 const LARGEST_COUNT: u64 = 6;
 
-/// Lock that lets one test run at a time, because all memory of the process is counted.
+/// Lock that allows only one test at a time, because all memory of the process is counted.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Time after which an input counts as hanging. The slowest inputs take a second on a busy machine.
@@ -61,8 +61,8 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
 static ALLOCATOR: Telling = Telling {
-    // The allocator only counts. A null pointer for too much memory would end the process without
-    // naming the input, and untouched memory costs nothing.
+    // The allocator only counts. If it returned a null pointer for too much memory, the process
+    // would end without naming the input. Memory that is not touched costs nothing.
     given: |bytes| {
         let live = LIVE.fetch_add(bytes, Ordering::Relaxed) + bytes;
         PEAK.fetch_max(live, Ordering::Relaxed);
@@ -92,7 +92,8 @@ fn keep(kind: &InputKind, seed: u64, input: &[u8]) -> PathBuf {
     path
 }
 
-/// Reads one input. Returns the error of the test, if there is one.
+/// Reads one input. Returns the error of the test. `None` if the program handled the input
+/// correctly.
 fn wrong(kind: &InputKind, input: &[u8], memory_bytes_max: usize) -> Option<String> {
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -103,7 +104,7 @@ fn wrong(kind: &InputKind, input: &[u8], memory_bytes_max: usize) -> Option<Stri
     (most > memory_bytes_max).then(|| format!("{} MiB of memory", most >> 20))
 }
 
-/// Ends the process if an input hangs, and names the input.
+/// Ends the process if the reading of an input hangs, and names the input.
 fn watch(inputs: mpsc::Receiver<(String, u64)>, now: &Mutex<Vec<u8>>) {
     let mut at = None;
     loop {
@@ -140,7 +141,8 @@ fn foreign_input_never_makes_a_reader_panic_hang_or_fill_memory() {
     std::thread::scope(|scope| {
         let now = &now;
         scope.spawn(move || {
-            // If only this thread panicked, the process would wait for the thread that hangs.
+            // If only this thread panicked, the process would wait for the thread that hangs. So
+            // this code ends the whole process.
             if catch_unwind(AssertUnwindSafe(|| watch(inputs, now))).is_err() {
                 std::process::abort();
             }
@@ -177,7 +179,7 @@ fn foreign_input_never_makes_a_reader_panic_hang_or_fill_memory() {
     drop(alone);
 }
 
-/// A limit must be checked before the memory or time that it limits is used.
+/// A reader must check a limit before it uses the memory or time that the limit restricts.
 #[test]
 fn nothing_small_that_others_write_takes_much_memory_or_time() {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -234,8 +236,8 @@ fn every_kind_of_file_that_is_opened_is_tried() {
     }
 }
 
-/// The program refuses a file because of its size before reading it would exceed the memory limit
-/// of its kind.
+/// If reading a file would exceed the memory limit of its kind, the program refuses the file
+/// because of its size before reading it.
 #[test]
 fn the_largest_file_of_each_kind_that_is_held_fits_into_memory() {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -247,7 +249,7 @@ fn the_largest_file_of_each_kind_that_is_held_fits_into_memory() {
         let files::Tried::As(names) = files::tried(file) else {
             continue;
         };
-        // The amplified text fills the file. Only 64 KiB remain, which the other parts of the file
+        // The amplified text fills the file except for 64 KiB, which the other parts of the file
         // may need.
         let bytes = usize::try_from(file.bytes_max()).expect("it is held") - (64 << 10);
         for kind in all.iter().filter(|kind| names.contains(&kind.name)) {

@@ -1,4 +1,5 @@
-//! Mutates a text as a function of a seed: typing errors, torn writes and malicious changes.
+//! Mutates a text as a function of a seed. The changes are like typing errors, torn writes and
+//! malicious changes.
 
 use workload::random::Draws;
 
@@ -115,7 +116,7 @@ impl Mutator {
         let range = self.range(out.len());
         let part = out.get(range.clone()).unwrap_or_default().to_vec();
         let times = 1 + self.below(40);
-        // The repeated part may be the whole text.
+        // The repeated part may be the whole text, so this limits the size.
         if part.len() * times < 1 << 20 && range.end <= out.len() {
             let many = part.repeat(times);
             out.splice(range.end..range.end, many);
@@ -128,7 +129,7 @@ impl Mutator {
         out.splice(at..at, word.bytes());
     }
 
-    /// Replaces a run of digits with a word, because limits apply to numbers.
+    /// Replaces a run of digits with one of the special words, because limits apply to numbers.
     fn replace_number(&mut self, out: &mut Vec<u8>) {
         let from = self.below(out.len());
         let is_digit = |at: &usize| out[*at].is_ascii_digit();

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::sync::Arc;
 use workload::Stage;
 
-/// Returns the last records of a query log, each separately, and the start of its file.
+/// Returns the last records of a query log as separate texts, and the start of the log's file.
 pub fn texts() -> Texts {
     let packed = include_bytes!("../../../query_log/fixtures/full-query-log.cq4.gz");
     let mut log = Vec::new();
@@ -29,7 +29,7 @@ pub fn texts() -> Texts {
     texts.split_off(texts.len() - 40)
 }
 
-/// Reads a record, or a whole file up to the program that replays it.
+/// Reads a record. For a whole file, also builds the program that replays the file.
 pub fn read(bytes: &[u8]) {
     let mut builder = query_log::Builder::new(query_log::Choice::default());
     if let Ok(entry) = query_log::log_record::read(bytes) {

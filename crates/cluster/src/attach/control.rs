@@ -1,9 +1,9 @@
-//! Control over attached nodes, by the access that their owner gives.
+//! Control over attached nodes, through the access that their owner provides.
 
 use super::faults::AttachedControl;
 use super::hosts::AttachedHosts;
 use crate::local::{HostInfo, Layout, NodeDied, NodePlace, NodeReports};
-use crate::target_control::{LogPlace, TargetControl};
+use crate::target_control::{LogPlace, ProfilerPlace, TargetControl};
 use anyhow::{Result, bail};
 use cassandra::probe::GcLog;
 use cassandra::{Access, Handles, Jolokia, LogMarks, Node, NodeInfo, ServerLog};
@@ -120,18 +120,22 @@ impl TargetControl for AttachedControl {
         }
     }
 
+    fn profiler(&self, _: NodeIndex) -> Option<ProfilerPlace<'_>> {
+        None
+    }
+
     fn end(self: Box<Self>) -> Result<()> {
         self.hosts.end()
     }
 }
 
 impl AttachedControl {
-    /// Returns the machines of the nodes. `None` if none is reachable.
+    /// Returns the machines of the nodes, or `None` if no machine can be reached.
     pub(crate) fn reached(&self) -> Option<&AttachedHosts> {
         Some(&self.hosts).filter(|hosts| !hosts.all.is_empty())
     }
 
-    /// Returns the readable server logs of the nodes.
+    /// Returns the server logs of the nodes, as far as cassay can read them.
     fn logs<'a>(&'a self, nodes: &'a [NodeInfo]) -> Vec<ServerLog<'a>> {
         let log = |(index, node): (usize, &'a NodeInfo)| {
             let (folder, _) = self.hosts.logs(index)?.ok()?;

@@ -18,23 +18,24 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use target_spec::{AttachSpec, HostIndex, JolokiaAccess, NodeIndex, PerHost, PerNode};
 
-/// Jolokia client of a node, or the reason why there is none.
+/// Jolokia client of a node, or the reason why the node has none.
 pub(super) type Agent = std::result::Result<Jolokia, String>;
 
-/// How cassay controls an attached cluster.
+/// Access by which cassay controls an attached cluster.
 #[derive(Debug)]
 pub(crate) struct AttachedControl {
     /// Jolokia clients in node order. Empty if the study does not configure Jolokia agents.
     pub agents: Vec<Agent>,
-    /// Data for access to the Jolokia agents.
+    /// Data that cassay needs to access the Jolokia agents.
     jolokia: Option<JolokiaAccess>,
     /// Existing snapshots, by the name of the node and the name of the snapshot.
     pub snapshots: Mutex<BTreeMap<(String, String), GivenOrder>>,
-    /// Contact points in the order of the study. A study refers to nodes by these positions.
+    /// Contact points in the order of the study. A study refers to nodes by their positions in this
+    /// list.
     points: Vec<String>,
     /// Machines of the nodes. Empty if no machine can be reached.
     pub hosts: AttachedHosts,
-    /// Internode addresses by CQL address. Filled at the first query.
+    /// Internode addresses by CQL address. The map is filled at the first query.
     storage: Mutex<BTreeMap<SocketAddr, SocketAddr>>,
     /// Pod of each node. `None` if the node does not run in a pod.
     pods: Vec<Option<Arc<NodePod>>>,
@@ -43,7 +44,7 @@ pub(crate) struct AttachedControl {
     /// Metrics endpoints, by node name.
     pub metrics: Vec<(String, SocketAddr)>,
     moves: NodeAddressMap,
-    /// Agent of this machine. It is started with the first fault.
+    /// Agent of this machine. The first fault starts it.
     here: Mutex<Option<Arc<host::Agent>>>,
 }
 
@@ -145,8 +146,8 @@ impl AttachedControl {
         })
     }
 
-    /// Performs an operation on nodes, which are given with their addresses and tables. The
-    /// operation stays in effect until it is undone or this program ends.
+    /// Performs an operation on nodes. The caller passes the address and the tables of each node.
+    /// The operation stays in effect until it is undone or this program ends.
     pub fn tell(
         &self,
         act: Act,
@@ -171,8 +172,8 @@ impl AttachedControl {
         Some(NodeControl(agent.clone()))
     }
 
-    /// Returns the internode addresses by CQL address. They are needed only for MBean queries, and
-    /// for faults that concern other nodes. Nodes that do not report them are omitted.
+    /// Returns the internode addresses by CQL address. Only MBean queries and faults that involve
+    /// other nodes need these addresses. Omits nodes that do not report them.
     fn storage_addresses(
         &self,
         nodes: &[NodeInfo],
@@ -200,8 +201,8 @@ impl AttachedControl {
         let folder = std::env::temp_dir().join(format!("cassay-{id}"));
         let agent = host::Agent::start_on_machine(&id, &folder)
             .context("start the agent that heals the faults if cassay is killed")?;
-        // From now on, the undo list of this agent is also on disk. Leftovers were already reported
-        // when cassay attached to the cluster.
+        // From now on, the agent also keeps its undo list on disk. The returned leftovers are
+        // ignored, because cassay reported them when it attached to the cluster.
         let _ = agent.mend(None);
         Ok(Arc::clone(here.insert(Arc::new(agent))))
     }
@@ -214,7 +215,7 @@ fn host_handle(
     nodes: &PerNode<NodeHandle>,
     access: &Access,
 ) -> HostHandle {
-    // A node may send packets from either of its addresses.
+    // A node may send packets from its internode address or from its CQL address.
     let addresses: BTreeSet<Ipv4Addr> = nodes
         .iter()
         .filter(|node| node.host == Some(index))

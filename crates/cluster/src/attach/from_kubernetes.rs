@@ -11,7 +11,7 @@ use target_spec::{
     AttachSpec, AttachedHost, KubernetesCluster, PodAgents, PodPlace, RemoteHost, SecretSource,
 };
 
-/// Default folder in containers of attached pods, into which cassay copies its program.
+/// Default folder in the containers of attached pods. cassay copies its program into this folder.
 const FOLDER: &str = "/tmp/cassay";
 
 /// Returns the spec with contact points, data center, credentials and pods from Kubernetes.
@@ -56,12 +56,12 @@ pub(super) fn spec(
     Ok((spec, pods))
 }
 
-/// Returns hints about services of the pods, other than CQL, that the study does not use.
+/// Returns hints about ports of the pods, other than CQL, that the study does not use.
 fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     let first = |of: fn(&FoundNode) -> Option<u16>| found.nodes.iter().find_map(of);
     let offered = first(|node| node.metrics_ports.first().copied());
-    // If a study requests metrics, no hint is needed, because cassay already names the port that it
-    // reads.
+    // If a study requests metrics, cassay already names the port that it reads, so the hint would
+    // be superfluous.
     let metrics = offered.filter(|_| there.metrics.is_empty()).map(|port| {
         format!(
             "the pods may provide metrics on port {port}; set `metrics` of \
@@ -74,7 +74,7 @@ fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     metrics.into_iter().chain(management).collect()
 }
 
-/// Returns a placeholder that represents all pods before they are discovered.
+/// Returns a placeholder for all pods, which is used before cassay has discovered them.
 pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
     AttachedHost {
         remote: RemoteHost {

@@ -1,7 +1,8 @@
 //! Agents on the machines of an attached cluster, and the assignment of nodes to machines.
 //!
-//! Invariants: cassay contacts all machines in parallel, and reports the unreachable ones together.
-//! It changes nothing on the machines, and the agents' own files disappear with the agents.
+//! Invariants: cassay contacts all machines in parallel, and reports all unreachable machines
+//! together. Connecting does not change the machines, and the agents' own files disappear with the
+//! agents.
 
 use anyhow::{Context, Result, bail};
 use cassandra::NodeInfo;
@@ -17,7 +18,7 @@ use target_spec::{AttachedHost, HostIndex, NodeIndex, folder_of_node};
 /// Section of a study that lists the machines.
 pub(crate) const KEY: &str = "target.attach.hosts";
 
-/// All machines of a cluster that were reached.
+/// All machines of a cluster to which cassay has connected.
 #[derive(Debug, Default)]
 pub(crate) struct AttachedHosts {
     /// Machines in the order of the study.
@@ -32,27 +33,27 @@ struct Home {
     /// Index of the node's machine.
     host: HostIndex,
     /// Log folder of the node, with the lengths of its files at the time of attaching. If the
-    /// folder cannot be read, the reason.
+    /// folder cannot be read, the reason for that.
     logs: Result<(PathBuf, Marks), String>,
 }
 
 /// A machine on which an agent runs.
 #[derive(Debug)]
 pub(crate) struct ReachedHost {
-    /// Name for reports: the `ssh` destination without user and port.
+    /// Name in reports. It is the `ssh` destination without user and port.
     pub name: String,
     pub agent: Arc<Agent>,
     spec: AttachedHost,
     /// `Ok` if changes on the machine are undone even if processes are killed. Otherwise, the
-    /// reason why they are not.
+    /// reason why the changes would remain.
     pub undoes: Result<(), String>,
-    /// True if a leftover of an earlier command was undone.
+    /// True if cassay has undone a change that an earlier command left on the machine.
     is_mended: bool,
 }
 
 impl AttachedHosts {
-    /// Connects to all machines in `specs`, without assigning nodes yet. Undoes the leftovers of
-    /// earlier commands on these machines.
+    /// Connects to all machines in `specs`, without assigning nodes yet. Undoes the changes that
+    /// earlier commands left on these machines.
     ///
     /// # Errors
     /// All unreachable machines, each with the reason.
@@ -70,13 +71,13 @@ impl AttachedHosts {
         Ok(hosts)
     }
 
-    /// Returns true if a leftover of an earlier command was undone. In that case, nodes may be
-    /// starting.
+    /// Returns true if cassay has undone a change that an earlier command left on a machine. In
+    /// that case, nodes may be starting.
     pub fn is_mended(&self) -> bool {
         self.all.iter().any(|host| host.is_mended)
     }
 
-    /// Assigns the `nodes` to the machines.
+    /// Assigns each of `nodes` to its machine.
     ///
     /// # Errors
     /// The assignment is ambiguous.
@@ -102,7 +103,7 @@ impl AttachedHosts {
         Ok(self)
     }
 
-    /// Returns the machine of a node. Returns `None` if it is unknown.
+    /// Returns the machine of a node, or `None` if the machine is unknown.
     pub fn for_node(&self, node: usize) -> Option<&ReachedHost> {
         self.all.get(self.index_of(NodeIndex(node))?.0)
     }
@@ -112,8 +113,8 @@ impl AttachedHosts {
         self.of_nodes.get(node.0)?.as_ref().map(|home| home.host)
     }
 
-    /// Returns the log folder of a node with the initial lengths of its files, or the reason why it
-    /// cannot be read. Returns `None` if the machine of the node is unknown.
+    /// Returns the log folder of a node with the initial lengths of its files, or the reason why
+    /// the folder cannot be read. Returns `None` if the machine of the node is unknown.
     pub fn logs(&self, node: usize) -> Option<Result<(&Path, &Marks), String>> {
         let home = self.of_nodes.get(node)?.as_ref()?;
         let logs = home.logs.as_ref().map_err(String::clone);
@@ -151,7 +152,8 @@ impl AttachedHosts {
         .collect()
     }
 
-    /// Calls `of` for every node, with the machine of the node. Returns the failures of all nodes.
+    /// Calls `of` for every node, with the machine of the node. If calls fail, the error contains
+    /// the failures of all nodes.
     pub fn every(
         &self,
         nodes: &[NodeInfo],
@@ -172,10 +174,10 @@ impl AttachedHosts {
         }
     }
 
-    /// Ends all agents in parallel. Each agent undoes its changes first.
+    /// Ends all agents in parallel. Each agent undoes its changes before it ends.
     ///
     /// # Errors
-    /// The first failure. All other agents have still ended.
+    /// The first failure. The other agents end even if one of them fails.
     pub fn end(&self) -> Result<()> {
         let end = |host: &ReachedHost| {
             let ended = host.agent.end();
@@ -203,7 +205,7 @@ impl AttachedHosts {
 }
 
 impl Drop for AttachedHosts {
-    /// The agents are dropped in parallel, because dropping one takes a moment.
+    /// The agents are dropped in parallel, because dropping an agent takes a moment.
     fn drop(&mut self) {
         std::thread::scope(|scope| {
             for host in self.all.drain(..) {
@@ -235,7 +237,7 @@ impl ReachedHost {
         }
     }
 
-    /// Returns the service of a node. The agent needs it to find, stop and start the node.
+    /// Returns the service of a node, by which the agent finds, stops and starts the node.
     pub fn service(&self, address: SocketAddr) -> Service {
         let control = self.spec.control.as_ref();
         Service {
@@ -244,8 +246,8 @@ impl ReachedHost {
         }
     }
 
-    /// Makes the log folder of a node readable for the agent. Returns the folder with the lengths
-    /// of its files.
+    /// Makes the log folder of a node readable for the agent. Returns the folder with the current
+    /// lengths of its files.
     fn lent(&self, node: IpAddr) -> Result<(PathBuf, Marks), String> {
         let said = self.spec.logs.as_deref();
         let folder = said
@@ -265,7 +267,7 @@ impl ReachedHost {
     /// Returns the commands that stop and start a node.
     ///
     /// # Errors
-    /// The study does not name such commands.
+    /// The study does not contain these commands.
     pub fn control(&self, address: SocketAddr) -> Result<[String; 2], String> {
         let missing = "`hosts` does not set the program that stops and starts the node (`control`)";
         let control = self.spec.control.as_ref().ok_or(missing)?;
@@ -277,8 +279,8 @@ fn destination(spec: &AttachedHost) -> Result<Destination> {
     host::destination::destination(&spec.remote)
 }
 
-/// Returns names for the machines. A name is the host of the `ssh` destination without user and
-/// port, if that is unique.
+/// Returns names for the machines. The name of a machine is its `ssh` destination without user and
+/// port, if this name is unique.
 fn names(specs: &[AttachedHost]) -> Vec<String> {
     let plain = |spec: &AttachedHost| {
         let text = spec.remote.ssh.trim_start_matches("ssh://");
@@ -352,7 +354,7 @@ fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<
     )
 }
 
-/// Checks that the command that stops a node does not stop another node.
+/// Checks that the command that stops a node stops only this node.
 fn check_controls(
     all: &[ReachedHost],
     of_nodes: &[Option<usize>],

@@ -1,5 +1,6 @@
-//! Capabilities on the machines of an attached cluster. There are the expected capabilities, from a
-//! description, and the actual capabilities, once the machines are reached.
+//! Capabilities on the machines of an attached cluster. Before cassay connects to the machines, it
+//! derives the expected capabilities from their description. Afterwards, it determines the actual
+//! capabilities.
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use crate::capability::{Answer, OF_NETWORK, OnMachines};
@@ -8,7 +9,7 @@ use host::process::Identity;
 use std::collections::BTreeMap;
 use target_spec::{AttachedHost, Capability, CapabilityStatus, NodeIndex, PerHost};
 
-/// Sources of the capabilities, in the form in which statuses show them.
+/// Sources that the statuses of the capabilities name.
 const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents on them";
 
 const PROCESSES: &str = "the processes that own the nodes' CQL sockets, found by agents on the \
@@ -20,7 +21,7 @@ const NETWORK: &str = "the packet filters and sockets of the nodes' machines, if
 const CONTROL: &str = "by `control` on the nodes' machines, if the command line has --allow \
                        restart";
 
-/// Returns the capabilities that cassay expects on these machines before it reaches them.
+/// Returns the capabilities that cassay expects on these machines before it connects to them.
 pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
     let lacks = |has: fn(&AttachedHost) -> bool, key: &str| -> Result<(), String> {
         let without: Vec<&str> = hosts
@@ -47,7 +48,8 @@ pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
     }
 }
 
-/// Returns the capabilities that the machines of all nodes have, once they are reached.
+/// Returns the capabilities that the machines of all nodes have, after cassay has connected to
+/// them.
 pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachines {
     type Of<'a> = &'a dyn Fn(&ReachedHost, usize) -> Result<(), String>;
     let answer =
@@ -76,8 +78,8 @@ pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachin
     }
 }
 
-/// Checks that a process can be stopped by signals. The kernel protects process 1 of a container
-/// from signals that are sent within the container.
+/// Checks that signals can stop a process. The kernel protects process 1 of a container from
+/// signals that are sent within the container.
 fn signalled(pid: u32) -> Result<(), String> {
     if pid == 1 {
         return Err(
@@ -90,7 +92,8 @@ fn signalled(pid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the capabilities of the machines for network faults. Queries all machines in parallel.
+/// Returns the capabilities of the machines that network faults need. Queries all machines in
+/// parallel.
 fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability, Answer> {
     let ask = |host: &ReachedHost| host.agent.machine_capabilities();
     let found: Vec<_> = std::thread::scope(|scope| {

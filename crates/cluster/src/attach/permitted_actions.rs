@@ -1,4 +1,5 @@
-//! Permitted actions on the processes of attached nodes, and the programs that perform them.
+//! Actions on the processes of attached nodes that the user has permitted, and the programs that
+//! perform them.
 
 use crate::cluster::Cluster;
 use anyhow::Result;
@@ -6,8 +7,8 @@ use cassandra::{NodeInfo, may};
 use target_spec::NodeAct;
 
 impl Cluster {
-    /// Checks that an action on the processes of nodes is permitted. It is if cassay manages the
-    /// nodes, or if the command line names the action.
+    /// Checks that an action on the processes of nodes is permitted. The action is permitted if
+    /// cassay manages the nodes, or if the command line names the action.
     ///
     /// # Errors
     /// The action is not permitted.
@@ -15,8 +16,7 @@ impl Cluster {
         may(self.access().door.as_ref(), act, "the cluster")
     }
 
-    /// Returns a description of the programs that stop and start attached nodes, one sentence per
-    /// node.
+    /// Describes the programs that stop and start attached nodes, with one sentence for each node.
     pub fn controls(&self) -> Vec<String> {
         let hosts = self.attached_hosts();
         let of_node = |(index, node): (usize, &NodeInfo)| {

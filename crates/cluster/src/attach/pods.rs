@@ -1,4 +1,5 @@
-//! Pods of attached nodes, as discovered from Kubernetes: their names, and faults on them.
+//! Pods of attached nodes, as discovered from Kubernetes: the names of the pods, and faults on
+//! pods.
 
 use crate::capability::Answer;
 use anyhow::Result;
@@ -11,11 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::PodPlace;
 
-/// How pods are deleted and isolated, in the form in which capabilities show it.
+/// Way in which cassay deletes and isolates pods, as the capabilities show it.
 pub(crate) const BY_CLUSTER: &str = "by the API of the Kubernetes cluster, if the command line has \
                                      the permission (--allow)";
 
-/// Reason why no pods are known.
+/// Reason why cassay does not know any pods.
 pub(crate) const NO_PODS: &str = "cassay does not know that the nodes are pods; add `attach: \
      {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}`";
 
@@ -27,15 +28,15 @@ const TAKEN_WITHIN: Duration = Duration::from_secs(1);
 pub(crate) struct Pods {
     /// Pods by the CQL address of their node.
     all: BTreeMap<SocketAddr, PodPlace>,
-    /// Ports that may be metrics endpoints, by CQL address.
+    /// Ports that may be metrics endpoints, by the CQL address of the node.
     metrics: BTreeMap<SocketAddr, Vec<u16>>,
-    /// Operator of the pods, if they have one.
+    /// Operator that manages the pods, if any.
     pub operator: Option<Operator>,
 }
 
 impl Pods {
-    /// Collects the pods of a discovered cluster. Also collects their metrics ports if the study
-    /// requests metrics.
+    /// Collects the pods of a discovered cluster. If the study requests metrics, also collects the
+    /// metrics ports of the pods.
     pub fn found(kubectl: &Kubectl, cluster: &FoundCluster, wants_metrics: bool) -> Pods {
         let pod = |node: &FoundNode| Some((node.point, place(kubectl, node.pod.as_ref()?)));
         Pods {
@@ -62,8 +63,8 @@ impl Pods {
         nodes
     }
 
-    /// Returns the metrics endpoints by node name. For each node, this is the first port that
-    /// accepts a connection. Tries all nodes in parallel.
+    /// Returns the metrics endpoint of each node, by the name of the node. It is the first port
+    /// that accepts a connection. Tries all nodes in parallel.
     pub fn metrics_of(
         &self,
         nodes: &[NodeInfo],

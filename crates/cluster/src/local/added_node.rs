@@ -1,5 +1,5 @@
 //! Plans another node on a host that already has nodes: the layout and the start command of the new
-//! node. Nothing is created until the node is added.
+//! node. Planning does not create the node.
 
 use super::node_process::LocalNode;
 use super::nodes::Nodes;
@@ -10,7 +10,7 @@ use host::{Join, Start};
 use std::net::SocketAddrV4;
 use target_spec::{HostIndex, LocalSpec, Seat, memory_bytes};
 
-/// Returns the reason why no node can be added to a cluster of `spec` on hosts.
+/// Returns the reason why cassay cannot add a node to a cluster of `spec` on hosts.
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let hosts = spec.hosts.as_ref()?;
     if !spec.tokens.is_empty() {
@@ -36,8 +36,8 @@ pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
 }
 
 impl Nodes {
-    /// Returns the nodes that could be added, one per host. The list is empty if nodes share one
-    /// machine, or if the network has no free address.
+    /// Returns the nodes that cassay could add, with one node per host. The list is empty if the
+    /// nodes share one machine, or if the network has no free address.
     ///
     /// # Errors
     /// A command has an argument that is not Unicode.
@@ -50,7 +50,8 @@ impl Nodes {
     /// Returns the layout of a new node. The node is in the same rack as the first node of the
     /// host.
     fn newcomer_on(&self, host: HostIndex) -> Option<NodeLayout> {
-        // In a ring that was exported, the token range of a new node cannot be determined.
+        // If the tokens come from an exported ring, cassay cannot determine the token range of a
+        // new node.
         let hosts = self.hosts().filter(|_| self.spec.tokens.is_empty())?;
         let name = hosts.all().get(host.0)?.name();
         let mut others = self.nodes.iter().filter(|node| node.layout.host == name);

@@ -25,7 +25,7 @@ use target_spec::{
 /// Refuses a number of nodes that does not fit the number of hosts.
 ///
 /// # Errors
-/// The spec has no host, or the nodes cannot be spread evenly.
+/// The spec has no host, or the nodes cannot be distributed evenly.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     let Some(hosts) = &spec.hosts else {
         return Ok(());
@@ -67,11 +67,11 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     }
 }
 
-/// Returns the hosts to create for `spec`, if the spec requests hosts and this machine permits
-/// them.
+/// Returns the hosts to create for `spec`. Returns `None` if the spec does not request isolated
+/// hosts, or if this machine does not permit them and the spec does not require them.
 ///
 /// # Errors
-/// Isolation is requested but not available.
+/// The spec requires isolation, but this machine does not permit it.
 pub(super) fn wanted<'a>(
     spec: &'a LocalSpec,
     say: &mut dyn FnMut(&str),
@@ -101,7 +101,7 @@ pub(super) fn wanted<'a>(
     }
 }
 
-/// Returns the reason why isolated hosts are impossible.
+/// Returns the reason why isolated hosts are impossible, or `None` if they are possible.
 fn network_refusal(capabilities: &[CapabilityStatus]) -> Option<String> {
     let network = capabilities.iter().find(|one| one.capability == Capability::Hosts);
     match network {
@@ -132,8 +132,8 @@ pub(super) fn answers(capabilities: &[CapabilityStatus]) -> BTreeMap<Capability,
     capabilities.iter().map(|one| (one.capability, one.answer())).collect()
 }
 
-/// Returns the host capabilities for `spec` on this machine. Tests volume capabilities on a real
-/// volume, but only if the spec has volumes.
+/// Returns the host capabilities for `spec` on this machine. If the spec has volumes, tests the
+/// volume capabilities on a real volume.
 fn answers_here(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     let mut all = answers(host::capabilities());
     let hosts = spec.hosts.as_ref();
@@ -145,8 +145,8 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     all
 }
 
-/// Adds the answers about volumes for a spec without volumes, and the answer about adding a node to
-/// a host.
+/// Replaces the answers about volumes if the spec has no volumes, and adds the answer about adding
+/// a node to a host.
 pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, Answer>) {
     let has_volumes = spec.hosts.as_ref().is_some_and(|hosts| hosts.host.volume_bytes.is_some());
     for capability in Capability::OF_VOLUMES {
@@ -166,7 +166,7 @@ pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Capability, An
 }
 
 /// Derives the layout of each node from the spec and the host of the node. `folder` is the folder
-/// of the cluster. `places` are the addresses and ports of the nodes in order.
+/// of the cluster. `places` contains the address and the ports of each node, in node order.
 ///
 /// # Errors
 /// The size of a disk cannot be determined.
@@ -185,7 +185,7 @@ pub(super) fn layouts(
     for (index, ((address, ports), tokens)) in places.iter().zip(ring).enumerate() {
         let name = format!("node{}", index + 1);
         let seat = seats.get(index).context("each node has a host")?;
-        // If there are no hosts, each node counts as a separate host.
+        // If the spec has no hosts, each node counts as a separate host.
         let number = 1 + if spec.hosts.is_some() {
             seat.host.0
         } else {
@@ -222,7 +222,7 @@ pub(super) fn layouts(
     Ok(all)
 }
 
-/// Returns the rack of a node. The spec determines it, or else each host is a rack.
+/// Returns the rack of a node. If the spec does not name racks, each host is a rack.
 fn rack(spec: &LocalSpec, node: NodeIndex, host: HostIndex) -> String {
     match (spec.racks.get(node.0).or(spec.racks.last()), &spec.hosts) {
         (Some(rack), _) => rack.clone(),
@@ -236,12 +236,12 @@ fn rack(spec: &LocalSpec, node: NodeIndex, host: HostIndex) -> String {
 /// address, and different ports for each node.
 ///
 /// # Errors
-/// The network has no free address, the kernel refuses, or no ports are free.
+/// The network has no free address, the kernel refuses an address, or no ports are free.
 pub(super) fn places(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<(Ipv4Addr, Ports)>> {
     let first = if hosts.are_machines() {
         ports::choose_on(hosts.all(), spec.nodes_per_host())?
     } else {
-        // A simulated network has no other users, so nodes use the default ports.
+        // Only the nodes use a simulated network, so they can use the default ports.
         ports::CHOICES[0]
     };
     let place = |seat: Seat| {

@@ -1,13 +1,13 @@
 //! Class data sharing (CDS): the JVM maps parsed and verified classes from an archive that was
-//! dumped once, instead of loading them at every start. This saves a fifth of the CPU time of a
+//! dumped once, instead of loading them at every start. CDS saves a fifth of the CPU time of a
 //! start. The bytecode and the JIT compilers remain the same. See
 //! `docs/decisions/029-class-data-sharing.md`.
 //!
-//! There is one archive per Java build and set of jars. The JVM itself refuses an archive of
-//! another build, or of jars with another size or date, and then starts without it. A node that
-//! starts only for this purpose dumps the archive under a temporary name. Then cassay renames the
-//! archive, and checks its digest as it does for jars. It asks each JVM whether it has mapped the
-//! archive: see [`super::settings_check`].
+//! Each combination of a Java build and a set of jars has one archive. The JVM itself refuses an
+//! archive of another build, or of jars with another size or date, and then starts without it. A
+//! node that cassay starts only for this purpose dumps the archive under a temporary name. Then
+//! cassay renames the archive, and checks its digest as it does for jars. cassay asks each JVM
+//! whether it has mapped the archive: see [`super::settings_check`].
 
 use super::nodes::Nodes;
 use super::program::{Classes, Program};
@@ -20,13 +20,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use target_spec::{LocalSpec, class_sharing_refusal};
 
-/// Heap size of the node that dumps an archive. The archive does not depend on it.
+/// Heap size of the node that dumps an archive. The archive does not depend on this size.
 pub(super) const HEAP_BYTES: u64 = 512 << 20;
 
-/// Time limit for dumping the archive when the node exits. On a quiet machine, this took 6 s.
+/// Time limit for the node to dump the archive when it exits. On a quiet machine, this took 6 s.
 pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(300);
 
-/// Refuses class sharing if no JVM would map the archive.
+/// Refuses class sharing if the JVM could not map the archive.
 ///
 /// # Errors
 /// The collector or the heap needs uncompressed pointers.
@@ -54,18 +54,18 @@ impl Program {
     }
 }
 
-/// Returns the archive of a program, and dumps it if it is missing. `clusters` is the folder for
-/// the node that dumps it.
+/// Returns the archive of a program, and dumps the archive if it is missing. `clusters` is the
+/// folder for the node that dumps the archive.
 ///
 /// # Errors
-/// The archive cannot be dumped. The message contains the output of that node.
+/// The archive cannot be dumped. The message contains the output of the node.
 fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Result<PathBuf> {
     let path = program.cache.join(name(program)?);
     if is_checked(&path) {
         return Ok(path);
     }
-    // If two commands need the archive, one dumps it while the other waits. JVMs do not inherit the
-    // lock.
+    // If two commands need the archive, one command dumps it while the other waits for the lock.
+    // JVMs do not inherit the lock.
     let lock = path.with_extension("lock");
     let lock = std::fs::File::create(&lock).with_context(|| format!("write {}", lock.display()))?;
     lock.lock().context("wait for the archive of another command")?;
@@ -76,8 +76,8 @@ fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Res
     Ok(path)
 }
 
-/// Returns the name of the archive. The name depends on the Java build and the jars, so other
-/// builds and jars have another file.
+/// Returns the name of the archive. The name depends on the Java build and the jars, so that other
+/// builds and jars have a different archive.
 fn name(program: &Program) -> Result<String> {
     let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {
@@ -87,14 +87,14 @@ fn name(program: &Program) -> Result<String> {
     Ok(file_name(&text))
 }
 
-/// Returns the name of the archive for a text that identifies the Java build and the jars.
+/// Returns the name of the archive. `text` identifies the Java build and the jars.
 pub(super) fn file_name(text: &str) -> String {
     let digest = supply::digest_of_texts(&[text]);
     format!("{ARCHIVE_PREFIX}{}.jsa", &digest[..12])
 }
 
-/// Returns the path of the file next to an archive. This file contains the digest of the archive,
-/// and the metadata of the archive at the last check of the digest.
+/// Returns the path of the stamp file next to an archive. The stamp contains the digest of the
+/// archive, and the metadata of the archive at the last check of the digest.
 fn stamp_path(archive: &Path) -> PathBuf {
     archive.with_extension("checked")
 }
@@ -113,7 +113,7 @@ fn is_checked(archive: &Path) -> bool {
         return true;
     }
     let is_same = supply::digest_of(archive).is_ok_and(|found| found == digest);
-    // In a read-only cache, the stamp cannot be written, so the digest is compared every time.
+    // In a read-only cache, the stamp cannot be written, so every call compares the digest.
     let _ = is_same.then(|| supply::write_whole(&stamp_path(archive), &now));
     is_same
 }
@@ -134,8 +134,8 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     let written = fresh.path().join("classes.jsa");
     let mut recording = program.clone();
     recording.classes = Classes::Archived(written.clone());
-    // The archive is dumped without the Jolokia agent, because the JVM considers archives dumped
-    // with agents to be for tests only.
+    // The node that dumps the archive has no Jolokia agent, because the JVM considers archives
+    // dumped with agents to be for tests only.
     recording.supply.jolokia = None;
     let spec = LocalSpec {
         release: program.supply.release.clone(),
@@ -180,8 +180,8 @@ mod tests {
         std::fs::write(stamp_path(&archive), &stamp).unwrap();
         assert!(is_checked(&archive));
 
-        // For a new file with the same bytes, the digest is compared once. After that, its metadata
-        // suffices.
+        // If the file is new but has the same bytes, the digest is compared once. After that, the
+        // metadata suffices.
         std::fs::remove_file(&archive).unwrap();
         std::fs::write(&archive, "classes").unwrap();
         assert!(is_checked(&archive));

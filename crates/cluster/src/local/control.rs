@@ -5,7 +5,7 @@ use super::node_process::{LocalNode, NodeDied};
 use super::nodes::Nodes;
 use super::placement::Layout;
 use super::settings_check::{NodePlace, NodeReports};
-use crate::target_control::{LogPlace, TargetControl};
+use crate::target_control::{LogPlace, ProfilerPlace, TargetControl};
 use anyhow::{Context, Result};
 use cassandra::probe::GcLog;
 use cassandra::{Access, Handles, Jolokia, LogMarks, Node, NodeInfo, refused_requests};
@@ -125,6 +125,15 @@ impl TargetControl for Nodes {
     fn jolokia(&self, node: NodeIndex) -> Result<&Jolokia, String> {
         let agent = self.jolokias().nth(node.0).and_then(|(_, agent)| agent);
         agent.ok_or_else(|| "the distribution in use has no Jolokia agent".to_owned())
+    }
+
+    fn profiler(&self, node: NodeIndex) -> Option<ProfilerPlace<'_>> {
+        let node = self.all().get(node.0)?;
+        Some(ProfilerPlace {
+            agent: &node.host,
+            library: self.program_of(node).supply.profiler.clone()?,
+            folder: node.layout.folder.join("tmp"),
+        })
     }
 
     fn end(self: Box<Self>) -> Result<()> {

@@ -1,5 +1,5 @@
-//! Builds the handles of managed nodes for faults. A handle contains the commands that restart its
-//! node, with or without its data.
+//! Builds the handles that faults need for managed nodes. A handle contains the commands that
+//! restart its node, with or without its data.
 
 use super::jvm;
 use super::node_process::{LocalNode, OUTPUT};
@@ -78,7 +78,7 @@ impl Nodes {
         })
     }
 
-    /// Returns the origin of the release that a node runs.
+    /// Returns the source of the release that a node runs.
     fn origin_of(&self, node: &LocalNode) -> Origin {
         let spec = self.upgrade_of(node).map_or(&self.spec, |upgrade| &upgrade.spec);
         spec.origin.clone()
@@ -107,8 +107,8 @@ impl Nodes {
         })
     }
 
-    /// Returns the start command of a node, and its output file. With `anew`, the command starts
-    /// the node without data.
+    /// Returns the start command of a node, and its output file. If `anew` is set, the command
+    /// starts the node without data.
     pub(super) fn command_for(
         &self,
         node: &LocalNode,

@@ -1,4 +1,4 @@
-//! Hosts of a running target. They are needed for display, and to distinguish cassay's own load
+//! Hosts of a running target. cassay displays the hosts, and uses them to distinguish its own load
 //! from that of other programs.
 
 use anyhow::Result;
@@ -14,21 +14,21 @@ pub struct HostInfo {
     pub name: String,
     /// Address of the host. If the host is only an address, this is the address of its first node.
     pub address: String,
-    /// Name of the machine for ssh, with the machine type if known. `None` for a simulated host.
+    /// Name of the machine for ssh, and its machine type if known. `None` for a simulated host.
     pub machine: Option<String>,
-    /// Descriptions of the limits in the kernel, by name: `cpus`, `cpu_quota` (cores), `cpu_weight`
+    /// Limits that the kernel reports, as text, by name: `cpus`, `cpu_quota` (cores), `cpu_weight`
     /// (equivalent number of busy threads), `memory`, `link_rate`, `link_delay`. If a name is
     /// absent, the resource is not limited.
     pub limits: BTreeMap<String, String>,
     /// Size of the host's volume in bytes, as the file system reports it. `None` if the host has no
     /// volume.
     pub volume_bytes: Option<u64>,
-    /// Number of used bytes of the volume.
+    /// Number of bytes that are used on the host's volume.
     pub volume_used_bytes: Option<u64>,
 }
 
 impl HostInfo {
-    /// Describes hosts that are only the addresses of their nodes, without duplicates.
+    /// Describes hosts that are only addresses of nodes, without duplicates.
     pub(crate) fn from_addresses(nodes: &[NodeInfo]) -> Vec<HostInfo> {
         let mut seen = BTreeSet::new();
         let first = nodes.iter().filter(|node| seen.insert(&node.host));
@@ -74,7 +74,7 @@ fn describe(host: &Host) -> Result<HostInfo> {
     })
 }
 
-/// Returns a limit with its unit.
+/// Returns the text of a limit with its unit.
 fn in_words(name: &str, value: &str) -> Option<String> {
     let number = value.parse::<u64>().ok();
     match name {

@@ -1,11 +1,11 @@
-//! Where the nodes run: on this machine itself, or on isolated hosts.
+//! Hosts on which the nodes run: this machine itself, or isolated hosts.
 
 use anyhow::{Context, Result};
 use host::{Agent, Host, Hosts};
 use std::sync::Arc;
 use target_spec::HostIndex;
 
-/// Where the nodes run.
+/// Hosts on which the nodes run.
 #[derive(Debug)]
 pub(super) enum HostLayout {
     /// This machine, with one address per host.
@@ -15,7 +15,7 @@ pub(super) enum HostLayout {
 }
 
 impl HostLayout {
-    /// Returns the isolated hosts, if there are any.
+    /// Returns the isolated hosts, or `None` if the nodes run on this machine itself.
     pub fn hosts(&self) -> Option<&Hosts> {
         match self {
             HostLayout::Hosts(hosts) => Some(hosts),
@@ -23,7 +23,7 @@ impl HostLayout {
         }
     }
 
-    /// Returns an isolated host. Returns `None` if there are none.
+    /// Returns an isolated host, or `None` if the nodes run on this machine itself.
     pub fn host(&self, host: HostIndex) -> Option<&Host> {
         self.hosts()?.all().get(host.0)
     }

@@ -17,7 +17,7 @@ pub(super) const G1: [&str; 7] = [
 
 /// Options for one Java version.
 pub(super) struct JavaOptions {
-    /// Packages that the module system hides and the server uses.
+    /// Packages that the server uses although the module system hides them.
     pub exports: &'static [&'static str],
     /// Packages that the server accesses by reflection.
     pub opens: &'static [&'static str],
@@ -84,7 +84,7 @@ const OPENS_17: &[&str] = &[
 static JAVA_11: JavaOptions = JavaOptions {
     exports: EXPORTS_11,
     opens: OPENS_11,
-    // In this version, ZGC was experimental.
+    // In Java 11, ZGC was experimental.
     zgc: &["-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC"],
     others: &["-XX:-UseBiasedLocking"],
 };
@@ -97,11 +97,11 @@ static JAVA_17: JavaOptions = JavaOptions {
 };
 
 static JAVA_21: JavaOptions = JavaOptions {
-    // In this version, the exports of the compiler modules are not needed.
+    // Java 21 does not need the exports of the compiler modules.
     exports: EXPORTS_17,
     opens: OPENS_17,
-    // Without the last option, jamm, the agent that measures object sizes, would assume compressed
-    // pointers.
+    // The last option is needed because jamm, the agent that measures object sizes, would otherwise
+    // assume compressed pointers.
     zgc: &[
         "-XX:+UseZGC",
         "-XX:+ZGenerational",
@@ -111,8 +111,8 @@ static JAVA_21: JavaOptions = JavaOptions {
 };
 
 impl JavaOptions {
-    /// Returns the options for a major version. These are the options of the newest known version
-    /// that is not newer.
+    /// Returns the options for a major version. If the version is unknown to this table, returns
+    /// the options of the newest older version.
     pub(super) fn for_major(major: Option<u32>) -> &'static JavaOptions {
         match major {
             Some(..17) => &JAVA_11,

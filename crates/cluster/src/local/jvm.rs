@@ -1,12 +1,12 @@
 //! Command line of a node's JVM.
 //!
-//! The options are those of Apache's scripts for a server, for the same performance. They are the
-//! same for all Cassandra lines, so that only the lines differ. Each Java version gets the module
-//! options that it needs (`java_options`). cassay's own options come first and a study's options
-//! last, so that the study's options take precedence. cassay omits the preloading of jemalloc,
-//! which only some machines have, and JMX over RMI, which it does not use. The collector is G1 with
-//! the options for Java 11 and 17, on every Java version. Apache's options for 21 use ZGC, which a
-//! study selects by `collector`.
+//! The options are those of Apache's scripts for a server, so that the performance is the same. All
+//! Cassandra lines get the same options, so that only the lines differ. Each Java version gets the
+//! module options that it needs (`java_options`). cassay's own options come first and a study's
+//! options last, so that the study's options take precedence. cassay does not preload jemalloc,
+//! which only some machines have, and does not enable JMX over RMI, which it does not use. The
+//! collector is G1 with the options for Java 11 and 17, on every Java version. Apache's options for
+//! 21 use ZGC, which a study selects by `collector`.
 
 use super::java_options::{G1, JavaOptions};
 use super::node_process::gc_log_name;
@@ -29,8 +29,8 @@ const TUNING: [&str; 12] = [
     "-Xss256k",
     "-ea",
     "-da:net.openhft...",
-    // If memory runs out, the node exits, and cassay detects this. A heap dump would fill the disk,
-    // so none is written.
+    // If memory runs out, the node exits, and cassay detects the exit. The JVM does not write a
+    // heap dump, because it would fill the disk.
     "-XX:+ExitOnOutOfMemoryError",
     "-Dio.netty.allocator.useCacheForAllThreads=true",
     "-Dio.netty.allocator.maxOrder=11",
@@ -42,30 +42,30 @@ const PROPERTIES: [&str; 6] = [
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Djava.net.preferIPv4Stack=true",
     "-Dcassandra-foreground=yes",
-    // A new ring needs no information from gossip. Waiting until gossip settles would take 8 s.
+    // A new ring needs no information from gossip, so nodes do not wait until gossip settles. This
+    // wait would take 8 s.
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
-    // This property applies to the HTTP server of the Jolokia agent. Without it, every answer on a
-    // kept connection waits 40 ms for the peer's delayed acknowledgement.
+    // This property applies to the HTTP server of the Jolokia agent. Without this property, every
+    // answer on a reused connection waits 40 ms for the peer's delayed acknowledgement.
     "-Dsun.net.httpserver.nodelay=true",
 ];
 
-/// Gossip quarantine of a node that has left the ring, in ms. The value is twice the default ring
-/// delay of the server, and so the server's default. cassay sets it explicitly, because a seed's
-/// ring delay is short. If the ring has heard of a node only once, it forgets the node after half
-/// of this time.
+/// Gossip quarantine of a node that has left the ring, in ms. The value is the server's default,
+/// which is twice the default ring delay. cassay sets it explicitly, because a seed's ring delay is
+/// short. If the ring has heard of a node only once, it forgets the node after half of this time.
 const QUARANTINE_MS: u32 = 20_000;
 
-/// Time between announcing a join and streaming, in ms. If a node left the ring and returns at
-/// once, all nodes accept its gossip again by the end of this time. So they send it concurrent
-/// writes.
+/// Time between announcing a join and streaming, in ms. If a node leaves the ring and returns at
+/// once, all nodes accept its gossip again before this time has passed. So they send the node the
+/// writes that happen during the streaming.
 const JOINING_DELAY_MS: u32 = QUARANTINE_MS + 5_000;
 
-/// Environment variable whose JVM options the JVM adds to its command line.
+/// Environment variable that contains JVM options. The JVM adds them to its command line.
 pub(super) const OPTIONS_VARIABLE: &str = "JDK_JAVA_OPTIONS";
 
 /// Options that let a node start despite unreadable commit log segments or SSTables. After a power
-/// loss, an SSTable of the last half minute may have an empty TOC component, which Cassandra does
-/// not sync.
+/// loss, an SSTable that was written in the last half minute may have an empty TOC component, which
+/// Cassandra does not sync.
 pub(super) const SKIP_UNREADABLE: &str = "-Dcassandra.commitlog.ignorereplayerrors=true \
     -Dcassandra.config.allow_system_properties=true \
     -Dcassandra.settings.disk_failure_policy=best_effort";
@@ -73,7 +73,7 @@ pub(super) const SKIP_UNREADABLE: &str = "-Dcassandra.commitlog.ignorereplayerro
 /// Refuses to use two garbage collectors.
 ///
 /// # Errors
-/// The spec names one collector, and its options name another.
+/// The spec names a collector, and its options select another collector.
 pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
     let Some(collector) = spec.collector else {
         return Ok(());
@@ -90,14 +90,14 @@ pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
     }
 }
 
-/// Returns true if an option selects a garbage collector. The JVM accepts only one collector.
+/// Returns true if an option selects a garbage collector.
 pub(super) fn is_collector(option: &str) -> bool {
     let name = option.strip_prefix("-XX:+Use");
     name.is_some_and(|name| name.ends_with("GC") && name != "AdaptiveSizePolicyWithSystemGC")
 }
 
-/// Builds the command for start number `start` of `node`, counted from 1, with the JVM options of
-/// the node's placement. With `anew`, the node has no data and streams it from other nodes.
+/// Builds the command for start number `start` of `node`, counted from 1. Adds the JVM options of
+/// the node's placement. If `anew` is set, the node has no data and streams it from other nodes.
 pub(crate) fn command(
     program: &Program,
     cluster: &str,
@@ -127,10 +127,10 @@ pub(crate) fn command(
     }
     command.args(java.others);
     command.args(PROPERTIES);
-    // The ring delay is the time that a node waits for gossip before it joins. If all nodes start
-    // anew, the seed is alone, so its delay is short. If a node has not found another node in this
-    // time, it exits. It retries only every 5 s, and the first connection may take that long on a
-    // busy machine.
+    // The ring delay is the time that a node waits for gossip before it joins. When a new ring
+    // starts, the seed is alone, so its delay is short. Any other node exits if it has not found
+    // another node within this time. Its delay is longer, because a node retries only every 5 s,
+    // and on a busy machine the first connection may take that long.
     let ring_delay_ms = match anew {
         Some(RestartMode::Joining) => JOINING_DELAY_MS,
         None if node.is_seed() => 1000,
@@ -146,27 +146,27 @@ pub(crate) fn command(
     command.args(super::roles::options(spec));
     let config = anew.map_or(settings::CONFIG, |_| settings::JOINING);
     add_files(&mut command, program, node, config);
-    // These options log all pauses of any collector, and all safepoints. Each start has a separate
-    // file, because the JVM overwrites existing files.
+    // These options make the JVM log all pauses of any collector, and all safepoints. Each start
+    // has a separate file, because the JVM overwrites existing files.
     command.arg(format!(
         "-Xlog:gc*,safepoint:file={}:time,uptime,level,tags:filecount=0",
         node.folder.join("logs").join(gc_log_name(start)).display()
     ));
     command.args(placed).args(&spec.jvm_options);
-    // The class path contains only jars, because class data sharing refuses folders in it.
+    // Class data sharing does not support folders in the class path, so it contains only jars.
     command.args(["-cp", &program.supply.classpath]);
     command.arg("org.apache.cassandra.service.CassandraDaemon");
     command.current_dir(&node.folder);
-    // Apache's scripts set this variable too, because more arenas only fragment native memory.
+    // Apache's scripts also set this variable, because more arenas only fragment native memory.
     command.env("MALLOC_ARENA_MAX", "4");
-    // Options from the environment are removed, because plan and report would not show them.
+    // cassay removes options from the environment, because plan and report would not show them.
     for name in ["JAVA_TOOL_OPTIONS", OPTIONS_VARIABLE, "_JAVA_OPTIONS"] {
         command.env_remove(name);
     }
     command
 }
 
-/// Returns the option with which a node takes over the tokens of its own address in the ring.
+/// Returns the option that makes a node take over the tokens of its own address in the ring.
 pub(super) fn replacing(node: &NodeLayout) -> String {
     format!("-Dcassandra.replace_address_first_boot={}", node.storage())
 }
@@ -177,8 +177,8 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
     let (folder, conf) = (node.folder.display(), node.conf());
     let conf = conf.display();
     if let Some(hints) = &supply.compiler_hints {
-        // Without this option, the JVM would print every hint to its output, in which cassay looks
-        // for errors.
+        // Without this option, the JVM would print every hint to its output. cassay searches this
+        // output for errors.
         command.arg("-XX:CompileCommand=quiet");
         command.arg(format!("-XX:CompileCommandFile={}", hints.display()));
     }
@@ -188,7 +188,7 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
         format!("-Dcassandra.storagedir={folder}"),
         format!("-Dcassandra.logdir={folder}/logs"),
         format!("-Dlogback.configurationFile={conf}/logback.xml"),
-        // The JVM unpacks native libraries into this folder, and they disappear with the node.
+        // The JVM unpacks native libraries into this folder, which is removed with the node.
         format!("-Djava.io.tmpdir={folder}/tmp"),
         format!("-XX:ErrorFile={folder}/logs/hs_err_pid%p.log"),
     ]);
@@ -197,10 +197,17 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
     if program.classes.take_jamm(line) {
         command.arg(format!("-javaagent:{}", supply.jamm.display()));
     }
-    // The JVM considers archives dumped with agents to be for tests only.
+    // While an archive is dumped, the JVM gets no agent, because it considers archives dumped with
+    // agents to be for tests only.
     let is_archived = matches!(program.classes, Classes::Archived(_));
+    if let Some(library) = supply.profiler.as_ref().filter(|_| !is_archived) {
+        // Without arguments, the library only waits for commands. With exact positions of samples,
+        // the JVM does not attribute them to the next safepoint.
+        command.args(["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]);
+        command.arg(format!("-agentpath:{}", library.display()));
+    }
     if let Some(jolokia) = supply.jolokia.as_ref().filter(|_| !is_archived) {
-        // The password is in a file, because `ps` would show it on the command line.
+        // The password is in a file, because `ps` shows the command line to other users.
         let config = format!("config={conf}/jolokia.properties");
         command.arg(format!("-javaagent:{}={config}", jolokia.display()));
     }

@@ -1,6 +1,6 @@
 //! Remote machines as hosts of managed nodes: their capabilities, and the programs from which their
-//! nodes start. cassay uploads jars once, names them by content, and leaves them on the machine for
-//! the next cluster.
+//! nodes start. cassay uploads each jar once, under a name that depends on its content, and leaves
+//! it on the machine for the next cluster.
 
 use super::assign_hosts;
 use super::program::{Classes, Program};
@@ -17,14 +17,14 @@ use std::path::{Path, PathBuf};
 use supply::java::Java;
 use target_spec::{Capability, JavaWanted, LocalSpec};
 
-/// Reason why link capabilities are missing on machines. Other programs also use the link, so
-/// cassay does not change it.
+/// Reason why remote machines lack the capabilities that change a link. Other programs also use the
+/// link, so cassay does not change it.
 const LINKS: &str = "the hosts are separate machines, whose links cassay does not change";
 
 /// Capabilities that change a link.
 const OF_LINKS: [Capability; 2] = [Capability::LinkRate, Capability::LinkDelay];
 
-/// Returns the host capabilities that cassay expects of machines before it reaches them.
+/// Returns the host capabilities that cassay expects of machines before it connects to them.
 pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     let asked = "depends on the machine; cassay checks it after connecting to the machine";
     let answers = Capability::ALL.into_iter().map(|capability| (capability, Ok(asked.to_owned())));
@@ -33,12 +33,13 @@ pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     all
 }
 
-/// Returns the host capabilities that all machines permit.
+/// Returns the host capabilities that are available on all machines.
 pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, Answer> {
     let mut all: BTreeMap<Capability, Answer> = BTreeMap::new();
     for host in hosts.all() {
         let mut capabilities = host.agent().capabilities().unwrap_or_default();
-        // The later answers replace the earlier ones, because machines have no switch.
+        // The answers of `machine_capabilities` replace earlier answers, because the hosts are not
+        // connected by a simulated switch.
         capabilities.extend(host.agent().machine_capabilities().unwrap_or_default());
         if host.has_volume() {
             capabilities.extend(host.agent().volume_capabilities().unwrap_or_default());
@@ -56,8 +57,8 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, A
     all
 }
 
-/// For hosts that are pods, reports whether each has a separate disk. This is the volume that the
-/// pod claimed, unless this volume is part of a larger one.
+/// For hosts that are pods, reports whether each pod has a separate disk. This is the case if the
+/// pod claimed a volume, unless the volume is part of a larger disk.
 fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
     let pods = spec.hosts.as_ref()?.pods.as_ref()?;
     let answer = match pods.volume_bytes {
@@ -80,7 +81,7 @@ fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
     Some((Capability::Volume, answer))
 }
 
-/// Number of bytes by which a volume may exceed its claim, because provisioners round up.
+/// Number of bytes by which a volume may be larger than the claim, because provisioners round up.
 const OVER_BYTES: u64 = 1 << 30;
 
 /// Adds the answers that are the same for all machines.
@@ -103,8 +104,8 @@ fn with_own(
     all
 }
 
-/// Returns the program for nodes on each machine. It consists of a Java that was found on the
-/// machine, and the jars of `program`, which are uploaded if they are missing.
+/// Returns the program for nodes on each machine. It consists of a Java that is installed on the
+/// machine, and the jars of `program`. Uploads jars that are missing on the machine.
 ///
 /// # Errors
 /// A machine has no Java, or jars cannot be written to it.
@@ -140,10 +141,10 @@ pub(super) fn programs(
     Ok(programs)
 }
 
-/// Refuses nodes that do not fit on their machines. These nodes must not run yet.
+/// Refuses nodes that do not fit on their machines. The nodes must not run yet.
 ///
 /// # Errors
-/// All machines with too little memory or disk.
+/// All machines with too little memory or disk space.
 pub(super) fn check_room(hosts: &Hosts, spec: &LocalSpec) -> Result<()> {
     let seated: Vec<(&host::Host, usize)> = hosts.all().iter().zip(spec.nodes_of_hosts()).collect();
     let fits = |&(host, each): &(&host::Host, usize)| {
@@ -184,12 +185,12 @@ fn jars(program: &Program) -> Result<Vec<Jar>> {
     files.insert(supply.jamm.clone());
     files.extend(supply.jolokia.clone());
     files.extend(supply.compiler_hints.clone());
+    files.extend(supply.profiler.clone());
     files.into_iter().map(Jar::read).collect()
 }
 
 impl Jar {
-    /// Reads a jar, and names it by its content, so that several versions with the same name can
-    /// coexist.
+    /// Reads a jar, and names it by its content, so that different versions of a jar can coexist.
     fn read(file: PathBuf) -> Result<Jar> {
         let digest =
             supply::digest_of(&file).with_context(|| format!("read {}", file.display()))?;
@@ -249,8 +250,8 @@ fn send(agent: &Agent, folder: &Path, jars: &[Jar]) -> Result<(BTreeMap<PathBuf,
     Ok((placed.collect(), missing.len()))
 }
 
-/// The file has a temporary name until it is complete, because another controller may upload the
-/// same jar.
+/// The file has a temporary name until it is complete, because another cassay process may upload
+/// the same jar.
 fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
     let part = format!("{}.{}.part", jar.name, agent.process().pid);
     let path = folder.join(&part);
@@ -278,7 +279,7 @@ fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
     }])
 }
 
-/// Returns the program with the paths that its files have on a machine.
+/// Returns a copy of the program that contains the paths of its files on a machine.
 fn there(program: &Program, java: Java, placed: &BTreeMap<PathBuf, PathBuf>) -> Program {
     let place = |file: &Path| placed.get(file).cloned().unwrap_or_else(|| file.to_owned());
     let jar = |file: &str| place(Path::new(file)).display().to_string();
@@ -290,5 +291,6 @@ fn there(program: &Program, java: Java, placed: &BTreeMap<PathBuf, PathBuf>) -> 
     there.supply.jamm = place(&program.supply.jamm);
     there.supply.jolokia = program.supply.jolokia.as_deref().map(place);
     there.supply.compiler_hints = program.supply.compiler_hints.as_deref().map(place);
+    there.supply.profiler = program.supply.profiler.as_deref().map(place);
     there
 }

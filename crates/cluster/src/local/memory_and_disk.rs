@@ -1,5 +1,5 @@
-//! Checks before the start that there is enough memory and disk space. If a machine swapped, or the
-//! kernel killed a node, the run would be useless.
+//! Checks before the start that memory and disk space suffice. If a machine swapped, or the kernel
+//! killed a node, the run would be useless.
 
 use anyhow::{Context, Result, bail};
 use host::memory;
@@ -12,14 +12,15 @@ const MIB: u64 = 1 << 20;
 /// Minimum heap size with which the JVM can start the server, in bytes.
 pub(crate) const HEAP_BYTES_MIN: u64 = 256 * MIB;
 
-/// Free disk space that a node needs, in bytes. It is used for commit log segments, system tables,
-/// logs, and a little data.
+/// Free disk space that a node needs, in bytes. The node uses it for commit log segments, system
+/// tables, logs, and a little data.
 const DISK_BYTES_PER_NODE: u64 = 1 << 30;
 
 /// Refuses a cluster that does not fit on this machine.
 ///
 /// # Errors
-/// Too little memory or disk is free. The message contains both sizes and a remedy.
+/// Too little memory or disk space is free. The message contains the required and the free size,
+/// and a remedy.
 pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
     check_heap(heap_bytes)?;
     check_memory(nodes, heap_bytes)?;
@@ -30,7 +31,7 @@ pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
 /// the disk of `data`, in bytes.
 ///
 /// # Errors
-/// The nodes do not fit. The message contains both sizes and a remedy.
+/// The nodes do not fit. The message contains the required and the free size, and a remedy.
 pub(super) fn fits(
     nodes: usize,
     heap_bytes: u64,
@@ -65,8 +66,8 @@ pub(super) fn check_memory(nodes: usize, heap_bytes: u64) -> Result<()> {
     fits_memory(nodes, heap_bytes, memory::available_bytes()?)
 }
 
-/// Refuses nodes that need more disk space than is free in a folder. Counts only the space that
-/// nodes without data need.
+/// Refuses nodes that need more disk space than is free in a folder. Considers only the space that
+/// nodes need before they have data.
 ///
 /// # Errors
 /// The nodes need more space, or the free space is unknown.
@@ -74,14 +75,14 @@ pub(super) fn check_disk(nodes: usize, data: &Path) -> Result<()> {
     fits_disk(nodes, free_disk(data)?, data)
 }
 
-/// Returns the number of bytes in a folder that are free for ordinary users.
+/// Returns the number of free bytes in a folder that ordinary users may use.
 pub(super) fn free_disk(data: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(data)
         .with_context(|| format!("get the free space of {}", data.display()))?;
     Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-/// Refuses a larger heap for running nodes if the memory does not suffice.
+/// Refuses a larger heap for running nodes if the free memory does not suffice for the increase.
 ///
 /// # Errors
 /// Too little memory is free for the increase.
@@ -94,7 +95,7 @@ pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Resu
     )
 }
 
-/// Returns the total size of a node's commit log segments in MiB. cassay sets it explicitly,
+/// Returns the total size of a node's commit log segments in MiB. cassay sets this size explicitly,
 /// because the server's default depends on the disk. The rule is the server's own: Apache's 8 GiB,
 /// or a quarter of a smaller disk of `disk_bytes`, which `nodes` nodes share.
 pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
@@ -104,7 +105,7 @@ pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
 /// `commitlog_total_space` in Apache's `cassandra.yaml` for large disks, in MiB.
 const COMMITLOG_TOTAL_MIB: u64 = 8192;
 
-/// Checks the memory like [`check_memory`]. `free` is the number of available bytes.
+/// Like [`check_memory`], but the caller passes the available memory as `free`, in bytes.
 pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
     let need = memory_bytes(nodes, heap_bytes);
     if need <= free {

@@ -3,7 +3,7 @@
 //!
 //! A cluster has one folder with a state file, see [`state`]. Unless the cluster is kept, its nodes
 //! end with this process in every case. The central type is in [`nodes`]. Operations are in
-//! separate files, which depend on that type and not vice versa.
+//! separate files, which depend on that type. The type does not depend on them.
 
 mod added_node;
 pub(crate) mod assign_hosts;

@@ -9,13 +9,14 @@ use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
 
-/// Number of log lines in an error. They are enough for an exception with its cause.
+/// Number of log lines in an error. This number suffices for an exception with its cause.
 const LOG_LINES_COUNT: usize = 25;
 
 /// Number of characters of a log line in an error.
 const LOG_CHARS_SHOWN: usize = 300;
 
-/// Number of bytes to read from the end of a log to find these lines. A single line may have 15 kB.
+/// Number of bytes to read from the end of a log to find the lines for an error. A single line may
+/// have 15 kB.
 const LOG_BYTES: u64 = 256 << 10;
 
 /// Signals with which other processes may end this node.
@@ -31,17 +32,19 @@ pub(crate) struct LocalNode {
     pub host: Arc<Agent>,
     /// Process of the node. `None` before its start, and while it is stopped.
     pub process: Option<Identity>,
-    /// Number of starts of the node. `None` if it is not known yet and must be read from the logs.
+    /// Number of starts of the node. `None` if the number is not known yet and must be read from
+    /// the logs.
     pub starts: Option<usize>,
 }
 
-/// A managed node that no longer runs.
+/// A managed node that has ended or cannot be reached.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{name} {how}")]
 pub struct NodeDied {
     /// Name of the node.
     pub name: String,
-    /// Reason why the node no longer runs. If it has died, also the last lines of its log.
+    /// Reason why the node has ended or cannot be reached. If the node has died, also contains the
+    /// last lines of its log.
     pub how: String,
 }
 
@@ -50,14 +53,15 @@ impl LocalNode {
         SocketAddr::from((self.layout.address, self.layout.ports.cql))
     }
 
-    /// Returns a description of how the process ended. Returns `None` if it has not ended.
+    /// Describes how the process ended. Returns `None` if the process still runs.
     pub fn died(&self) -> Option<NodeDied> {
         Some(match self.host.how_ended(self.process?)? {
             ProcessEnd::Status(status) => {
                 let log_tail = self.log_tail();
                 let why = explain(status, &log_tail);
                 let complaints = match status.signal() {
-                    // Another process ended this one, so its log does not contain the reason.
+                    // Another process sent the signal, so the log of this process does not contain
+                    // the reason.
                     Some(SIGKILL | SIGTERM) => String::new(),
                     _ => complaints(&log_tail),
                 };
@@ -78,7 +82,7 @@ impl LocalNode {
         })
     }
 
-    /// Returns the error that describes the node as unreachable, with the reason.
+    /// Returns a value that describes the node as unreachable, with the reason.
     pub fn lost(&self, why: &str) -> NodeDied {
         self.gone(format!("is unreachable: {why}"))
     }
@@ -90,7 +94,7 @@ impl LocalNode {
         }
     }
 
-    /// Returns the number of starts of the node, which is derived from its logs.
+    /// Returns how often the node was started, which follows from its logs.
     ///
     /// # Errors
     /// The logs of the node cannot be listed.
@@ -132,14 +136,14 @@ pub(super) fn gc_log_name(start: usize) -> String {
 /// Name of the file in the node's log folder that contains the JVM's own output.
 pub(super) const OUTPUT: &str = "jvm.log";
 
-/// Returns the last lines of several texts, for an error.
+/// Returns the last lines of several texts, in the form for an error.
 fn last_lines(texts: &[String]) -> String {
     let mut lines = Vec::new();
     for text in texts {
         let kept = text.lines().filter(|line| !line.trim().is_empty());
         lines.extend(kept.map(|line| {
-            // Lines are shortened, because the server logs its whole configuration as one line of
-            // 15 kB.
+            // This code shortens lines, because the server logs its whole configuration as one line
+            // of 15 kB.
             let shown: String = line.chars().take(LOG_CHARS_SHOWN).collect();
             format!("  {shown}")
         }));
@@ -148,8 +152,8 @@ fn last_lines(texts: &[String]) -> String {
     lines[first..].join("\n")
 }
 
-/// Returns the warnings and errors in a log, with their continuation lines. If there are none,
-/// returns all lines, such as the output of a JVM that failed to start.
+/// Returns the warnings and errors in a log, with their continuation lines. If the text has none,
+/// as in the output of a JVM that failed to start, returns all lines.
 fn complaints(log: &str) -> String {
     let level = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
     let is_usual = |line: &str| ["INFO", "DEBUG", "TRACE"].contains(&level(line).as_str());
@@ -201,15 +205,15 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
     format!("{status}{hint}")
 }
 
-/// Returns true if a line is a frame of a Java stack trace: `at org…(Main.java:1)`, `... 7 common
-/// frames omitted`.
+/// Returns true if a line is a frame of a Java stack trace, such as `at org…(Main.java:1)` or `...
+/// 7 common frames omitted`.
 fn is_frame(line: &str) -> bool {
     let line = line.trim();
     line.starts_with("at ") || line.starts_with("... ") || line.starts_with('\u{2026}')
 }
 
 /// Returns the message of the innermost cause in a Java stack trace. This message names the
-/// problem. The outer causes only name the methods that caught it.
+/// problem. The outer causes only name the methods that caught the exception.
 fn innermost_cause(log: &str) -> Option<&str> {
     let mut causes = log.lines().filter_map(|line| line.trim().strip_prefix("Caused by: "));
     let cause = causes.next_back()?;
@@ -218,8 +222,8 @@ fn innermost_cause(log: &str) -> Option<&str> {
 }
 
 /// Returns the key of cassandra.yaml that the server rejects, and the reason, if the log contains
-/// both. For a value of the wrong type, the text comes from the YAML parser. Otherwise it comes
-/// from the server's own checks, whose messages begin with the key.
+/// them. For a value of the wrong type, the text comes from the YAML parser. Otherwise the text
+/// comes from the server's own checks, whose messages begin with the key.
 fn refused_setting(log: &str) -> Option<(String, String)> {
     const SIGNS: [&str; 3] = [
         "Cannot create property=",
@@ -232,7 +236,7 @@ fn refused_setting(log: &str) -> Option<(String, String)> {
         let Some(rest) = rest else {
             continue;
         };
-        // The reason follows on the same line, or one or two lines below.
+        // The log contains the reason on the same line, or one or two lines below.
         let same = rest.split_once("; ").map(|(_, why)| why);
         let below = lines[index + 1..].iter().map(|line| line.trim());
         let mut below =
@@ -244,11 +248,12 @@ fn refused_setting(log: &str) -> Option<(String, String)> {
     let (_, message) = log.split_once("ConfigurationException: ")?;
     let message = message.lines().next()?.trim();
     let key = key_of(message);
-    // Other messages begin with a word, which contains no underscore.
+    // A key contains an underscore. Messages that do not begin with a key begin with an ordinary
+    // word.
     key.contains('_').then(|| (key, message.to_string()))
 }
 
-/// Returns the key at the start of a text, quoted or not.
+/// Returns the key at the start of a text. The key may be quoted.
 fn key_of(text: &str) -> String {
     let text = text.trim_start_matches(['\'', '"', '[', '`', ' ']);
     let inside = |c: &char| c.is_ascii_alphanumeric() || "._".contains(*c);

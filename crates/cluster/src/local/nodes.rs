@@ -1,4 +1,4 @@
-//! Nodes of a managed cluster: their processes, their persistent state, and how they are ended.
+//! Nodes of a managed cluster: their processes, their persistent state, and how cassay ends them.
 
 use super::host_layout::HostLayout;
 use super::node_process::LocalNode;
@@ -36,7 +36,7 @@ pub(crate) struct Nodes {
     pub(super) programs: Vec<Program>,
     /// Program of the nodes after an upgrade. `None` until an upgrade is prepared.
     pub(super) upgrade: Option<Upgrade>,
-    /// Claim on the nodes' addresses. It remains valid even while no node listens.
+    /// Claim on the nodes' addresses. The claim remains valid even while no node listens.
     pub(super) claim: Option<Claim>,
     /// Password of the Jolokia agents.
     pub(super) secret: String,
@@ -60,7 +60,8 @@ impl Nodes {
         all.next()
     }
 
-    /// Returns the program of a node, with the paths that its files have on the node's host.
+    /// Returns the program of a node. The program contains the paths of its files on the node's
+    /// host.
     pub(super) fn program_of(&self, node: &LocalNode) -> &Program {
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
         let host = hosts.iter().position(|host| host.name() == node.layout.host);
@@ -97,7 +98,7 @@ impl Nodes {
     pub fn started(&mut self, index: usize, process: Identity) -> Result<()> {
         let before = &self.nodes[index];
         let starts = before.starts;
-        // The node is built anew, because MBean connections to the old process no longer work.
+        // The node is built anew, because MBean connections to the old process are broken.
         self.nodes[index] = self.node_of(before.layout.clone())?;
         self.nodes[index].starts = starts.map(|starts| starts + 1);
         self.state.nodes[index].process = Some(process);
@@ -105,7 +106,7 @@ impl Nodes {
         self.state.write(&self.folder)
     }
 
-    /// Returns the descriptions of the nodes, for callers outside this module.
+    /// Returns descriptions of the nodes in the form that callers outside this module need.
     pub fn describe(&self) -> Vec<NodeInfo> {
         let info = |node: &LocalNode| NodeInfo {
             name: node.layout.name.clone(),
@@ -130,15 +131,15 @@ impl Nodes {
         &self.layout
     }
 
-    /// Returns one node. Its index counts from 0 as in [`Cluster::nodes`].
+    /// Returns one node. The index of the node counts from 0 as in [`Cluster::nodes`].
     pub fn node(&self, index: usize) -> &LocalNode {
         &self.nodes[index]
     }
 
-    /// Returns the nodes that have died, except those `expected` to be down.
+    /// Returns the nodes that have died, except those in `expected`, which should be down.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
-        // If the hosts have lost their network, they are unreachable, although the processes of the
-        // nodes continue.
+        // If the hosts have lost their network, all nodes are unreachable, although their processes
+        // continue.
         if let Some(lost) = self.hosts().and_then(Hosts::lost) {
             return self.nodes.iter().map(|node| node.lost(&lost)).collect();
         }
@@ -167,7 +168,7 @@ impl Nodes {
         self.hosts()?.all().iter().find(|host| host.name() == *name)
     }
 
-    /// Returns the agents of all hosts, each with its isolated host if there is one.
+    /// Returns the agents of all hosts, each with its isolated host, if any.
     pub fn agents(&self) -> Vec<(&Arc<Agent>, Option<&Host>)> {
         match &self.ground {
             HostLayout::Machine(agent) => vec![(agent, None)],
@@ -198,7 +199,7 @@ impl Nodes {
         self.spec.hosts.as_ref().map(|hosts| &hosts.host)
     }
 
-    /// Returns the access to the files of each node, in node order.
+    /// Returns the access to each node's files, in node order.
     pub fn files(&self) -> Vec<NodeFiles<'_>> {
         let nodes = self.all().iter().map(|node| NodeFiles {
             name: node.layout.name.as_str(),
@@ -217,7 +218,7 @@ impl Nodes {
     }
 
     /// Keeps the processes running after this command. The command `down` ends them. Until this
-    /// call, dropping the value removes the cluster, so an unfinished cluster is removed.
+    /// call, dropping the value removes the cluster, so that an unfinished cluster does not remain.
     ///
     /// # Errors
     /// The state cannot be written. In that case, the cluster is removed.
@@ -247,10 +248,11 @@ impl Nodes {
             HostLayout::Machine(agent) => agent.end(),
         };
         if self.are_on_machines() && ended.is_ok() {
-            // The agents have reported that they ended normally, so nothing else is left.
+            // The agents have reported that they ended normally, so only the folder is left to
+            // remove.
             return persistent_state::remove_folder(&self.folder);
         }
-        // The removal is repeated from the recorded state, because agents may have been killed.
+        // The removal runs again, based on the recorded state, because agents may have been killed.
         let removed = persistent_state::remove(&self.folder, &self.state).map(drop);
         ended.and(removed)
     }
@@ -258,8 +260,8 @@ impl Nodes {
 
 impl Drop for Nodes {
     fn drop(&mut self) {
-        // Callers that need the result use stop(). If this removal fails, the next command removes
-        // the leftovers.
+        // The result is ignored here. Callers that need it use stop(). If this removal fails, the
+        // next command removes the leftovers.
         let _ = self.end();
     }
 }

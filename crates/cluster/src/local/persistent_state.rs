@@ -1,9 +1,10 @@
-//! Persistent state of a cluster. With it, the next command finds the leftovers of a killed
+//! Persistent state of a cluster, by which the next command finds the leftovers of a killed
 //! command.
 //!
-//! A cluster has one folder, `DATA/clusters/ID/`, with all its files and `state.json`, which is
-//! written before the first process starts. A process belongs to the cluster if it is a java whose
-//! command line has the cluster's mark as a whole argument. cassay never kills any other process.
+//! A cluster has one folder, `DATA/clusters/ID/`, with all its files and `state.json`, which cassay
+//! writes before it starts the first process. A process belongs to the cluster if it is a java
+//! whose command line has the cluster's mark as a whole argument. cassay never kills any other
+//! process.
 //!
 //! Invariants: the content of the file alone never decides what is killed or removed. The id must
 //! be the name of the folder, and everything of the cluster is named after it. If other machines
@@ -31,7 +32,8 @@ use versions::Release;
 /// added agents.
 const FORMAT: u32 = 3;
 
-/// Oldest format that cassay can read. The fields that it lacks are needed only to restart a node.
+/// Oldest format that cassay can read. The fields that this format lacks are needed only to restart
+/// a node.
 const FORMAT_MIN: u32 = 1;
 
 const FILE: &str = "state.json";
@@ -41,15 +43,15 @@ const FILE: &str = "state.json";
 pub(crate) struct State {
     pub format: u32,
     pub id: String,
-    /// True if the cluster outlives the command that started it. This becomes true once the cluster
-    /// is ready.
+    /// True if the cluster outlives the command that started it. The field becomes true when the
+    /// cluster is ready.
     pub keep: bool,
     /// Process that started the cluster.
     pub owner: Identity,
-    /// Boot id of the machine when the processes were recorded. After a reboot, the process ids
-    /// belong to other processes.
+    /// Boot id of the machine at the time when the processes were recorded. After a reboot, the
+    /// recorded process ids may belong to other processes.
     pub boot: String,
-    /// Machine on which these processes run. Absent in states of earlier versions.
+    /// Machine on which the processes of the cluster run. Absent in states of earlier versions.
     #[serde(default)]
     pub machine: Option<ProcessSpace>,
     /// Start time of the cluster, in nanoseconds since 1970.
@@ -58,17 +60,17 @@ pub(crate) struct State {
     pub version: String,
     pub datacenter: String,
     /// [`LocalSpec`] with which the cluster was started or last restarted. A later version of
-    /// cassay may have written it. So only [`State::spec`] parses it, because `target down` does
-    /// not need it.
+    /// cassay may have written it, so only [`State::spec`] parses it. `target down` works without
+    /// the spec.
     #[serde(default)]
     spec: Value,
-    /// True while nodes change to `spec` and some may not have changed yet. It is set before the
-    /// first restart and cleared after the last one. Absent in states of earlier versions, which
-    /// did not record it.
+    /// True while nodes change to `spec` and some nodes may not have changed yet. The field is set
+    /// before the first restart and cleared after the last one. Absent in states of earlier
+    /// versions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsettled: bool,
-    /// Hosts of the cluster, with all objects that outlive a killed command. The list is written
-    /// before these objects are created.
+    /// Hosts of the cluster, with all objects that outlive a killed command. cassay writes the list
+    /// before it creates these objects.
     #[serde(default)]
     pub hosts: Option<HostsState>,
     pub nodes: Vec<NodeState>,
@@ -116,14 +118,14 @@ impl State {
         }
     }
 
-    /// Stores the spec in this value. [`State::write`] writes it to the disk.
+    /// Stores the spec in this value. [`State::write`] writes the value to disk.
     pub fn put_spec(&mut self, spec: &LocalSpec) -> Result<()> {
         self.spec = serde_json::to_value(spec).context("encode the spec of the cluster")?;
         Ok(())
     }
 
-    /// Returns the spec. Returns `None` if another version of cassay wrote the spec, and this
-    /// version cannot read it.
+    /// Returns the spec. Returns `None` if another version of cassay wrote a spec that this version
+    /// cannot read.
     pub fn spec(&self) -> Option<LocalSpec> {
         let spec = LocalSpec::deserialize(&self.spec).ok()?;
         Some(LocalSpec {
@@ -188,9 +190,9 @@ impl State {
         self.elsewhere().is_some() || (self.boot == boot_id() && self.owner.alive())
     }
 
-    /// Describes the machine of the cluster, unless it is this machine. On another machine, the
-    /// processes are not visible. A state without a machine belongs to this machine only if it was
-    /// written since the last boot.
+    /// Describes the machine of the cluster, unless it is this machine. The processes of another
+    /// machine are not visible. A state that does not name a machine belongs to this machine only
+    /// if it was written since the last boot.
     pub fn elsewhere(&self) -> Option<String> {
         match &self.machine {
             Some(machine) if *machine == ProcessSpace::ours() => None,
@@ -212,11 +214,11 @@ fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('-')
 }
 
-/// Returns a new unique name. Names sort by time.
+/// Returns a new unique name. The alphabetical order of names is the order of creation.
 pub(crate) fn new_id() -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = measure::clock::unix_ns() / measure::clock::MILLISECOND_NS;
-    // If several ids are created in the same millisecond, each later id is one higher.
+    // If several ids are created in the same millisecond, each later id is higher by one.
     let next = |last: u64| Some(now.max(last + 1));
     let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     let milliseconds = now.max(last.unwrap_or_default() + 1);
@@ -246,8 +248,8 @@ pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
 /// Kills the processes of a cluster, and removes its hosts and its folder. Returns the number of
 /// killed processes.
 ///
-/// The processes are killed at once. A graceful stop, which drains for seconds, would save nothing,
-/// because the data is deleted too.
+/// The processes are killed at once. A graceful stop would drain the nodes for seconds, which is
+/// useless because the data is also deleted.
 ///
 /// # Errors
 /// The cluster runs on another machine, a process does not end, or a file cannot be removed.
@@ -284,8 +286,8 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     }
     let processes = processes(&state.id);
     if let Some(hosts) = &state.hosts {
-        // The volumes are thawed first, because a process that waits for a frozen volume cannot be
-        // killed.
+        // This code thaws the volumes first, because a process that waits for a frozen volume
+        // cannot be killed.
         Hosts::thaw(hosts)?;
     }
     host::end_agents(&state.id)?;
@@ -379,7 +381,8 @@ mod tests {
         }
     }
 
-    /// If root used a manipulated state file, the file could cause it to kill and remove anything.
+    /// If root runs cassay, a manipulated state file must not make it kill processes or remove
+    /// files of others.
     #[test]
     fn a_state_that_names_anything_but_its_own_is_refused() {
         let root = tempfile::tempdir().unwrap();
@@ -440,7 +443,7 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         let mut state = State::new("a".into(), "5.0.8".into(), "dc1".into());
         assert_eq!(state.elsewhere(), None);
-        // The owner is still this process, identified by its id and start time.
+        // The owner is this process, which still runs with the same id and start time.
         state.machine = Some(ProcessSpace::called("other"));
         assert!(state.is_owned());
         let said = remove(&folder, &state).unwrap_err().to_string();

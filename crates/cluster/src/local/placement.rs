@@ -1,8 +1,8 @@
 //! Placement of nodes on their machine. Translates the planner's result for a study into kernel
 //! settings and JVM options.
 //!
-//! Simulated hosts share this machine, so all nodes are planned together. The client runs on this
-//! machine too, and gets the CPUs that nodes leave free, under another L3 cache if possible.
+//! Simulated hosts share this machine, so all nodes are planned together. The client also runs on
+//! this machine. It gets the CPUs that the nodes leave free, under another L3 cache if possible.
 
 pub(crate) use self::machine_part::PartUsed;
 use anyhow::{Context, Result};
@@ -24,17 +24,18 @@ use measure::number::counted;
 /// Placement of all nodes and of the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Placement of each node, in node order. Empty if the spec requests no placement.
+    /// Placement of each node, in node order. Empty if the spec does not request a placement.
     pub nodes: Vec<Placement>,
     /// CPUs of the client. The first threads of all cores come before the second threads. `None`
-    /// means the whole machine.
+    /// means that the client may use the whole machine.
     pub client: Option<Vec<u32>>,
     /// Sentences that describe the placement of the nodes, with reasons.
     pub sentences: Vec<String>,
     /// Sentence that describes the CPUs of the client, with the reason. `None` if the client has
     /// the whole machine.
     pub of_client: Option<String>,
-    /// Part of the machine that all nodes together use. `None` means the whole machine.
+    /// Part of the machine that all nodes together use. `None` means that they use the whole
+    /// machine.
     pub part: Option<PartUsed>,
 }
 
@@ -47,8 +48,8 @@ pub(crate) struct Placement {
     pub options: Vec<String>,
     /// Number of CPUs that the JVM should use.
     pub processors: u32,
-    /// NUMA nodes whose memory an unbound node must be able to use. Empty if the machine has fewer
-    /// than two NUMA nodes.
+    /// NUMA nodes whose memory a Cassandra node must be able to use if it is not bound. Empty if
+    /// the machine has fewer than two NUMA nodes.
     pub reaches: CpuSet,
 }
 
@@ -77,14 +78,15 @@ impl Layout {
             .map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<CpuSet>());
         let of_hosts = hosts.map_or_else(|| machine.clone(), |cpus| machine.only(&cpus));
         let mut layout = Layout::default();
-        // In any case, the client has the CPUs that hosts may not use.
+        // In every case, the client may use the CPUs that hosts may not use.
         let beside = machine.allowed_cpus().difference(&of_hosts.allowed_cpus());
         let reserved = client_cpus::reserved(spec, &of_hosts, beside.len());
         let ground = ground(wish, &of_hosts, &reserved)?;
         layout.part = wish.part.map(|(units, _)| part_used(units, &of_hosts, &ground));
         layout.place(spec, &ground, machine)?;
         let taken: Option<CpuSet> = match wish.placing {
-            // Nodes without confinement may run on any CPU, so none is left for the client alone.
+            // Nodes without confinement may run on any CPU, so the client cannot have a CPU for
+            // itself.
             Placing::None | Placing::OneSocketPerVcpu if !wish.is_confined() => None,
             _ => Some(layout.taken()),
         };
@@ -147,12 +149,12 @@ impl Layout {
 }
 
 /// For each spec, returns the reason why its nodes cannot be placed on this machine. An entry is
-/// `None` if they can be placed, or if the spec requests no placement. Starts nothing, and inspects
-/// the machine at most once.
+/// `None` if the nodes can be placed, or if the spec does not request a placement. Does not start
+/// processes, and inspects the machine at most once.
 pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
     let machine = LazyCell::new(|| Machine::read(Path::new("/")));
     let why = |spec: &&LocalSpec| {
-        // A remote machine is inspected when cassay reaches it.
+        // cassay inspects a remote machine only when it connects to it.
         if spec.topology.is_silent() || !spec.machines().is_empty() {
             return None;
         }
@@ -190,7 +192,7 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     Ok(machine.only(&cpus))
 }
 
-/// Builds the request that is sent to the planner.
+/// Builds the request to the planner.
 fn request(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     let wish = &spec.topology;
     let nodes = spec.nodes.max(1) as u32;
@@ -207,14 +209,14 @@ fn request(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     let threads = cores.iter().max().map_or(1, |threads| *threads as u32);
     asked.vcpus = wish.cpus.unwrap_or_else(|| share(room, threads, nodes));
     if wish.placing == Placing::Auto {
-        // Several nodes may share a NUMA node.
+        // A NUMA node may have several Cassandra nodes.
         asked.overcommit = overcommit(nodes * asked.vcpus, room);
     }
     asked
 }
 
-/// Returns the number of CPUs per node if `room` CPUs are shared equally. If there is a core for
-/// each node, a share consists of whole cores, so that no two nodes share a core.
+/// Returns the number of CPUs per node if the nodes share `room` CPUs equally. If the machine has a
+/// core for each node, a share consists of whole cores, so that no two nodes share a core.
 fn share(room: u32, threads: u32, nodes: u32) -> u32 {
     let each = room / nodes;
     match each / threads {
@@ -223,8 +225,8 @@ fn share(room: u32, threads: u32, nodes: u32) -> u32 {
     }
 }
 
-/// Returns the ratio by which CPUs are overcommitted. It is rounded up, so that it suffices despite
-/// floating-point errors.
+/// Returns the ratio by which CPUs are overcommitted. The ratio is rounded up, so that it is large
+/// enough despite floating-point errors.
 fn overcommit(asked: u32, room: u32) -> f64 {
     let (asked, room) = (f64::from(asked), f64::from(room.max(1)));
     let ratio = asked / room;
@@ -249,8 +251,8 @@ fn plan(asked: &PlacementRequest, ground: &Machine) -> Result<Plan> {
     })
 }
 
-/// Returns the collector to pass to the planner. The planner does not know some collectors (Serial,
-/// Epsilon). For these, returns another collector without NUMA support, and the real name.
+/// Returns the collector to pass to the planner. If the planner does not know the collector
+/// (Serial, Epsilon), returns another collector without NUMA support, and also the real name.
 fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
     use topology::Collector::{G1, Parallel, Shenandoah, Zgc};
     let by_option = || {
@@ -273,7 +275,7 @@ fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
     }
 }
 
-/// On a machine with several NUMA nodes, restricts memory to some of them.
+/// If the machine has several NUMA nodes, restricts memory to some of them.
 fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory {
     let with_memory = ground.nodes.iter().filter(|node| node.memory_bytes != Some(0));
     match with_memory.count() {
@@ -288,7 +290,7 @@ fn with_memory(machine: &Machine) -> CpuSet {
     nodes.map(|node| node.os).collect()
 }
 
-/// Returns the maximum number of CPUs that a JVM uses by default. This is the CPU quota of its
+/// Returns the maximum number of CPUs that a JVM uses by default, which is the CPU quota of its
 /// host, rounded up.
 fn quota(spec: &LocalSpec) -> u32 {
     let hosts = spec.hosts.as_ref();
@@ -318,7 +320,7 @@ fn part_used(units: Units, machine: &Machine, ground: &Machine) -> PartUsed {
     }
 }
 
-/// Places a node anywhere in the nodes' part of the machine, without JVM options.
+/// Lets a node run anywhere in the nodes' part of the machine, without JVM options.
 fn anywhere(index: usize, cpus: CpuSet, quota: u32, ground: &Machine) -> Placement {
     let nodes = with_memory(ground);
     Placement {
@@ -336,7 +338,7 @@ fn anywhere(index: usize, cpus: CpuSet, quota: u32, ground: &Machine) -> Placeme
     }
 }
 
-/// Places a node whose JVM gets no information about the placement.
+/// Places a node, but does not inform the JVM of the node about the placement.
 fn blind(index: usize, vcpus: u32, cpus: Option<CpuSet>, ground: &Machine) -> Placement {
     Placement {
         reaches: CpuSet::default(),
@@ -383,8 +385,8 @@ fn pinned(instance: &Instance, ground: &Machine) -> Placement {
 }
 
 /// Chooses memory near the CPUs of an instance. If a collector without NUMA support runs on several
-/// NUMA nodes, all memory that one thread touches first would be on a single NUMA node. So memory
-/// is interleaved in this case.
+/// NUMA nodes, interleaves the memory, because otherwise all memory that one thread touches first
+/// would be on a single NUMA node.
 fn near(instance: &Instance, ground: &Machine) -> Memory {
     let takes_turns = instance.nodes.len() > 1 && !instance.jvm.use_numa;
     let how = if takes_turns {
@@ -396,9 +398,9 @@ fn near(instance: &Instance, ground: &Machine) -> Memory {
 }
 
 /// Returns the NUMA nodes for an instance's memory, as planned. If the CPUs of the instance are on
-/// several NUMA nodes, returns all of these that have memory, even if one would be sufficient. A
-/// collector that allocates on the thread's NUMA node needs the same NUMA nodes for CPUs and
-/// memory.
+/// several NUMA nodes, returns all of these NUMA nodes that have memory, even if one would be
+/// sufficient. The reason is a collector that allocates on the thread's NUMA node, which needs the
+/// same NUMA nodes for CPUs and memory.
 fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     let planned: CpuSet = instance.memory.iter().map(|one| one.node).collect();
     if instance.nodes.len() == 1 && !planned.is_empty() {
@@ -409,7 +411,7 @@ fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     own.chain(planned.iter()).collect()
 }
 
-/// Places a node on those CPUs of its NUMA nodes that nodes may use.
+/// Places a node on the CPUs of its NUMA nodes, as far as nodes may use these CPUs.
 fn at_home(instance: &Instance, vcpus: Option<u32>, quota: u32, ground: &Machine) -> Placement {
     let home = ground.nodes.iter().filter(|node| instance.nodes.contains(&node.os));
     let cpus: CpuSet = home

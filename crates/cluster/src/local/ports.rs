@@ -1,11 +1,11 @@
 //! Finds free loopback addresses and ports for a cluster by binding them. If a port is in use,
 //! names the process that uses it.
 //!
-//! Every node has a separate address and the same ports, as on real hosts. The module assumes
-//! nothing to be free. Ports are outside the kernel's ephemeral range, from which any program may
-//! get a port between this check and the start of the node. During these seconds, another cassay
-//! process could find the same addresses free. So the module first claims them, by a Unix socket
-//! with their name.
+//! Every node has a separate address and the same ports, as on real hosts. The module checks every
+//! address and port instead of assuming that it is free. Ports are outside the kernel's ephemeral
+//! range, from which any program may get a port between this check and the start of the node.
+//! During these seconds, another cassay process could find the same addresses free. So the module
+//! first claims the addresses, by a Unix socket with their name.
 
 use anyhow::{Result, bail};
 use host::Host;
@@ -15,12 +15,12 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// Ports of a node.
+/// All ports of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ports {
     pub cql: u16,
     pub storage: u16,
-    /// Port on which MBeans are available over HTTP.
+    /// Port on which MBeans are accessible over HTTP.
     pub jolokia: u16,
 }
 
@@ -41,15 +41,15 @@ impl Ports {
         [self.cql, self.storage, self.jolokia]
     }
 
-    /// Returns the socket addresses of all ports at an address.
+    /// Returns a socket address for each port, at the given IP address.
     pub fn socket_addresses(self, address: Ipv4Addr) -> [SocketAddrV4; 3] {
         self.all().map(|port| SocketAddrV4::new(address, port))
     }
 }
 
 /// Port sets to try. The well-known ports come first, so that other tools find a node without
-/// configuration. The other sets are for machines on which a program listens on a well-known port
-/// at all addresses.
+/// configuration. The other sets are for machines on which a program uses a well-known port at all
+/// addresses.
 pub(super) const CHOICES: [Ports; 3] = [
     Ports {
         cql: 9042,
@@ -76,8 +76,8 @@ const BLOCKS_COUNT: u8 = 32;
 /// 9042.
 const FIRST_BLOCK: [u8; 3] = [127, 9, 42];
 
-/// Claim on addresses, which other cassay processes respect. However this process ends, the kernel
-/// releases the claim. Nodes do not inherit it.
+/// Claim on addresses, which other cassay processes respect. The kernel releases the claim when
+/// this process ends in any way. Nodes do not inherit the claim.
 #[derive(Debug)]
 pub(crate) struct Claim {
     _sockets: Vec<UnixListener>,
@@ -85,7 +85,7 @@ pub(crate) struct Claim {
 
 impl Claim {
     /// Claims addresses with their ports. Returns `None` if another process has already claimed one
-    /// of them.
+    /// of the addresses.
     pub fn take(addresses: &[Ipv4Addr], ports: Ports) -> Option<Claim> {
         let socket = |address: &Ipv4Addr| {
             let name = format!("cassay-place-{address}:{}", ports.cql);
@@ -97,7 +97,7 @@ impl Claim {
     }
 }
 
-/// Addresses and ports that were chosen for a cluster.
+/// Addresses and ports that this module has chosen for a cluster.
 #[derive(Debug)]
 pub(crate) struct PortAssignment {
     pub addresses: Vec<Ipv4Addr>,
@@ -105,11 +105,12 @@ pub(crate) struct PortAssignment {
     pub claim: Claim,
 }
 
-/// Chooses addresses for `nodes` nodes, and ports that are currently free on all of them.
+/// Chooses addresses for `nodes` nodes, and ports that are currently free at all of these
+/// addresses.
 ///
 /// # Errors
-/// No block is free with any port set. The message names a port that is in use, and the process
-/// that uses it.
+/// No address block is free with any port set. The message names a port that is in use, and the
+/// process that uses it.
 pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssignment> {
     let Some(first) = fixed else {
         let [a, b, c] = FIRST_BLOCK;
@@ -127,13 +128,13 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssign
              address\nhint: begin at a lower address, such as 127.9.42.1"
         );
     }
-    // The user sets a fixed address so that other tools find it. So its ports must be fixed as
-    // well.
+    // The user sets a fixed address so that other tools find the cluster, so the ports must also be
+    // fixed.
     search(&[addresses], &CHOICES[..1])
 }
 
-/// Chooses ports for `slots` nodes on each machine that are currently free on all machines. Returns
-/// the ports of the first node of each machine.
+/// Chooses ports for `slots` nodes on each machine. The ports are currently free on all machines.
+/// Returns the ports of the first node of each machine.
 ///
 /// # Errors
 /// No port set is free. The message names a port that is in use, and the process that uses it. Or
@@ -159,7 +160,7 @@ pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     )
 }
 
-/// Returns the first free block. Tries the port sets in order.
+/// Returns the first free address block. Tries the port sets in order.
 fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment> {
     let outgoing = outgoing_range();
     let is_safe = |ports: &Ports| {
@@ -212,7 +213,7 @@ fn first_taken(addresses: &[Ipv4Addr], ports: Ports) -> Option<SocketAddrV4> {
 mod tests {
     use super::*;
 
-    // Each test uses separate addresses, because tests run concurrently, and each check binds its
+    // Each test uses different addresses, because tests run concurrently, and each check binds its
     // addresses.
 
     #[test]
@@ -241,8 +242,8 @@ mod tests {
             error.contains("another cassay uses 127.200.5.1:9042"),
             "{error}"
         );
-        // A claim fails if it shares a single address with another one. Claims on other ports of
-        // the same addresses succeed.
+        // A claim fails if another claim contains one of its addresses with the same ports. Claims
+        // on other ports of the same addresses succeed.
         assert!(Claim::take(&blocks[0][1..], CHOICES[0]).is_none());
         assert!(Claim::take(&blocks[0], CHOICES[1]).is_some());
         drop(first);

@@ -1,4 +1,5 @@
-//! Program of a node: a Java installation, the jars of a release, and how classes are loaded.
+//! Program of a node: a Java installation, the jars of a release, and the way in which the JVM
+//! loads classes.
 
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
@@ -14,7 +15,7 @@ pub(super) struct Program {
     pub(super) java: Java,
     pub(super) supply: Supply,
     pub(super) classes: Classes,
-    /// Folder of files that are kept across runs.
+    /// Folder of files that cassay keeps between runs.
     pub(super) cache: PathBuf,
 }
 
@@ -39,9 +40,9 @@ pub(super) enum Classes {
     Archived(PathBuf),
 }
 
-/// Options that permit dumping and mapping archives with a Java agent. The JVM considers these
-/// archives to be for tests only, because agents may change classes. Jamm, which measures objects,
-/// does not change classes.
+/// Options that permit dumping and mapping archives with a Java agent. The JVM considers such
+/// archives to be for tests only, because agents may change classes. The agent jamm, which measures
+/// objects, does not change classes.
 const WITH_AGENT: [&str; 2] = [
     "-XX:+UnlockDiagnosticVMOptions",
     "-XX:+AllowArchivingWithJavaAgent",
@@ -59,8 +60,8 @@ impl Classes {
         with_agent.map(|one| (*one).to_owned()).chain([option]).collect()
     }
 
-    /// Returns true if a node of `line` is started with jamm, the agent that measures objects.
-    /// While an archive is dumped, lines that can start without jamm do so.
+    /// Returns true if a node of `line` starts with jamm, the agent that measures objects. While an
+    /// archive is dumped, returns true only for lines that cannot start without jamm.
     pub fn take_jamm(&self, line: &Line) -> bool {
         !matches!(self, Classes::Archived(_)) || !line.starts_without_jamm
     }
@@ -80,7 +81,7 @@ impl Program {
             }
             java
         } else {
-            // On remote machines, another Java is used, so this one is empty.
+            // Remote machines use another Java, so this field is empty.
             Java {
                 program: PathBuf::new(),
                 version: String::new(),
@@ -90,17 +91,21 @@ impl Program {
         };
         let cache = made_absolute(&dirs.cache)?;
         let wanted = (&spec.release, &spec.origin);
+        let mut supply = supply::resolve(&cache, wanted, &mut plainly(say))?;
+        if spec.profiler {
+            supply.profiler = Some(supply::profiler::library(&cache, &mut plainly(say))?);
+        }
         Ok(Program {
             java,
-            supply: supply::resolve(&cache, wanted, &mut plainly(say))?,
+            supply,
             classes: Classes::Loaded,
             cache,
         })
     }
 }
 
-/// Creates a folder. Returns its absolute path, because Cassandra runs in another working
-/// directory.
+/// Creates a folder, and returns its absolute path. The path must be absolute, because Cassandra
+/// runs in another working directory.
 ///
 /// # Errors
 /// The folder cannot be created, or its path contains a character that has a special meaning in JVM

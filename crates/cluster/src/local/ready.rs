@@ -1,5 +1,5 @@
 //! Checks that nodes are ready, by CQL queries like those of clients. A log line shows only that
-//! the node considers itself ready, but an answer shows that it works.
+//! the node considers itself ready, but an answer shows that the node works.
 
 use super::node_process::LocalNode;
 use anyhow::{Result, anyhow, bail};
@@ -8,8 +8,8 @@ use cql::Consistency;
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 
-/// Interval between two checks. It is short compared with the start of a node, which takes seconds,
-/// but long compared with the CPU cost of a check.
+/// Interval between two checks. A node takes seconds to start, so the interval does not delay the
+/// start noticeably. It is also long enough that the checks use little CPU time.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Time limit of one attempt. A node that is starting may accept a connection and answer slowly.
@@ -37,7 +37,7 @@ pub(super) fn answers(
 /// queries.
 ///
 /// # Errors
-/// As [`answers`].
+/// The errors of [`answers`].
 pub(super) fn asks_for_password(
     nodes: &mut [LocalNode],
     index: usize,
@@ -60,7 +60,7 @@ pub(super) fn asks_for_password(
 /// requires that the coordinator considers all nodes up.
 ///
 /// # Errors
-/// As [`answers`].
+/// The errors of [`answers`].
 pub(super) fn see_each_other(
     nodes: &mut [LocalNode],
     access: &Access,
@@ -117,7 +117,7 @@ pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
 /// Queries one node repeatedly, as long as all nodes are alive.
 ///
 /// # Errors
-/// As [`answers`].
+/// The errors of [`answers`].
 pub(super) fn wait(
     nodes: &mut [LocalNode],
     index: usize,

@@ -1,6 +1,6 @@
-//! Class data archives on remote machines. If a machine has no archive for its Java and jars, a
-//! node that is started for this purpose dumps one. The archive is used as long as its bytes are
-//! unchanged.
+//! Class data archives on remote machines. If a machine has no archive for its Java and jars,
+//! cassay starts a node there that dumps an archive. cassay uses the archive as long as its bytes
+//! are unchanged.
 
 use super::class_archive::{self, HEAP_BYTES, WRITE_LIMIT};
 use super::nodes::Nodes;
@@ -17,7 +17,7 @@ impl Nodes {
     ///
     /// # Errors
     /// An archive cannot be dumped. The message contains the output of the node that should dump
-    /// it.
+    /// the archive.
     pub(super) fn share_classes_there(
         &mut self,
         spec: &LocalSpec,
@@ -45,7 +45,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Returns the archive of each machine, whether it exists or not.
+    /// Returns the archive of each machine. The archive may not exist yet.
     fn archives(&self) -> Result<Vec<Archive>> {
         let hosts = self.hosts().context("the cluster has no hosts")?.all();
         let of_host = |(host, program): (&host::Host, &Program)| {
@@ -59,7 +59,7 @@ impl Nodes {
         hosts.iter().zip(&self.programs).map(of_host).collect()
     }
 
-    /// Dumps the archives of some machines in parallel.
+    /// Dumps the missing archives of machines in parallel.
     fn make_archives(
         &self,
         missing: &[usize],
@@ -91,7 +91,7 @@ struct Archive {
 }
 
 impl Archive {
-    /// Returns the archive of a program in a folder of jars.
+    /// Returns the archive of a program, in the folder of the jars.
     fn for_program(agent: &Agent, folder: &Path, program: &Program) -> Result<Archive> {
         let entries = agent.list(folder, Some(STAMP))?.unwrap_or_default();
         let name = name(program, &entries);
@@ -111,10 +111,12 @@ impl Archive {
         })
     }
 
-    /// Dumps the archive. A node starts normally, and writes the archive when it ends.
+    /// Dumps the archive. For this purpose, starts a node normally. The node writes the archive
+    /// when it ends.
     fn make(&self, machine: &RemoteHost, program: &Program, clusters: &Path) -> Result<()> {
         let mut program = program.clone();
-        // The JVM considers archives dumped with agents to be for tests only.
+        // The node has no Jolokia agent, because the JVM considers archives dumped with agents to
+        // be for tests only.
         program.supply.jolokia = None;
         let spec = LocalSpec {
             release: program.supply.release.clone(),

@@ -1,5 +1,5 @@
 //! Reopens a kept cluster for a later command. The processes of the cluster are not children of
-//! this command, and outlive it.
+//! this command, so they outlive it.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -18,7 +18,8 @@ use std::sync::Arc;
 use target_spec::HostIndex;
 
 impl Nodes {
-    /// Reopens the cluster of a state in `folder`. `say` receives messages about downloads of jars.
+    /// Reopens the cluster of a state in `folder`. Passes messages about downloads of jars to
+    /// `say`.
     ///
     /// # Errors
     /// Another command works on the cluster, the state has another format, or Java or jars are
@@ -51,7 +52,8 @@ impl Nodes {
         let first = layouts.first().context("the cluster has no node")?;
         let secret = settings::read_secret(ground.agent(HostIndex(0)), first)?;
         let access = roles::read(spec.authentication, folder)?;
-        // Addresses on remote machines need no claim on this machine.
+        // Addresses on remote machines are not claimed, because a claim is valid only on this
+        // machine.
         let is_here = spec.machines().is_empty();
         let claim = is_here.then(|| Claim::take(&addresses, first_ports)).flatten();
         let mut nodes = Nodes {
@@ -78,8 +80,8 @@ impl Nodes {
             let process = nodes.state.nodes[index]
                 .process
                 .filter(|one| node.host.how_ended(*one).is_none());
-            // Another command may have broken this node, and its agent may have started a new
-            // process to heal it.
+            // Another command may have broken this node. In that case, the agent of the node may
+            // have started a new process to heal it.
             node.process = match process {
                 Some(process) => Some(process),
                 None => process_tags::process_by(&node.host, &nodes.state.id, &node.layout.name)?,

@@ -1,6 +1,6 @@
-//! Stops and restarts managed nodes, for a changed configuration, or because their files change.
-//! Nodes restart one after the other to keep the ring available, or all together if the ring need
-//! not be available.
+//! Stops and restarts managed nodes, because their configuration or their files change. Nodes
+//! restart one after the other to keep the ring available, or all together if the ring need not be
+//! available.
 
 use super::node_process::LocalNode;
 use super::nodes::Nodes;
@@ -13,21 +13,21 @@ use measure::clock::Deadline;
 use std::time::Duration;
 use target_spec::{HostSpec, LocalSpec, Restarts, Topology};
 
-/// Time limit for a drained node to exit. One node took 0.7 s. If a full memtable was not drained,
-/// the exit takes seconds.
+/// Time limit for a drained node to exit. In a test, a node took 0.7 s. If a full memtable was not
+/// drained, the exit takes seconds.
 const TERM_LIMIT: Duration = Duration::from_secs(60);
 
 impl Cluster {
     /// Changes the managed nodes to `spec`: drains each node, stops it, writes its new files and
     /// restarts it. Nodes restart in turn, so the next node stops only when the previous one
     /// answers CQL and all other nodes consider it up. Returns the names of the restarted nodes.
-    /// The list is empty if no setting differs that a JVM reads at its start. [`Cluster::nodes`]
-    /// has the new process ids afterwards.
+    /// The list is empty if the specs differ only in settings that a JVM does not read at its
+    /// start. Afterwards, [`Cluster::nodes`] contains the new process ids.
     ///
     /// # Errors
     /// The cluster is not managed, or a restart does not suffice for `spec` (see
-    /// [`LocalSpec::restart_suffices`]). Or a node does not start again; the message then contains
-    /// the last lines of its log. After this error, the cluster is unusable.
+    /// [`LocalSpec::restart_suffices`]). Or a node does not start again. In that case, the message
+    /// contains the last lines of its log, and the cluster is unusable.
     pub fn reconfigure(
         &mut self,
         spec: &LocalSpec,
@@ -42,7 +42,7 @@ impl Cluster {
     /// of the nodes.
     ///
     /// # Errors
-    /// As [`Cluster::reconfigure`], or the machine lacks the requested CPUs or memory.
+    /// The errors of [`Cluster::reconfigure`], or the machine lacks the requested CPUs or memory.
     pub fn place(&mut self, topology: Topology, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
         let not_ours = "cassay can place only nodes that it started";
         self.restarting(not_ours, |nodes| {
@@ -89,8 +89,8 @@ impl Nodes {
         if restarts == Restarts::Together || step.is_again {
             groups = together(groups);
         }
-        // The new spec is recorded before any change, because after a failure or kill, some nodes
-        // may have the old spec and some the new one.
+        // This code records the new spec before any change. After a failure or kill, some nodes may
+        // have the old spec and some the new one.
         self.write_spec(true)?;
         if step.is_again {
             self.end_all()?;
@@ -138,8 +138,8 @@ impl Nodes {
         for index in group {
             self.stop_node(*index)?;
         }
-        // Limits change while no node runs on the host, because a node of the old size would be
-        // killed if it had less memory.
+        // The limits change only while no node runs on the host. Otherwise the kernel would kill a
+        // node of the old size if it had less memory.
         if let Some(limits) = limits {
             for index in group {
                 self.limit_host(*index, limits)?;
@@ -154,7 +154,7 @@ impl Nodes {
         Ok(names)
     }
 
-    /// Drains several nodes in parallel. Errors are ignored, because the later stop of each node
+    /// Drains several nodes in parallel. Ignores errors, because the later stop of each node
     /// reports them.
     fn drain_together(&self, group: &[usize]) {
         if group.len() < 2 {
@@ -168,9 +168,9 @@ impl Nodes {
         });
     }
 
-    /// Returns the groups of nodes that stop together. A group has all nodes of a host if the size
-    /// of hosts changes, otherwise one node. The list is empty if neither the size nor the files
-    /// change.
+    /// Returns the groups of nodes that stop together. If the size of hosts changes, a group
+    /// consists of all nodes of a host. Otherwise it is a single node. The list is empty if neither
+    /// the size nor the files change.
     fn groups(&self, other_machine: bool, other_files: bool) -> Vec<Vec<usize>> {
         let indexes = 0..self.nodes.len();
         match (self.hosts(), other_machine, other_files) {
@@ -190,8 +190,8 @@ impl Nodes {
         host.set_limits(limits)
     }
 
-    /// Records the spec of the nodes. While `unsettled` is true, this is the spec to which the
-    /// nodes change.
+    /// Records the spec of the nodes. If `unsettled` is true, some nodes may not have changed to
+    /// this spec yet.
     fn write_spec(&mut self, unsettled: bool) -> Result<()> {
         self.state.put_spec(&self.spec)?;
         self.state.unsettled = unsettled;
@@ -209,12 +209,12 @@ impl Nodes {
         self.end_node(index, TERM_LIMIT)
     }
 
-    /// Ends all nodes, even those that do not answer. A node drains itself on SIGTERM.
+    /// Ends all nodes, even if they do not answer. A node drains itself on SIGTERM.
     fn end_all(&mut self) -> Result<()> {
         (0..self.nodes.len()).try_for_each(|index| self.end_node(index, TERM_LIMIT))
     }
 
-    /// Tells the process of a node to end, kills it after `grace`, and waits until it has ended.
+    /// Asks the process of a node to end, kills it after `grace`, and waits until it has ended.
     pub(super) fn end_node(&mut self, index: usize, grace: Duration) -> Result<()> {
         let node = &mut self.nodes[index];
         if let Some(process) = node.process.take() {
@@ -226,8 +226,8 @@ impl Nodes {
         self.state.write(&self.folder)
     }
 
-    /// Starts a stopped node, and waits until it answers CQL. [`Nodes::await_ring`] waits until the
-    /// other nodes consider it up.
+    /// Starts a stopped node, and waits until it answers CQL. Does not wait until the other nodes
+    /// consider the node up. [`Nodes::await_ring`] does that.
     ///
     /// # Errors
     /// The node does not answer within the spec's `start_timeout`, or dies. The message contains
@@ -243,11 +243,11 @@ impl Nodes {
     }
 
     /// Starts all stopped nodes: first only the seed, then the other nodes in parallel. If a node
-    /// finds no seed within the ring delay, it exits, even if it was a member before ("Unable to
-    /// gossip with any peers").
+    /// does not find a seed within the ring delay, it exits, even if it was a member before
+    /// ("Unable to gossip with any peers").
     ///
     /// # Errors
-    /// As [`Nodes::start_node`] and [`Nodes::await_ring`].
+    /// The errors of [`Nodes::start_node`] and [`Nodes::await_ring`].
     pub fn start_all(&mut self) -> Result<()> {
         let limit = self.spec.start_timeout;
         let deadline = Deadline::after(limit);
@@ -279,14 +279,14 @@ impl Nodes {
 
 /// Difference between two configurations.
 struct ConfigurationChange {
-    /// New limits of hosts. `None` if they do not change.
+    /// New limits of the hosts. `None` if the limits do not change.
     limits: Option<HostSpec>,
-    /// True if the JVM will detect another size of the machine.
+    /// True if the JVM will detect a machine of another size.
     other_machine: bool,
-    /// True if the files or options of nodes differ.
+    /// True if the nodes need other files or options.
     other_files: bool,
-    /// True if an earlier change was not completed. In that case, the configuration and the state
-    /// of each node are unknown. So all nodes stop before the first node starts. If a node fails to
+    /// True if an earlier change was interrupted. In that case, the configuration and the state of
+    /// each node are unknown, so all nodes stop before the first node starts. If a node fails to
     /// start with its files, it gets new files and limits before the next attempt.
     is_again: bool,
 }
@@ -310,7 +310,7 @@ impl ConfigurationChange {
     }
 }
 
-/// Merges all groups into one group. Returns an empty list if there are no groups.
+/// Merges all groups into one group. Returns an empty list if the list of groups is empty.
 fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     let mut all = groups.concat();
     all.sort_unstable();
@@ -339,9 +339,9 @@ mod tests {
     use super::*;
     use target_spec::{HostsSpec, Placing};
 
-    /// In one case, `apply --topology pinned` failed at the second node. The recorded topology was
-    /// still `none`, so `--topology none` did nothing, although the first node was pinned and the
-    /// second one was down.
+    /// In one run of an earlier version, `apply --topology pinned` failed at the second node. The
+    /// recorded topology was still `none`, so `--topology none` did nothing, although the first
+    /// node was pinned and the second one was down.
     #[test]
     fn after_a_failed_change_every_setting_is_applied_again() {
         let old = LocalSpec {

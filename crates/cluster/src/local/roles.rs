@@ -2,9 +2,9 @@
 //! to the roles that cassay creates.
 //!
 //! Invariants: the password is in one file, readable only by its owner, in a folder that only its
-//! owner can enter. It is not in the state, in arguments, logs, messages or proofs. Before a
-//! cluster counts as started, Cassandra's default role (`cassandra`, with a well-known password)
-//! can no longer log in and has no permissions.
+//! owner can enter. The password is not in the state, in arguments, logs, messages or proofs.
+//! Before a cluster counts as started, Cassandra's default role (`cassandra`, with a well-known
+//! password) can no longer log in and has no permissions.
 
 mod set_up;
 
@@ -20,16 +20,16 @@ use target_spec::{Authentication, LocalSpec, Secret, SecretSource};
 /// Name of the superuser that control sessions use.
 pub(crate) const USER: &str = "cassay";
 
-/// Name of the role that the load uses. It is not a superuser, but has all permissions on all
-/// keyspaces. The reason is that guardrails apply only to ordinary users.
+/// Name of the role that the load uses. The role is not a superuser, because guardrails apply only
+/// to ordinary users. But it has all permissions on all keyspaces.
 const LOAD_USER: &str = "cassay_load";
 
 /// Name of the password file in the cluster's folder.
 const FILE: &str = "password";
 
-/// Time between the start of a node and its creation of the default role. Also the time before it
-/// retries because it sees too few other nodes. Cassandra's default of 10 s suits larger and slower
-/// rings.
+/// Time between the start of a node and its creation of the default role. Also the interval between
+/// retries if the node sees too few other nodes. Cassandra's default of 10 s is meant for larger
+/// and slower rings.
 const SETUP_DELAY_MS: u64 = 500;
 
 /// Returns the path of the password file of a cluster.
@@ -95,10 +95,11 @@ pub(super) fn yaml(authentication: Authentication) -> Map<String, Value> {
         Authentication::Password => json!({
             "authenticator": "PasswordAuthenticator",
             "authorizer": "CassandraAuthorizer",
-            // Every node has a replica of the roles, so a client can log in even if a node is down.
+            // Every node has a replica of the roles, so that a client can log in even if a node is
+            // down.
             "auth_read_consistency_level": "LOCAL_ONE",
             // A new role must be stored on every node immediately. On a busy machine, a node that
-            // missed the role would refuse cassay until it receives the role.
+            // missed the write would refuse cassay until it receives the role.
             "auth_write_consistency_level": "ALL",
         }),
     };
@@ -108,8 +109,9 @@ pub(super) fn yaml(authentication: Authentication) -> Map<String, Value> {
     }
 }
 
-/// Returns the JVM options for authentication. With them, every node stores all roles from its
-/// first start on. If the replication factor were raised later, earlier writes would be hidden.
+/// Returns the JVM options for authentication. These options make every node store all roles from
+/// its first start on. If cassay raised the replication factor later, reads would not find earlier
+/// writes.
 pub(super) fn options(spec: &LocalSpec) -> Vec<String> {
     match spec.authentication {
         Authentication::None => Vec::new(),

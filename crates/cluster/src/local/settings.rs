@@ -1,8 +1,8 @@
-//! Writes the complete configuration files of a node. Nothing is taken from the machine, so two
-//! machines run the same configuration.
+//! Writes the complete configuration files of a node. The files do not depend on the machine, so
+//! two machines run the same configuration.
 //!
-//! If Apache's own `cassandra.yaml` differs from the server's built-in default, this module follows
-//! Apache's file. So the measured performance is that of a normal Cassandra.
+//! If Apache's own `cassandra.yaml` differs from the server's built-in default, this module uses
+//! the value in Apache's file. So the measured performance is that of a normal Cassandra.
 
 use super::ports::Ports;
 use super::roles;
@@ -89,27 +89,26 @@ const COMMIT_LOG: &str = "commitlog";
 /// Name of the first configuration folder of a node.
 pub(super) const CONF: &str = "conf";
 
-/// Configuration file for a node that has its data.
+/// Name of the configuration file for a node that has its data.
 pub(super) const CONFIG: &str = "cassandra.yaml";
 
-/// Configuration file for a node that must stream its data.
+/// Name of the configuration file for a node that must stream its data.
 pub(super) const JOINING: &str = "joining.yaml";
 
-/// Refuses settings that only cassay may set, and a number of tokens with which no ring is
-/// possible.
+/// Refuses settings that only cassay may set, and a number of tokens that does not permit a ring.
 ///
 /// # Errors
-/// All offending keys, each with its reason.
+/// All refused keys, each with its reason.
 pub(crate) fn check_overrides(spec: &LocalSpec) -> Result<()> {
     refuse((&spec.release, &spec.origin), &spec.yaml)
 }
 
-/// Returns the number of tokens per node. The user's number takes precedence.
+/// Returns the number of tokens per node. The number that the user sets takes precedence.
 pub(crate) fn tokens_count(yaml: &Map<String, Value>) -> u64 {
     yaml.get("num_tokens").and_then(Value::as_u64).unwrap_or(TOKENS_COUNT)
 }
 
-/// Returns the tokens of every node. These are the tokens in `spec`, or else tokens at equal
+/// Returns the tokens of every node. If `spec` does not contain tokens, returns tokens at equal
 /// distances.
 pub(crate) fn ring_of(spec: &LocalSpec) -> Vec<Vec<i64>> {
     if spec.tokens.is_empty() {
@@ -119,7 +118,7 @@ pub(crate) fn ring_of(spec: &LocalSpec) -> Vec<Vec<i64>> {
     }
 }
 
-/// Refuses tokens that do not form a ring of the nodes of `spec`.
+/// Refuses tokens that do not form a ring for the nodes of `spec`.
 ///
 /// # Errors
 /// A node has no tokens, or a token occurs twice.
@@ -155,12 +154,12 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
 }
 
 /// Returns the tokens of every node, in ascending order. Tokens alternate between the nodes with
-/// equal gaps. So every node owns the same share, and trials do not differ by random tokens.
+/// equal gaps. So every node owns the same share, and random tokens cannot cause differences
+/// between trials.
 pub(crate) fn ring(nodes: usize, tokens_per_node: u64) -> Vec<Vec<i64>> {
     let count = nodes as u128 * u128::from(tokens_per_node);
     let token = |index: u128| {
-        // A token is in the middle of slice `index` of 2^64, so that no token is the reserved
-        // minimum.
+        // The token is in the middle of slice `index` of 2^64, because the minimum is reserved.
         let unsigned = ((2 * index + 1) << 64) / (2 * count);
         (unsigned as u64 ^ (1 << 63)) as i64
     };
@@ -172,17 +171,17 @@ pub(crate) fn ring(nodes: usize, tokens_per_node: u64) -> Vec<Vec<i64>> {
     (0..nodes).map(of_node).collect()
 }
 
-/// Returns the tokens of a node that is added to a ring of [`ring`]. Each node gives up the same
-/// share, so that all nodes own equal shares, up to rounding.
+/// Returns the tokens of a node that joins the nodes of a [`ring`]. Each existing node gives up the
+/// same share, so that all nodes own equal shares, up to rounding.
 pub(crate) fn further_tokens(nodes: usize, tokens_per_node: u64) -> Vec<i64> {
     let (nodes, tokens) = (nodes as u128, u128::from(tokens_per_node));
     let token = |index: u128| {
-        // The new node takes a slice from each node in turn. Of the slice that ends with the node's
-        // token, it takes all but the last 1/(nodes + 1).
+        // The new node takes a slice from each node in turn. Of the slice that ends with a node's
+        // token, the new node takes all but the last 1/(nodes + 1).
         let ends = 2 * (index * nodes + index % nodes) + 1;
         let parts = 2 * (nodes + 1);
         let unsigned = ((ends * (nodes + 1) - 2) << 64) / (parts * nodes * tokens);
-        // The smallest token is reserved.
+        // The server reserves the smallest token.
         ((unsigned as u64).max(1) ^ (1 << 63)) as i64
     };
     (0..tokens).map(token).collect()
@@ -217,14 +216,14 @@ pub(crate) fn files(
     folders.chain(files).collect()
 }
 
-/// Number of threads of the Jolokia agent. One is for a long operation (a flush, an import), and
-/// one for the probes during that time.
+/// Number of threads of the Jolokia agent. One thread is for a long operation, such as a flush or
+/// an import. The other one is for the probes during that time.
 const JOLOKIA_THREADS: usize = 2;
 
 /// Reads the password of a node's Jolokia agent from the node's files.
 ///
 /// # Errors
-/// The file is missing or has no password.
+/// The file is missing or does not contain a password.
 pub(crate) fn read_secret(host: &Agent, node: &NodeLayout) -> Result<String> {
     let path = jolokia_file(&node.conf());
     let text = String::from_utf8_lossy(&host.read(&path)?).into_owned();
@@ -238,19 +237,19 @@ pub(crate) fn read_secret(host: &Agent, node: &NodeLayout) -> Result<String> {
 /// User name for the Jolokia agent. The password is random for every cluster.
 pub(crate) const JOLOKIA_USER: &str = "cassay";
 
-/// Merges the user's settings over cassay's settings, with the names that the keys have in the
-/// node's release line.
+/// Merges the user's settings over cassay's settings. The keys have their names in the node's
+/// release line.
 fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
     let line = node.release.line();
     let mut own = yaml_named(line, &base(node));
-    // This drops settings that the release line does not have. For example, 4.0 has no setting for
-    // the consistency of role writes.
+    // This code drops settings that the release line does not have. For example, 4.0 has no setting
+    // for the consistency of role writes.
     own.retain(|key, _| line.has_setting(key));
     merge(own, &yaml_named(line, overrides))
 }
 
-/// Returns the settings of a node that joins a ring. Its seed is another node, because a seed never
-/// streams.
+/// Returns the settings of a node that joins a ring. Another node must be its seed, because a seed
+/// never streams.
 fn joining_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
     let mut others = node.all.iter().filter(|one| **one != node.storage());
     let node = NodeLayout {
@@ -266,10 +265,10 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     let folder = |name: &str| node.folder.join(name).display().to_string();
     let address = node.address.to_string();
     let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
-    // The seed has all nodes as seeds, so that it gossips with them even if it considers them
-    // permanently gone. If a node takes over its own tokens again, no other node tells it about the
-    // ring. With cluster metadata (TCM), this is unnecessary, and the first node would wait half a
-    // minute for gossip.
+    // All nodes are seeds of the first node, so that it gossips with them even if it considers them
+    // permanently gone. When a node takes over its own tokens again, no other node tells it about
+    // the ring. With cluster metadata (TCM), the first node does not need these seeds, and would
+    // wait half a minute for gossip.
     let tells_all = node.is_seed() && !node.release.line().has_cluster_metadata;
     let seeds: &[SocketAddrV4] = if tells_all { &node.all } else { &[node.seed] };
     let seeds: Vec<String> = seeds.iter().map(SocketAddrV4::to_string).collect();
@@ -278,7 +277,7 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "cluster_name": "cassay",
         "num_tokens": node.tokens.len(),
         "initial_token": tokens.join(","),
-        // A new cluster has no data to stream.
+        // The nodes of a new cluster have no data to stream.
         "auto_bootstrap": false,
         "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner",
         "seed_provider": [{
@@ -313,9 +312,10 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "hinted_handoff_throttle": "1024KiB",
         "max_hints_delivery_threads": 2,
         "hints_flush_period": "10000ms",
-        // TRUNCATE waits for this time for a node that does not answer. The default is a minute.
+        // Time for which TRUNCATE waits for a node that does not answer. The default is a minute.
         "truncate_request_timeout": "10s",
-        // Between trials, snapshots of dropped and truncated tables would fill the disk.
+        // Without this setting, snapshots of dropped and truncated tables would fill the disk
+        // between trials.
         "auto_snapshot": false,
     });
     let mut settings = match settings {
@@ -353,7 +353,7 @@ fn logback_of(logs: &Path) -> String {
     )
 }
 
-/// Escapes text for the inside of an XML element.
+/// Escapes text for use inside an XML element.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }

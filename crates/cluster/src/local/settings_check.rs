@@ -1,8 +1,8 @@
 //! Verifies that requested settings are in effect, based on the reports of the nodes themselves.
 //!
-//! A written file is not a proof. The module reads settings from the server's virtual table, and
-//! flags, properties and machine size from the JVM. The limits of a host count as proved if the JVM
-//! on the host sees them.
+//! A configuration file does not prove that its settings are in effect. The module reads settings
+//! from the server's virtual table, and flags, properties and the size of the machine from the JVM.
+//! The limits of a host count as proved if the JVM on the host sees them.
 
 mod hosts;
 mod placement;
@@ -15,16 +15,16 @@ use anyhow::{Result, anyhow};
 use cassandra::{Node, NodeConfiguration, Proof};
 use target_spec::Authentication;
 
-/// Reports of all nodes. Each node is queried once.
+/// Reports of all nodes. cassay queries each node once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeReports {
-    /// Configuration of each node, in order. For attached nodes, the part that is visible to the
+    /// Configuration of each node, in order. For an attached node, the part that is visible to the
     /// user.
     pub nodes: Vec<NodeConfiguration>,
     /// Every requested setting by node, with the value in effect. Empty for an attached cluster,
-    /// for which settings are not requested.
+    /// because a study cannot request settings of attached nodes.
     pub proofs: Vec<Proof>,
-    /// CPUs and memory of each node, in order. If the kernel does not report them, the reason.
+    /// CPUs and memory of each node, in order, or the reason why the kernel does not report them.
     /// Empty for attached nodes.
     pub places: Vec<Result<NodePlace, String>>,
 }
@@ -88,7 +88,7 @@ mod report_of_test {
         }
     }
 
-    /// Formats proofs as `key: value yes`, one per line.
+    /// Formats proofs, one per line, such as `key: value yes`.
     pub(super) fn brief(proofs: &[Proof]) -> Vec<String> {
         let line = |one: &Proof| match &one.effect {
             Effect::InEffect(shown) => format!("{}: {shown} yes", one.key),

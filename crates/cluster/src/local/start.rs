@@ -1,5 +1,6 @@
 //! Starts a managed cluster. The first node starts alone and forms the ring. The other nodes start
-//! in parallel. This is safe because the spec sets their tokens, and nodes stream no data.
+//! in parallel. A parallel start is safe because the spec sets the tokens of the nodes, and the
+//! nodes stream no data.
 
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
@@ -25,7 +26,7 @@ use target_spec::{HostIndex, HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 ///
 /// # Errors
 /// Java, Maven, memory, disk, ports or settings are unsuitable, or a node dies or does not answer
-/// in time. Nothing is left running.
+/// in time. After an error, no process keeps running.
 pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Nodes> {
     check(spec)?;
     let clusters = persistent_state::clusters_folder(dirs);
@@ -70,7 +71,7 @@ fn starting(spec: &LocalSpec, program: &Program) -> String {
     )
 }
 
-/// Creates the pods for hosts, and waits until the pods run. Returns the hosts with these pods as
+/// Creates the pods for hosts, and waits until the pods run. Returns the hosts, with these pods as
 /// machines. Returns `None` if the hosts are not pods.
 fn made_pods(
     wanted: Option<&HostsSpec>,
@@ -112,7 +113,7 @@ fn private() -> std::fs::DirBuilder {
     builder
 }
 
-/// Refuses a specification that cannot be started, before anything is created.
+/// Refuses a specification that cannot be started, before cassay creates anything.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if !(1..=NODES_COUNT_MAX).contains(&spec.nodes) {
         bail!(
@@ -137,8 +138,8 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
 }
 
 impl Nodes {
-    /// Creates a cluster without nodes: its agents, its folder and its state. Any object that could
-    /// outlive the agents is recorded before it is created.
+    /// Creates a cluster without nodes: its agents, its folder and its state. Records any object
+    /// that could outlive the agents before it creates the object.
     pub(super) fn new(
         spec: &LocalSpec,
         clusters: &Path,
@@ -178,8 +179,8 @@ impl Nodes {
         state.write(&folder)?;
         let made = made_ground((&state.id, &folder), wanted, agent, say);
         if machines.is_some() && made.is_err() {
-            // No other process removes the folder, so it is removed here. If files remain in it,
-            // they show why the removal failed.
+            // No other process removes the folder, so this code removes it. If files remain in the
+            // folder, they show why the removal failed.
             let _ = std::fs::remove_dir_all(&folder);
         }
         let ground = made?;
@@ -257,7 +258,7 @@ impl Nodes {
         Layout::plan_machines(spec, &machines.collect::<Result<Vec<_>>>()?)
     }
 
-    /// Creates folders and files of all nodes.
+    /// Creates the folders and files of all nodes.
     fn prepare(&mut self, places: &[(Ipv4Addr, Ports)]) -> Result<()> {
         let layouts = assign_hosts::layouts(&self.spec, &self.folder, &self.ground, places)?;
         for layout in layouts {
@@ -314,14 +315,14 @@ impl Nodes {
 
     /// Starts the process of one node, and records it.
     pub(super) fn launch(&mut self, index: usize) -> Result<()> {
-        // If a kept cluster was reopened, its archive has not been looked up yet.
+        // If a kept cluster was reopened, cassay has not looked up its class data archive yet.
         let is_here = !self.are_on_machines();
         if is_here && self.spec.class_sharing && self.program.classes == Classes::Loaded {
             let clusters = self.folder.parent().context("find the folder of clusters")?;
             let program = &mut self.program;
             program.share_classes(&self.spec, clusters, &mut |_| ())?;
         }
-        // The starts are counted before this start creates another log.
+        // The number of starts is read from the logs before this start creates another log.
         let node = &mut self.nodes[index];
         node.starts = Some(node.starts.map_or_else(|| node.starts_count(), Ok)?);
         let node = &self.nodes[index];

@@ -8,8 +8,8 @@ use supply::java;
 use target_spec::{JavaWanted, LocalSpec};
 
 /// Returns all reasons why the nodes cannot be started on this machine now: Java, jars, memory,
-/// disk. Starts and fetches nothing. There may be further problems that only a start reveals (heap,
-/// ports, folders).
+/// disk. Does not start processes or fetch files. A start may reveal further problems (heap, ports,
+/// folders).
 pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     let mut found = Vec::new();
     let mut note = |asked: anyhow::Result<()>| {
@@ -29,12 +29,13 @@ pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     found
 }
 
-/// Returns the free bytes on the disk for the nodes' data. Returns `None` if the number is unknown.
+/// Returns the free space on the disk for the nodes' data, in bytes. Returns `None` if the free
+/// space is unknown.
 pub fn free_disk_bytes(dirs: &Dirs) -> Option<u64> {
     memory_and_disk::free_disk(&nearest(&persistent_state::clusters_folder(dirs))).ok()
 }
 
-/// Returns the folder, or its nearest existing ancestor if the folder does not exist yet.
+/// Returns the folder, or its nearest existing ancestor if the folder does not exist.
 fn nearest(folder: &Path) -> PathBuf {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let mut above = absolute.ancestors();

@@ -1,4 +1,5 @@
-//! Upgrades of managed nodes one by one, and the program that each node runs after its upgrade.
+//! Upgrades managed nodes one by one, and prepares the program that each node runs after its
+//! upgrade.
 //!
 //! Invariant: a node's own configuration does not change before the node stops, because its agent
 //! may restart it. The configuration for the other release is in a separate folder.
@@ -86,7 +87,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Returns the upgrade that a node has received, if any.
+    /// Returns the release to which a node was upgraded, if any.
     pub(super) fn upgrade_of(&self, node: &LocalNode) -> Option<&Upgrade> {
         let upgrade = self.upgrade.as_ref()?;
         (upgrade.spec.release == node.layout.release).then_some(upgrade)
@@ -110,7 +111,7 @@ impl Nodes {
             jolokia: None,
             host: Arc::clone(&node.host),
             process: None,
-            // The numbers of the node's log files continue.
+            // The numbers of the node's log files continue after those of the earlier release.
             starts: Some(node.starts.map_or_else(|| node.starts_count(), Ok)?),
         };
         let back = LocalNode {

@@ -1,4 +1,4 @@
-//! Tests with given samples of when the wait ends.
+//! Tests when the wait ends, with invented samples.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn sample(running: u64, pending: Option<u64>, bytes: u64) -> CompactionSample {
     }
 }
 
-/// Returns all decisions other than to take another sample, each with the number of its sample.
+/// Returns each decision with the number of its sample, except decisions to take another sample.
 /// Samples are one second apart. Three idle samples end the wait, and ten seconds without change
 /// count as stalled.
 fn states(looks: impl IntoIterator<Item = CompactionSample>) -> Vec<(usize, State)> {
@@ -65,7 +65,7 @@ fn pending_work_that_never_moves_is_kicked_and_then_stalled() {
     let still = || std::iter::repeat_with(|| sample(0, Some(3), 7));
     let stalled = [(10, State::Stuck), over(20, SettleOutcome::Stalled)];
     assert_eq!(states(still().take(30)), stalled);
-    // The second trigger had an effect: the pending compactions run, and then all nodes are idle.
+    // The second trigger has an effect: the pending compactions run, and then all nodes are idle.
     let helped = still()
         .take(11)
         .chain([sample(1, Some(3), 7)])

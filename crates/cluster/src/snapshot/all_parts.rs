@@ -1,4 +1,5 @@
-//! Snapshots of managed nodes. Each node has its part, see [`cassandra::snapshot::hard_links`].
+//! Snapshots of managed nodes. Each node has a part of the snapshot, see
+//! [`cassandra::snapshot::hard_links`].
 
 use super::{NodeSnapshot, Snapshot, on_all};
 use crate::cluster::Cluster;
@@ -38,8 +39,8 @@ pub(crate) fn create(
         hard_links::create(place, manifest, &tables)
     });
     if made.is_err() {
-        // If only some nodes have their part, these parts are removed. The first error is the one
-        // to report.
+        // If only some nodes have their part, cassay removes these parts. An error of the removal
+        // is ignored, because the first error is more important.
         let _ = on_all(places, |place| hard_links::remove(place, name));
     }
     combine(places, made?)
@@ -55,7 +56,7 @@ pub(crate) fn list(places: &[NodeFiles<'_>]) -> Result<Vec<Snapshot>> {
 /// Returns the manifests of all nodes, in node order.
 ///
 /// # Errors
-/// A node has no part of the snapshot. The message lists the node's snapshots.
+/// A node does not have a part of the snapshot. The message lists the node's snapshots.
 pub(super) fn read(places: &[NodeFiles<'_>], name: &str) -> Result<Vec<Manifest>> {
     places.iter().map(|place| hard_links::read(place, name)).collect()
 }
@@ -109,10 +110,11 @@ pub(crate) fn verify(
     Ok(names.zip(found.into_iter().map(text)).collect())
 }
 
-/// Refuses a snapshot if files are damaged or missing on any node, before it is used.
+/// Checks the files of a snapshot on all nodes before it is used. Refuses the snapshot if files are
+/// damaged or missing.
 ///
 /// # Errors
-/// The damaged files and their node. Nothing has changed.
+/// The damaged files and their node. Nothing has changed on the nodes.
 pub(super) fn refuse_damaged(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| hard_links::refuse_damaged(place, name)).map(drop)
 }
@@ -122,7 +124,7 @@ pub(crate) fn remove(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| hard_links::remove(place, name)).map(drop)
 }
 
-/// Refuses the name of a snapshot of which no node has a part.
+/// Refuses the name of a snapshot if no node has a part of this snapshot.
 fn refuse_unknown(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     for place in places {
         if place.has(&manifest::folder(place.folder, name))? {

@@ -1,8 +1,8 @@
 //! Assigns the node parts of an export to the nodes of a cluster.
 //!
-//! An SSTable contains rows of the token ranges that its node stored. If a node stores other
-//! ranges, it would keep these rows, but no read would look for them on that node. So a part fits a
-//! node only if both have the same ranges. This is so in rings with the same tokens, racks and
+//! An SSTable contains rows of the token ranges that its node stored. If it were imported to a node
+//! that stores other ranges, no read would look for its rows on that node. So a part fits a node
+//! only if both have the same ranges. This is the case in rings with the same tokens, racks and
 //! replication, and in any two rings in which every node stores all data.
 
 use super::export_json::Export;
@@ -10,8 +10,8 @@ use anyhow::{Result, bail};
 use cassandra::{NodeInfo, Replication, Ring};
 use measure::number::counted;
 
-/// Token ranges of a node. Each goes from a start position to an exclusive end. They are in
-/// ascending order and not adjacent.
+/// Token ranges of a node, in ascending order. Each range goes from a start position to an
+/// exclusive end. Adjacent ranges are merged.
 type NodeRanges = Vec<(u128, u128)>;
 
 /// Assignment of parts to nodes.
@@ -19,11 +19,12 @@ type NodeRanges = Vec<(u128, u128)>;
 pub(super) struct Fitting {
     /// Index of the part of each node.
     pub parts: Vec<usize>,
-    /// Parts that are not assigned, each with an assigned part that has the same ranges.
+    /// Parts that are not assigned to a node. Each entry also contains an assigned part that has
+    /// the same ranges.
     pub left_out: Vec<(usize, usize)>,
 }
 
-/// Finds the part of each of `nodes`, for a keyspace with this `replication`.
+/// Finds the part for each of `nodes`, for a keyspace with this `replication`.
 ///
 /// # Errors
 /// A node needs ranges that no part has, or a part has ranges that no node stores. The message
@@ -103,7 +104,7 @@ fn held(nodes: &[NodeInfo], replication: &Replication) -> Vec<NodeRanges> {
             if begin < end {
                 all[node].push((begin, end));
             } else {
-                // This range wraps around the ring, so it is split.
+                // This range wraps around the ring, so this code splits it.
                 all[node].extend([(0, end), (begin, RING_END)]);
             }
         }
@@ -111,7 +112,7 @@ fn held(nodes: &[NodeInfo], replication: &Replication) -> Vec<NodeRanges> {
     all.into_iter().map(joined).collect()
 }
 
-/// The end of the ring is exclusive.
+/// Exclusive end of the ring, which is the end of the last range.
 const RING_END: u128 = 1 << 64;
 
 /// Returns the position of a token on the ring, counted from 0.
@@ -177,8 +178,8 @@ mod tests {
         // The cluster has the same number of nodes, but other tokens.
         let found = fitted(&from(&ring(2, 4), 2), &ring(2, 16), 2).unwrap();
         assert_eq!((found.parts, found.left_out), (vec![0, 1], Vec::new()));
-        // If the cluster has one node more, two nodes get the same part. If it has one node less, a
-        // part is omitted and reported.
+        // If the cluster has one node more than the export, two nodes get the same part. If it has
+        // one node fewer, a part is omitted and reported.
         let more = fitted(&from(&ring(1, 4), 1), &ring(2, 4), 3).unwrap();
         assert_eq!(more.parts, [0, 0]);
         let less = fitted(&from(&ring(2, 4), 2), &ring(1, 1), 1).unwrap();

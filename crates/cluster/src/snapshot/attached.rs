@@ -1,9 +1,9 @@
 //! Snapshots of an attached cluster. These are the server's own snapshots, in its own folders.
 //!
-//! Their files are not on this machine. So the name of the server's snapshot contains the expected
-//! result of a restore. There is one name per table and node: `cassay-NAME-COUNT-BYTES[-LEVELS]`,
-//! for example `cassay-loaded-12-704512331-0_4_8`. Any command on any machine can then restore and
-//! compare.
+//! The files of these snapshots are not on this machine. So the name of the server's snapshot
+//! contains the expected result of a restore. Each table on each node has a snapshot with a
+//! separate name: `cassay-NAME-COUNT-BYTES[-LEVELS]`, for example
+//! `cassay-loaded-12-704512331-0_4_8`. Any command on any machine can then restore and compare.
 //!
 //! The cluster belongs to another user. So cassay does not change its hints and caches (the server
 //! itself ignores hints older than a TRUNCATE). If an operator has disabled compactions, they stay
@@ -24,7 +24,7 @@ use versions::Release;
 /// Prefix of the names of cassay's snapshots on a server.
 const OURS: &str = "cassay-";
 
-/// Number of attempts to take a snapshot of a table that changes meanwhile.
+/// Number of attempts to take a snapshot of a table that changes during the attempt.
 const ATTEMPTS_COUNT: usize = 3;
 
 /// A node of the attached cluster.
@@ -32,7 +32,7 @@ struct AttachedNode<'a> {
     name: &'a str,
     info: &'a NodeInfo,
     agent: &'a Jolokia,
-    /// Paths of the data folders, as the node reports them.
+    /// Paths of the node's data folders, as the node reports them.
     folders: Vec<String>,
 }
 
@@ -62,7 +62,8 @@ impl Tag {
     }
 
     /// Parses a snapshot name. Returns `None` if cassay did not create the snapshot. NAME may
-    /// contain dashes, but the other fields do not. An underscore distinguishes levels from bytes.
+    /// contain dashes, but the other fields do not. The field for the levels contains underscores,
+    /// so it cannot be mistaken for the field for the bytes.
     fn parse(text: &str) -> Option<Tag> {
         let mut rest = text.strip_prefix(OURS)?;
         let mut levels = None;
@@ -97,7 +98,7 @@ struct Row {
 /// Returns all nodes with their Jolokia agents.
 ///
 /// # Errors
-/// The Jolokia agents are not accessible. The message names the missing access.
+/// The Jolokia agents are not accessible. The message names the access that is missing.
 fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)> {
     let attached = cluster
         .attached()
@@ -119,9 +120,9 @@ fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)>
     Ok((attached, nodes?))
 }
 
-/// Returns each node's snapshots that cassay created, in node order. They come from the node's
-/// table of snapshots, or from its MBean if the release line has no such table. Only the table
-/// contains their creation time.
+/// Returns each node's snapshots that cassay created, in node order. Reads them from the node's
+/// table of snapshots, or from its MBean if the release line does not have this table. Only the
+/// table contains the creation times.
 ///
 /// # Errors
 /// A node does not answer, or this user may not read the table.
@@ -293,7 +294,7 @@ pub(crate) fn restore(
     ));
     let mut switched = Vec::new();
     for node in &nodes {
-        // If an operator has disabled compactions, they must stay disabled.
+        // Compactions that an operator has disabled must stay disabled.
         let disabled = mbeans::disabled(node.agent, keyspace, &names)?;
         let mut ours: Vec<&str> = allowed.iter().map(String::as_str).collect();
         ours.retain(|table| !disabled.contains(table));
@@ -389,7 +390,7 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let tag = row.tag.text();
     let mut failures = Vec::new();
     for folder in &node.folders {
-        // If there are several data folders, the snapshot of a table is in those folders that had
+        // If the node has several data folders, the snapshot of a table is in the folders that had
         // SSTables of the table.
         let path = format!("{folder}/{keyspace}/{table}-{id}/snapshots/{tag}").replace("//", "/");
         if let Err(error) = mbeans::import(node.agent, &node.info.version, keyspace, table, &path) {

@@ -1,5 +1,5 @@
-//! Snapshot operations of a cluster. They use files for managed nodes and MBeans for attached
-//! nodes.
+//! Snapshot operations of a cluster. For managed nodes, the operations use files. For attached
+//! nodes, they use MBeans.
 
 use super::{RestoreHow, RestoreResult, Snapshot, all_parts, attached, offline, online};
 use crate::cluster::Cluster;
@@ -10,9 +10,9 @@ use cassandra::snapshot::table_definitions;
 use std::collections::BTreeMap;
 
 impl Cluster {
-    /// Takes the snapshot `name` of `tables` (all if empty) of `keyspace`: flushes, and links every
-    /// SSTable. The caller settles the cluster first, because a restore would bring back pending
-    /// compactions.
+    /// Takes the snapshot `name` of `tables` of `keyspace`, or of all tables if the list is empty.
+    /// Flushes the tables, and links every SSTable. The caller settles the cluster first, because a
+    /// restore would bring back pending compactions.
     ///
     /// # Errors
     /// The name is taken or invalid, a table does not exist, or the cluster lacks the required
@@ -43,13 +43,13 @@ impl Cluster {
     }
 
     /// Restores the tables of a snapshot, and verifies on every node that they consist of the same
-    /// SSTables. Later writes are lost. When this process uses a managed cluster's snapshot for the
-    /// first time, it reads all bytes of the snapshot.
+    /// SSTables. Writes since the snapshot are lost. When this process uses a managed cluster's
+    /// snapshot for the first time, it reads all bytes of the snapshot.
     ///
     /// # Errors
-    /// The snapshot does not exist, a file of it is damaged, a volume is too small, or a node is
-    /// down, refuses, or has other SSTables afterwards. The message names the node and the table or
-    /// file. If anything has changed, it describes the remains and the next step.
+    /// The snapshot does not exist, one of its files is damaged, a volume is too small, or a node
+    /// is down, refuses, or has other SSTables afterwards. The message names the node and the table
+    /// or file. If anything has changed, the message describes what remains and the next step.
     pub fn snapshot_restore(
         &mut self,
         name: &str,
@@ -70,8 +70,8 @@ impl Cluster {
         }
     }
 
-    /// Reads every file of a snapshot, and compares it with its checksum. Returns the result by
-    /// node.
+    /// Reads every file of a snapshot, and compares the file with its checksum. Returns the result
+    /// by node.
     ///
     /// # Errors
     /// The snapshot does not exist, or its files are not accessible because the cluster is
@@ -99,8 +99,8 @@ impl Cluster {
         }
     }
 
-    /// Returns the layout of `tables` (all if empty) of `keyspace` by node name. The result is
-    /// meaningful only while no compaction runs.
+    /// Returns the layout, by node name, of `tables` of `keyspace`, or of all tables if the list is
+    /// empty. The result is meaningful only while no compaction runs.
     ///
     /// # Errors
     /// A table does not exist, or neither files nor MBeans of a node are accessible.

@@ -8,7 +8,7 @@ use cassandra::snapshot::contents::{NodeContents, TableContents};
 pub struct Comparison {
     /// Rows, in the order of nodes and tables.
     pub rows: Vec<ComparedTable>,
-    /// Name of each node, with its original and its current fingerprint.
+    /// Name of each node, with its original fingerprint and its current fingerprint.
     pub fingerprints: Vec<(String, String, String)>,
 }
 
@@ -29,7 +29,7 @@ pub struct ComparedTable {
 pub(super) type Side = (String, NodeContents);
 
 impl Comparison {
-    /// Compares nodes, each given with its original and its current data.
+    /// Compares nodes. The caller passes the original and the current data of each node.
     pub(super) fn new(nodes: impl Iterator<Item = (String, Side, Side)>) -> Comparison {
         let mut all = Comparison::default();
         for (node, (was_print, was), (is_print, is)) in nodes {

@@ -1,4 +1,4 @@
-//! Exports a snapshot to a folder on this machine, which any tool can move.
+//! Exports a snapshot to a folder on this machine, which the user can move with any tool.
 //!
 //! The agents of the nodes' hosts send the files in pieces, and the export computes the checksums
 //! of the files during the transfer. A mismatch ends the export. The folder gets its final name
@@ -19,18 +19,18 @@ use measure::number::{bytes, counted};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Number of bytes of a file that are kept in memory. It is the size of a piece that an agent
-/// sends.
+/// Number of bytes of a file to keep in memory. It is the size of a piece that an agent sends.
 const BUFFER_BYTES: usize = host::files::PIECE_BYTES;
 
-/// Number of bytes that must remain free, for `export.json` and for other users of the disk.
+/// Number of bytes that must remain free on the disk, for `export.json` and for other users of the
+/// disk.
 const SPARE_BYTES: u64 = 64 << 20;
 
 /// Exports the snapshot `name` to the new folder `to`.
 ///
 /// # Errors
 /// The snapshot does not exist, `to` exists, its disk is too small, or a file is damaged or
-/// unreadable. Nothing is left at `to`.
+/// unreadable. After an error, `to` does not exist.
 pub(super) fn export(
     cluster: &Cluster,
     places: &[NodeFiles<'_>],
@@ -40,7 +40,7 @@ pub(super) fn export(
 ) -> Result<Export> {
     let manifests = all_parts::read(places, name)?;
     let above = above(to)?;
-    // Removing leftovers comes first, because it frees space.
+    // The export removes leftovers first, because this frees space.
     let making = Making::within(&above, say)?;
     let total: u64 = manifests.iter().map(bytes_of).sum();
     let disk = rustix::fs::statvfs(&above)
@@ -84,10 +84,10 @@ pub(super) fn export(
 
 /// Writes the description of the export, and gives the folder its final name.
 fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
-    // The JSON contains no blanks, because even for a list of many files, it must not exceed the
+    // The JSON is written without blanks, so that even a list of many files does not exceed the
     // maximum size for reading.
     let text = serde_json::to_vec(export).context("write the export")?;
-    // If an export could not be imported, it is refused now, while the cluster still exists.
+    // This code refuses an export that could not be imported while the cluster still exists.
     Export::parse(&text).context("export this snapshot")?;
     let most = FileKind::Export.bytes_max();
     ensure!(
@@ -106,7 +106,7 @@ fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
     making.name(to)
 }
 
-/// Returns the parent folder of `to`. The export is built in this folder.
+/// Returns the parent folder of `to`, in which the export is built.
 ///
 /// # Errors
 /// `to` exists, or has no file name.
@@ -139,10 +139,10 @@ fn refuse_taken(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the nodes of a cluster, with their ring positions as the nodes report them.
+/// Returns the nodes of a cluster, with their ring positions as the queried node reports them.
 ///
 /// # Errors
-/// The node does not answer, or does not know one of the other nodes.
+/// The queried node does not answer, or does not know one of the other nodes.
 pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<NodeInfo>> {
     let ring = joined_nodes(session)?;
     ensure!(
@@ -184,8 +184,8 @@ fn bytes_of(manifest: &Manifest) -> u64 {
     tables.flat_map(super::export_json::files).map(|file| file.bytes).sum()
 }
 
-/// Fetches one node's files. Returns the manifest of these files with checksums, and the contents
-/// of the tables.
+/// Fetches one node's files. Returns the manifest of these files, which includes checksums, and the
+/// contents of the tables.
 pub(super) fn bring(
     place: &NodeFiles<'_>,
     manifest: &Manifest,
@@ -204,12 +204,13 @@ pub(super) fn bring(
             file.crc32 = Some(bring_file(place, &from, &to, file, wanted, counter)?);
         }
     }
-    // Later measurements must not find these files in the page cache, so they are dropped from it.
+    // Later measurements must not find these files in the page cache, so this code drops the files
+    // from it.
     place.host.uncache(&folder)?;
     Ok((manifest, contents))
 }
 
-/// Returns all files of a table, each with its recorded checksum if there is one.
+/// Returns all files of a table, each with its recorded checksum, if any.
 fn with_sums(table: &mut TableRecord) -> impl Iterator<Item = (&mut File, Option<u32>)> {
     let sstables = table.sstables.iter_mut().flat_map(|sstable| {
         let data = format!("{}{DATA}", sstable.prefix);

@@ -1,9 +1,10 @@
 //! `export.json`: description of an exported snapshot, and its validation.
 //!
-//! An export is a folder that any tool can move: `export.json`, and each node's files in
-//! `NODE/TABLE/FILE`. It may come from an untrusted source. Invariant: no code uses the content of
-//! an export before [`Export::check`] has passed. Then each name is a plain name and occurs only
-//! once, and the statements only create tables of the export's keyspace.
+//! An export is a folder that the user can move with any tool. It contains `export.json`, and each
+//! node's files in `NODE/TABLE/FILE`. It may come from an untrusted source. Invariant: no code uses
+//! the content of an export before [`Export::check`] has passed. This check ensures that each name
+//! is a plain name and occurs only once, and that the statements only create tables of the export's
+//! keyspace.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use cassandra::snapshot::contents::{NodeContents, format_of};
@@ -23,10 +24,11 @@ use target_spec::Act;
 /// Format number of the file.
 const FORMAT: u32 = 1;
 
-/// Name of the file that identifies an export. This file is written last.
+/// Name of the file that identifies an export. The export writes this file last.
 pub(super) const FILE: &str = "export.json";
 
-/// Maximum size of an export, in bytes. It is 1 PiB, which exceeds the cluster of any laboratory.
+/// Maximum size of an export, in bytes. It is 1 PiB, which is more than any laboratory cluster
+/// stores.
 const ALL_BYTES_MAX: u64 = 1 << 50;
 
 /// Maximum length of a file or folder name that file systems accept, in bytes.
@@ -65,7 +67,7 @@ pub struct ExportedNode {
     pub tokens: Vec<i64>,
     /// Layout of the node's tables, in the form of [`cassandra::Fingerprint`].
     pub fingerprint: String,
-    /// Contents of the node's tables, by table.
+    /// Contents of the node's tables, by table name.
     pub contents: NodeContents,
     pub(super) manifest: Manifest,
 }
@@ -101,10 +103,10 @@ impl Export {
         Export::parse(&bytes).with_context(|| path.display().to_string())
     }
 
-    /// Parses the bytes of the file like [`Export::read`].
+    /// Parses the bytes of `export.json` like [`Export::read`].
     ///
     /// # Errors
-    /// As [`Export::read`].
+    /// The errors of [`Export::read`].
     pub(super) fn parse(bytes: &[u8]) -> Result<Export> {
         #[derive(Deserialize)]
         struct Head {
@@ -123,12 +125,12 @@ impl Export {
         Ok(export)
     }
 
-    /// Statements that create the keyspace and its tables.
+    /// Returns the statements that create the keyspace and its tables.
     pub fn schema(&self) -> &[String] {
         self.nodes.first().map_or(&[], |node| &node.manifest.schema)
     }
 
-    /// Names of the tables.
+    /// Returns the names of the tables.
     pub fn tables(&self) -> Vec<&str> {
         let first = self.nodes.first().map(|node| &node.manifest.tables[..]);
         first.unwrap_or_default().iter().map(|table| table.name.as_str()).collect()
@@ -142,7 +144,7 @@ impl Export {
     /// Returns the replication in the statement that creates the keyspace.
     ///
     /// # Errors
-    /// No statement contains a replication, or its strategy is unknown.
+    /// No statement contains a replication, or the replication strategy is unknown.
     pub fn replication(&self) -> Result<Replication> {
         let mut all = self.schema().iter().filter_map(|one| replication_of(one));
         let options = all
@@ -309,8 +311,8 @@ fn check_table(table: &TableRecord) -> Result<()> {
     Ok(())
 }
 
-/// Refuses every name that is not the name of a file in a table's folder, or in an index folder
-/// below it.
+/// Refuses every name that does not name a file in a table's folder, or in an index folder below
+/// it.
 fn check_file(name: &str) -> Result<()> {
     let file = match name.split_once('/') {
         None => name,
@@ -356,7 +358,8 @@ fn check_part(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Parses `replication = {…}` in a statement. Returns `None` if it is absent or cannot be parsed.
+/// Parses `replication = {…}` in a statement. Returns `None` if the option is absent or cannot be
+/// parsed.
 fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
     let tokens = cql::tokens::tokens(statement).ok()?;
     let is = |at: usize, kind: TokenKind, text: &str| {
@@ -377,7 +380,7 @@ fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
     Some(options)
 }
 
-/// Refuses every statement that does not create an object of the keyspace.
+/// Refuses every statement that does anything other than create an object of the keyspace.
 fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
     let read = cql::tokens::tokens(statement).map_err(|fault| unreadable(&fault, statement));
     let is_end = |token: &Token| token.kind == TokenKind::Symbol && token.text == ";";

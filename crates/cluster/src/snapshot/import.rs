@@ -2,9 +2,9 @@
 //!
 //! Invariants: the import refuses everything that does not fit before it copies anything. The
 //! cluster's own data does not change until a restore. An export may come from an untrusted source.
-//! So the import opens files only below the export's folder, follows no links, and checks the
-//! stated sizes and checksums. It verifies every node's part again after its arrival. The parts get
-//! their final names once the parts of all nodes are complete.
+//! So the import opens files only below the export's folder, does not follow links, and checks the
+//! stated sizes and checksums. It verifies every node's part again after the part has arrived. The
+//! parts get their final names once the parts of all nodes are complete.
 
 use super::assign_parts::{self, Fitting};
 use super::comparison::Comparison;
@@ -29,8 +29,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use versions::Line;
 
-/// Number of bytes that must remain free for the node itself. It consists of the bytes that
-/// TRUNCATE needs, and a reserve.
+/// Number of bytes that must remain free for the node itself. It is the sum of the space that
+/// TRUNCATE needs and a reserve.
 const SPARE_BYTES: u64 = 128 << 20;
 
 /// Result of an import.
@@ -38,9 +38,10 @@ const SPARE_BYTES: u64 = 128 << 20;
 pub struct ImportResult {
     /// Name of the snapshot in this cluster.
     pub name: String,
-    /// For each node, the exported node whose part it received.
+    /// For each node of this cluster, the exported node whose part the node received.
     pub parts: BTreeMap<String, String>,
-    /// Exported nodes whose part is not used, each with a node that has the same token ranges.
+    /// Exported nodes whose part is not used. Each entry also names the exported node with the same
+    /// token ranges whose part is used instead.
     pub left_out: BTreeMap<String, String>,
     /// Comparison of exported and imported data.
     pub comparison: Comparison,
@@ -50,7 +51,7 @@ pub struct ImportResult {
 ///
 /// # Errors
 /// The folder is not an export, is invalid, does not fit this cluster, a file is damaged, or a
-/// volume is too small. Nothing is left on any node.
+/// volume is too small. After an error, no node has files of the import.
 pub(super) fn import(
     cluster: &Cluster,
     places: &[NodeFiles<'_>],
@@ -98,8 +99,8 @@ pub(super) fn import(
         Ok(brought)
     });
     if named.is_err() {
-        // If only some nodes have their part, these parts are removed. The first error is the one
-        // to report.
+        // If only some nodes have their part, cassay removes these parts. An error of the removal
+        // is ignored, because the first error is more important.
         let _ = on_all(places, |place| hard_links::remove(place, name));
     }
     let sides = parts.iter().zip(named?).zip(places);
@@ -129,7 +130,7 @@ fn imported(
     }
 }
 
-/// Verifies that each table is the same or does not exist, and assigns parts to nodes.
+/// Verifies that each table has the same definition or does not exist, and assigns parts to nodes.
 fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     let mut session = cluster.session()?;
     let here = partitioner(&mut session)?;
@@ -141,7 +142,7 @@ fn fit(cluster: &Cluster, export: &Export) -> Result<Fitting> {
     );
     let (keyspace, tables) = (&export.keyspace, export.tables());
     definition_differences::refuse_different(&mut session, keyspace, &tables, export.schema())?;
-    // If the keyspace exists, its replication does not change.
+    // If the keyspace exists, the import uses its current replication.
     let replication = match replications(&mut session)?.get(keyspace) {
         Some(options) => Replication::parse(options)?,
         None => export.replication()?,
@@ -168,12 +169,13 @@ fn formats_fit(export: &Export, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses volumes that are too small, before files are copied.
+/// Refuses volumes that are too small, before the import copies files.
 fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNode]) -> Result<()> {
     let are_apart = cluster.local().is_some_and(crate::local::Nodes::are_on_machines);
     let mut needs: BTreeMap<(String, u64), (u64, &NodeFiles<'_>)> = BTreeMap::new();
     for (place, part) in places.iter().zip(parts) {
-        // Nodes may share a disk. On one machine, device numbers identify disks.
+        // Nodes may share a disk. Two nodes share a disk if they are on the same machine and have
+        // the same device number.
         let machine = if are_apart { place.host.name() } else { "" };
         let entries = place.host.list(place.folder, None)?.unwrap_or_default();
         let device = entries.first().map_or(0, |entry| entry.id.device);
@@ -196,8 +198,8 @@ fn check_room(cluster: &Cluster, places: &[NodeFiles<'_>], parts: &[&ExportedNod
     Ok(())
 }
 
-/// Copies a part to its node. Returns the fingerprint and the contents that the part has on the
-/// node.
+/// Copies a part to its node. Returns the fingerprint and the contents of the part, as read back on
+/// the node.
 fn bring(
     place: &NodeFiles<'_>,
     part: &ExportedNode,
@@ -206,7 +208,7 @@ fn bring(
     counter: &Counter,
 ) -> Result<(String, contents::NodeContents)> {
     let making = manifest::folder_in_making(place.folder, name);
-    // A killed command may have left this folder behind.
+    // A command that was killed may have left this folder behind.
     place.host.change(vec![FileStep::Remove(making.clone())])?;
     let manifest = Manifest {
         name: name.to_owned(),
@@ -222,8 +224,8 @@ fn bring(
         }
     }
     place.host.change(vec![manifest.write(&making)?])?;
-    // The part is verified before it gets its final name, because a file may be damaged at its
-    // source or in transit.
+    // This code verifies the part before the part gets its final name, because a file may be
+    // damaged at its source or in transit.
     checksums::check(place.host, &making, Reading::Always).with_context(|| {
         format!(
             "the copied part of {} differs from the export, so cassay imported nothing",
@@ -231,7 +233,8 @@ fn bring(
         )
     })?;
     let contents = contents::read_snapshot(place.host, &making, &manifest)?;
-    // Later measurements must not find these files in the page cache, so they are dropped from it.
+    // Later measurements must not find these files in the page cache, so this code drops the files
+    // from it.
     place.host.uncache(&making)?;
     Ok((manifest.fingerprint().to_string(), contents))
 }
@@ -265,7 +268,7 @@ fn send(
     }
 }
 
-/// Folder of an export. The import opens files only below it.
+/// Folder of an export. The import opens files only below this folder.
 struct Folder {
     path: PathBuf,
     open: OwnedFd,

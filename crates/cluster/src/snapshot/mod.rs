@@ -1,4 +1,5 @@
-//! Snapshots save and restore data in a time that depends on the number of files, not of bytes.
+//! Snapshots save and restore data in a time that depends on the number of files, not on the number
+//! of bytes.
 //!
 //! A snapshot of a managed cluster consists of hard links in each node's folder, on the same volume
 //! as Cassandra's own folders: `snapshots/NAME/manifest.json` and
@@ -9,9 +10,10 @@
 //! it uses the snapshot. The hosts' agents do this work, because they have access to the files.
 //! This module contains the format.
 //!
-//! A snapshot of a managed cluster can be moved to another one ([`export`], [`import`]).
+//! The user can move a snapshot of a managed cluster to another managed cluster ([`export`],
+//! [`import`]).
 //!
-//! An attached cluster keeps its snapshots in its own folders; see [`attached`].
+//! An attached cluster keeps its snapshots in its own folders, see [`attached`].
 
 mod all_parts;
 mod assign_parts;
@@ -47,7 +49,7 @@ pub struct Snapshot {
     /// Creation time in nanoseconds since 1970, or 0 if the server does not report it.
     pub created_unix_ns: u64,
     /// Statements that create the keyspace and the tables, with the ids of the tables. Empty for an
-    /// attached cluster, where cassay creates nothing.
+    /// attached cluster, where cassay does not create tables.
     pub schema: Vec<String>,
     /// Parts of the nodes.
     pub nodes: Vec<NodeSnapshot>,
@@ -62,39 +64,38 @@ pub struct NodeSnapshot {
     pub sstables: u64,
     /// Number of files, or 0 if files are not accessible.
     pub files: u64,
-    /// Size of all files, in bytes. They take additional disk space only once the table no longer
-    /// uses these files.
+    /// Size of all files, in bytes. The files take additional disk space only when the table has
+    /// stopped using them.
     pub bytes: u64,
     /// Layout of the node's tables, in the form of [`cassandra::Fingerprint`].
     pub fingerprint: String,
 }
 
 measure::word_enum! {
-    /// How a snapshot is restored.
+    /// How cassay restores a snapshot.
     pub enum RestoreHow {
-        /// By TRUNCATE and import, while all nodes run. This takes about a second.
+        /// By TRUNCATE and import, while all nodes run. An online restore takes about a second.
         Online = "online",
-        /// By replacing files while the nodes are down. This takes as long as the nodes take to
-        /// stop and start. JVMs, commit logs, hints and caches are fresh afterwards.
+        /// By replacing files while the nodes are down. This takes as long as stopping and starting
+        /// the nodes. JVMs, commit logs, hints and caches are fresh afterwards.
         Offline = "offline",
     }
 }
 
-/// Result of a restore that was verified.
+/// Result of a restore, after cassay has verified it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestoreResult {
     /// How the snapshot was restored.
     pub how: RestoreHow,
     /// Total duration of the restore, in seconds.
     pub seconds: f64,
-    /// Part of the duration that TRUNCATE took, in seconds. For an offline restore, the part for
-    /// stopping all nodes.
+    /// Time that TRUNCATE took, in seconds. For an offline restore, the time to stop all nodes.
     pub truncate_s: f64,
-    /// Part of the duration that importing or linking on all nodes took, in seconds.
+    /// Time that importing or linking on all nodes took, in seconds.
     pub import_s: f64,
     /// Number of SSTables on all nodes.
     pub sstables: u64,
-    /// Size of the files of these SSTables on all nodes, in bytes.
+    /// Total size of the restored SSTables' files on all nodes, in bytes.
     pub bytes: u64,
     /// Layout by node, in the form of [`cassandra::Fingerprint`].
     pub fingerprints: BTreeMap<String, String>,
@@ -103,8 +104,8 @@ pub struct RestoreResult {
 /// Runs `work` on all nodes in parallel. Returns the results in node order.
 ///
 /// # Errors
-/// The error of the first node that failed, with the name of the node. By then, the work on all
-/// other nodes has ended.
+/// The error of the first node that failed, with the name of the node. This function returns only
+/// when the work on all nodes has ended.
 fn on_all<T: Send>(
     places: &[NodeFiles<'_>],
     work: impl Fn(&NodeFiles<'_>) -> Result<T> + Sync,
@@ -112,10 +113,10 @@ fn on_all<T: Send>(
     on_each(places, &vec![(); places.len()], |place, ()| work(place))
 }
 
-/// Runs on all nodes like [`on_all`], with an argument for each node, in node order.
+/// Runs `work` on all nodes like [`on_all`], with an argument for each node, in node order.
 ///
 /// # Errors
-/// As [`on_all`].
+/// The errors of [`on_all`].
 fn on_each<G: Sync, T: Send>(
     places: &[NodeFiles<'_>],
     given: &[G],

@@ -1,11 +1,11 @@
 //! Restores a snapshot while all nodes run: TRUNCATE, then import on all nodes in parallel.
 //!
 //! The order matters. Compactions are disabled before TRUNCATE, because the flush that is part of
-//! TRUNCATE triggers a compaction. It would run after the import and change the layout. TRUNCATE
-//! needs every node, so the restore first looks for nodes that are down, to avoid a timeout of a
-//! minute. It also first checks the space on every volume, because TRUNCATE needs some. It imports
-//! nothing into a table that is not empty. Otherwise, the server would store every row twice, and
-//! no row count would show it.
+//! TRUNCATE triggers a compaction. This compaction would run after the import and change the
+//! layout. TRUNCATE needs every node, so the restore first looks for nodes that are down, to avoid
+//! a timeout of a minute. It also first checks the free space on every volume, because TRUNCATE
+//! needs space. It never imports files into a table that is not empty. Otherwise, the server would
+//! store every row twice, and no row count would show it.
 
 use super::{RestoreHow, RestoreResult, all_parts, on_all};
 use crate::local::Nodes;
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// is 60 s by default.
 pub(super) const TRUNCATE_LIMIT: Duration = Duration::from_secs(75);
 
-/// Hint for managed clusters.
+/// Hint for managed clusters after a failed restore.
 const OFFLINE_HINT: &str = "; `snapshot restore --offline` (`data.restore: offline`) also works \
                             if a node is down or a volume is full";
 
@@ -64,8 +64,8 @@ pub(crate) fn restore(
             unfinished(&error, keyspace, name, &causes, OFFLINE_HINT)
         })
     });
-    // cassay always enables compactions again, even after an error. The first error is the one to
-    // report.
+    // cassay always enables compactions again, even after an error. If enabling them also fails,
+    // the first error is reported.
     let enabled = on_all(&places, |place| {
         mbeans::enable_compaction(place.agent()?, keyspace, &compacting)
     });
@@ -88,7 +88,7 @@ pub(super) fn unfinished(
     causes: &[String],
     else_hint: &str,
 ) -> anyhow::Error {
-    // The next restore verifies the files of the snapshot again.
+    // After this error, the next restore verifies the files of the snapshot again.
     checksums::doubt();
     let causes: String = causes.iter().map(|cause| format!("{cause}; ")).collect();
     anyhow!(
@@ -98,7 +98,7 @@ pub(super) fn unfinished(
     )
 }
 
-/// Builds the result, after every node was compared with its manifest.
+/// Builds the result of a restore, after cassay has compared every node with its manifest.
 pub(super) fn restored(
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],
@@ -119,7 +119,8 @@ pub(super) fn restored(
     }
 }
 
-/// Refuses a ring with a node that is down, because TRUNCATE would wait for this node in vain.
+/// Refuses a ring with a node that is down, because TRUNCATE would wait for this node until its
+/// timeout.
 fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
     let (live, unreachable) = mbeans::ring(place.agent()?)
         .with_context(|| format!("request the ring from {}", place.name))?;

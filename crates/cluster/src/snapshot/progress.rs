@@ -1,4 +1,5 @@
-//! Progress of long transfers. Only the thread that may print reports it.
+//! Progress of long transfers. Any thread may count bytes, but only one thread reports the
+//! progress.
 
 use anyhow::{Result, anyhow, bail};
 use host::process;
@@ -20,7 +21,7 @@ impl Counter {
         if process::is_interrupted() {
             bail!("interrupted");
         }
-        // The receiver is not dropped before all counters are.
+        // Sending cannot fail, because the receiver outlives all counters.
         let _ = self.0.send(bytes as u64);
         Ok(())
     }
@@ -29,7 +30,7 @@ impl Counter {
 /// Runs `work`. Reports the number of counted bytes at intervals, relative to `total`.
 ///
 /// # Errors
-/// As `work`.
+/// The errors of `work`.
 pub(super) fn with_progress<T: Send>(
     total: u64,
     say: &mut dyn FnMut(&str),

@@ -23,7 +23,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The cluster is not managed, the snapshot does not exist, `to` exists or its disk is too
-    /// small, or a file is damaged. In these cases, nothing is left at `to`.
+    /// small, or a file is damaged. After an error, `to` contains no files of the export.
     pub fn snapshot_export(
         &self,
         name: &str,
@@ -34,13 +34,13 @@ impl Cluster {
         export::export(self, &self.own_nodes()?.files(), name, to, say)
     }
 
-    /// Imports the export in `from` into this cluster, as the snapshot `name` or under its own
-    /// name. The cluster's data changes only when the snapshot is restored.
+    /// Imports the export in `from` into this cluster. The snapshot gets the name `name`, or keeps
+    /// the name in the export. The cluster's data changes only when the snapshot is restored.
     ///
     /// # Errors
     /// The cluster is not managed, the export is invalid or does not fit (other ranges, other
-    /// definitions, a newer format), a file is damaged, or there is too little space. Nothing is
-    /// left of the import.
+    /// definitions, a newer format), a file is damaged, or the free space does not suffice. After
+    /// an error, no node has files of the import.
     pub fn snapshot_import(
         &self,
         from: &Path,

@@ -1,9 +1,9 @@
-//! An unfinished folder. It gets its final name when it is complete. If the process that fills it
-//! ends before, the folder is removed.
+//! An unfinished folder, which gets its final name when it is complete. If the process that fills
+//! the folder ends before, the folder is removed.
 //!
 //! A killed process leaves its folder behind. Each process locks its folder, and the system
 //! releases the lock when the process ends. So the next process can distinguish abandoned folders
-//! from folders in use, and removes the abandoned folders.
+//! from folders in use, and removes the abandoned ones.
 
 use anyhow::{Context, Result, bail};
 use measure::number::bytes;
@@ -16,21 +16,21 @@ use tempfile::TempDir;
 /// Prefix of the names of unfinished folders.
 const PREFIX: &str = ".cassay-export-";
 
-/// Number of attempts to create a folder, if another process removes the new folder before it is
-/// locked.
+/// Number of attempts to create a folder. An attempt fails if another process removes the new
+/// folder before this process locks it.
 const TRIES: usize = 10;
 
-/// A folder under construction. Dropping this value removes the folder, unless it got its final
-/// name.
+/// A folder under construction. Dropping this value removes the folder, unless the folder has its
+/// final name.
 #[derive(Debug)]
 pub(super) struct Making {
     folder: TempDir,
-    /// Lock on the folder. It is held until the folder has its final name.
+    /// Lock on the folder. The process holds the lock until the folder has its final name.
     lock: File,
 }
 
 impl Making {
-    /// Creates a folder within `above`, and removes abandoned folders in it.
+    /// Creates a folder within `above`, and removes abandoned folders within `above`.
     ///
     /// # Errors
     /// The folder cannot be created.
@@ -40,7 +40,8 @@ impl Making {
             let what = || format!("create a folder in {}", above.display());
             let folder =
                 tempfile::Builder::new().prefix(PREFIX).tempdir_in(above).with_context(what)?;
-            // Another process may have found the new folder before it was locked, and removed it.
+            // Another process may have found the new folder before this process locked it, and
+            // removed it.
             if let Some(lock) = locked(folder.path()) {
                 return Ok(Making { folder, lock });
             }
@@ -109,8 +110,8 @@ fn sweep(above: &Path, say: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Returns the total size of all files below a folder, in bytes. Links count as zero and are not
-/// followed.
+/// Returns the total size of all files below a folder, in bytes. Does not follow links, and counts
+/// them as zero bytes.
 fn size_of(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let size = |entry: std::fs::DirEntry| match entry.path().symlink_metadata() {
@@ -142,7 +143,8 @@ mod tests {
         for other in ["mine", ".cassay-other", ".hidden"] {
             std::fs::create_dir(above.path().join(other)).unwrap();
         }
-        // Neither a file with such a name nor a link to a folder belongs to an export.
+        // A file with the name of an unfinished folder, or a link to a folder, does not belong to
+        // an export.
         std::fs::write(above.path().join(".cassay-export-file"), "x").unwrap();
         let mine = above.path().join("mine");
         std::os::unix::fs::symlink(&mine, above.path().join(".cassay-export-link")).unwrap();

@@ -1,7 +1,7 @@
 //! Parses requests, for servers that use CQL.
 //!
-//! Like every parser in this crate, it never panics, and never reserves memory because of a count
-//! alone.
+//! Like every parser in this crate, this parser never panics, and never reserves memory because of
+//! a count alone.
 
 use super::{BatchKind, EventKind, param};
 use crate::frame::{Header, flag, opcode};
@@ -15,7 +15,7 @@ pub enum Request<'a> {
         /// Options by name, in the order of the frame.
         options: Vec<(&'a str, &'a str)>,
     },
-    /// Requests the options of STARTUP.
+    /// Request for the options that STARTUP may contain.
     Options,
     /// AUTH_RESPONSE with credentials.
     AuthResponse {
@@ -41,7 +41,7 @@ pub enum Request<'a> {
         /// Parameters of the execution.
         parameters: Parameters<'a>,
     },
-    /// Several statements at once.
+    /// Executes several statements as one batch.
     Batch {
         /// Kind of the batch.
         kind: BatchKind,
@@ -73,14 +73,14 @@ pub enum BoundValue<'a> {
     Bytes(&'a [u8]),
     /// Null, which deletes the column.
     Null,
-    /// Not set, which leaves the column unchanged.
+    /// The value is not set, which leaves the column unchanged.
     Unset,
 }
 
-/// Query parameters as they were received.
+/// Query parameters, as the client sent them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters<'a> {
-    /// Code of the consistency level. It is not validated.
+    /// Code of the consistency level. The parser does not check that the code exists.
     pub consistency: u16,
     /// Number of values.
     pub values_count: u16,
@@ -88,18 +88,19 @@ pub struct Parameters<'a> {
     pub skip_metadata: bool,
     /// Rows per page.
     pub page_size: Option<i32>,
-    /// Position at which the previous page ended.
+    /// Position at which the previous page ended. `None` requests the first page.
     pub paging_state: Option<&'a [u8]>,
-    /// Code of the consistency level of the Paxos part.
+    /// Code of the consistency level of the Paxos part. `None` if the request does not set it.
     pub serial_consistency: Option<u16>,
-    /// Timestamp of the write in microseconds since 1970.
+    /// Timestamp of the write in microseconds since 1970. `None` leaves the timestamp to the
+    /// server.
     pub timestamp_us: Option<i64>,
     values: &'a [u8],
     named: bool,
 }
 
 impl<'a> Parameters<'a> {
-    /// Returns the values in the order of the frame. It skips the names of values.
+    /// Returns the values in the order of the frame. If the values have names, skips the names.
     pub fn values(&self) -> impl Iterator<Item = BoundValue<'a>> + use<'a> {
         let mut reader = Reader::new(self.values);
         let named = self.named;
@@ -108,7 +109,7 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// Parses the uncompressed body of a request. A custom payload is skipped.
+/// Parses the uncompressed body of a request. Skips a custom payload.
 ///
 /// # Errors
 /// The opcode is not that of a request, or the body does not fit the opcode.
@@ -145,8 +146,8 @@ pub fn parse<'a>(header: &Header, body: &'a [u8]) -> Result<Request<'a>> {
     }
 }
 
-/// Returns only the statement id in the body of an EXECUTE without a custom payload. This is the
-/// hot path of a server. Returns `None` if the body is too short.
+/// Returns only the statement id in the body of an EXECUTE without a custom payload. Servers use
+/// this function on their hot path. Returns `None` if the body is too short.
 #[inline]
 pub fn execute_id(body: &[u8]) -> Option<&[u8]> {
     let (length, rest) = body.split_first_chunk()?;
@@ -247,8 +248,8 @@ fn parameters<'a>(reader: &mut Reader<'a>) -> Result<Parameters<'a>> {
     })
 }
 
-/// Reads a [value] in the terms of the specification. It is like [bytes], but a length of -2 means
-/// "not set".
+/// Reads a [value] in the terms of the specification. A [value] is like [bytes], but a length of -2
+/// means "not set".
 fn read_value<'a>(reader: &mut Reader<'a>, named: bool) -> Result<BoundValue<'a>> {
     const UNSET: i32 = -2;
     if named {

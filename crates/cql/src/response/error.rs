@@ -1,4 +1,5 @@
-//! Parses ERROR responses. Every code of Cassandra is a typed reason, with its details.
+//! Parses ERROR responses. Every error code of Cassandra has a typed reason, with the details of
+//! the error.
 
 use crate::version::Version;
 use crate::wire::{Reader, Result};
@@ -10,7 +11,7 @@ pub enum ErrorCode {
     ServerError,
     /// The client violated the protocol, or requested a version that the server does not support.
     ProtocolError,
-    /// Wrong user or password.
+    /// The user or the password is wrong.
     BadCredentials,
     /// Too few replicas were alive.
     Unavailable,
@@ -20,7 +21,7 @@ pub enum ErrorCode {
     IsBootstrapping,
     /// TRUNCATE failed.
     TruncateError,
-    /// Too few replicas acknowledged a write in time. It may still be applied.
+    /// Too few replicas acknowledged a write in time. The write may still take effect.
     WriteTimeout,
     /// Too few replicas answered a read in time.
     ReadTimeout,
@@ -28,7 +29,7 @@ pub enum ErrorCode {
     ReadFailure,
     /// A user-defined function failed.
     FunctionFailure,
-    /// A replica failed during a write. It may still be applied.
+    /// A replica failed during a write. The write may still take effect.
     WriteFailure,
     /// The space for change data capture is full.
     CdcWriteFailure,
@@ -36,9 +37,10 @@ pub enum ErrorCode {
     CasWriteUnknown,
     /// The statement is not valid CQL.
     SyntaxError,
-    /// The user lacks the permission.
+    /// The user lacks the permission for the request.
     Unauthorized,
-    /// The statement is valid CQL, but not valid here.
+    /// The statement is valid CQL, but the server cannot execute it, for example because of an
+    /// unknown table.
     Invalid,
     /// The server's configuration forbids the statement.
     ConfigError,
@@ -52,8 +54,8 @@ pub enum ErrorCode {
 
 use ErrorCode as Code;
 
-/// Codes in the protocol, with their names. A linear search is sufficient, since the table is small
-/// and only errors use it.
+/// Error codes of the protocol, each with its reason and its name. A linear search is sufficient,
+/// since the table is small and only errors use it.
 const CODES: [(i32, ErrorCode, &str); 20] = [
     (0x0000, Code::ServerError, "server error"),
     (0x000A, Code::ProtocolError, "protocol error"),
@@ -90,9 +92,9 @@ impl ErrorCode {
         CODES.iter().map(|(_, code, _)| *code)
     }
 
-    /// Returns the reason with this name, in lower case and with underscores (`write_timeout`), if
-    /// a server may answer any request with it. Returns `None` for reasons that name an object of
-    /// the request, which are an existing table and an unknown statement.
+    /// Returns the error code with this name, in lower case and with underscores (`write_timeout`).
+    /// Returns `None` for AlreadyExists and Unprepared, because their details name an object of the
+    /// request, so a server cannot answer every request with them.
     pub fn parse_for_any_request(name: &str) -> Option<ErrorCode> {
         let is_named = |code: &ErrorCode| code.to_string().to_lowercase().replace(' ', "_") == name;
         let names_none =
@@ -125,11 +127,11 @@ pub struct ErrorBody<'a> {
     pub code: ErrorCode,
     /// The server's message.
     pub message: &'a str,
-    /// Details that the reason has.
+    /// Details of the error that depend on the reason.
     pub detail: ErrorDetail<'a>,
 }
 
-/// Details of an ERROR, in addition to its message. Consistencies are codes as received. See
+/// Details of an ERROR, in addition to its message. Consistency levels are codes, as received. See
 /// [`Consistency::from_code`](crate::Consistency::from_code). The numbers are numbers of replicas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorDetail<'a> {
@@ -150,7 +152,7 @@ pub enum ErrorDetail<'a> {
         consistency: u16,
         /// Replicas that acknowledged.
         received: i32,
-        /// Number of replicas that had to acknowledge.
+        /// Number of replicas that had to acknowledge the write.
         block_for: i32,
         /// Type of the write: SIMPLE, BATCH, UNLOGGED_BATCH, COUNTER, BATCH_LOG, CAS, VIEW or CDC.
         write_type: &'a str,
@@ -161,7 +163,7 @@ pub enum ErrorDetail<'a> {
         consistency: u16,
         /// Replicas that answered.
         received: i32,
-        /// Number of replicas that had to answer.
+        /// Number of replicas that had to answer the read.
         block_for: i32,
         /// True if the replica that had to return the data was among those that answered.
         data_present: bool,
@@ -172,7 +174,7 @@ pub enum ErrorDetail<'a> {
         consistency: u16,
         /// Replicas that answered.
         received: i32,
-        /// Number of replicas that had to answer.
+        /// Number of replicas that had to answer the read.
         block_for: i32,
         /// Replicas that failed.
         failures: i32,
@@ -194,11 +196,11 @@ pub enum ErrorDetail<'a> {
         consistency: u16,
         /// Replicas that acknowledged.
         received: i32,
-        /// Number of replicas that had to acknowledge.
+        /// Number of replicas that had to acknowledge the write.
         block_for: i32,
         /// Replicas that failed.
         failures: i32,
-        /// Type of the write, as for a write timeout.
+        /// Type of the write, with the same names as in [`ErrorDetail::WriteTimeout`].
         write_type: &'a str,
     },
     /// The outcome of a lightweight transaction is unknown.
@@ -207,17 +209,17 @@ pub enum ErrorDetail<'a> {
         consistency: u16,
         /// Replicas that acknowledged.
         received: i32,
-        /// Number of replicas that had to acknowledge.
+        /// Number of replicas that had to acknowledge the transaction.
         block_for: i32,
     },
     /// The keyspace or table already exists.
     AlreadyExists {
-        /// Keyspace of the object.
+        /// Keyspace that already exists, or that contains the existing table.
         keyspace: &'a str,
         /// Name of the table. It is empty if the error is about the keyspace itself.
         table: &'a str,
     },
-    /// The prepared statement is unknown.
+    /// The server does not know the prepared statement.
     Unprepared {
         /// Id of the statement.
         id: &'a [u8],
@@ -234,8 +236,8 @@ pub fn error_code(body: &[u8]) -> Option<ErrorCode> {
 }
 
 impl<'a> ErrorBody<'a> {
-    /// Parses the [`payload`](super::payload) of an ERROR. Bytes after the known details are
-    /// skipped, since a later server may send more.
+    /// Parses the [`payload`](super::payload) of an ERROR. Skips bytes after the known details,
+    /// since a later server may send more details.
     ///
     /// # Errors
     /// The body is too short for its code, or has text that is not UTF-8.
@@ -277,8 +279,8 @@ impl<'a> ErrorDetail<'a> {
         })
     }
 
-    /// Reads the details of the six codes that begin with a consistency and two numbers of
-    /// replicas.
+    /// Reads the details of the six error codes whose details begin with a consistency and two
+    /// numbers of replicas.
     fn read_replicas(
         code: ErrorCode,
         reader: &mut Reader<'a>,
@@ -333,8 +335,8 @@ impl<'a> ErrorDetail<'a> {
                 received,
                 block_for,
             },
-            // The only reason left is Unavailable, whose numbers have another order: required, then
-            // alive.
+            // The only reason left is Unavailable, whose two numbers have another order: required
+            // replicas, then alive replicas.
             _ => ErrorDetail::Unavailable {
                 consistency,
                 required: received,
@@ -344,12 +346,13 @@ impl<'a> ErrorDetail<'a> {
     }
 }
 
-/// Returns the number of failed replicas. Since version 5, each replica has a separate reason.
+/// Returns the number of failed replicas. Since version 5, the server lists each failed replica
+/// with a separate reason.
 fn failures(reader: &mut Reader<'_>, version: Version) -> Result<i32> {
     if version < Version::V5 {
         return reader.i32("number of failures");
     }
-    // Each entry has an address with at least its length, and a code.
+    // Each entry has at least the one-byte length of an address and a code of two bytes.
     let count = reader.count("number of failures", 3)?;
     for _ in 0..count {
         let length = reader.u8("length of a replica's address")?;

@@ -1,4 +1,4 @@
-//! Parses EVENT, and the schema changes that a RESULT contains in the same form.
+//! Parses EVENT. Also parses a schema change in a RESULT, which has the same form.
 
 use std::net::SocketAddr;
 
@@ -11,14 +11,14 @@ pub enum Event {
     TopologyChange {
         /// Type of the change: NEW_NODE, REMOVED_NODE or MOVED_NODE.
         change: String,
-        /// The node's address for clients.
+        /// Address at which the node accepts clients.
         address: SocketAddr,
     },
     /// A node went up or down.
     StatusChange {
         /// True if the node is now up.
         up: bool,
-        /// The node's address for clients.
+        /// Address at which the node accepts clients.
         address: SocketAddr,
     },
     /// The schema changed.
@@ -47,7 +47,7 @@ pub enum SchemaChangeKind {
     Dropped,
 }
 
-/// Changed object in a keyspace.
+/// The object in the keyspace that changed, or the keyspace itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchemaTarget {
     /// The keyspace itself.

@@ -1,33 +1,33 @@
 //! Parses descriptions of columns, which precede rows and accompany prepared statements.
 //!
 //! These descriptions are the only part of a response in which a few bytes can require much memory.
-//! A column takes 4 bytes in the response and 100 in memory, and a keyspace that is named once is
-//! repeated in every column. The limits below prevent this. All of them are far above the values
-//! that Cassandra produces.
+//! A column takes 4 bytes in the response and 100 bytes in memory, and a keyspace that the response
+//! names once is repeated in memory for every column. The limits below bound the memory. All of
+//! them are far above the values that Cassandra produces.
 
 use crate::request::StatementId;
 use crate::value::CqlType;
 use crate::version::Version;
 use crate::wire::{ParseError, Reader, Result};
 
-/// Maximum number of columns of a description. A statement cannot bind more values than this
-/// either.
+/// Maximum number of columns of a description. A statement can bind at most the same number of
+/// values.
 pub const COLUMNS_MAX: usize = 65_535;
 
-/// Maximum nesting of types. CQL types that people write have 2 or 3 levels, and each level
-/// requires a stack frame of the parser.
+/// Maximum nesting of types. CQL types that people write have 2 or 3 levels, and each level takes
+/// one stack frame of the parser.
 pub const TYPE_DEPTH_MAX: usize = 32;
 
 /// Maximum number of types in one description, including nested types. It permits 2 types for each
 /// column of the widest description.
 const TYPES_MAX: usize = 2 * COLUMNS_MAX;
 
-/// Maximum number of bytes for repeating the keyspace and table in every column. The longest names
-/// that Cassandra 5 allows have 222 bytes, so the limit is sufficient for over 37,000 columns with
-/// the longest names.
+/// Maximum total size of the keyspace and table names that are repeated in every column, in bytes.
+/// The longest names that Cassandra 5 allows have 222 bytes, so the limit is sufficient for over
+/// 37,000 columns with the longest names.
 const REPEATED_NAMES_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Bits of the flags of metadata.
+/// Bits of the metadata flags.
 pub(crate) mod bit {
     pub const GLOBAL_TABLES_SPEC: i32 = 0x0001;
     pub const HAS_MORE_PAGES: i32 = 0x0002;
@@ -51,24 +51,24 @@ pub struct ColumnSpec {
 /// A prepared statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreparedStatement {
-    /// Id of the statement for EXECUTE.
+    /// Id with which EXECUTE names the statement.
     pub id: Vec<u8>,
-    /// Id of the description of the statement's result columns in version 5. It is empty in older
-    /// versions.
+    /// Id of the description of the statement's result columns in version 5. The id is empty in
+    /// older versions.
     pub result_metadata_id: Vec<u8>,
     /// The bind markers, in order.
     pub bind_columns: Vec<ColumnSpec>,
     /// Indexes of the bind markers that form the partition key, in the order of the key. The list
-    /// is empty if the markers do not cover the whole key, or if the server does not state it, as
-    /// in version 3. Each index is less than the number of markers.
+    /// is empty if the markers do not cover the whole key, or if the server does not report the
+    /// indexes, as in version 3. Each index is less than the number of markers.
     pub partition_key_indexes: Vec<u16>,
-    /// The columns of the rows that the statement returns. The list is empty if it does not return
-    /// rows.
+    /// The columns of the rows that the statement returns. The list is empty if the statement does
+    /// not return rows.
     pub result_columns: Vec<ColumnSpec>,
 }
 
 impl PreparedStatement {
-    /// Returns the identifiers of the statement for EXECUTE.
+    /// Returns the identifiers that EXECUTE sends for the statement.
     pub fn statement_id(&self) -> StatementId<'_> {
         StatementId {
             id: &self.id,
@@ -116,7 +116,7 @@ impl PreparedStatement {
     }
 }
 
-/// Start of the metadata of rows, before the columns.
+/// First part of the metadata of rows. The descriptions of the columns follow it.
 pub(super) struct Preamble<'a> {
     pub flags: i32,
     pub columns_count: usize,
@@ -133,7 +133,8 @@ impl<'a> Preamble<'a> {
             _ => reader.bytes("paging state")?,
         };
         if flags & bit::METADATA_CHANGED != 0 {
-            // In this case the columns follow, even if the request asked to skip them.
+            // If the id of the metadata has changed, the columns follow, even if the request asked
+            // the server to omit them.
             reader.short_bytes("id of the metadata of rows")?;
         }
         Ok(Preamble {
@@ -162,8 +163,8 @@ fn columns_count(reader: &mut Reader<'_>) -> Result<usize> {
     }
 }
 
-/// Reads the descriptions of `count` columns. The list is empty if `flags` state that the
-/// descriptions are omitted.
+/// Reads the descriptions of `count` columns. Returns an empty list if `flags` state that the
+/// response omits the descriptions.
 pub(super) fn read_columns(
     reader: &mut Reader<'_>,
     flags: i32,
@@ -200,15 +201,16 @@ pub(super) fn skip_columns(reader: &mut Reader<'_>, flags: i32, count: usize) ->
     })
 }
 
-/// Calls `column` for each description, with the keyspace, table and name of the column, and with
-/// the reader at the position of the type.
+/// Calls `column` for each description with the keyspace, table and name of the column. At the time
+/// of the call, the reader is at the type of the column.
 fn walk_columns<'a>(
     reader: &mut Reader<'a>,
     flags: i32,
     count: usize,
     mut column: impl FnMut(&mut Reader<'a>, &'a str, &'a str, &'a str) -> Result<()>,
 ) -> Result<()> {
-    // Without columns, Cassandra omits the global keyspace and table, regardless of the flags.
+    // If a description has no columns, Cassandra omits the global keyspace and table, regardless of
+    // the flags.
     if flags & bit::NO_METADATA != 0 || count == 0 {
         return Ok(());
     }

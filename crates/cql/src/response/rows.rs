@@ -8,9 +8,9 @@ use crate::wire::{ParseError, Reader, Result};
 /// Rows, and the description of their columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows<'a> {
-    /// The columns. The list is empty if the request asked to skip them.
+    /// The columns. The list is empty if the request asked the server to omit them.
     pub columns: Vec<ColumnSpec>,
-    /// Position of the next page. `None` for the last page.
+    /// Position of the next page. `None` on the last page.
     pub paging_state: Option<&'a [u8]>,
     /// The rows.
     pub raw: RawRows<'a>,
@@ -21,10 +21,10 @@ pub struct Rows<'a> {
 pub struct RawRows<'a> {
     /// Number of columns of each row.
     pub columns_count: usize,
-    /// Number of rows that the server announced. The body is long enough for them, but their bytes
-    /// may still be invalid.
+    /// Number of rows that the server announced. The body is long enough for this number of rows,
+    /// but the content of a row may still be invalid.
     pub rows_count: usize,
-    /// Position of the next page. `None` for the last page.
+    /// Position of the next page. `None` on the last page.
     pub paging_state: Option<&'a [u8]>,
     cells: &'a [u8],
 }
@@ -33,7 +33,7 @@ pub struct RawRows<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
     columns_count: usize,
-    /// Bytes of the cells, which have already been checked once.
+    /// Bytes of the cells. The iterator over the rows has already checked their lengths.
     cells: &'a [u8],
 }
 
@@ -51,7 +51,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Returns all values, row by row. If the columns were skipped, the rows have no values.
+    /// Returns all values, row by row. If the response omits the columns, the rows have no values.
     ///
     /// # Errors
     /// A cell does not match its column's type, or a row is incomplete.
@@ -100,8 +100,9 @@ impl<'a> RawRows<'a> {
         let preamble = Preamble::read(&mut reader)?;
         columns(&mut reader, &preamble)?;
         let (columns_count, offset) = (preamble.columns_count, reader.offset());
-        // Each cell has at least its length of 4 bytes. A row without columns has no bytes against
-        // which a number of rows could be checked, so it also counts as 4 bytes.
+        // Each cell takes at least the 4 bytes of its length. A row without columns takes no bytes,
+        // so its count cannot be checked against the body. This code treats such a row as if it
+        // took 4 bytes.
         let rows_count = reader.count("number of rows", 4 * columns_count.max(1))?;
         if columns_count == 0 && rows_count > 0 {
             let (what, allowed) = ("number of rows", "0, because the result has no columns");
@@ -122,8 +123,8 @@ impl<'a> RawRows<'a> {
     }
 
     /// Returns the first cell of the first row as a boolean. In the result of a conditional
-    /// statement, or of a batch with one, this is the column `[applied]`. Returns `None` without a
-    /// row, or if the cell is not a boolean.
+    /// statement, or of a batch with a conditional statement, this cell is the column `[applied]`.
+    /// Returns `None` if the result has no rows, or if the cell is not a boolean.
     #[inline]
     pub fn applied(&self) -> Option<bool> {
         let row = self.rows().next()?.ok()?;

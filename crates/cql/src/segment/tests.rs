@@ -1,5 +1,5 @@
-//! Tests that segments of any length are read back unchanged, and that corrupt segments are
-//! refused.
+//! Tests that segments of any length are read back unchanged, and that the reader refuses corrupt
+//! segments.
 
 use super::*;
 use crate::{Version, request};
@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 const BOTH: [Segments; 2] = [Segments { is_lz4: false }, Segments { is_lz4: true }];
 
-/// Returns a frame with a body of this length, which compresses well or not at all.
+/// Returns a frame with a body of this length. Depending on `seed`, the body compresses well or not
+/// at all.
 fn frame(length: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![5, 0, 0, 1, 7];
     bytes.extend((length as u32).to_be_bytes());
@@ -36,8 +37,8 @@ fn read(segments: Segments, wire: &[u8], length: usize, step: usize) -> Vec<u8> 
     out
 }
 
-/// The expected bytes were written by hand from the specification: 9 bytes in one self-contained
-/// segment.
+/// The expected bytes were written by hand from the specification. They are a self-contained
+/// segment with 9 bytes of frames.
 #[test]
 fn a_segment_has_lengths_a_checksum_frames_and_their_checksum() {
     let mut frames = Vec::new();
@@ -117,8 +118,8 @@ fn nothing_is_allocated_where_there_is_room() {
     }
 }
 
-/// Compares the same statement in each version. Version 5 has flags of four bytes, and the id of
-/// the metadata.
+/// Compares the same statement in each version. Version 5 has flags of four bytes, and sends the id
+/// of the result metadata.
 #[test]
 fn version_five_has_wide_flags_and_names_the_metadata_of_rows() {
     let of = |version: Version| {

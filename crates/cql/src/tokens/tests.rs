@@ -1,4 +1,4 @@
-//! Tests where comments, names and texts end.
+//! Tests that the module finds the ends of comments, names and texts.
 
 use super::*;
 
@@ -45,8 +45,8 @@ fn comments_and_texts_end_where_the_server_ends_them() {
         ("a $$b'; -- \"$$ c", "a 'b'; -- \"' c"),
         ("a $$b$c$$", "a 'b$c'"),
         ("a '\u{2028}é' b", "a '\u{2028}é' b"),
-        // Some programs end a line at a carriage return and others do not, so the text must be
-        // refused.
+        // Some programs end a line at a carriage return and others do not, so `tokens` must refuse
+        // the text.
         ("a -- b\rc", "1:7"),
         ("a\nb // c\r\rd", "2:7"),
         ("-- a\rSELECT 1 /*\nb -- */\n", "1:5"),
@@ -58,7 +58,7 @@ fn comments_and_texts_end_where_the_server_ends_them() {
         ("a $$b$", "1:3"),
         ("é", "1:1"),
         ("a /* b", "1:3"),
-        // Cassandra treats these characters neither as blanks nor as letters.
+        // Cassandra does not treat these characters as blanks or as letters.
         ("a\u{a0}b", "1:2"),
         ("a\u{c}b", "1:2"),
         ("SELECT \u{212a}", "1:8"),

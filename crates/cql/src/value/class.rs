@@ -1,13 +1,15 @@
 //! Java class names of types, such as `VectorType(FloatType , 3)` (with packages). Version 4 of the
 //! protocol uses them for types that were added later (vectors, durations).
 //!
-//! A name that cannot be parsed is not an error. Only the name of the type is then known.
+//! If this module cannot parse a name, it does not fail. The type is then [`CqlType::Custom`],
+//! which contains only the name.
 
 use super::{CqlType, SIMPLE, UdtType};
 use crate::response::TYPE_DEPTH_MAX;
 use data_encoding::HEXLOWER;
 
-/// Package of Cassandra's own types. A name without a package also belongs to it.
+/// Package of Cassandra's own types. If a class name has no package, the class belongs to this
+/// package.
 const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
 
 /// Returns the type for a class name.
@@ -19,7 +21,7 @@ pub(super) fn parse(name: &str) -> CqlType {
     }
 }
 
-/// Returns the class name of a type. It is the reverse of [`parse`].
+/// Returns the class name of a type, the reverse of [`parse`].
 pub(super) fn name(typ: &CqlType) -> String {
     let list = |types: &[&CqlType]| types.iter().map(|typ| name(typ)).collect::<Vec<_>>().join(",");
     match typ {
@@ -111,7 +113,8 @@ impl<'a> Parser<'a> {
         })))
     }
 
-    /// Returns the characters up to the next separator. There must be at least one.
+    /// Returns the characters up to the next separator. Returns `None` if no characters precede the
+    /// separator.
     fn word(&mut self) -> Option<&'a str> {
         self.rest = self.rest.trim_start();
         let end = self.rest.find(['(', ')', ',', ':', ' ']).unwrap_or(self.rest.len());

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::{CqlType, Value};
 use crate::wire::{ParseError, Reader, Result};
 
-/// Decodes a cell of type `typ`. `None` is null. Zero bytes are [`Value::Empty`], except for the
-/// types that may be empty (text, bytes).
+/// Decodes a cell of type `typ`. If `bytes` is `None`, the cell is null. Zero bytes are
+/// [`Value::Empty`], except for the types whose values may be empty (text, bytes).
 ///
 /// # Errors
 /// The bytes do not match the type: too short, too long, or not text.
@@ -28,7 +28,7 @@ pub fn decode(typ: &CqlType, bytes: Option<&[u8]>) -> Result<Value> {
     Ok(value)
 }
 
-/// Reads a value from all bytes that are left in `reader`. If the value is too short, the error
+/// Reads a value from all bytes that are left in `reader`. If the bytes are too short, the error
 /// contains the position.
 fn read(typ: &CqlType, reader: &mut Reader<'_>) -> Result<Value> {
     match typ {
@@ -136,9 +136,9 @@ fn entries(
         .collect()
 }
 
-/// Reads the elements of a tuple or the fields of a user-defined type while there are bytes.
-/// Elements that were added to the type later are missing. They are not filled with null, because a
-/// type with many elements would turn a few bytes into many values.
+/// Reads the elements of a tuple or the fields of a user-defined type until the bytes end. Elements
+/// that were added to the type later are missing. The function does not fill them with null,
+/// because a type with many elements would turn a few bytes into many values.
 fn fields<'t>(
     types: impl Iterator<Item = &'t CqlType>,
     reader: &mut Reader<'_>,
@@ -154,7 +154,7 @@ fn fields<'t>(
 }
 
 /// Reads a vector. If the element type has a fixed length, the elements have no length fields.
-/// Otherwise each has a vint length.
+/// Otherwise each element has its length as a vint.
 fn vector(of: &CqlType, dimension: u32, reader: &mut Reader<'_>) -> Result<Vec<Value>> {
     let fixed = fixed_bytes(of);
     let needed = fixed.unwrap_or(1).saturating_mul(u64::from(dimension));
@@ -187,7 +187,8 @@ pub fn fixed_bytes(typ: &CqlType) -> Option<u64> {
         CqlType::Int | CqlType::Float => Some(4),
         CqlType::Bigint | CqlType::Double | CqlType::Timestamp => Some(8),
         CqlType::Uuid | CqlType::Timeuuid => Some(16),
-        // A dimension of 0 is not valid in CQL. Elements without bytes must not be produced for it.
+        // CQL does not permit a dimension of 0. With elements that take no bytes, a few bytes could
+        // announce any number of elements.
         CqlType::Vector(of, dimension) if *dimension > 0 => {
             fixed_bytes(of).map(|bytes| bytes.saturating_mul(u64::from(*dimension)))
         }
@@ -217,8 +218,8 @@ fn duration(reader: &mut Reader<'_>) -> Result<Value> {
     })
 }
 
-/// Reads a vint. The number of leading ones in the first byte is the number of bytes that follow.
-/// The rest of the first byte contains the highest bits.
+/// Reads a vint. The number of leading one bits in the first byte is the number of bytes that
+/// follow. The rest of the first byte contains the highest bits of the number.
 fn unsigned_vint(reader: &mut Reader<'_>) -> Result<u64> {
     let first = reader.u8("vint")?;
     let more = first.leading_ones();

@@ -1,15 +1,16 @@
-//! Formats values and types as in CQL, for people. A text is quoted only within another value.
+//! Formats values and types as in CQL, for people. A text has quotes only within another value.
 
 use data_encoding::HEXLOWER;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{CqlType, SIMPLE, Value, civil};
 
-/// Size of the longest integer that is shown in decimal, in bytes. The conversion takes quadratic
-/// time, and 10,000 digits are useless to a reader. Longer integers are shown in hexadecimal.
+/// Size of the longest integer that is formatted in decimal, in bytes. The conversion takes
+/// quadratic time, and 10,000 digits are useless to a reader. Longer integers are formatted in
+/// hexadecimal.
 const DECIMAL_BYTES_MAX: usize = 4096;
 
-/// Number of nanoseconds of a day. The value of a `time` must be less.
+/// Number of nanoseconds of a day. A `time` must be less than this number.
 const NS_PER_DAY: i64 = 86_400_000_000_000;
 
 impl Display for CqlType {
@@ -92,7 +93,7 @@ impl Display for Value {
     }
 }
 
-/// Formats a value within another value, where texts are quoted.
+/// Formats a value that is part of another value. Texts have quotes.
 fn inner(f: &mut Formatter<'_>, value: &Value) -> fmt::Result {
     match value {
         Value::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
@@ -140,8 +141,8 @@ fn day(f: &mut Formatter<'_>, days_since_1970: i64) -> fmt::Result {
     write!(f, "{year:04}-{month:02}-{day:02}")
 }
 
-/// Formats a time of day, given in ticks. A second has `per_second` ticks, and the fraction is
-/// shown with `digits` digits.
+/// Formats a time of day, given in ticks. A second has `per_second` ticks. The fraction of the
+/// second has `digits` digits.
 fn time(f: &mut Formatter<'_>, ticks: i64, per_second: i64, digits: usize) -> fmt::Result {
     let (seconds, fraction) = (ticks.div_euclid(per_second), ticks.rem_euclid(per_second));
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
@@ -164,7 +165,7 @@ fn integer(f: &mut Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 }
 
 /// Formats a number like Java's BigDecimal, with a point while the exponent is small, and otherwise
-/// in scientific notation. So a scale of 2^31 does not write 2^31 zeroes.
+/// in scientific notation. A scale of 2^31 therefore does not produce 2^31 zeroes.
 fn decimal(f: &mut Formatter<'_>, unscaled: &[u8], scale: i32) -> fmt::Result {
     if unscaled.len() > DECIMAL_BYTES_MAX {
         hex(f, unscaled)?;
@@ -189,8 +190,8 @@ fn decimal(f: &mut Formatter<'_>, unscaled: &[u8], scale: i32) -> fmt::Result {
     write!(f, "{whole}.{fraction}")
 }
 
-/// Returns the sign and the decimal digits of a two's complement integer, by repeated division by
-/// 10^9.
+/// Returns the sign and the decimal digits of a two's complement integer. Computes the digits by
+/// repeated division by 10^9.
 fn decimal_digits(bytes: &[u8]) -> (bool, String) {
     const BILLION: u64 = 1_000_000_000;
     let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);

@@ -1,4 +1,4 @@
-//! Encodes a value into the bytes of its cell. It is the reverse of `decode`.
+//! Encodes a value into the bytes of its cell, the reverse of `decode`.
 
 use std::net::IpAddr;
 
@@ -20,7 +20,7 @@ impl Value {
         out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// Appends the bytes of the value without a length. A null has no bytes.
+    /// Appends the bytes of the value without a length. Appends nothing for null.
     pub fn append(&self, out: &mut Vec<u8>) {
         match self {
             Value::Null | Value::Empty => {}
@@ -96,8 +96,8 @@ fn append_element(out: &mut Vec<u8>, value: &Value) {
 
 /// Appends a number of variable length, as in vectors and durations.
 pub fn append_unsigned_vint(out: &mut Vec<u8>, value: u64) {
-    // One byte has space for 7 bits. Each further byte adds 8 bits, and costs a leading bit of the
-    // first byte. The ninth byte is necessary when no bits of the first byte are left.
+    // One byte has space for 7 bits. Each further byte adds 8 bits, and uses one leading bit of the
+    // first byte. A number that leaves no bits of the first byte free needs a ninth byte.
     let bits = 64 - value.leading_zeros();
     let more = if bits > 56 {
         8
@@ -117,7 +117,7 @@ pub fn append_unsigned_vint(out: &mut Vec<u8>, value: u64) {
 }
 
 /// Appends a number in two's complement with the fewest bytes. A `varint` in a key must have this
-/// form, since other forms would be other keys.
+/// form, since any other form of the same number would be a different key.
 pub fn append_varint(number: i64, out: &mut Vec<u8>) {
     let bits = 65 - (number ^ number >> 63).leading_zeros() as usize;
     out.extend_from_slice(&number.to_be_bytes()[8 - bits.div_ceil(8)..]);

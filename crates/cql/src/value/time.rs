@@ -1,12 +1,14 @@
 //! Converts between days and dates of the proleptic Gregorian calendar, and creates UUIDs that
 //! contain a time.
 
-/// Number of days between 0000-03-01 and 1970-01-01. If years begin in March, the leap day is their
-/// last day. The month then follows from the day of the year by one division (30.6 days per month).
+/// Number of days between 0000-03-01 and 1970-01-01. The calculations begin years in March, so that
+/// the leap day is the last day of a year. The month then follows from the day of the year by one
+/// division (30.6 days per month).
 const DAYS_TO_1970: i64 = 719_468;
 /// Number of milliseconds from 1582-10-15, the epoch of version 1 UUIDs, to 1970.
 const GREGORIAN_TO_1970_MS: i64 = 12_219_292_800_000;
-/// Largest year that is accepted. It is far more than any format can write.
+/// Largest year that the conversions accept. The year is far beyond any year that a date format can
+/// write.
 const YEAR_MAX: i64 = 999_999;
 
 /// Returns the year, month and day for a number of days since 1970.
@@ -32,7 +34,7 @@ pub fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     let from_march = year - i64::from(month <= 2);
     let leap_days =
         from_march.div_euclid(4) - from_march.div_euclid(100) + from_march.div_euclid(400);
-    // From March on, months have 31, 30, 31, 30, 31 days, repeatedly.
+    // From March on, the lengths of months repeat the pattern of 31, 30, 31, 30 and 31 days.
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let days = from_march * 365 + leap_days + day_of_year - DAYS_TO_1970;
     (civil(days) == (year, month, day)).then_some(days)
@@ -43,8 +45,8 @@ pub fn uuid_ticks(ms: i64) -> u64 {
     ms.wrapping_add(GREGORIAN_TO_1970_MS).wrapping_mul(10_000) as u64
 }
 
-/// Returns a version 1 UUID from its time and its low half, which has the variant, the clock
-/// sequence and the node.
+/// Returns a version 1 UUID with the time `ticks` and the low half `low`, which contains the
+/// variant, the clock sequence and the node.
 pub fn time_uuid(ticks: u64, low: u64) -> [u8; 16] {
     let high = ticks << 32 | (ticks >> 16 & 0xFFFF_0000) | (ticks >> 48 & 0x0FFF) | 0x1000;
     (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
@@ -86,7 +88,7 @@ mod tests {
         }
     }
 
-    /// The example in RFC 4122 is 1997-02-03 17:43:12.216875 UTC.
+    /// RFC 4122 gives 1997-02-03 17:43:12.216875 UTC as an example.
     #[test]
     fn a_time_lies_in_a_uuid_as_the_standard_has_it() {
         let ticks = uuid_ticks(854_991_792_216) + 8_750;

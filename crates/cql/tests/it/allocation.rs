@@ -1,5 +1,5 @@
-//! A counting allocator. It tests that the hot path does not allocate, and how much more memory a
-//! parser may use than the size of its input.
+//! A counting allocator. The tests use it to check that the hot path does not allocate, and that a
+//! parser requests a limited amount of memory per byte of input.
 
 use std::cell::Cell;
 
@@ -14,21 +14,23 @@ use crate::allocator::Telling;
 use crate::samples;
 
 thread_local! {
-    /// Number of bytes that this thread has requested so far, whether or not they were freed.
+    /// Number of bytes that this thread has requested so far, including bytes that it has freed
+    /// since.
     static REQUESTED_BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
 #[global_allocator]
 static ALLOCATOR: Telling = Telling {
-    // The cell no longer exists when a thread ends, but allocations are not measured then.
+    // The thread-local cell no longer exists while a thread ends, but the tests do not measure
+    // allocations at that time.
     given: |bytes| {
         let _ = REQUESTED_BYTES.try_with(|total| total.set(total.get() + bytes));
     },
     returned: |_| (),
 };
 
-/// Calls `work`. Returns the number of bytes that it requests from the allocator on this thread,
-/// including freed bytes, and its result.
+/// Calls `work`. Returns the number of bytes that `work` requests from the allocator on this
+/// thread, including freed bytes, and the result of `work`.
 pub fn requested_bytes<T>(work: impl FnOnce() -> T) -> (usize, T) {
     let before = REQUESTED_BYTES.get();
     let result = work();
@@ -108,7 +110,8 @@ fn segments_with_room_allocate_nothing() {
         let segments = Segments::new(compression);
         let mut out = Vec::with_capacity(Segments::room_bytes(frames.len()));
         let mut payload = Vec::with_capacity(SEGMENT_BYTES_MAX);
-        // The hash table of the compressor is created once per thread.
+        // The compressor creates its hash table once per thread, so this call happens before the
+        // measurement.
         segments.wrap(&frames, &mut out);
         out.clear();
         let (bytes, read) = requested_bytes(|| {
@@ -135,7 +138,7 @@ fn a_value_that_lies_about_its_count_reserves_nothing() {
         assert!(value.is_err());
         assert_eq!(bytes, 0, "{typ}");
     }
-    // A tuple with many elements must not turn 4 bytes into that many nulls.
+    // The parser must not turn a tuple of 4 bytes into a null for each of 60,000 elements.
     let tuple = cql::CqlType::Tuple(vec![cql::CqlType::Int; 60_000]);
     let (bytes, value) = requested_bytes(|| cql::value::decode(&tuple, Some(&[0xFF; 4])));
     assert_eq!(value, Ok(Value::Tuple(vec![Value::Null])));

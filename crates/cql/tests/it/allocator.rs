@@ -1,5 +1,5 @@
-//! The system's allocator, which also reports allocations and frees. The counting tests of all
-//! crates use it. The test decides which allocations are counted, and for which threads.
+//! The system's allocator, which also reports allocations and frees. The tests of all crates that
+//! count allocations use it. Each test decides which allocations count, and for which threads.
 //!
 //! The functions that this allocator calls must not allocate. They may use a thread-local cell
 //! without a destructor, or an atomic.
@@ -8,14 +8,15 @@ use std::alloc::{GlobalAlloc, Layout, System};
 
 /// See the module.
 pub struct Telling {
-    /// Function that is called with the number of bytes of each allocation. A reallocation counts
-    /// as a new allocation.
+    /// Function that is called with the size of each allocation, in bytes. A reallocation counts as
+    /// a new allocation.
     pub given: fn(usize),
-    /// Function that is called with the number of bytes of each release.
+    /// Function that is called with the size of each freed allocation, in bytes.
     pub returned: fn(usize),
 }
 
-// SAFETY: every call is passed on unchanged to the system's allocator, which fulfils the contract.
+// SAFETY: the functions pass every call on unchanged to the system's allocator, which fulfils the
+// contract.
 unsafe impl GlobalAlloc for Telling {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         (self.given)(layout.size());

@@ -1,6 +1,6 @@
-//! Measures the cost of a standard1 write frame. Every test run also executes a small version of
-//! the same work and checks its result, so that the measurement remains valid. To measure, run
-//! `cargo test -p cql --release --test it -- --ignored --nocapture cost`.
+//! Measures the cost of encoding a standard1 write frame. Every test run also executes a small
+//! version of the same work and checks its result, so that the measurement remains valid. To
+//! measure, run `cargo test -p cql --release --test it -- --ignored --nocapture cost`.
 
 use std::hint::black_box;
 
@@ -9,8 +9,8 @@ use cql::request::QueryParams;
 use cql::template::{Template, append_value};
 use cql::token::murmur3;
 
-/// Number of columns of cassandra-stress's standard1. The following constants are the bytes of each
-/// column and of the key.
+/// Number of columns of cassandra-stress's standard1 table. The following constants are the sizes
+/// of each column and of the key, in bytes.
 const COLUMNS: usize = 5;
 const COLUMN_BYTES: usize = 34;
 const KEY_BYTES: usize = 10;
@@ -59,8 +59,8 @@ fn a_standard1_write_has_236_bytes() {
     reason = "this crate may not use measure::clock"
 )]
 fn cost_of_a_standard1_write_frame() {
-    /// Number of short rounds, of which the fastest is reported. A round of under 1 ms is seldom
-    /// interrupted.
+    /// Number of measured rounds. The test reports the fastest round. Rounds take less than 1 ms,
+    /// because other processes seldom interrupt a round that short.
     const ROUNDS: usize = 1000;
     const WRITES: usize = 100;
     let (template, mut out) = (template(), Vec::with_capacity(1 << 16));

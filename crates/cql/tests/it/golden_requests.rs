@@ -1,4 +1,4 @@
-//! Tests requests against the specification, with bytes that were written by hand.
+//! Compares requests with bytes that were written by hand from the specification.
 
 use cql::compression::Compression;
 use cql::frame::{HEADER_BYTES, opcode};
@@ -18,7 +18,7 @@ const REGISTER: &[u8] = b"\x04\x00\x00\x03\x0B\x00\x00\x00\x31\x00\x03\
 const PREPARE: &[u8] = b"\x04\x00\x00\x04\x09\x00\x00\x00\x0C\x00\x00\x00\x08SELECT 1";
 
 /// QUERY with consistency QUORUM and flags for values, skip metadata, page size, paging state,
-/// serial consistency and timestamp. The values are one of 2 bytes, null, and an empty value.
+/// serial consistency and timestamp. The values are a value of 2 bytes, null, and an empty value.
 const QUERY_WITH_EVERYTHING: &[u8] = b"\x04\x00\x01\x02\x07\x00\x00\x00\x35\
     \x00\x00\x00\x08SELECT 1\x00\x04\x3F\
     \x00\x03\x00\x00\x00\x02ab\xFF\xFF\xFF\xFF\x00\x00\x00\x00\
@@ -57,7 +57,7 @@ pub fn frames() -> Vec<Vec<u8>> {
 }
 
 fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    // Encoders append, so they must not change existing bytes.
+    // Encoders append to the buffer, so they must not change existing bytes.
     let mut out = b"before".to_vec();
     write(&mut out);
     assert_eq!(&out[..6], b"before");
@@ -229,7 +229,7 @@ fn a_server_reads_back_what_was_asked() {
     );
 }
 
-/// Other drivers send values by name and leave values unset. The null target must accept such
+/// Some drivers send values by name and leave values unset. The null target must accept such
 /// requests.
 #[test]
 fn named_and_unset_values_are_read() {
@@ -271,7 +271,8 @@ fn a_custom_payload_in_front_of_a_request_is_passed_over() {
     );
 }
 
-/// Current drivers try version 5 first. A server that refuses it must name the stream.
+/// Current drivers try version 5 first. A server that refuses it must repeat the stream id of the
+/// request in its answer.
 #[test]
 fn a_request_of_version_5_is_told_apart_from_garbage() {
     let mut frame = PREPARE.to_vec();

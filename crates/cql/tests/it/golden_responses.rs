@@ -1,4 +1,4 @@
-//! Tests responses against the specification, with bytes that were written by hand.
+//! Parses responses from bytes that were written by hand from the specification.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use cql::{CqlType, Header, Value, Version, reply};
 
 use crate::samples::{self, column};
 
-/// Parses a whole frame, whose header must state the length of the body.
+/// Parses a whole frame. Panics if the header does not state the length of the body.
 fn parsed(frame: &[u8]) -> Response<'_> {
     let header = Header::parse_response(frame, Version::V4).unwrap().unwrap();
     assert_eq!(header.frame_bytes(), frame.len());
@@ -104,7 +104,7 @@ fn rows_are_read_with_and_without_allocating() {
     assert_eq!((raw.columns_count, raw.rows_count), (2, 2));
 }
 
-/// This is Cassandra's answer to an EXECUTE that asked to skip the metadata.
+/// This is Cassandra's answer to an EXECUTE that asked the server to omit the metadata.
 #[test]
 fn rows_without_metadata_are_read() {
     let body = b"\x00\x00\x00\x02\x00\x00\x00\x04\x00\x00\x00\x01\x00\x00\x00\x01\
@@ -118,9 +118,9 @@ fn rows_without_metadata_are_read() {
     assert_eq!(row.cells().collect::<Vec<_>>(), [Some(&b"x"[..])]);
 }
 
-/// This is the answer of a version 5 server if the table has changed since the statement was
-/// prepared. It contains the columns and the new id of their description, even if the request asked
-/// to skip them.
+/// This is the answer of a version 5 server if the table has changed since the client prepared the
+/// statement. The answer contains the columns and the new id of their description, even if the
+/// request asked the server to omit them.
 #[test]
 fn rows_whose_metadata_has_changed_are_read() {
     let body = b"\x00\x00\x00\x02\x00\x00\x00\x0B\x00\x00\x00\x01\
@@ -148,8 +148,8 @@ fn a_row_that_is_cut_off_is_an_error_and_the_last() {
     assert_eq!(error, "cell at byte 4 needs 9 bytes, but only 4 remain");
 }
 
-/// The statement is an INSERT with two markers, of which the second is the partition key. It has no
-/// result columns.
+/// The statement is an INSERT with two markers. The second marker is the partition key. The
+/// statement has no result columns.
 #[test]
 fn a_prepared_statement_is_read() {
     let body = b"\x00\x00\x00\x04\x00\x02id\
@@ -178,7 +178,8 @@ fn a_partition_key_index_beyond_the_markers_is_refused() {
     assert_eq!(error, expected);
 }
 
-/// Every type in metadata, as its option code and the parts of the type.
+/// The bytes contain every type as in metadata. Each type is an option code, followed by its
+/// element types.
 #[test]
 fn types_are_read_from_their_codes() {
     use samples::address_type;
@@ -227,7 +228,7 @@ fn types_are_read_from_their_codes() {
 }
 
 /// The body begins with a tracing id, one warning and one entry of custom payload, in this order.
-/// The rest is READY's empty body.
+/// READY itself has an empty body.
 #[test]
 fn parts_announced_by_the_flags_are_passed_over() {
     let tracing_id = [7; 16];
@@ -247,10 +248,10 @@ fn parts_announced_by_the_flags_are_passed_over() {
     );
 }
 
-/// A code, the bytes after its message, written by hand, and their meaning.
+/// An error code, the bytes that follow the message (written by hand), and the parsed detail.
 type DetailCase = (i32, &'static [u8], ErrorDetail<'static>);
 
-/// Returns every code that has a detail, with its bytes and their meaning.
+/// Returns every error code that has a detail, with the bytes of the detail and the parsed detail.
 pub fn error_details() -> impl Iterator<Item = DetailCase> {
     let names = [
         (
@@ -275,7 +276,7 @@ pub fn error_details() -> impl Iterator<Item = DetailCase> {
     names.into_iter().chain(replica_details())
 }
 
-/// Returns the details that begin with a consistency and two numbers of replicas.
+/// Returns the details of errors that begin with a consistency and two numbers of replicas.
 fn replica_details() -> [DetailCase; 6] {
     use ErrorDetail as Detail;
     let (consistency, received, block_for, failures) = (4, 1, 2, 3);
@@ -373,7 +374,7 @@ fn every_error_code_is_typed_and_unknown_ones_are_kept() {
     assert_eq!(response::error_code(&[0, 0, 1]), None);
 }
 
-/// Returns frames of events with their meaning.
+/// Returns frames with events, each with the parsed event.
 pub fn events() -> impl Iterator<Item = (Vec<u8>, Event)> {
     let v4: SocketAddr = "127.0.0.1:9042".parse().unwrap();
     let v6: SocketAddr = "[::1]:9042".parse().unwrap();

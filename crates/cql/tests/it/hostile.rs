@@ -1,4 +1,4 @@
-//! Tests hostile bytes. Parsing them must never panic, and must never request much more memory than
+//! Tests hostile bytes. The parsers must never panic, and must never request much more memory than
 //! the size of the bytes.
 
 use cql::compression::decompress_body;
@@ -13,12 +13,13 @@ use proptest::prelude::*;
 use crate::allocation::requested_bytes;
 use crate::{golden_requests, samples};
 
-/// Maximum number of bytes of memory that parsing may request per byte of a body, including freed
-/// memory. A type of 2 bytes takes 32 in memory, and a growing vector is copied.
+/// Maximum number of bytes of memory that a parser may request per byte of a body, including memory
+/// that it frees. A type of 2 bytes takes 32 bytes in memory, and a growing vector copies its
+/// content.
 const EXPANSION_MAX: usize = 128;
 
-/// Additional number of bytes that may be requested, for words in errors and the repeated names of
-/// a keyspace.
+/// Number of bytes that a parser may request in addition, for words in errors and the repeated
+/// names of a keyspace.
 const BASE_BYTES: usize = 16 * 1024;
 
 /// Calls every function that accepts a response body.
@@ -190,7 +191,7 @@ proptest! {
     }
 }
 
-/// Each count would reserve gigabytes if it were trusted.
+/// Each count would make the parser reserve gigabytes if the parser trusted it.
 #[test]
 fn a_hostile_count_reserves_nothing() {
     let int = |value: i32| value.to_be_bytes().to_vec();
@@ -225,8 +226,8 @@ fn a_hostile_count_reserves_nothing() {
     }
 }
 
-/// The protocol itself permits one amplification: keyspace and table are named once, but repeated
-/// in memory for every column.
+/// The protocol itself permits one amplification. A response names the keyspace and table once, but
+/// the parser repeats both in memory for every column.
 #[test]
 fn long_global_names_are_not_repeated_without_limit() {
     let name = [&u16::MAX.to_be_bytes()[..], &[b'k'; 65_535]].concat();

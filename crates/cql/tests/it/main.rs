@@ -1,5 +1,6 @@
-//! Tests the crate as a whole: bytes as in the specification, round trips, hostile bytes, and no
-//! allocation on the hot path. All tests are in one binary, because its allocator counts.
+//! Tests the crate as a whole: bytes as in the specification, round trips, hostile bytes, and the
+//! absence of allocations on the hot path. All tests are in one binary, because its allocator
+//! counts allocations.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Tests that everything that is encoded is parsed again: requests, templates compared with plain
-//! requests, and compression.
+//! Tests that the crate parses everything that it encodes. The tests cover requests, templates
+//! compared with plain requests, and compression.
 
 use cql::Compression;
 use cql::compression::{compress_frame, decompress_body};
@@ -14,7 +14,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-/// Query parameters that own the data which [`QueryParams`] borrows.
+/// Query parameters that own the data. [`QueryParams`] borrows this data.
 #[derive(Clone, Debug)]
 struct Owned {
     version: Version,
@@ -109,7 +109,7 @@ fn parsed(frame: &[u8], stream: i16) -> Request<'_> {
     request::parse(&header, &frame[HEADER_BYTES..]).unwrap()
 }
 
-/// Pattern of texts that are sent unchanged, since they have no comments or quotes.
+/// Pattern of texts that the encoders send unchanged, since the texts have no comments or quotes.
 const CQL: &str = "[a-zA-Z0-9 (),=?;*]{0,40}";
 
 proptest! {
@@ -178,7 +178,8 @@ proptest! {
         let id = StatementId { id: &id, result_metadata: b"columns" };
         let mut expected = before.clone();
         let count = params.values.len() as u16;
-        // The timestamp of the template is never sent, but only that of the operation.
+        // The client never sends the timestamp of the template, but only the timestamp of the
+        // operation.
         let other = Owned { timestamp_us: params.timestamp_us.map(|_| 0), ..params.clone() };
         let template = if is_query {
             params.with(|params| request::query(&mut expected, stream, &cql, params)).unwrap();
@@ -297,8 +298,9 @@ Template::execute(id, count, params)
     }
 }
 
-/// The block was written by hand, and is 10 bytes uncompressed. It has one literal `a`, a match of
-/// 4 + 0 bytes at distance 1, and the last 5 bytes as literals, as the LZ4 block format requires.
+/// The block was written by hand, and has 10 bytes after decompression. It has one literal `a`, a
+/// match of 4 + 0 bytes at distance 1, and the last 5 bytes as literals, as the LZ4 block format
+/// requires.
 #[test]
 fn a_block_written_by_hand_is_expanded() {
     let body = b"\x00\x00\x00\x0A\x10a\x01\x00\x50aaaaa";
@@ -307,8 +309,8 @@ fn a_block_written_by_hand_is_expanded() {
     assert_eq!(out, b"aaaaaaaaaa");
 }
 
-/// The block was written by hand from the format's description. It has the length as a varint, a
-/// literal of one byte, and a copy of 9 bytes at offset 1.
+/// The block was written by hand from the description of the Snappy format. It consists of the
+/// length as a varint, a literal of one byte, and a copy of 9 bytes at offset 1.
 #[test]
 fn a_handmade_snappy_block_expands_and_a_lying_one_is_refused() {
     let expand = |body: &[u8], limit| {

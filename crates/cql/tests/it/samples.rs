@@ -1,4 +1,5 @@
-//! Messages and values that several tests use, and strategies that generate more of them.
+//! Messages and values that several tests use, and strategies that generate more messages and
+//! values.
 
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ pub fn address_type() -> CqlType {
     }))
 }
 
-/// Returns columns, with one type of each sort.
+/// Returns columns of different types, with one type of each sort.
 pub fn columns() -> Vec<ColumnSpec> {
     let list = CqlType::List(Box::new(CqlType::Int));
     let map = CqlType::Map(Box::new(CqlType::Text), Box::new(list.clone()));
@@ -93,7 +94,7 @@ pub fn row() -> Vec<Value> {
     ]
 }
 
-/// Returns every code with its detail.
+/// Returns every error code with its detail.
 pub fn errors() -> Vec<(ErrorCode, ErrorDetail<'static>)> {
     let plain = [
         ErrorCode::ServerError,

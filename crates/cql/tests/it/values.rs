@@ -1,5 +1,5 @@
-//! Tests values: bytes written by hand from the specification, texts as people read them, and round
-//! trips.
+//! Tests values with bytes written by hand from the specification, with texts as people read them,
+//! and with round trips.
 
 use cql::value::decode;
 use cql::{CqlType, Value};
@@ -64,7 +64,7 @@ fn simple_values_have_the_bytes_of_the_specification() {
         (CqlType::Time, b"\0\0\0\0\0\0\0\x01", Value::Time(1)),
         (CqlType::Smallint, b"\xFF\xFE", Value::Smallint(-2)),
         (CqlType::Tinyint, b"\x80", Value::Tinyint(-128)),
-        // In zigzag encoding, 1 month is 2, -1 day is 1, and 500 ns is 1000, which takes two bytes
+        // In zigzag encoding, 1 month is 2, and -1 day is 1. 500 ns is 1000, which takes two bytes
         // as a vint.
         (
             CqlType::Duration,
@@ -100,7 +100,7 @@ fn compound_values_have_the_bytes_of_the_specification() {
             b"\0\0\0\x01\x07\xFF\xFF\xFF\xFF",
             Value::Tuple(vec![Value::Tinyint(7), Value::Null]),
         ),
-        // This value was written before the type got its number field.
+        // This value was written before its type got the field `number`.
         (
             samples::address_type(),
             b"\0\0\0\x01a",
@@ -111,7 +111,8 @@ fn compound_values_have_the_bytes_of_the_specification() {
             b"\x3F\x80\0\0\0\0\0\0",
             Value::Vector(vec![Value::Float(1.0), Value::Float(0.0)]),
         ),
-        // Elements of variable length have a vint length. A smallint counts as variable.
+        // Each element of variable length has its length as a vint. Cassandra treats a smallint as
+        // variable in length.
         (
             vector(CqlType::Text, 2),
             b"\x01a\x02bc",

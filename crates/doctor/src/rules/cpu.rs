@@ -7,10 +7,11 @@ use host::settings::{Interrupt, Queue};
 use std::collections::BTreeMap;
 use topology::CpuSet;
 
-/// Minimum number of interrupts for which their distribution is judged.
+/// Minimum number of interrupts. With fewer interrupts, their distribution over the CPUs is not
+/// judged.
 const COUNT_MIN: u64 = 10_000;
 
-/// Share of the interrupts above which one CPU counts as handling all of them.
+/// Minimum share of the interrupts at which a single CPU counts as handling all interrupts.
 const SHARE_MAX: f64 = 0.9;
 
 pub(super) const RULES: &[Rule] = &[
@@ -152,7 +153,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<SettingResult> {
     }]
 }
 
-/// Returns the nodes that may use this CPU, and that may not use all other CPUs.
+/// Returns the names of the nodes that may use the CPU `cpu` but not all other CPUs.
 fn bound_to(view: &View<'_>, cpu: usize) -> Vec<String> {
     let all = view.cpus().unwrap_or(usize::MAX);
     let is_bound = |cpus: CpuSet| cpus.len() < all && cpus.contains(cpu as u32);
@@ -178,7 +179,7 @@ fn gc_threads_of_all(view: &View<'_>) -> Vec<SettingResult> {
         return Vec::new();
     }
     let threads: Option<Vec<usize>> = jvms.iter().map(super::Jvm::parallel).collect();
-    // The CPUs that at least one of the nodes may use.
+    // These are the CPUs that at least one of the nodes may use.
     let cpus: Option<Vec<CpuSet>> = jvms.iter().map(super::Jvm::cpus).collect();
     let cpus: Option<CpuSet> = cpus.map(|all| all.iter().flat_map(CpuSet::iter).collect());
     let (Some(threads), Some(cpus)) = (threads, cpus) else {

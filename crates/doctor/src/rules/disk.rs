@@ -1,15 +1,16 @@
-//! Rules about the file systems and block devices on which the data is.
+//! Rules about the file systems and block devices that store the data.
 
 use super::rule::{APACHE, Check, DATASTAX, INTEL, Rule, SettingResult, View, unless};
 use crate::finding::Severity;
 use host::settings::{Device, FactResult, Mount};
 
-/// Maximum recommended read-ahead, first of solid-state disks, then of rotating disks. The kernel
-/// discards data that it reads ahead of a random read, so a larger read-ahead reduces performance.
+/// Maximum recommended read-ahead in KiB, first for solid-state disks, then for rotating disks. The
+/// kernel discards data that it reads ahead of a random read, so a larger read-ahead reduces
+/// performance.
 const AHEAD_KIB_MAX: u64 = 16;
 const AHEAD_KIB_MAX_ROTATIONAL: u64 = 64;
 
-/// Read-ahead above which Cassandra itself prints a warning.
+/// Read-ahead in KiB above which Cassandra itself prints a warning.
 const AHEAD_KIB_WARN: u64 = 128;
 
 pub(super) const RULES: &[Rule] = &[
@@ -57,7 +58,8 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Judges each device below those mounts that `is_wanted` accepts. Every device is judged once.
+/// Judges the devices that `is_wanted` accepts, each of them once. The devices are those below the
+/// mounts of the host.
 fn each(
     view: &View<'_>,
     is_wanted: impl Fn(usize, &Device) -> bool,
@@ -77,7 +79,7 @@ fn each(
     all
 }
 
-/// Returns the finding for a mount whose device is not known.
+/// Returns the finding for a mount whose device is unknown, or `None` if the device is known.
 fn bare(mount: &Mount) -> Option<SettingResult> {
     let why = format!(
         "cassay does not find the block device of {} ({})",
@@ -99,8 +101,8 @@ fn judge_reported<T>(
     }
 }
 
-/// Judges the read-ahead of the file system's device. The devices below it are not judged, since
-/// they read only the requested data.
+/// Judges the read-ahead of the file system's device. The devices below this device are not judged,
+/// because they read only the requested data.
 fn read_ahead(view: &View<'_>) -> Vec<SettingResult> {
     each(
         view,
@@ -122,8 +124,8 @@ fn read_ahead(view: &View<'_>) -> Vec<SettingResult> {
     )
 }
 
-/// Judges the scheduler of the lowest device only, because this device passes requests to a disk
-/// and therefore orders them.
+/// Judges only the scheduler of the lowest device. This device passes requests to a disk, so it
+/// decides their order.
 fn scheduler(view: &View<'_>) -> Vec<SettingResult> {
     each(
         view,

@@ -8,12 +8,13 @@ use target_spec::{Collector, narrow_heap_max_bytes};
 
 const GIB: u64 = 1 << 30;
 
-/// Size of the smallest heap without compressed pointers that has space for as many objects as the
-/// largest heap with them, in bytes.
+/// Size of the smallest heap without compressed pointers that can store as many objects as the
+/// largest heap with compressed pointers, in bytes.
 const WORTH_IT_BYTES: u64 = 38 * GIB;
 
-/// Maximum shares of the memory for all heaps together. Above the first share, the page cache is
-/// small. Above the second, too little memory remains for buffers, maps and the kernel.
+/// Limits for the share of the memory that all heaps together use. Above the first share, little
+/// memory remains for the page cache. Above the second share, too little memory remains for
+/// buffers, maps and the kernel.
 const HEAPS_SHARE_MAX: f64 = 0.5;
 const HEAPS_SHARE_WARN: f64 = 0.75;
 
@@ -124,7 +125,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Applies a function to each node.
+/// Applies a function to each node of the host.
 fn each(view: &View<'_>, judge: impl Fn(&Jvm<'_>) -> Option<SettingResult>) -> Vec<SettingResult> {
     let of = |jvm: &Jvm<'_>| Some(judge(jvm)?.on(jvm.name()));
     view.jvms.iter().filter_map(of).collect()
@@ -137,7 +138,8 @@ fn heap_size(view: &View<'_>) -> Vec<SettingResult> {
         let Some(max) = jvm.number("MaxHeapSize") else {
             return Some(SettingResult::not_told(NO_SIZE));
         };
-        // If objects have a larger alignment, 4 bytes can address larger heaps.
+        // If objects have a larger alignment, compressed pointers of 4 bytes can address larger
+        // heaps.
         let alignment = jvm.number("ObjectAlignmentInBytes").unwrap_or(8);
         let collector = if jvm.is_on("UseParallelGC") {
             Collector::Parallel
@@ -146,7 +148,7 @@ fn heap_size(view: &View<'_>) -> Vec<SettingResult> {
         };
         let is_wide = max > narrow_heap_max_bytes(collector, alignment);
         let is_between = is_wide && max < WORTH_IT_BYTES;
-        // Pointers of ZGC always have 8 bytes.
+        // Pointers of ZGC always have 8 bytes, so the size of the heap does not matter.
         let is_fine = !is_between || jvm.is_on("UseZGC");
         Some(SettingResult::new(
             bytes(max),

@@ -7,11 +7,13 @@ use crate::finding::Severity;
 use host::settings::ProcessSettings;
 use measure::number::bytes;
 
-/// Maximum recommended amount of unwritten data before the kernel begins to write it, in bytes. At
-/// 200 MB/s, writing more than this would take longer than 5 s, and every sync waits for it.
+/// Maximum recommended amount of unwritten data at which the kernel begins to write, in bytes. At
+/// 200 MB/s, writing a larger amount would take longer than 5 s, and every sync waits until the
+/// writing ends.
 const DIRTY_BYTES_MAX: u64 = 1 << 30;
 
-/// Recommended minimum of two limits. For the first limit, Cassandra's own check requires less.
+/// Recommended minima of the limits `nofile` and `nproc`. For `nofile`, Cassandra's own check
+/// requires a smaller value.
 const NOFILE_MIN: u64 = 100_000;
 const NPROC_MIN: u64 = 32_768;
 
@@ -273,7 +275,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Returns the processes whose limits are checked. They are the nodes or, if there are none, this
+/// Returns the processes whose limits are checked. These are the nodes or, if no node runs, this
 /// session.
 fn who<'a>(view: &View<'a>) -> Vec<(String, &'a ProcessSettings)> {
     let nodes: Vec<_> = view.facts.processes.iter().map(|one| (one.name.clone(), one)).collect();
@@ -305,8 +307,8 @@ fn limits(view: &View<'_>, name: &str, least: Option<u64>, level: Severity) -> V
     who(view).into_iter().map(judge).collect()
 }
 
-/// Judges the limit of locked memory. Without swap, locking memory has no effect, so a low limit is
-/// less severe.
+/// Judges the limit of locked memory. On a host without swap, locking memory has no effect, so a
+/// low limit is less severe.
 fn memlock(view: &View<'_>) -> Vec<SettingResult> {
     let has_swap = view.facts.swap_bytes != Ok(0);
     let level = if has_swap {
@@ -369,8 +371,8 @@ fn defrag(view: &View<'_>) -> Vec<SettingResult> {
     let has_always = view.value("thp.enabled").is_ok_and(|value| value.contains("[always]"));
     vec![match chosen {
         "never" | "defer" => SettingResult::new(chosen, Severity::Ok),
-        // With this value, only processes that request large pages wait for them, and no node
-        // requests them.
+        // With this value, only processes that request large pages wait for large pages, and none
+        // of the nodes requests them.
         "madvise" | "defer+madvise" if !is_asked => {
             SettingResult::new(format!("{chosen}, but no JVM requests them"), Severity::Ok)
         }

@@ -1,33 +1,35 @@
-//! A rule. It has a setting, the recommended value, and the check of a host.
+//! A rule. It defines a setting, the recommended value, and the check of the setting on a host.
 
 use crate::finding::Severity;
 use crate::jvm::{Jvm, list};
 use host::settings::HostSettings;
 use std::collections::BTreeMap;
 
-/// One setting.
+/// Rule about one setting.
 pub(super) struct Rule {
     pub(super) setting: &'static str,
-    /// Recommended value, if it is the same for all hosts.
+    /// Recommended value, if all hosts have the same recommended value.
     pub(super) wanted: &'static str,
     pub(super) why: &'static str,
     /// Command that sets the recommended value. `{on}` stands for the node or the device.
     pub(super) fix: &'static str,
     pub(super) source: &'static str,
-    /// Check that Cassandra itself makes for this setting. It is empty if there is none.
+    /// Check that Cassandra itself makes for this setting. Empty if Cassandra does not check the
+    /// setting.
     pub(super) start_check: &'static str,
     pub(super) look: Check,
 }
 
 /// Way in which a rule judges a setting.
 pub(super) enum Check {
-    /// By a kernel value and its bound, with the severity of a value out of bounds.
+    /// The rule compares a kernel value with a bound. The last field is the severity of a value out
+    /// of bounds.
     Kernel(&'static str, Bound, Severity),
-    /// By a function of the host.
+    /// The rule calls a function with the facts about the host.
     By(fn(&View<'_>) -> Vec<SettingResult>),
 }
 
-/// Bound of a number. If a value consists of several numbers, the bound applies to the last one,
+/// Bound of a number. If a value consists of several numbers, the bound applies to the last number,
 /// which is the maximum.
 pub(super) enum Bound {
     AtLeast(u64),
@@ -39,7 +41,7 @@ pub(super) struct SettingResult {
     pub(super) on: String,
     pub(super) value: String,
     pub(super) level: Severity,
-    /// Recommended value that replaces the one of the rule.
+    /// Recommended value that replaces the recommended value of the rule, if any.
     pub(super) wanted: Option<String>,
     pub(super) fix: Option<String>,
 }
@@ -116,21 +118,21 @@ impl View<'_> {
         list(&self.facts.cpus).map(|list| list.len())
     }
 
-    /// Returns the number of NUMA nodes with memory, or one if it is unknown.
+    /// Returns the number of NUMA nodes with memory, or 1 if this number is unknown.
     pub(super) fn memory_nodes(&self) -> usize {
         list(&self.facts.memory_nodes).map_or(1, |list| list.len())
     }
 
-    /// Returns the memory that the nodes share. It is that of the machine, or the sum of the limits
-    /// of their groups.
+    /// Returns the memory that the nodes share, in bytes. It is the memory of the machine, or the
+    /// sum of the limits of the nodes' control groups.
     pub(super) fn memory_bytes(&self) -> Result<u64, String> {
         let all = self.facts.memory_bytes.clone()?;
         let limit = |jvm: &Jvm<'_>| {
             let process = jvm.process;
             Some((process.memory_group.clone(), process.memory_limit_bytes?))
         };
-        // If one node has no limit, it may use all memory. Nodes in the same group share the limit
-        // of the group.
+        // If one node has no limit, the nodes may use all memory. Nodes in the same control group
+        // share the limit of the group.
         let limits: Option<BTreeMap<_, u64>> = self.jvms.iter().map(limit).collect();
         let limits = limits.filter(|limits| !limits.is_empty());
         let sum = limits.map(|limits| limits.into_values().fold(0, u64::saturating_add));

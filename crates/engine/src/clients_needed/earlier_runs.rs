@@ -16,13 +16,13 @@ use study::settings::Variant;
 /// Number of finished runs to read, newest first. Older runs are out of date.
 const RUNS_MAX: usize = 5;
 
-/// Assumed rate of a link, in bit/s. Servers have had this rate for ten years.
+/// Assumed rate of a link, in bit/s. It has been the common rate of servers for ten years.
 const ASSUMED_LINK_BITS_PER_S: u64 = 10_000_000_000;
 
 /// Settings that must be equal in two runs for a client's ceiling to be the same.
 const OF_CLIENTS: [&str; 2] = ["/workload", "/client/compression"];
 
-/// Settings that must be equal in two runs for a target's throughput to be the same.
+/// Settings that must be equal in two runs for the throughput of a target to be the same.
 const OF_TARGETS: [&str; 3] = ["/workload", "/client/compression", "/target"];
 
 /// Facts from the earlier runs of a study and from this machine.
@@ -43,7 +43,7 @@ impl KnownRuns {
     }
 
     /// Returns the trials of a variant, newest run first. Considers only runs whose settings at
-    /// `paths` are equal.
+    /// `paths` equal those of the variant.
     fn trials(
         &self,
         variant: &Variant,
@@ -59,8 +59,8 @@ impl KnownRuns {
         })
     }
 
-    /// Returns the throughput at a point. For threads, this is the highest throughput at any number
-    /// of threads in the newest run of this variant on this target.
+    /// Returns the throughput at a point. For a number of threads, this is the highest throughput
+    /// at any number of threads in the newest run of this variant on this target.
     pub fn reached(&self, variant: &Variant, point: Point) -> Option<PointThroughput> {
         if let Point::Rate(rate) = point {
             return Some(PointThroughput {
@@ -115,7 +115,8 @@ impl KnownRuns {
             .unwrap_or_default()
     }
 
-    /// Returns the slowest link of these machines. Assumes a rate for links whose rate is unknown.
+    /// Returns the slowest link of these machines. If the rate of a link is unknown, assumes a
+    /// rate.
     pub fn slowest_link(&self, places: &[&str]) -> Link {
         let links = places.iter().map(|place| self.link(place));
         let slowest = links.min_by_key(|link| link.bits_per_s);
@@ -159,10 +160,10 @@ fn link_in(run: &Run, place: &str) -> Option<u64> {
     })
 }
 
-/// Returns the clients of the last trial around which ceilings were measured.
+/// Returns the clients of the last trial before and after which the ceiling was measured.
 fn measured_in(run: &str, trials: &[&TrialFinding]) -> Vec<MeasuredClient> {
-    // The number of workers comes from the trial. If only few operations are in flight, fewer
-    // workers take part than were measured.
+    // The number of workers comes from the trial. A trial with few operations in flight uses fewer
+    // workers than the measurement of the ceiling did.
     let workers_of = |place: &str| {
         let of_trial = |trial: &&TrialFinding| match &trial.clients[..] {
             [] => trial.client.workers,

@@ -1,5 +1,5 @@
 //! Facts for the estimate of client machines: the highest point, measured clients, and links.
-//! Computes the resulting load on machines like those that offer it.
+//! Computes the load that the point puts on the machines.
 
 use analysis::procedure::Point;
 use serde::Serialize;
@@ -35,7 +35,8 @@ impl MeasuredClient {
 /// Throughput at a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointThroughput {
-    /// Operations per second. This is the number of requested or of successful operations.
+    /// Operations per second: the requested rate if the study sets it, otherwise the successful
+    /// operations of an earlier run.
     pub ops_per_s: f64,
     /// Run and point at which this throughput was measured. `None` if the study itself sets the
     /// rate.
@@ -69,7 +70,7 @@ impl Link {
     }
 }
 
-/// Facts about a variant's highest point, and about the machines that offer it.
+/// Facts about a variant's highest point, and about the machines that offer the load of this point.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// Highest point of the variant.
@@ -79,12 +80,12 @@ pub struct Facts {
     /// Measured clients on the variant's machines. If none of these clients was measured, measured
     /// clients on other machines.
     pub measured: Vec<MeasuredClient>,
-    /// Number of bytes of an operation on the wire.
+    /// Number of bytes that an operation sends and receives on the wire.
     pub payload: Payload,
     /// Workers of each machine that offers the load. `None` if the study leaves the number to the
     /// client.
     pub workers: Vec<Option<usize>>,
-    /// Slowest link of these machines. `None` if the target is on this machine.
+    /// Slowest link of the machines that offer the load. `None` if the target is on this machine.
     pub link: Option<Link>,
     /// True if the nodes can be reached only from this machine.
     pub only_here: bool,
@@ -94,7 +95,7 @@ pub struct Facts {
     pub splits_range: bool,
 }
 
-/// Load of the point, computed for machines like those that offer it.
+/// Load of the highest point, computed for machines like those in the study.
 #[derive(Clone, Debug, Default)]
 pub struct Shape {
     /// Average number of workers per machine.
@@ -107,16 +108,17 @@ pub struct Shape {
     /// Number of machines with which every link stays within its limit. `None` if unknown, or if no
     /// link is used.
     pub by_link: Option<usize>,
-    /// Bits per second that all clients together send or receive, whichever is higher. `None` if
+    /// Traffic of all clients together, in bit/s, in the direction with more traffic. `None` if
     /// unknown.
     pub bits_per_s: Option<f64>,
 }
 
 impl Shape {
-    /// Computes the load from the facts. Rule V3 allows at most `share_max` of a ceiling.
+    /// Computes the load from the facts. Rule V3 allows a client to use at most the share
+    /// `share_max` of its ceiling.
     pub fn from_facts(facts: &Facts, ceiling: Option<&MeasuredClient>, share_max: f64) -> Shape {
-        // If the number of workers of a machine is unknown, this code assumes the number of the
-        // measured client.
+        // If the number of workers of a machine is unknown, this code assumes that the machine has
+        // as many workers as the measured client.
         let usual = ceiling.map_or(1, |one| one.workers).max(1);
         let workers: Vec<f64> =
             facts.workers.iter().map(|one| one.unwrap_or(usual) as f64).collect();
@@ -144,8 +146,8 @@ impl Shape {
         }
     }
 
-    /// Returns the number of machines that satisfies both limits. If no ceiling is known, the
-    /// number is a lower bound.
+    /// Returns the number of machines that satisfies both limits. The number is a lower bound if no
+    /// ceiling is known.
     pub fn machines(&self) -> Option<usize> {
         self.by_ceiling.max(self.by_link)
     }

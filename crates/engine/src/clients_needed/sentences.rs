@@ -6,8 +6,8 @@ use super::facts::{
 use analysis::rules::Limits;
 use measure::number::{bytes, counted, significant, whole};
 
-/// Describes the number of machines and the reason for it, or how to find the number. `source` is
-/// the file of the study.
+/// Describes the number of machines and the reason for this number. If the number is unknown,
+/// describes how to find it. `source` is the file of the study.
 pub fn sentence(
     facts: &Facts,
     ceiling: Option<&MeasuredClient>,
@@ -64,7 +64,7 @@ fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source
     )
 }
 
-/// Names the highest point, with its throughput and the source of that number.
+/// Names the highest point, its throughput and the source of the throughput.
 fn point_words(facts: &Facts, reached: &PointThroughput) -> String {
     let highest = facts.point.words();
     let ops_per_s = whole(reached.ops_per_s);
@@ -102,7 +102,7 @@ fn workers_words(workers: f64) -> String {
     format!("{number} workers")
 }
 
-/// Describes the ceiling of the measured client, and the ceiling that follows for the current
+/// Describes the ceiling of the measured client, and the ceiling of a client with the current
 /// number of workers.
 fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     let place = match one.place.as_str() {
@@ -127,8 +127,8 @@ fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
     )
 }
 
-/// Describes the share of the links that the load takes. Returns `None` if the load uses no link,
-/// or if the share is unknown.
+/// Describes the share of the links' rate that the load takes. Returns `None` if the load uses no
+/// link, or if the share is unknown.
 fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
     let (link, bits_per_s) = facts.link.as_ref().zip(shape.bits_per_s)?;
     let payload = facts.payload;
@@ -174,7 +174,7 @@ fn rate_words(bits_per_s: f64) -> String {
     format!("{} {name}", measure::number::without_zeros(&number))
 }
 
-/// Gives advice if the load needs more machines than offer it.
+/// Returns advice if the load needs more machines than the study names.
 pub fn warning(facts: &Facts, shape: &Shape) -> String {
     let named = facts.workers.len();
     let needed = shape.machines().unwrap_or(1);

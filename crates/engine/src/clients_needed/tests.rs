@@ -65,8 +65,8 @@ fn a_rate_is_divided_by_half_the_ceiling_and_by_link_capacity() {
     let at = |rate: f64| machines(move |facts| facts.reached.as_mut().unwrap().ops_per_s = rate);
     assert_eq!(at(410_000.0), (Some(1), false));
     assert_eq!(at(410_001.0), (Some(2), true));
-    // A link carries 8 Gbit/s of payload in one direction. This is 1 M operations per second of
-    // 1,000 bytes.
+    // A link carries 8 Gbit/s of payload in one direction, which is 1 M operations of 1,000 bytes
+    // per second.
     let bytes = |request_bytes, answer_bytes| {
         machines(move |facts| {
             facts.measured = vec![measured("here", 8, 1e9)];
@@ -93,19 +93,20 @@ fn the_load_is_shared_by_workers_and_the_slowest_worker_decides() {
     };
     assert_eq!(named(vec![None; 2]), (Some(3), true));
     assert_eq!(named(vec![None; 3]), (Some(3), false));
-    // 23.4 workers are needed, and two machines have 24.
+    // The load needs 23.4 workers, and the two machines have 24.
     assert_eq!(named(vec![Some(16), Some(8)]), (Some(2), false));
     assert_eq!(named(vec![Some(16), Some(7)]), (Some(3), true));
     assert_eq!(named(vec![Some(24)]), (Some(1), false));
-    // Each worker gets as much load as a worker on load1, which has half the throughput of the
-    // others. So 46.8 workers are needed, 6 on each machine.
+    // The load is divided equally among the workers, so the slow workers of load1 set the limit.
+    // They have half the throughput of the other workers. So the load needs 46.8 workers, or 8
+    // machines with 6 workers each on average.
     let slower = machines(|facts| {
         facts.measured.push(measured("load1", 4, 205_000.0));
         facts.workers = vec![Some(8), Some(4)];
     });
     assert_eq!(slower, (Some(8), true));
-    // Three quarters of 10.6 Gbit/s go over one link, whose limit is 8 Gbit/s. Three quarters of
-    // 11.5 Gbit/s exceed that limit.
+    // Three quarters of the load go over one link, whose limit is 8 Gbit/s. Three quarters of
+    // 10.6 Gbit/s are within the limit, but three quarters of 11.5 Gbit/s exceed it.
     let uneven = machines(|facts| {
         facts.measured = vec![measured("here", 8, 1e9)];
         facts.workers = vec![Some(12), Some(4)];
@@ -218,7 +219,7 @@ fn study(target: &str, rest: &str) -> Study {
 const ATTACHED: &str = "{attach: {contact_points: [10.0.0.1]}}";
 
 /// Writes a run of a study in which each trial reached `ops_per_s`, and the ceiling of each client
-/// is twice that.
+/// was twice that throughput.
 fn write(results: &Path, study: &Study, clients: &[(&str, usize)], ops_per_s: &[(u32, f64)]) {
     let plan = study::plan::plan(study).unwrap();
     let record = plan_record::plan_record(study, &plan, "0.0.0");
@@ -277,8 +278,8 @@ fn an_earlier_run_on_the_same_target_predicts_the_clients() {
     let threads = "procedure: {sweep: {threads: [8, 64]}}\n";
     let asked = study(ATTACHED, threads);
     assert_eq!(clients(&asked, results.path()).ops_per_s, None);
-    // A client's ceiling is known from a run on any target. The throughput of threads is known only
-    // from runs on the same target.
+    // The ceiling of a client is known from a run on any target. The throughput at a number of
+    // threads is known only from runs on the same target.
     write(
         results.path(),
         &study("{null: {}}", threads),
@@ -294,7 +295,7 @@ fn an_earlier_run_on_the_same_target_predicts_the_clients() {
     assert_eq!((known.ops_per_s, known.machines), (Some(9e4), Some(1)));
     // The run has counted ten rows of 180 bytes for each operation.
     assert_eq!(known.answer_bytes, 25.0 + 1_800.0);
-    // A run with another workload gives no information about this one.
+    // A run with another workload gives no information about the workload of the study.
     let other = study(ATTACHED, threads).text.replace("{read: 1}", "{write: 1}");
     let other = resolve("made-up.yaml", &other, &Overrides::default()).unwrap();
     assert_eq!(clients(&other, results.path()).ceiling, None);
@@ -330,7 +331,7 @@ fn named_clients_are_judged_by_their_own_results() {
         (place.to_owned(), workers, Some(machines), assumed)
     };
     assert_eq!(on("{ssh: load1}"), said("load1", 8, 2, false));
-    // For a machine that was never used, only the ceilings of other machines are known.
+    // If no run has used a machine, only the ceilings of other machines are known.
     assert_eq!(on("{ssh: load2}"), said("load1", 8, 2, true));
     assert_eq!(on("{ssh: load1, workers: 16}"), said("load1", 8, 1, false));
 }

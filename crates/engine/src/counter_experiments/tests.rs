@@ -39,8 +39,8 @@ fn trial(point: Point, ops_per_s: f64, p50_ms: f64) -> TrialFinding {
     }
 }
 
-/// A ladder of rates is repeated with twice the operations in flight at its highest throughput, and
-/// a difference at its own load.
+/// For a ladder of rates, the experiment has twice the number of operations in flight at the
+/// highest throughput. For a difference between variants, it keeps the load at which they differ.
 #[test]
 fn experiments_use_a_load_at_which_the_target_was_full() {
     let limit = LimitRecord {

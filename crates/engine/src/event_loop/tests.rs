@@ -1,11 +1,11 @@
-//! Tests the loop on a simulated clock, without load. Each test has a script of events, and
-//! compares the resulting actions.
+//! Tests the loop on a simulated clock, without load. Each test scripts the events, and compares
+//! the resulting actions with the expected ones.
 
 use super::*;
 use measure::KindInterval;
 
 const MS: u64 = MILLISECOND_NS;
-/// A start line other than zero on the clock.
+/// A start line that is not zero on the clock.
 const START: u64 = 1000 * SECOND_NS;
 
 /// A scripted event.
@@ -25,7 +25,7 @@ enum FaultAnswer {
     Over(usize),
 }
 
-/// A simulated load with a clock. It ends on request.
+/// A simulated load with a clock. The load ends when the loop requests it.
 struct Sim {
     now_ns: u64,
     /// Scripted events, by time in ms since the start line.
@@ -34,14 +34,14 @@ struct Sim {
     stop_ns: u64,
     interrupted: bool,
     intervals: u64,
-    /// Actions with their times in ms since the start line. Contains checks and readings only on
-    /// request.
+    /// Actions with their times in ms since the start line. Contains checks of the nodes and writes
+    /// of readings only if `tells_looks` is true.
     done: Vec<(u64, String)>,
-    /// Answers of the faults, with their times.
+    /// Answers that the simulated faults will give, with the times of the answers.
     told: Vec<(u64, FaultAnswer)>,
-    /// Time until the target of a fault is up again, in ms.
+    /// Time until the target of a fault is healthy again, in ms.
     waits_ms: u64,
-    /// Time that healing takes, in ms.
+    /// Time that the healing of a fault takes, in ms.
     heals_ms: u64,
     tells_looks: bool,
 }
@@ -79,7 +79,8 @@ impl World for Sim {
                     self.intervals += 1;
                     return Next::Interval(interval.into());
                 }
-                // These events do not wake the loop, so it handles them at the next check.
+                // The death of a node and Ctrl-C do not wake the loop. The loop notices them at its
+                // next check.
                 Fate::Dies(node, for_ms) => {
                     self.dead.push((node, self.now_ns + for_ms * MS));
                 }
@@ -163,7 +164,7 @@ fn sim(script: &[(u64, Fate)], ends_ms: u64) -> Sim {
     }
 }
 
-/// Returns a fault that takes a node down, from `at_ms` for `for_ms`.
+/// Returns a fault that takes a node down at `at_ms`, for a duration of `for_ms`.
 fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
     Breaking {
         at_ns: at_ms * MS,
@@ -173,8 +174,8 @@ fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
     }
 }
 
-/// Runs the loop over a load that is measured from start to end. Returns the reason if the load
-/// ended early.
+/// Runs the loop over a load that is measured from start to end. If the load ended early, returns
+/// the reason.
 fn run(sim: &mut Sim, faults: &[Breaking], ends_at_ms: Option<u64>) -> Option<EarlyEnd> {
     let mut decide = |_: &SummedInterval| Decision::in_phase("measure");
     let mut conduct = Conduct::new(START, Vec::new(), faults.to_vec(), &mut decide);
@@ -318,15 +319,15 @@ fn a_fault_holds_its_full_time_and_the_next_waits_for_its_end() {
     ];
     assert_eq!(fault_actions(&row), order);
 
-    // When its turn comes, less than half of the duration of the last fault is left.
+    // When the last fault may begin, less than half of its duration is left.
     let mut short = sim(&[], 9000);
     (short.waits_ms, short.heals_ms) = (700, 900);
     run(&mut short, &faults, Some(5000));
     let late = [&order[..4], &[(4800, "omit 2")]].concat();
     assert_eq!(fault_actions(&short), late);
 
-    // The end of the load is not known in advance. When it comes, the second fault is in force, and
-    // the third has had no turn.
+    // The end of the load is not known in advance. At the end, the second fault is in force, and
+    // the third fault has not begun.
     let mut ended = sim(&[], 3000);
     (ended.waits_ms, ended.heals_ms) = (700, 900);
     run(&mut ended, &faults, None);
@@ -352,8 +353,8 @@ fn the_time_of_faults_begins_with_the_measured_window() {
     assert_eq!(fault_actions(&sim), [(1450, "inject 0"), (2450, "heal 0")]);
 }
 
-/// In one run, nine of ten faults took so long that the last fault had no turn, and no message
-/// reported that.
+/// In one run, nine of ten faults took so long that the last fault never began, and no message
+/// reported this.
 #[test]
 fn the_end_of_what_is_measured_is_known_when_it_begins() {
     let mut sim = sim(&[(1000, Fate::Interval)], 4000);
@@ -374,7 +375,8 @@ fn the_end_of_what_is_measured_is_known_when_it_begins() {
     assert_eq!(fault_actions(&sim), order);
 }
 
-/// Without this feature, every window had to be as long as the slowest recovery might take.
+/// Without an end that depends on the last fault, every window had to be as long as the slowest
+/// recovery might take.
 #[test]
 fn the_last_fault_ends_the_load_at_the_end_of_an_interval() {
     let measured = |after_ms: u64, window_ms: u64| {
@@ -402,7 +404,8 @@ fn a_fault_due_between_two_intervals_comes_at_its_time() {
     let mut sim = sim(&script, 2450);
     let faults = [takes("node1", 1350, 100)];
     assert_eq!(run(&mut sim, &faults, Some(2450)), None);
-    // The loop does not announce the end, because a load with a fixed end had it from the start.
+    // The loop does not announce the end, because the load generator received the fixed end at the
+    // start.
     assert_eq!(
         done(&sim),
         [

@@ -1,7 +1,7 @@
 //! Reads series that other tools have written, and aligns them with a run by wall-clock time.
 //!
-//! Invariant: a series that has no time in common with the run is an error, whose message contains
-//! the time difference. It never becomes an empty chart.
+//! Invariant: a series that has no time in common with the run causes an error, never an empty
+//! chart. The message contains the time difference.
 
 mod esxtop;
 mod file_format;
@@ -18,8 +18,8 @@ use foreign::FileKind;
 use measure::clock;
 use store::record::SampleRecord;
 
-/// Maximum number of series of one import. A reader cannot use more, and this number fits into
-/// memory.
+/// Maximum number of series of one import. A reader cannot use more series, and this number fits
+/// into memory.
 const SERIES_COUNT_MAX: usize = 20_000;
 
 /// Maximum number of points of all series of one import. A point takes 16 bytes.
@@ -34,13 +34,13 @@ pub struct Point {
     pub value: f64,
 }
 
-/// Series of another tool.
+/// Series that another tool recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Name of the series in the tool, preceded by the name of the tool: `esxtop.Group Cpu.%
-    /// Ready`.
+    /// Name of the series in the tool, preceded by the name of the tool, such as `esxtop.Group
+    /// Cpu.% Ready`.
     pub name: String,
-    /// Host, and the component of the host: `esx1/vmhba0`.
+    /// Host, and the component of the host, such as `esx1/vmhba0`.
     pub place: String,
     /// Unit of the values, if the name of the series contains it.
     pub unit: &'static str,
@@ -48,8 +48,8 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// Returns the points of `series` within a span of wall-clock time. Their times are in seconds
-/// since the start of the span.
+/// Returns the points of `series` within a span of wall-clock time. The times of the returned
+/// points are in seconds since the start of the span.
 ///
 /// # Errors
 /// No point is within the span. The message contains the time difference, and a remark if the cause
@@ -87,8 +87,8 @@ pub fn line_up(probe: &str, series: &[Series], span: TimeSpan) -> Result<Vec<Sam
     )
 }
 
-/// Suggests a shift that would align the series with the run. Returns it only if it looks like a
-/// time zone: a multiple of a quarter of an hour, at most 14 hours.
+/// Suggests a shift that would align the series with the run. Returns a shift only if it looks like
+/// a time zone: a multiple of a quarter of an hour, at most 14 hours.
 fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
     const QUARTER_NS: i128 = 15 * 60 * clock::SECOND_NS as i128;
     const QUARTERS_MAX: i128 = 14 * 4;
@@ -97,7 +97,7 @@ fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
         series[0] + shift <= run[1] && series[1] + shift >= run[0]
     };
     let candidates = (1..=QUARTERS_MAX).flat_map(|quarters| [quarters, -quarters]);
-    // Whole hours are tried first, because several shifts fit to a long run.
+    // Several shifts may align a series with a long run, so this code tries whole hours first.
     let mut candidates: Vec<i128> = candidates.collect();
     candidates.sort_by_key(|quarters| (quarters % 4 != 0, quarters.abs()));
     match candidates.into_iter().find(fits) {
@@ -122,7 +122,7 @@ fn utc(unix_ns: i128) -> String {
 }
 
 /// Selects series by name. A pattern consists of pieces, separated by `*`. A name matches if it
-/// contains the pieces in their order, regardless of case.
+/// contains the pieces in the same order, regardless of case.
 #[derive(Debug)]
 struct Filter {
     patterns: Vec<Vec<String>>,
@@ -158,7 +158,8 @@ impl Filter {
     }
 }
 
-/// Counts the series and points that an import keeps. Refuses imports with too many of either.
+/// Counts the series and points that an import keeps. Refuses an import with too many series or
+/// points.
 #[derive(Debug, Default)]
 struct Room {
     points: usize,
@@ -184,7 +185,7 @@ impl Room {
     }
 }
 
-/// Adds a hint about the likely format of an external file to an error.
+/// Adds a hint to an error. The hint names the likely format of an external file.
 fn with_hint(path: &std::path::Path, error: anyhow::Error) -> anyhow::Error {
     match file_format::hint(path) {
         Some(hint) => anyhow::anyhow!("{error:#}\nhint: {hint}"),
@@ -195,7 +196,8 @@ fn with_hint(path: &std::path::Path, error: anyhow::Error) -> anyhow::Error {
 /// Converts seconds or milliseconds since 1970 to nanoseconds.
 fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     let ns = value * unit_ns;
-    // The year 2262. Later times in nanoseconds do not fit into i64, which other tools use.
+    // This limit is the year 2262. In nanoseconds, later times do not fit into i64, which other
+    // tools use.
     ensure!(
         ns >= 0.0 && ns < i64::MAX as f64,
         "{value} is not a time from 1970 to 2262"
@@ -203,7 +205,7 @@ fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
     Ok(ns as u64)
 }
 
-/// Reads a scrape. Invalid UTF-8 in it is replaced.
+/// Reads a scrape. Replaces invalid UTF-8 in the scrape.
 fn read_text(path: &std::path::Path) -> Result<String> {
     let bytes = foreign::read(FileKind::Scrape, path)
         .with_context(|| format!("read {}", path.display()))?;

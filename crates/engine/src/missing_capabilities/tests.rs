@@ -1,4 +1,4 @@
-//! Tests which needs follow from settings, and the result if a need is not met.
+//! Tests which needs follow from settings, and what happens if a need is not met.
 
 use super::*;
 use study::resolve::resolve;
@@ -14,7 +14,7 @@ fn settings(target: &str, rest: &str) -> Settings {
     let study = resolve("s.yaml", &text, &Overrides::default())
         .unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let mut settings = study.variants.into_iter().next().expect("a variant").settings;
-    // Probes are on unless a study switches them off. Their needs are tested separately.
+    // Probes are on unless a study switches them off. Other tests check the needs of probes.
     settings.probes = None;
     settings
 }
@@ -112,7 +112,7 @@ fn probes_are_wished_for() {
     );
 }
 
-/// Returns all capabilities except a few.
+/// Returns the status of all capabilities, of which those in `absent` are missing.
 fn all_but(absent: &[Capability]) -> Vec<CapabilityStatus> {
     let of = |capability: Capability| CapabilityStatus {
         capability,
@@ -143,7 +143,8 @@ fn without_network_namespaces_hosts_report_their_missing_limits() {
              link-delay: detail of hosts"
         ]
     );
-    // If nodes must be isolated and a limit cannot be set, the record of the limit would be wrong.
+    // If the hosts are isolated but a limit cannot be set, the study is refused, because the record
+    // would contain a limit that was not in force.
     let missing = lacking(needs, &all_but(&[Capability::LinkDelay]));
     let refused: Vec<bool> = missing.iter().map(|one| one.refuses).collect();
     assert_eq!(refused, [true]);
@@ -160,7 +161,7 @@ fn a_need_that_an_attached_cluster_lacks_is_refused_at_once() {
                 variants: {a: {}, b: {data: {settle: none}}}\n\
                 procedure: {fixed: {threads: 4}}\n";
     let mut study = resolve("s.yaml", text, &Overrides::default()).expect("no mistakes");
-    // The resolver would have refused this study before, so the test sets the value directly.
+    // The resolver would refuse this study, so the test sets the value directly.
     study.variants[0].settings.data.page_cache = PageCache::Drop;
     let error = refuse(&study, Vec::new()).unwrap_err().to_string();
     assert!(
@@ -174,8 +175,8 @@ fn a_need_that_an_attached_cluster_lacks_is_refused_at_once() {
     refuse(&study, Vec::new()).expect("nothing is needed any more");
 }
 
-/// In one run, several workers each opened 100 connections to each host, and the system ran out of
-/// open files during the run.
+/// In one run, several workers each opened 100 connections to each host, and the process reached
+/// its limit of open files.
 #[test]
 fn missing_connection_slots_refuse_the_study_with_all_numbers() {
     let room = Room {
@@ -193,12 +194,13 @@ fn missing_connection_slots_refuse_the_study_with_all_numbers() {
         files.contains("4800 in total") && files.contains("4096"),
         "{files}"
     );
-    // In this process, each connection to the null target takes two files, one for either end.
+    // The null target runs in this process, so each connection takes two files, one for each end.
     let less = many.replace("400", "500");
     assert!(refusal("{null: {}}", &less).is_some_and(|why| why.contains("2000 in total")));
     let ports = refusal("{local: {}}", &many.replace("400", "501")).expect("ports");
     assert!(ports.contains("2004 to one node"), "{ports}");
-    // If there are fewer operations than workers, some workers are idle and open no connections.
+    // If the load has fewer operations in flight than workers, some workers are idle and open no
+    // connections.
     let few = "client: {workers: 64, connections_per_node: 400}\n";
     assert_eq!(refusal("{local: {}}", few), None);
 }

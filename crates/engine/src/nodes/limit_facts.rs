@@ -1,5 +1,5 @@
-//! Facts about nodes with which readings of their resources are compared: CPUs, and the limits of
-//! compaction, link and disk.
+//! Facts about nodes that put the readings of their resources into relation: the number of CPUs,
+//! and the limits of compaction, network link and disk.
 
 use crate::running_target::Running;
 use analysis::limits::NodeFacts;
@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use store::record::{NodesRecord, PlacementRecord, numbers_of};
 use target_spec::HostSpec;
 
-/// Settings that contain the throughput of compaction, from Cassandra 4.1 on, and before.
+/// Settings that contain the throughput of compaction: the name from Cassandra 4.1 on, and the name
+/// in older versions.
 const COMPACTION: &str = "compaction_throughput";
 const COMPACTION_MIB: &str = "compaction_throughput_mb_per_sec";
 
-/// Returns the facts with which the readings of each node are compared.
+/// Returns the facts about each node that put its readings into relation.
 pub fn limit_facts(running: &Running, record: &NodesRecord) -> Vec<NodeFacts> {
     let local = running.settings.local();
     let hosts = local.and_then(|local| local.hosts.as_ref());

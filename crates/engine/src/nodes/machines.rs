@@ -10,7 +10,8 @@ use store::record::{
 use target_spec::HostKind;
 use topology::{CoreKind, CpuSet, DeviceKind, Machine};
 
-/// Returns the machines of a target. The engine reads them once, and again after a restart.
+/// Returns the machines of a target. The engine calls this function once, and again after a
+/// restart.
 ///
 /// # Errors
 /// A machine cannot be reached, or does not report its topology.
@@ -23,9 +24,9 @@ pub fn read(running: &Running) -> Result<Vec<MachineTopologyRecord>> {
     Ok(running.machines.get_or_init(|| seen).clone())
 }
 
-/// Returns a record for each machine. Stand-ins are always on one machine, so stand-ins with the
-/// same topology share a record. Other hosts never share a record, because two machines may look
-/// alike.
+/// Returns a record for each machine. Simulated hosts are always on one machine, so simulated hosts
+/// with the same topology share a record. Other hosts never share a record, because two different
+/// machines may have the same topology.
 fn records(machines: &[(String, Machine)], hosts: HostKind) -> Vec<MachineTopologyRecord> {
     let are_one = hosts.is_this_machine();
     let mut records: Vec<MachineTopologyRecord> = Vec::new();
@@ -157,8 +158,8 @@ mod tests {
         assert!(record.kinds.is_empty());
     }
 
-    /// Two machines of the same type look alike. Only simulated hosts are certain to be on one
-    /// machine.
+    /// Two machines of the same type have the same topology. Only simulated hosts are certain to be
+    /// on one machine.
     #[test]
     fn stand_ins_share_a_record_and_other_hosts_do_not() {
         let mut limited = machine("core:4 pu:1");

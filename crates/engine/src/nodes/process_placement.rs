@@ -44,8 +44,8 @@ pub(super) fn records(
     topology.clone_into(&mut client.topology);
     records.push(client);
     for sentence in running.cluster.placement_sentences() {
-        // A sentence about one node begins with the name of the node. All other sentences are about
-        // all nodes.
+        // A sentence about a single node begins with the name of the node. Any other sentence is
+        // about all nodes.
         let first = sentence.split(' ').next().unwrap_or_default();
         let of = records.iter().position(|record| record.who == first);
         records[of.unwrap_or(0)].notes.push(sentence.clone());
@@ -101,8 +101,9 @@ fn online() -> Option<CpuSet> {
     CpuSet::parse_list(&text).ok()
 }
 
-/// Returns the NUMA nodes on which memory is allocated. These are the NUMA nodes that the cgroup
-/// allows. If a policy binds most of the memory, returns only the NUMA nodes of that policy.
+/// Returns the NUMA nodes on which the kernel allocates memory for the process. These are the NUMA
+/// nodes that the cgroup allows. If a policy binds most of the memory, returns only the NUMA nodes
+/// of that policy.
 fn memory_nodes(found: &EffectiveAffinity) -> CpuSet {
     let all = found.all_memory_nodes();
     let sum: u64 = found.policy_bytes.values().sum();
@@ -113,8 +114,8 @@ fn memory_nodes(found: &EffectiveAffinity) -> CpuSet {
     bound.map_or(all.clone(), |bound| all.intersection(&bound))
 }
 
-/// Returns the place of the client. Its workers are pinned only when the load begins, but their
-/// CPUs are already known.
+/// Returns the place of the client. The load generator pins the workers only when the load begins,
+/// but their CPUs are already known.
 fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     let found = EffectiveAffinity::own()?;
     let cpus = running.client_cpus(&settings.client);
@@ -139,8 +140,8 @@ fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
 fn to_record(found: &EffectiveAffinity, online: Option<CpuSet>) -> PlacementRecord {
     let cpus = found.all_cpus();
     PlacementRecord {
-        // For a process that is not bound, the kernel lists all CPUs that could ever exist,
-        // including absent ones.
+        // For a process that is not bound, the kernel lists all possible CPUs, even those that the
+        // machine does not have.
         cpus: online.map_or(cpus.clone(), |online| cpus.intersection(&online)).to_string(),
         mems: memory_nodes(found).to_string(),
         threads: found.threads,

@@ -1,5 +1,5 @@
-//! Collects the requested options of a keyspace and its tables, from a study, a workload file, or
-//! another tool. Later code looks up each option in the schema of the server.
+//! Collects the options that a study, a workload file or another tool requests for a keyspace and
+//! its tables. Later code looks up each option in the schema of the server.
 //!
 //! Invariant: only requested options are checked. An existing keyspace may have another replication
 //! than a keyspace that cassay creates.
@@ -11,8 +11,8 @@ use study::settings::Keyspace;
 use workload::Program;
 use workload::schema::{DefinedObject, OptionValue, options, parse};
 
-/// Options that are not compared. The server stores some under another name or value than the
-/// statement has, and others are not settings.
+/// Options that are not compared. The server stores some of them under another name or value than
+/// in the statement. The remaining ones are not settings.
 const NOT_COMPARED: [&str; 5] = [
     "comment",
     "id",
@@ -30,8 +30,8 @@ pub(super) struct SchemaAsked {
 }
 
 impl SchemaAsked {
-    /// Combines the options of a study (which ALTER sets) with the options of the statements that
-    /// create the tables. The options of the study take precedence.
+    /// Combines the options of a study, which cassay sets with ALTER, with the options of the
+    /// statements that create the tables. The options of the study take precedence.
     pub(super) fn combine(program: &Program, study: Option<&Keyspace>) -> SchemaAsked {
         let schema = program.schema();
         let is_stated = study.is_some_and(|keyspace| keyspace.is_replication_stated)
@@ -60,8 +60,8 @@ impl SchemaAsked {
 
 /// Returns the options after `WITH` in the statement that creates a table.
 fn with_of(create_tables: &[String], table: &str) -> Vec<(String, OptionValue)> {
-    // To parse a table, the parser needs the types of the columns. They are created before the
-    // table.
+    // To parse a table, the parser needs the types of the columns, so the statements for the types
+    // come first.
     let mut types = Vec::new();
     let mut makes_it = |cql: &&String| match parse(cql, &types) {
         Ok(DefinedObject::Type(made)) => {
@@ -87,7 +87,7 @@ fn option((name, given): (String, OptionValue)) -> SchemaOption {
     SchemaOption { name, value }
 }
 
-/// Returns the options of the study, and the options in `made` that the study does not name.
+/// Returns the options of the study. Adds those options in `made` that the study does not set.
 fn beside(
     made: impl Iterator<Item = SchemaOption>,
     study: &[(String, Value)],

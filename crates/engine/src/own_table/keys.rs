@@ -2,8 +2,9 @@
 //! of partitions.
 //!
 //! Each probe uses a random token, and selects the partition that follows the token. The size of a
-//! partition does not depend on the length of the ring section before it. So the sampling finds
-//! large partitions as often as small ones. A partition that is found twice counts once.
+//! partition does not depend on the length of the ring section before the partition. So the
+//! sampling finds large partitions as often as small ones. If the sampling finds a partition twice,
+//! the partition counts once.
 
 use anyhow::{Result, bail};
 use cassandra::Session;
@@ -18,14 +19,15 @@ use workload::random::mix;
 use workload::{ColumnRole, SampledPartition, TableSample};
 
 /// Number of rows to read of each partition. With 10,000 keys of a table of 100 million rows, the
-/// rows that are read and counted are less than a thousandth of the table.
+/// sampling reads and counts less than a thousandth of the rows.
 const ROWS_READ: usize = 4;
-/// Number of rows to count for each selected key.
+/// Average number of rows to count for each selected key.
 const ROWS_COUNTED: u64 = 5;
-/// Largest number of rows that is counted in a partition.
+/// Maximum number of rows to count in a partition.
 const PARTITION_ROWS_MAX: u64 = 10_000;
-/// Number of consecutive known partitions after which the table counts as read completely. If a
-/// tenth of the partitions were still unknown, one run in forty would end here.
+/// Number of consecutive known partitions after which the sampling treats the table as completely
+/// read. If a tenth of the partitions were still unknown, one sampling in forty would end too
+/// early.
 const SEEN_AGAIN_MAX: u32 = 35;
 /// Time between two progress messages.
 const SAID_EVERY_NS: u64 = 5 * clock::SECOND_NS;
@@ -43,7 +45,7 @@ pub(super) struct Sampling<'a> {
 }
 
 impl Sampling<'_> {
-    /// Fills in the partitions of a table.
+    /// Samples the partitions of a table, and adds them to the table.
     ///
     /// # Errors
     /// The table is empty or cannot be read, or the sampling was interrupted.
@@ -90,7 +92,8 @@ struct Taker<'a> {
     partition_key: Vec<String>,
     clustering: Vec<String>,
     partitions: Vec<SampledPartition>,
-    /// Partitions with more rows than were read: the index into `partitions`, and the token.
+    /// Partitions that have more rows than were read. Each entry contains the index into
+    /// `partitions`, and the token.
     longer: Vec<(usize, i64)>,
     rows_read: u64,
     asked: u64,
@@ -162,7 +165,7 @@ impl<'a> Taker<'a> {
             let token = mix(mix(self.sampling.seed) ^ number) as i64;
             let mut rows = self.rows_from(token)?;
             if rows.is_empty() {
-                // The ring wraps around: after the last partition comes the first one.
+                // The ring wraps around, so the first partition follows the last one.
                 rows = self.rows_from(i64::MIN)?;
             }
             if rows.is_empty() {
@@ -202,7 +205,7 @@ impl<'a> Taker<'a> {
         Ok(found.rows)
     }
 
-    /// Adds a partition, given its first rows. A partition that has only static columns has no row.
+    /// Adds a partition, given its first rows. A partition with only static columns has no row.
     fn add(&mut self, token: i64, rows: Vec<Vec<Value>>) {
         let keys = self.partition_key.len() + self.clustering.len();
         if rows[0][..keys].iter().any(Value::is_null) {
@@ -222,8 +225,8 @@ impl<'a> Taker<'a> {
     }
 
     /// Counts the rows of partitions that have more rows than were read, up to a total limit. The
-    /// row to read is then chosen among all rows of a partition. Partitions beyond the limit are
-    /// assumed to have the average number of rows.
+    /// workload can then choose a row among all rows of a partition. Partitions beyond the limit
+    /// are assumed to have the average number of rows.
     fn count(&mut self) -> Result<()> {
         let mut room = self.sampling.keys.saturating_mul(ROWS_COUNTED);
         let (mut counted, mut sum) = (0, 0u64);

@@ -7,12 +7,12 @@ use cql::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{ColumnRole, SampledColumn, TableSample};
 
-/// Options of a table that determine how the server stores the table.
+/// Options that determine how the server stores a table.
 const STORED_BY: [&str; 2] = ["compaction", "compression"];
-/// The supported partitioner. Other partitioners do not order partitions by a numeric token.
+/// The only supported partitioner. Other partitioners do not order partitions by a numeric token.
 const PARTITIONER: &str = "Murmur3Partitioner";
 
-/// Returns the table without partitions, which are added later.
+/// Returns the table without partitions. The caller adds the partitions later.
 ///
 /// # Errors
 /// The keyspace has no table with this name. The hint lists the existing tables.
@@ -49,7 +49,7 @@ pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<Ta
 }
 
 /// Returns the statement that creates a table, as the server describes it. Returns `None` if the
-/// server does not describe it.
+/// server cannot describe the table.
 fn described(
     session: &mut Session,
     (keyspace, table): &(String, String),
@@ -62,8 +62,8 @@ fn described(
     Ok(first)
 }
 
-/// Returns the columns with a CHECK constraint (6.0). Only DESCRIBE shows it. The tables of
-/// `system_schema` do not.
+/// Returns the columns with a CHECK constraint (6.0). Only DESCRIBE shows such a constraint. The
+/// tables of `system_schema` do not.
 fn checked(statement: &str, columns: &[SampledColumn]) -> Vec<String> {
     let tokens = tokens(statement).unwrap_or_default();
     let (mut last, mut found) = (None, Vec::new());
@@ -120,7 +120,8 @@ fn missing(session: &mut Session, keyspace: &str, table: &str) -> Result<TableSa
     )
 }
 
-/// Returns the partition key first, then the clustering columns, then the other columns by name.
+/// Returns the columns: first the partition key, then the clustering columns, then the other
+/// columns by name.
 fn columns(found: &QueryResult) -> Vec<SampledColumn> {
     let column = |row: &Vec<Value>| {
         let [name, kind, position, typ, order] = &row[..] else {
@@ -178,7 +179,7 @@ fn types(session: &mut Session, keyspace: &str, columns: &[SampledColumn]) -> Re
     Ok(statements)
 }
 
-/// Adds the statements that create the types which a type uses. The statement of each type comes
+/// Adds the statements for the types on which a type depends. The statement of each type comes
 /// after those of the types on which it depends.
 fn make(
     typ: &str,

@@ -1,5 +1,5 @@
-//! Checks the user's permissions in the Kubernetes clusters in which a study creates or breaks
-//! pods, before the run changes anything.
+//! Checks, before a run changes anything, that the user may create or break pods in the Kubernetes
+//! clusters of a study.
 
 use anyhow::{Context, Result};
 use kubernetes::Kubectl;
@@ -8,7 +8,8 @@ use study::settings::{Settings, Study};
 use target_spec::fault::{FaultKind, FaultName, Means};
 use target_spec::{AttachSpec, Target};
 
-/// Returns the missing permissions in the Kubernetes clusters in which a study uses pods.
+/// Returns the permissions that the user lacks in the Kubernetes clusters in which a study uses
+/// pods.
 pub(super) fn refused(study: &Study) -> Result<Vec<String>> {
     let mut refused = Vec::new();
     let mut seen: Vec<(Kubectl, Purpose)> = Vec::new();

@@ -11,7 +11,7 @@ use target_spec::HostKind;
 
 /// Series of the idle share of a machine's CPUs.
 const IDLE: &str = "mpstat.%idle";
-/// Series of the cores that a part of this machine uses.
+/// Series of the number of cores that a part of this machine uses.
 const CORES: &str = "cgroup.cpu_used";
 const READ: &str = "iostat.rkB/s";
 const WRITTEN: &str = "iostat.wkB/s";
@@ -47,8 +47,8 @@ impl HostReadings {
         self.cpu.insert(reading.place.to_string(), cpu);
     }
 
-    /// Returns the hosts of a cluster's nodes. The list is empty if all nodes are directly on this
-    /// machine, because the CPU shares of this machine then show them.
+    /// Returns the hosts of a cluster's nodes. Returns an empty list if all nodes run directly on
+    /// this machine, because the CPU shares of this machine then include the nodes.
     pub fn now(&self, cluster: &Cluster) -> Vec<HostNow> {
         match cluster.hosts_are() {
             HostKind::Addresses => Vec::new(),
@@ -83,8 +83,8 @@ impl HostReadings {
     }
 
     /// Returns the readings of a host's disks. Omits devices that pass requests on to other
-    /// devices, because their requests would count twice. If a host has no other device, such as
-    /// the volume of a part of this machine, they count.
+    /// devices, because their requests would count twice. Includes such devices if the host has no
+    /// other device, as in the case of the volume of a part of this machine.
     fn disks_of(&self, host: &str) -> impl Iterator<Item = (&'static str, f64)> {
         let own = self.disks.iter().filter(move |((of, ..), _)| of == host);
         let has_disk = own.clone().any(|((_, device, _), _)| !is_passed_on(device));

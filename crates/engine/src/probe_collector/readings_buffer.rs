@@ -1,4 +1,5 @@
-//! Keeps the readings for rules and costs in constant memory, because a day has a million readings.
+//! Keeps the readings for rules and costs in constant memory, because a trial of one day has a
+//! million readings.
 
 use crate::phase_times::TimeSpan;
 use analysis::limits::{self, WindowSeries};
@@ -23,19 +24,19 @@ pub const RECEIVED: &str = "sar.rxkB/s";
 pub const SENT: &str = "sar.txkB/s";
 pub const DISK_READS: &str = "iostat.r/s";
 pub const DISK_WRITES: &str = "iostat.w/s";
-/// Maximum number of bins of a series. In a trial of an hour, a bin covers one second, so it
-/// contains one reading.
+/// Maximum number of bins of a series. In a trial of an hour, a bin covers one second, which is one
+/// reading.
 pub const STRETCHES_MAX: usize = 4096;
 
-/// Maximum number of bins of a series for the limits of resources. There are some hundred series of
-/// this kind.
+/// Maximum number of bins of each of the several hundred series for the limits of resources.
 const LIMIT_STRETCHES_MAX: usize = 512;
 
 /// Readings of [`PENDING`], of [`STEAL`], of [`STILL`], of the nodes' use of their machines, and of
 /// the probe [`OTHERS`].
 #[derive(Default)]
 pub struct KeptReadings {
-    /// Time of the first reading on the monotonic clock. All bins count from this time.
+    /// Time of the first reading on the monotonic clock. The times of all bins are relative to this
+    /// time.
     pub(super) base_ns: Option<u64>,
     /// Series, by probe, name and place.
     pub(super) series: BTreeMap<(String, String, String), Bins>,
@@ -44,7 +45,8 @@ pub struct KeptReadings {
 }
 
 impl KeptReadings {
-    /// Takes a reading, if its series is kept.
+    /// Takes a reading. Stores the reading only if the rules, the costs or the limits of resources
+    /// need its series.
     pub fn push(&mut self, reading: &Reading) {
         self.push_for_limits(reading);
         let is_kept = reading.probe == OTHERS
@@ -54,8 +56,8 @@ impl KeptReadings {
         if !is_kept {
             return;
         }
-        // The first reading comes at the start of the trial. A reading with an earlier time counts
-        // in the first bin.
+        // The first reading comes at the start of the trial. A reading with an earlier time is
+        // added to the first bin.
         let base_ns = *self.base_ns.get_or_insert(reading.at_ns);
         let t_s = (reading.at_ns as f64 - base_ns as f64) / 1e9;
         let names = [&*reading.probe, &*reading.name, &*reading.place];
@@ -64,8 +66,8 @@ impl KeptReadings {
         bins.push(t_s, reading.value);
     }
 
-    /// Takes a reading, if the decision table of limits needs it. The probe of other programs and
-    /// the hosts' probe both read the pressure of the machine.
+    /// Takes a reading if the decision table of limits needs it. Two probes read the pressure of
+    /// the machine: the probe of other programs and the hosts' probe.
     fn push_for_limits(&mut self, reading: &Reading) {
         let is_twin = reading.probe == OTHERS && !reading.name.starts_with("cpu.");
         if is_twin || !limits::is_needed(&reading.name) {
@@ -98,7 +100,7 @@ impl KeptReadings {
     /// Returns the readings within a window of the monotonic clock.
     pub fn within(&self, window: TimeSpan) -> Vec<InWindow<'_>> {
         let window = self.since_s(window.from_ns)..=self.since_s(window.to_ns);
-        // Bins are added up across nodes, so all series must have the same width of bins.
+        // Later code adds up bins across nodes, so all series must have bins of the same width.
         let widest_s = self.series.values().map(Bins::width_s).fold(1.0, f64::max);
         let mut all = Vec::new();
         for ((probe, name, place), bins) in &self.series {
@@ -122,7 +124,7 @@ impl KeptReadings {
     }
 }
 
-/// One series within the window.
+/// Readings of one series within the window.
 pub struct InWindow<'a> {
     /// Name of the probe.
     pub probe: &'a str,
@@ -134,7 +136,8 @@ pub struct InWindow<'a> {
     pub stretches: Vec<(usize, Bin)>,
 }
 
-/// Returns the mean of percentages, as a share. Returns `None` if there are no readings.
+/// Converts percentages to shares, and returns their mean. Returns `None` if the series has no
+/// readings.
 pub fn share<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> {
     let bins = series.flat_map(|series| &series.stretches);
     let add =
@@ -151,12 +154,13 @@ fn is_of_use(name: &str) -> bool {
     ) || is_pause(name)
 }
 
-/// Returns true if a device passes its requests on to other devices, which also count the requests.
+/// Returns true if a device passes its requests on to other devices, whose counts also contain the
+/// requests.
 pub fn is_passed_on(device: &str) -> bool {
     ["loop", "dm-", "md"].iter().any(|passes| device.starts_with(passes))
 }
 
-/// Returns true if a series contains the time of one garbage collector's pauses.
+/// Returns true if a series contains the pause times of one garbage collector.
 pub fn is_pause(name: &str) -> bool {
     name.starts_with(COLLECTOR) && name.ends_with(PAUSED)
 }

@@ -12,7 +12,7 @@ use target_spec::HostKind;
 const MACHINE: &str = "machine";
 const LOOPBACK: &str = "machine/lo";
 
-/// Average resource use of all nodes together. A value is absent if it was not read for every node.
+/// Average resource use of all nodes together. A value is absent unless it was read for every node.
 #[derive(Debug, Default, PartialEq)]
 pub struct ResourceUse {
     /// Number of CPUs that the processes of the nodes kept busy.
@@ -21,17 +21,17 @@ pub struct ResourceUse {
     pub memory_bytes: Option<f64>,
     /// Share of time in which a garbage collection stopped a node.
     pub collections_share: Option<f64>,
-    /// Bytes per second that the nodes received and sent.
+    /// Number of bytes per second that the nodes received and sent.
     pub network_bytes_per_s: Option<f64>,
-    /// Reads per second of the nodes' disks.
+    /// Number of reads per second of the nodes' disks.
     pub disk_reads_per_s: Option<f64>,
-    /// Writes per second of the nodes' disks.
+    /// Number of writes per second of the nodes' disks.
     pub disk_writes_per_s: Option<f64>,
 }
 
 impl ResourceUse {
-    /// Returns the resource use of a cluster. The use is unknown for nodes that cassay did not
-    /// start.
+    /// Returns the resource use of a cluster. The resource use is unknown for nodes that cassay did
+    /// not start.
     pub fn for_cluster(kept: &[InWindow<'_>], cluster: &Cluster) -> ResourceUse {
         match cluster.hosts_are() {
             HostKind::Others => ResourceUse::default(),
@@ -64,8 +64,8 @@ impl ResourceUse {
             let ends = kept.iter().filter(|one| matches!(one.name, RECEIVED | SENT));
             sum(ends.filter(of_hosts).filter(|one| !one.place.ends_with("/lo")))
         } else {
-            // On loopback, the machine also receives the bytes that it sends. So they are counted
-            // once.
+            // On the loopback interface, the machine receives every byte that it sends, so only one
+            // direction counts.
             sum(devices(SENT).filter(is_loopback))
         };
         let disk = |name: &'static str| {
@@ -88,18 +88,18 @@ impl ResourceUse {
     }
 }
 
-/// Returns the device of a host to which a series belongs. Returns `None` if the series belongs to
-/// none of the host's devices.
+/// Returns the device of a host to which a series belongs. Returns `None` if the series does not
+/// belong to a device of the host.
 fn device_of<'a>(series: &InWindow<'a>, host: &str) -> Option<&'a str> {
     series.place.strip_prefix(host)?.strip_prefix('/')
 }
 
-/// Returns the sum of the means of series. Returns `None` if there are no series.
+/// Returns the sum of the means of series. Returns `None` if `series` is empty.
 fn sum<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> {
     series.map(mean).reduce(|sum, mean| sum + mean)
 }
 
-/// Returns the mean of the readings in the window. Returns 0 if there are no readings.
+/// Returns the mean of the readings in the window. Returns 0 if the series has no readings.
 fn mean(series: &InWindow<'_>) -> f64 {
     let bins = || series.stretches.iter().map(|(_, bin): &(usize, Bin)| bin);
     let count: u64 = bins().map(|bin| bin.count).sum();

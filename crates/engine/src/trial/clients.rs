@@ -1,5 +1,5 @@
-//! Handles the records of each of several clients. Keeps them second by second, adds them up over
-//! the measured window, passes them to the rules and writes them to the finding.
+//! Handles the records of each of several clients. Writes them to disk second by second, adds them
+//! up over the measured window, passes them to the rules and writes them to the finding.
 
 use super::{State, TrialRun};
 use crate::client_tally::ClientTally;
@@ -19,7 +19,8 @@ use workload::Stage;
 impl State {
     /// Begins a load.
     pub(super) fn begin_clients(&mut self, load: &Fleet, offer: &Offer<'_>) {
-        // If this process reads rows back, the records of the clients do not change.
+        // This process itself reads rows back, so the records of the clients must not change in
+        // that phase.
         if load.clients().next().is_none() {
             return;
         }
@@ -46,7 +47,7 @@ impl State {
         }
     }
 
-    /// Keeps the clients' records up to an interval that all of them have reported.
+    /// Writes the clients' records up to an interval that all clients have reported.
     pub(super) fn keep_clients(
         &mut self,
         seconds: Vec<ClientSecond>,
@@ -99,8 +100,8 @@ impl State {
         Ok(())
     }
 
-    /// Returns the latencies of each client under the measured load. Returns `None` for another
-    /// load.
+    /// Returns the latencies of each client under the measured load. Returns `None` if the load was
+    /// not measured.
     pub(super) fn client_times(&self) -> Option<Arc<[ClientTimes]>> {
         let times = |tally: &ClientTally| ClientTimes {
             name: tally.end.name.clone(),
@@ -211,7 +212,7 @@ fn client_record(tally: &ClientTally, seen: &ClientSeen, all_ops_per_s: f64) -> 
         connections: end.connections,
         ops_per_s,
         share: ops_per_s / all_ops_per_s.max(1e-9),
-        // If a client was lost, it has not sent its latencies, although its operations are known.
+        // A lost client has not sent its latencies, although the number of its operations is known.
         latency_ms: (!end.latency.is_empty()).then(|| convert::quantiles_ms(&end.latency)),
         lag_us: LagRecord {
             p50: lag_us(0.5),

@@ -1,9 +1,9 @@
 //! Computes the cost of a trial's operations for the target. The inputs are the probes' readings in
 //! the measured window, and the size of the tables on disk before and after the load.
 //!
-//! The engine reads the disk last, after a flush, because at the end of a window all of its writes
-//! may be in memory. It reads the disk only if the trial began with a flush. The next trial then
-//! also begins with a flush, so this flush does not change it.
+//! The engine flushes the tables before it reads their size at the end, because all writes of a
+//! window may still be in memory. It does so only if the trial began with a flush. The next trial
+//! then also begins with a flush, so the additional flush does not affect the next trial.
 
 use super::{State, Storage, TrialRun};
 use crate::event::Event;
@@ -18,11 +18,11 @@ use store::record::{CostKind, Costs};
 use workload::Stage;
 
 /// Time limit for computing the size of a write. For a plain table, 10,000 operations take a
-/// hundredth of this limit. If operations have large collections, fewer of them fit into the limit,
-/// but their mean is as good.
+/// hundredth of this time. If operations have large collections, fewer operations fit into the
+/// limit, but their mean is still accurate enough.
 const RECKONING: Duration = Duration::from_secs(1);
-/// Time after which cassay reports that it computes the size. Most programs take a fifth of this
-/// time.
+/// Time after which cassay reports that it is computing the size of a write. Most programs take a
+/// fifth of this time.
 const UNSAID: Duration = Duration::from_millis(100);
 
 impl TrialRun<'_> {
@@ -38,9 +38,9 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Computes the size of the values that a write binds. This is a separate phase, which is
-    /// displayed and is part of the estimated time. If it ran after the window, the user would see
-    /// an unexplained delay.
+    /// Computes the size of the values that a write binds. The computation is a separate phase, so
+    /// cassay displays it and includes it in the estimated time. After the window, it would be an
+    /// unexplained delay for the user.
     fn reckon_bytes_per_write(&mut self) -> Option<f64> {
         let stage = self.step.map_or(Stage::Main, |step| step.stage);
         let (deadline, soon) = (Deadline::after(RECKONING), Deadline::after(UNSAID));
@@ -58,8 +58,8 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Flushes and reads the sizes at the end, unless a node has restarted. The counts of a
-    /// restarted node begin at zero.
+    /// Flushes the tables and reads their sizes at the end. Does nothing if a node has restarted,
+    /// because the counts of that node begin at zero.
     pub(super) fn end_costs(&self, running: &Running, state: &mut State) {
         let (keyspace, tables) = (self.program.keyspace(), self.program.tables());
         if is_flushed(state) && running.pids_changed(&state.pids).is_empty() {
@@ -116,7 +116,7 @@ fn window_costs(used: &ResourceUse, ended: u64, seconds: f64) -> [(CostKind, Opt
 }
 
 /// Returns the costs of the data on disk, for a number of rows and for the bytes that operations
-/// wrote. If there are no SSTables, there is neither a size nor a ratio.
+/// wrote. Without SSTables, the size and the compression ratio are unknown.
 fn disk_costs(
     storage: &Storage,
     rows: Option<u64>,
@@ -127,8 +127,8 @@ fn disk_costs(
     let compression = |after: &TableStorage| after.uncompressed_bytes / after.live_bytes as f64;
     let amplification = || {
         let (before, after) = (storage.before.as_ref()?, storage.after.as_ref()?);
-        // Cassandra counts the bytes of flushes before compression, and those of compactions after
-        // compression.
+        // Cassandra counts the bytes that it flushes before compression, and the bytes that it
+        // compacts after compression.
         let flushed = after.flushed_bytes.checked_sub(before.flushed_bytes)? as f64;
         let compacted = after.compacted_bytes.checked_sub(before.compacted_bytes)? as f64;
         let on_disk = flushed / stored.map(compression)? + compacted;

@@ -1,8 +1,9 @@
-//! Prepares the data with which a trial begins: created, loaded, settled, kept, restored.
+//! Prepares the data with which a trial begins. The data is created, loaded and settled, then kept
+//! as a snapshot and restored.
 //!
 //! Invariants: if a trial reports that its data was restored, every node's SSTables were compared
-//! with those of the snapshot. Every trial of a snapshot begins with a restore, including the first
-//! one. So no trial finds the caches and files that the load phase left.
+//! with those of the snapshot. Every trial of a snapshot begins with a restore, even the first one.
+//! So no trial depends on the caches and files that the load phase left.
 
 mod amount;
 
@@ -30,17 +31,18 @@ use study::{compile_workload, target_differences, units};
 use target_spec::{Capability, Target};
 use workload::{Program, Stage};
 
-/// Number of operations in flight during the load phase. It is high enough for a small cluster, but
-/// low enough that operations do not time out.
+/// Number of operations in flight during the load phase. This number is enough to load a small
+/// cluster quickly, and low enough that operations do not time out.
 const LOAD_IN_FLIGHT: u32 = 64;
 /// Tolerance of the size to load, as a share. Compactions and the commit log change the size by
 /// about this share.
 const SIZE_TOLERANCE: f64 = 0.02;
 /// Maximum number of rounds to load up to a size. After the first round, the size of a row is
-/// known, so three rounds usually suffice. If more are needed, the nodes free space again.
+/// known, so three rounds usually suffice. If they do not, the nodes free the space again while
+/// cassay loads.
 const SIZE_ROUNDS_MAX: u32 = 12;
-/// Share of the estimated number of rows that the first round loads. Rows may be larger on disk
-/// than estimated.
+/// Share of the estimated number of rows that the first round loads. It is less than 1 because rows
+/// may be larger on disk than estimated.
 const SIZE_FIRST_SHARE: f64 = 0.25;
 /// Time between two checks for Ctrl-C during a rest.
 const REST_LOOK: Duration = Duration::from_millis(100);
@@ -63,12 +65,12 @@ pub fn alters(keyspace: &Keyspace, program: &Program) -> Vec<String> {
 impl TrialRun<'_> {
     /// Brings the nodes to their configuration, and the data to the initial state of the trial.
     ///
-    /// 1. If the data does not exist, this function applies the configuration for loading, creates
-    ///    the tables, proves that both are as requested, loads, lets the nodes settle, and takes a
-    ///    snapshot.
-    /// 2. It applies the configuration to measure.
-    /// 3. It restores the snapshot, or lets the nodes settle after restarts and earlier trials. It
-    ///    rests if the load of the last trial was too high.
+    /// 1. If the data does not exist, applies the configuration for loading, creates the tables,
+    ///    and checks that both are as requested. Then loads the rows, waits until the nodes have
+    ///    settled, and takes a snapshot.
+    /// 2. Applies the configuration for the measurement.
+    /// 3. Restores the snapshot, or waits until the nodes have settled after restarts and earlier
+    ///    trials. If the load of the last trial was too high, rests first.
     pub(super) fn prepare(
         &mut self,
         running: &mut Running,
@@ -77,8 +79,9 @@ impl TrialRun<'_> {
         let settings = self.settings;
         let preparation = running.standing.preparation(settings, &self.program);
         if preparation.fills() {
-            // Only a running target shows whether this is possible. If it is not, loading would be
-            // in vain.
+            // Only a running target shows whether it can report that it has settled. The check
+            // comes before the load phase, because without this report the loaded data would be
+            // useless.
             self.can_settle(running)?;
             self.configure(running, state, settings.load_target())?;
             self.schema(running, state, preparation)?;
@@ -110,8 +113,9 @@ impl TrialRun<'_> {
         self.rest(running, state)
     }
 
-    /// Waits after a trial whose load was too high, so that the operations which it abandoned time
-    /// out on the nodes. The null target has no work left after its last response.
+    /// Waits after a trial whose load was too high, until the operations that the trial abandoned
+    /// have timed out on the nodes. Does not wait for a null target, which has no work left after
+    /// its last response.
     fn rest(&mut self, running: &Running, state: &mut State) -> Result<Option<TrialEnd>> {
         if !self.after_too_much || running.is_null() {
             return Ok(None);
@@ -134,7 +138,7 @@ impl TrialRun<'_> {
     }
 
     /// Checks that the configuration of the load phase is in effect, and records the proof. Later,
-    /// every trial proves the measured configuration.
+    /// every trial proves that its measured configuration is in effect.
     fn prove_load_phase(&mut self, running: &Running) -> Result<()> {
         let keyspace = self.settings.load_keyspace();
         if self.settings.load_target() == &self.settings.target
@@ -157,8 +161,8 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Gives the nodes the configuration `target`. Restarts them if it differs from their current
-    /// configuration.
+    /// Gives the nodes the configuration `target`. Restarts the nodes if this configuration differs
+    /// from the current one.
     pub(super) fn configure(
         &mut self,
         running: &mut Running,
@@ -182,8 +186,8 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Compiles the program for the existing rows, if their number was not known before the load
-    /// phase.
+    /// Compiles the program for the number of existing rows, if this number was not known before
+    /// the load phase.
     fn know_rows(&mut self, running: &Running) -> Result<()> {
         match running.standing.rows(self.settings, &self.program) {
             Some(rows)
@@ -307,8 +311,8 @@ impl TrialRun<'_> {
                 return Ok(None);
             }
             let per_row: f64 = ((share - at_first) / rows as f64).max(f64::MIN_POSITIVE);
-            // A round adds at most three times the current rows, because the first round is small,
-            // and its size may be mostly overhead.
+            // A round adds at most three times the current number of rows. The first round is
+            // small, so its size on disk may be mostly overhead.
             next = (((1.0 - share) / per_row).ceil() as u64).min(rows.saturating_mul(3));
         }
         bail!(
@@ -318,7 +322,7 @@ impl TrialRun<'_> {
         )
     }
 
-    /// Writes `count` rows from number `first` on.
+    /// Writes `count` rows, starting with row number `first`.
     fn load(
         &mut self,
         running: &mut Running,
@@ -365,13 +369,13 @@ impl TrialRun<'_> {
     }
 
     /// Returns true if the client records acknowledged writes. It does so if the trial reads rows
-    /// back at the end, and if there is enough memory.
+    /// back at the end, and if the memory suffices.
     fn keeps_ledger(&self, operations: u64) -> bool {
         self.settings.verify.sample.is_asked() && operations <= LEDGER_OPERATIONS_MAX
     }
 
-    /// Returns true if the target shows when its compactions are done. Fails if the study requires
-    /// this and the target does not show it.
+    /// Returns true if the target reports when its compactions are done. Fails if the study
+    /// requires this report and the target does not support it.
     fn can_settle(&self, running: &Running) -> Result<bool> {
         let can = running.cluster.can(Capability::Settle);
         if self.settings.data.settle == Settle::Compactions && !can {
@@ -481,13 +485,13 @@ impl TrialRun<'_> {
         state.gather.write(&mut state.writer)
     }
 
-    /// Returns true if every row of the snapshot was acknowledged. If a load phase fails in part,
-    /// the trial ends, so the data of this run is complete.
+    /// Returns true if every row of the snapshot was acknowledged. This is the case for data of
+    /// this run, because a trial ends if its load phase fails in part.
     fn loads_are_whole(&self) -> bool {
         self.settings.verify.sample.is_asked() && self.settings.data.load != Load::None
     }
 
-    /// Drops the page cache, if the study requests that. Returns a description of the action.
+    /// Drops the page cache, if the study requests it. Returns a word for the result.
     fn page_cache(&self, running: &Running) -> Result<&'static str> {
         if self.settings.data.page_cache == PageCache::Keep {
             return Ok("kept");

@@ -1,8 +1,8 @@
-//! Keeps the series of the long trial of an endurance study while the trial runs, and makes the
+//! Collects the series of the long trial of an endurance study while the trial runs, and makes the
 //! record of the series.
 //!
 //! Invariant: memory does not grow with the length of the trial. So a series consists of a fixed
-//! number of bins, and only rare kinds of events and the longest pauses are kept.
+//! number of bins. This module stores only the longest pauses, and only events of rare kinds.
 
 use analysis::autocorrelation;
 use analysis::endurance::{
@@ -21,14 +21,14 @@ use store::record::{
 
 /// Number of bins of a series.
 const BINS: usize = 512;
-/// Maximum number of events of a kind. If there were more, every change would have an event near it
-/// by chance.
+/// Maximum number of events of a kind. With more events, every change in the series would be near
+/// an event by chance.
 const RARE_MAX: usize = 6;
-/// Minimum length of a pause that is kept, in ms.
+/// Minimum length of a pause to keep, in ms.
 const PAUSE_MS_MIN: f64 = 50.0;
-/// Maximum number of probe series in a finding. Each takes 16 kB.
+/// Maximum number of probe series in a finding. A series takes 16 kB.
 const COURSES_MAX: usize = 12;
-/// Significant digits of a value in a finding.
+/// Number of significant digits of a value in a finding.
 const DIGITS: i32 = 5;
 const DAY_S: f64 = 86_400.0;
 
@@ -40,8 +40,8 @@ const SSTABLES: &str = ".live_sstables";
 /// Place name that the probes use for the client's own process.
 const CLIENT: &str = "client";
 
-/// Values that may grow during a trial. Each row has the name of the series, the series of its
-/// limit, and a description for the case that the series is missing.
+/// Values that may grow during a trial. Each row contains the name of the series, the name of the
+/// series with its limit, and a description for the user if the series is missing.
 const GROWING: [(&str, Option<&str>, &str); 6] = [
     (PENDING, None, "pending compactions"),
     (HEAP, Some("jvm.heap_max"), "the heap after collections"),
@@ -55,7 +55,7 @@ const GROWING: [(&str, Option<&str>, &str); 6] = [
     ("jvm.threads", None, "threads"),
 ];
 
-/// Throughput and p99 latency of a window, second by second, as bins.
+/// Throughput and p99 latency of a window, collected second by second and stored in bins.
 pub struct Courses {
     from_ns: Option<u64>,
     rate: Bins,
@@ -74,7 +74,7 @@ impl Courses {
 }
 
 impl IntervalConsumer for Courses {
-    /// Takes the next interval of the run; only those of the window count.
+    /// Takes the next interval of the run. Only intervals of the window count.
     fn push(&mut self, summed: &SummedInterval) {
         let interval = &summed.interval;
         if !interval.is_measured() || interval.seconds() <= 0.0 {
@@ -92,13 +92,14 @@ impl IntervalConsumer for Courses {
 pub struct WindowReadings {
     from_ns: Option<u64>,
     to_ns: Option<u64>,
-    /// Series by name and place, with their units.
+    /// Series by name and place. Each series has a unit.
     series: BTreeMap<(String, String), (String, Bins)>,
     /// Last value of each series that contains a limit.
     limits: BTreeMap<(String, String), f64>,
-    /// Longest pauses: the time, the length in ms, and the description.
+    /// Longest pauses, each with its time, its length in ms, and its description.
     pauses: Vec<(f64, f64, String)>,
-    /// Times at which compactions began, each with the node. `None` once there are too many.
+    /// Times at which compactions began, each with the name of the node. `None` after too many
+    /// compactions.
     begun: Option<Vec<(f64, String)>>,
     /// Number of pending compactions at the latest reading, by node.
     pending: BTreeMap<String, f64>,
@@ -199,7 +200,8 @@ impl WindowReadings {
         events
     }
 
-    /// Returns the series with this name (or with this suffix) at every place.
+    /// Returns the series with this name at every place. If the name begins with a dot, returns the
+    /// series with this suffix.
     fn series<'w>(&'w self, name: &'w str) -> impl Iterator<Item = ProbeSeries<'w>> {
         let all = self.series.iter();
         let named = all.filter(move |((of, _), _)| {
@@ -226,9 +228,9 @@ struct ProbeSeries<'w> {
     bins: &'w Bins,
 }
 
-/// Data of a long window, once the window has ended.
+/// Data of a long window that has ended.
 pub struct LongWindow<'a> {
-    /// Share by which throughput may change and still count as stable.
+    /// Share by which throughput may change while it still counts as stable.
     pub within: f64,
     /// Length of the window, in seconds.
     pub seconds: f64,
@@ -236,13 +238,13 @@ pub struct LongWindow<'a> {
     pub courses: &'a Courses,
     /// Latencies, by block.
     pub latency: &'a Blocks,
-    /// Readings of the probes.
+    /// Readings of the probes within the window.
     pub watched: &'a WindowReadings,
     /// Memory of a node, in bytes.
     pub memory_bytes: Option<u64>,
 }
 
-/// A series that is summarized by blocks, with its name.
+/// A series with its name. The values are averages over blocks of time.
 struct Series {
     of: &'static str,
     within: f64,
@@ -274,8 +276,9 @@ impl LongWindow<'_> {
         }
     }
 
-    /// Returns throughput and latency in blocks of at least `block_s_min`, if the window has enough
-    /// blocks of this length. In shorter blocks, a cycle looks like a trend.
+    /// Returns throughput and latency in blocks of at least `block_s_min` seconds, if the window
+    /// has enough blocks of this length. In shorter blocks, a compaction cycle would look like a
+    /// trend.
     fn series(&self, block_s_min: f64) -> Vec<Series> {
         let one = |of, within: f64, values: &[f64], width_s: f64| {
             let blocks = joined(values, (block_s_min / width_s).ceil() as usize);
@@ -300,7 +303,7 @@ impl LongWindow<'_> {
         ]
     }
 
-    /// Returns the cycles of compaction, on the node whose number of pending compactions varies
+    /// Returns the cycles of compaction on the node whose number of pending compactions varies
     /// most.
     fn cycles(&self) -> Option<CyclesRecord> {
         let values = |one: &ProbeSeries<'_>| -> Vec<f64> {
@@ -351,19 +354,20 @@ impl LongWindow<'_> {
         all.collect()
     }
 
-    /// Returns the limit of a series.
+    /// Returns the limit of a series, or `None` if the series has no known limit.
     fn limit(&self, one: &ProbeSeries<'_>, named: Option<&str>) -> Option<f64> {
-        // This series is the memory of the client, not of a node.
+        // The memory limit applies only to nodes. A series at the place of the client is the memory
+        // of the client.
         if one.of == ANONYMOUS {
             let memory_bytes = self.memory_bytes.filter(|_| one.place != CLIENT);
             return memory_bytes.map(|bytes| bytes as f64 / 1024.0);
         }
         let place = (named?.to_owned(), one.place.to_owned());
-        // A JVM reports −1 if the memory pool has no limit.
+        // A JVM reports −1 as the limit of a memory pool without a limit.
         self.watched.limits.get(&place).copied().filter(|limit| *limit > 0.0)
     }
 
-    /// Returns the values that may grow but that no probe has read.
+    /// Describes the values that may grow but that no probe has read.
     fn unseen(&self) -> Vec<String> {
         let missing = GROWING.iter().filter(|(of, ..)| self.watched.series(of).next().is_none());
         missing
@@ -403,8 +407,8 @@ fn drift_record(one: &Series) -> DriftRecord {
     }
 }
 
-/// Returns the changes of a series. If there is an event within the length of a block, the change
-/// has the nearest event.
+/// Returns the changes of a series. If events occurred within one block length of a change, the
+/// record of the change names the nearest event.
 fn change_records(one: &Series, events: &[HappenedRecord]) -> Vec<ChangeRecord> {
     let found = changes(&one.blocks.means).into_iter();
     let record = |change: endurance::Change| {

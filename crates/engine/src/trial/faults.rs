@@ -29,12 +29,12 @@ pub struct Faults<'a> {
     open: BTreeMap<usize, Open>,
 }
 
-/// Target of a fault.
+/// Target of a fault in the running cluster.
 pub(super) struct FaultTarget {
     hit: Hit,
-    /// Name of the node or host, or a description.
+    /// Name of the node or host, or a description if the target is not a single node or host.
     pub name: String,
-    /// Nodes whose processes may change, with their names.
+    /// Nodes whose processes the fault may end or restart, with their names.
     pub nodes: Vec<(NodeIndex, String)>,
 }
 
@@ -48,7 +48,8 @@ struct Open {
 /// Message from the thread of a fault.
 enum FaultMessage {
     Step(LifeCycleStep),
-    /// The fault has ended. Contains the current processes and releases of the affected nodes.
+    /// The fault has ended. Contains the result, and the current processes and releases of the
+    /// affected nodes.
     Over(FaultResult, PerNode<Option<Identity>>, Vec<Option<Release>>),
 }
 
@@ -63,8 +64,8 @@ impl<'a> Faults<'a> {
         program: &Arc<Program>,
     ) -> Result<Faults<'a>> {
         if !planned.is_empty() {
-            // The agents start before the load, so that their start takes no resources from it
-            // later.
+            // The agents start before the load, so that their start does not take resources from
+            // the load.
             running.cluster.handles()?;
         }
         let places = planned.iter().map(|fault| FaultTarget::find(fault, running, program));
@@ -75,7 +76,7 @@ impl<'a> Faults<'a> {
         })
     }
 
-    /// Returns the facts about the faults that `conduct` needs.
+    /// Returns the facts about the faults that the event loop needs.
     pub fn planned(&self) -> Vec<Breaking> {
         let planned = self.planned.iter().zip(&self.places).enumerate();
         let before = |number: usize, item: usize| {
@@ -108,8 +109,8 @@ impl<'a> Faults<'a> {
         outlook.collect()
     }
 
-    /// Returns the nodes that are down because of a fault. The engine does not check at every tick
-    /// how they ended.
+    /// Returns the nodes that are down because of a fault. The engine expects these nodes to be
+    /// down, so it does not check them at every tick.
     pub fn away(&self) -> Vec<&str> {
         let takes_away = |number: &&usize| self.planned[**number].kind.takes_away;
         let numbers = self.open.keys().filter(takes_away);
@@ -165,7 +166,7 @@ impl<'a> Faults<'a> {
         Ok(())
     }
 
-    /// Orders the healing of a fault. The thread of the fault performs it.
+    /// Orders the thread of a fault to heal the fault.
     pub fn heal(&self, number: usize) {
         let open = self.open.get(&number);
         if let Some(order) = open.and_then(|open| open.order.as_ref()) {
@@ -173,7 +174,7 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// Records that the window leaves no time for a fault.
+    /// Records that the fault was omitted because too little of the window was left.
     pub fn omit(&self, number: usize, state: &mut State) {
         let fault = &self.planned[number];
         let record = FaultRecord {
@@ -193,8 +194,8 @@ impl<'a> Faults<'a> {
         state.finding.faults.push(record);
     }
 
-    /// Records the messages since the previous call. Returns the event of a fault that has begun or
-    /// ended.
+    /// Records the messages of the threads since the previous call. Returns an event if a fault has
+    /// begun or ended.
     pub fn look(&mut self, running: &mut Running, state: &mut State) -> Result<Option<LoopEvent>> {
         let numbers: Vec<usize> = self.open.keys().copied().collect();
         for number in numbers {
@@ -202,8 +203,8 @@ impl<'a> Faults<'a> {
                 let told = match self.open[&number].told.try_recv() {
                     Ok(told) => told,
                     Err(TryRecvError::Empty) => break,
-                    // The thread has panicked and not healed the fault. The agent will heal the
-                    // fault when the fault's time limit expires.
+                    // The thread has panicked before it healed the fault. The agent heals the fault
+                    // when the time limit of the fault expires.
                     Err(TryRecvError::Disconnected) => {
                         anyhow::bail!("the thread of a fault ended before it healed the fault")
                     }
@@ -279,8 +280,8 @@ impl<'a> Faults<'a> {
         };
         state.finding.faults.push(record);
         running.took_releases(&releases)?;
-        // For an attached cluster, cassay looks up the processes each time, so it does not record
-        // them here.
+        // cassay does not record the processes of an attached cluster here, because it looks them
+        // up each time.
         let ours = !running.cluster.is_attached();
         for (index, name) in self.places[number].nodes.iter().filter(|_| ours) {
             let process = processes.get(*index).copied().flatten();
@@ -299,10 +300,10 @@ impl<'a> Faults<'a> {
 }
 
 impl FaultTarget {
-    /// Finds the target of a study's fault.
+    /// Finds the target of a study's fault in the running cluster.
     ///
     /// # Errors
-    /// The cluster has no such node.
+    /// The cluster does not have the node, or cassay cannot reach the machine of the node.
     pub fn find(
         fault: &StudyFault,
         running: &Running,
@@ -315,7 +316,7 @@ impl FaultTarget {
         let is_hit = |index: NodeIndex, host: &str| match &hit {
             Hit::Node(node) => *node == index,
             Hit::Host(one) => hosts.get(*one).is_some_and(|name| name == host),
-            // This fault ends no process.
+            // A network split does not end processes.
             Hit::Split(_) => false,
             Hit::Nodes(nodes) => nodes.contains(&index),
             Hit::Cluster => true,
@@ -373,8 +374,8 @@ fn say(to: &Sender<FaultMessage>, told: FaultMessage) {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // When the order is dropped, the thread heals the fault, unless healing was already
-        // ordered.
+        // When the order is dropped, the thread heals the fault, unless it has already received the
+        // order to heal.
         self.order = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -390,7 +391,8 @@ pub fn evidence(all: &[FaultRecord]) -> Vec<rules::FaultEvidence> {
         rules::FaultEvidence {
             kind: fault.name(),
             confirmed: match fault.seen_s {
-                // The effect of this fault was observed, but the fault may still have failed later.
+                // cassay observed the effect of this fault, but the fault may still have failed
+                // later.
                 Some(_) => Some(!(healed && is(FaultVerdict::Mismatch))),
                 None if is(FaultVerdict::Inconclusive) => None,
                 None => Some(false),

@@ -1,4 +1,5 @@
-//! Makes the finding of one trial: the verdict of the rules on its evidence, and its figures.
+//! Makes the finding of one trial: the verdict of the rules on the evidence, and the figures of the
+//! trial.
 
 use super::{State, TrialRun, endurance_series, faults, missing_files};
 use crate::load_run::workers_auto;
@@ -116,8 +117,9 @@ impl TrialRun<'_> {
         Some(kept.record())
     }
 
-    /// Returns the ceilings of the client. If nodes are placed on CPUs, scales the ceilings to the
-    /// workers that remain for the client, because they were measured with the whole machine.
+    /// Returns the ceilings of the client. The engine measured them with all CPUs of the machine.
+    /// If the placement of the nodes leaves only some CPUs to the client, scales the ceilings
+    /// accordingly.
     fn ceilings(&self, running: Option<&Running>) -> Vec<f64> {
         let client = &self.settings.client;
         let kept = running
@@ -128,8 +130,8 @@ impl TrialRun<'_> {
         all.map(|ceiling| ceiling.ops_per_s * share.min(1.0)).collect()
     }
 
-    /// Returns the counts of the server, or the reason why they cannot be compared. Returns `None`
-    /// if they were not read.
+    /// Returns the counts of the server, or the reason why they cannot be compared with the counts
+    /// of the client. Returns `None` if the counts were not read.
     fn server(&self, state: &State) -> Option<Result<ServerCounts, String>> {
         let mut faults = self.settings.faults.iter();
         let ended = faults.find(|fault| fault.kind.takes_away);
@@ -145,8 +147,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// If the study replays recorded traffic at its own times, returns the number of operations
-    /// that are due within `span_s` after the start line.
+    /// Returns the number of operations that are due within `span_s` seconds after the start line.
+    /// Returns `None` unless the study replays recorded traffic at its own times.
     fn recorded_due(&self, span_s: f64) -> Option<OfferedLoad> {
         let speed = self.settings.workload.recorded.as_ref()?.speed?;
         let until_ns = (span_s * speed * 1e9).round() as u64;
@@ -157,8 +159,8 @@ impl TrialRun<'_> {
     }
 
     /// Returns the minimum length of the window according to the plan, in seconds. A step with a
-    /// number of operations lasts as long as these take, and the end of the last fault may end a
-    /// window early.
+    /// number of operations has no planned length, so its actual length counts. If the window ends
+    /// some time after the last fault, the end of the last fault counts.
     fn planned_s(&self, took_s: f64) -> f64 {
         let window = &self.settings.window;
         match window.measure_ns {
@@ -175,8 +177,7 @@ impl TrialRun<'_> {
         let window = &tally.window;
         let server = self.server(state);
         let is_null = running.is_some_and(Running::is_null);
-        // Each of several clients measures only its own machine, so the highest of their costs
-        // counts.
+        // Each client measures only its own machine, so the highest cost of all clients counts.
         let looking_ns = state.clients.each.iter().map(|one| one.window.stalls_cpu_ns).max();
         let looking_s = looking_ns.unwrap_or(window.stalls_cpu_ns) as f64 / 1e9;
         let mut known = std::mem::take(&mut state.evidence);
@@ -224,7 +225,7 @@ impl TrialRun<'_> {
             weak_consistency: weak_consistency(self.settings, &self.program),
             has_strange_rows: self.rows.are_strange,
             found: (self.rows.are_said).then(|| tally.found(&self.program.finds())),
-            // The trial does not read back the writes of an import's steps.
+            // Trials that run a step of an import do not read their writes back.
             promise: self.step.is_none().then(|| self.promise(running)),
             not_recorded: Some(trial_record_check::missing(
                 self.writer.path(),
@@ -234,21 +235,21 @@ impl TrialRun<'_> {
             data_and_memory_bytes: running
                 .and_then(Running::memory_bytes)
                 .map(|memory| (data_bytes(self.settings, &self.program), memory)),
-            // These are the threads of the probes, and the threads that detect stalls.
+            // The share contains the threads of the probes, and the threads that detect stalls.
             probes_cpu_share: Some(probes_share + looking_s / window.seconds.max(1e-9)),
             ..known
         }
     }
 }
 
-/// Returns the number of compactions that were pending on all nodes at the end of the window, from
+/// Returns the number of pending compactions on all nodes at the end of the window, according to
 /// the last reading.
 fn pending_at_end(evidence: &Evidence) -> Option<f64> {
     evidence.pending_compactions.as_ref()?.last().copied()
 }
 
-/// Returns the drift of the wall clock relative to the monotonic clock. The wall clock showed
-/// `unix_ns` at the monotonic time `ns`.
+/// Returns the drift of the wall clock relative to the monotonic clock. `unix_ns` is the wall-clock
+/// time at the monotonic time `ns`.
 fn clock_move(ns: u64, unix_ns: u64) -> ClockMove {
     let over_ns = clock::now_ns().saturating_sub(ns);
     let shown_ns = i128::from(clock::unix_ns()) - i128::from(unix_ns);
@@ -258,9 +259,10 @@ fn clock_move(ns: u64, unix_ns: u64) -> ClockMove {
     }
 }
 
-/// Returns the exceptions on the nodes since the measurement began, if they can be read. Also
-/// returns the recorded environment, with its changes since then. Both are `None` if the target is
-/// lost. The environment is also `None` if the settings of the nodes cannot be read.
+/// Returns the exceptions on the nodes since the start of the measurement, and the recorded
+/// environment with its changes since then. The exceptions are `None` if they cannot be read. The
+/// environment is `None` if the settings of the nodes cannot be read. Both are `None` if the target
+/// is lost.
 fn environment(
     running: Option<&Running>,
     noted: Environment,
@@ -300,7 +302,7 @@ fn with_figures(
     let window = &tally.window;
     let kinds = || program.kinds().iter().zip(&tally.kinds);
     let errors = window.errors.iter();
-    // A kind of operation without weight in the mix has no figures.
+    // If the mix gives a kind of operation no weight, the kind has no figures.
     let shown = kinds().filter(|(_, series)| !series.is_empty());
     let records = shown.map(|(kind, series)| (kind.name.clone(), series.record(window.seconds)));
     let counts = kinds().filter_map(|(kind, series)| Some((kind.name.clone(), series.counts()?)));
@@ -333,7 +335,8 @@ fn server_record(counts: ServerCounts) -> ServerCountsRecord {
     }
 }
 
-/// Returns the figures of the client itself, added to the `known` figures since the start line.
+/// Returns the figures of the client itself. Adds them to the figures in `known`, which cover the
+/// time since the start line.
 fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRecord {
     let window = &tally.window;
     let us = |q| tally.lag.quantile_ns(q) as f64 / 1e3;
@@ -347,7 +350,7 @@ fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRec
             p50: us(0.5),
             p99: us(0.99),
         },
-        // The lowest ceiling is the one that was certainly available.
+        // The lowest ceiling counts, because at least this throughput was available to the client.
         ceiling_ops_per_s: ceilings.min_by(f64::total_cmp).unwrap_or(0.0),
         ceilings_ops_per_s: evidence.ceilings_ops_per_s.clone(),
         stall_ms_longest: window.stall_longest_s.map(|s| s * 1e3),
@@ -359,7 +362,7 @@ fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRec
     }
 }
 
-/// Returns the use of the machine, if it can be read.
+/// Returns the CPU use of the machine, if it can be read.
 fn machine_record(machine: &MachineUse) -> MachineRecord {
     MachineRecord {
         cpus: machine.cpu.map(|cpu| cpu.cpus as u64),
@@ -385,7 +388,7 @@ fn data_bytes(settings: &Settings, program: &Program) -> u64 {
 }
 
 /// Returns true if a read may miss an acknowledged write, because R + W <= RF. Considers the kinds
-/// in the mix, and the kinds that loaded the rows.
+/// of operations in the mix, and the kinds that loaded the rows.
 fn weak_consistency(settings: &Settings, program: &Program) -> bool {
     let copies = settings.keyspace.replication.copies();
     let least = |statements: Vec<&Statement>| {
@@ -430,8 +433,8 @@ mod tests {
     use study::inputs::Inputs;
     use study::settings::Overrides;
 
-    /// A kind without weight kept its default level, ONE. So the consistency of every study with
-    /// `write: ALL` looked weak.
+    /// In an earlier version, a kind without weight kept the default level ONE, so the consistency
+    /// of every study with `write: ALL` looked weak.
     #[test]
     fn only_levels_of_kinds_that_are_asked_for_make_reads_weak() {
         for (mix, levels, is_weak) in [

@@ -1,4 +1,4 @@
-//! Runs a trial that is a step of an import: its statements, its warm-up, its operations.
+//! Runs a trial that is a step of an import: its statements, its warm-up and its operations.
 
 use super::{State, TrialEnd, TrialRun};
 use crate::event_loop::Decision;
@@ -13,8 +13,8 @@ use store::record::{WarmupEnd, WarmupRecord};
 use study::plan::PhaseKind;
 
 impl TrialRun<'_> {
-    /// Executes the statements that an import needs before it measures. Errors about existing
-    /// objects are ignored, as in the tools from which the statements come.
+    /// Executes the statements that an import needs before it measures. Ignores errors about
+    /// existing objects, as the tools do from which the statements come.
     pub(super) fn execute(&mut self, running: &mut Running, statements: &[String]) -> Result<()> {
         if statements.is_empty() {
             return Ok(());
@@ -28,8 +28,8 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Runs the operations of an import's step: first the operations of its warm-up, then those
-    /// that count.
+    /// Runs the operations of an import's step: first those of the warm-up, then those that are
+    /// measured.
     pub(super) fn measure_step(
         &mut self,
         step: &ImportStep,

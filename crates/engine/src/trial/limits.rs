@@ -1,5 +1,5 @@
-//! Reads how near each resource was to its limit, in the window, and in the parts of the window
-//! with a fault or a drift.
+//! Determines how near each resource was to its limit, in the whole window and in the parts of the
+//! window with a fault or a drift.
 
 use super::{State, TrialRun};
 use crate::phase_times::TimeSpan;
@@ -11,7 +11,8 @@ use store::record::{
     FaultRecord, LimitReadingRecord, LimitSpan, NodeCpuRecord, TrialFinding, TrialLimitsRecord,
 };
 
-/// Shortest part of a window that is read separately, in ns. A probe reads once a second.
+/// Minimum length of a part of the window, in ns. Shorter parts are not examined, because a probe
+/// reads only once a second.
 const PART_NS_MIN: u64 = 3_000_000_000;
 
 /// A part of the window of a trial.
@@ -24,8 +25,8 @@ struct Part {
 }
 
 impl TrialRun<'_> {
-    /// Returns the readings of every part. The list is empty for the null target, which has no
-    /// resources.
+    /// Returns the readings for every part of the window. The list is empty for the null target,
+    /// which has no resources.
     pub(super) fn limits(
         &self,
         running: Option<&Running>,
@@ -51,7 +52,7 @@ impl TrialRun<'_> {
     }
 }
 
-/// Returns the time if it is positive and exact, and not only a lower bound.
+/// Returns the time if it is positive and exact. A lower bound is not exact.
 fn exact(ms: Known) -> Option<f64> {
     (!ms.is_at_least() && ms.least() > 0.0).then(|| ms.least())
 }
@@ -63,8 +64,8 @@ fn record(part: &Part, state: &State, facts: &TrialFacts) -> TrialLimitsRecord {
         &series,
         &TrialFacts {
             window_s: (part.time.to_ns - part.time.from_ns) as f64 / 1e9,
-            // The client is judged for the whole window, and its latencies are those of the whole
-            // window. So other parts have neither.
+            // The load of the client and the latencies are known only for the whole window, so
+            // other parts contain neither.
             client: facts.client.iter().filter(|_| is_whole).copied().collect(),
             service_mean_ms: facts.service_mean_ms.filter(|_| is_whole),
             p999_ms: facts.p999_ms.filter(|_| is_whole),
@@ -80,7 +81,7 @@ fn record(part: &Part, state: &State, facts: &TrialFacts) -> TrialLimitsRecord {
     }
 }
 
-/// Returns the window and its parts. The times of the faults count from `start_ns`.
+/// Returns the whole window and its parts. The times of the faults are relative to `start_ns`.
 fn parts(window: TimeSpan, start_ns: u64, faults: &[FaultRecord], drift: Option<f64>) -> Vec<Part> {
     let part = |span, fault, (from_ns, to_ns)| Part {
         span,
@@ -119,7 +120,7 @@ fn parts(window: TimeSpan, start_ns: u64, faults: &[FaultRecord], drift: Option<
     parts
 }
 
-/// Returns the loads of the client by which rule V3 judges it.
+/// Returns the loads of the client that rule V3 judges.
 fn client_loads(judgement: &Judgement) -> Vec<ClientLoad> {
     let measured = judgement.rules.iter().filter(|rule| rule.id == "V3");
     let loads = measured

@@ -1,7 +1,7 @@
 //! Offers the load of a trial, and performs the actions during the load.
 //!
-//! [`Conduct`] makes the decisions, and this file implements its world. It writes intervals and
-//! readings to disk, checks the nodes, and reports progress.
+//! [`Conduct`] makes the decisions, and this file implements the `World` that carries them out. It
+//! writes intervals and readings to disk, checks the nodes, and reports progress.
 
 use super::faults::Faults;
 use super::{State, TrialEnd, TrialRun};
@@ -57,6 +57,7 @@ impl World for Offering<'_, '_> {
                 if interval.draining {
                     state.timeline.begin_drain(interval.start_ns);
                     state.gather.window_ends(interval.start_ns);
+                    state.profiling.window_ends(&self.running.cluster)?;
                 }
                 (self.run.events)(Event::Interval {
                     progress,
@@ -64,7 +65,12 @@ impl World for Offering<'_, '_> {
                     interval,
                 });
             }
-            Act::Begin(kind, at_ns) => self.run.begin_phase_at(kind, at_ns, state)?,
+            Act::Begin(kind, at_ns) => {
+                self.run.begin_phase_at(kind, at_ns, state)?;
+                if kind == PhaseKind::Measure {
+                    state.profiling.window_begins(&self.running.cluster)?;
+                }
+            }
             Act::Steer(flow) => self.load.steer(flow),
             Act::KeepReadings => {
                 state.gather.write(&mut state.writer)?;
@@ -107,7 +113,7 @@ impl World for Offering<'_, '_> {
 }
 
 impl Offering<'_, '_> {
-    /// Checks for nodes that are down without a fault, and reports such nodes.
+    /// Checks whether nodes are down, and reports each node that no fault has taken down.
     fn look_at_nodes(&mut self) -> Option<LoopEvent> {
         let died = self.running.cluster.died(&self.faults.away()).into_iter();
         let died: Vec<DeadNode> = died
@@ -124,7 +130,7 @@ impl Offering<'_, '_> {
         Some(LoopEvent::Died(died))
     }
 
-    /// Reports the state of each client and each host, if there are any.
+    /// Reports the state of each of several clients and of each host, if known.
     fn tell_machines(&mut self) {
         let clients = self.load.now();
         if !clients.is_empty() {
@@ -148,7 +154,7 @@ impl TrialRun<'_> {
         self.begin_phase_at(kind, clock::now_ns(), state)
     }
 
-    /// Announces a phase, first to the journal, then to the observer.
+    /// Announces a phase: writes it to the journal first, then reports it to the observer.
     fn begin_phase_at(&mut self, kind: PhaseKind, at_ns: u64, state: &mut State) -> Result<()> {
         let started = JournalEvent::PhaseStarted {
             phase: kind.name().to_owned(),
@@ -171,7 +177,8 @@ impl TrialRun<'_> {
     }
 
     /// Applies load until the limit of the offer, `decide`, Ctrl-C or a dead node ends the load.
-    /// For each interval, `decide` names its phase and decides whether the load continues.
+    /// For each interval, `decide` names the phase of the interval and decides whether the load
+    /// continues.
     pub(super) fn offer(
         &mut self,
         running: &mut Running,
@@ -216,7 +223,7 @@ impl TrialRun<'_> {
             faults,
         };
         let conducted = conduct.run(&mut offering);
-        // However the load ended, the faults must be healed, because the next phase needs a target
+        // The faults must be healed however the load ended, because the next phase needs a target
         // without faults.
         let Offering {
             load,
@@ -226,7 +233,8 @@ impl TrialRun<'_> {
             faults,
         } = offering;
         let healed = faults.end(running, state);
-        conducted.and(healed)?;
+        let profiled = state.profiling.window_ends(&running.cluster);
+        conducted.and(healed).and(profiled)?;
         (run.events)(Event::ClientsNow(Vec::new()));
         (run.events)(Event::HostsNow(Vec::new()));
         let summary = load.end().context("offer load")?;
@@ -243,8 +251,8 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Begins to offer load. If the trial has several clients and they share this load, they offer
-    /// it.
+    /// Begins to offer load. If the trial has several clients and this load can be shared, the
+    /// clients offer it. Otherwise this process does.
     fn start_load(
         &self,
         running: &Running,
@@ -262,7 +270,7 @@ impl TrialRun<'_> {
             .context("apply load with several clients")
     }
 
-    /// Records the measured window. Returns the end of the trial if the window was cut short.
+    /// Records the measured window. If the window ended early, returns how the trial ended.
     pub(super) fn measured(&mut self, offered: PhaseResult, state: &mut State) -> Option<TrialEnd> {
         state.finding.client.workers = offered.summary.workers;
         state.finding.client.realtime = offered.summary.realtime;
@@ -273,7 +281,7 @@ impl TrialRun<'_> {
         self.cut(offered.cut, state)
     }
 
-    /// Returns the end of the trial after a phase that was cut short. Returns `None` if the phase
+    /// Returns how the trial ended after a phase that ended early. Returns `None` if the phase
     /// ended as planned.
     pub(super) fn cut(&mut self, cut: Option<EarlyEnd>, state: &mut State) -> Option<TrialEnd> {
         match cut? {
@@ -290,7 +298,7 @@ impl TrialRun<'_> {
 /// Returns the description of a phase that is not in the plan.
 fn unplanned(kind: PhaseKind) -> &'static str {
     match kind {
-        // The guard of the target adds this phase, so the plan does not contain it.
+        // The guard of the target causes this phase, so the plan does not contain it.
         PhaseKind::Warmup => "the load rises slowly",
         _ => "",
     }

@@ -1,5 +1,5 @@
 //! Handles files that are missing at the end of a trial. The engine records them before it judges
-//! the trial, because a rule must not pass when data is missing.
+//! the trial, because a rule must not count as satisfied when its data is missing.
 
 use analysis::rules::Evidence;
 use cluster::Gap;
@@ -22,7 +22,8 @@ fn record(what: GapKind, gap: Gap) -> GapRecord {
     }
 }
 
-/// Marks rules without evidence as unknown: rule V15 without logs, and rule V11 without readings.
+/// Marks rules without evidence as unknown: rule V15 if logs are missing, and rule V11 if readings
+/// are missing.
 pub fn tell(gaps: &[GapRecord], evidence: &mut Evidence) {
     for gap in gaps {
         match gap.what {

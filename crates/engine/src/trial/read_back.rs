@@ -1,5 +1,4 @@
-//! Reads rows back after a trial, and derives the durability that the configuration promises for
-//! them.
+//! Reads rows back after a trial, and derives which writes the configuration promises to keep.
 
 use super::faults::FaultTarget;
 use super::{State, TrialEnd, TrialRun};
@@ -29,11 +28,12 @@ use workload::{Program, Stage, Tuning};
 
 /// Number of operations in flight while rows are read back.
 const IN_FLIGHT: u32 = 32;
-/// Possible difference between the clocks of machines that cassay does not manage, and so between
-/// the timestamps of writes. The clock error of a machine with a time server is smaller.
+/// Possible difference between the clocks of machines that cassay does not manage, and therefore
+/// between the timestamps of their writes. If the machines use a time server, the difference is
+/// smaller.
 const STRANGE_CLOCKS: Duration = Duration::from_secs(1);
-/// Number of sync periods after which a node that cannot sync stops acknowledging writes, unless
-/// configured otherwise. Cassandra computes the same value
+/// Number of sync periods after which a node that cannot sync its commit log stops acknowledging
+/// writes, unless configured otherwise. Cassandra computes the same value
 /// (`DatabaseDescriptor.getPeriodicCommitLogSyncBlock`).
 const LAG_BLOCK: f64 = 1.5;
 
@@ -49,7 +49,7 @@ impl TrialRun<'_> {
     }
 
     /// Sets the known earlier writes before the main stage begins. If the trial reads all rows
-    /// back, the writes of this stage are known, so earlier writes are not required.
+    /// back, it records the writes of this stage even if earlier writes are unknown.
     pub(super) fn begin_written(&self, running: &mut Running) {
         let is_all = self.settings.verify.sample == Sample::All && self.step.is_none();
         let known =
@@ -64,22 +64,23 @@ impl TrialRun<'_> {
                         written
                     }
                 });
-        // Tables of an attached cluster may have existed before the run, with other counter values.
+        // Tables of an attached cluster may have existed before the run, so their counters may have
+        // other initial values.
         running.written = known.map(|written| match self.settings.target {
             Target::Attach(_) => written.with_old_counters(),
             Target::Local(_) | Target::Null(_) => written,
         });
     }
 
-    /// Returns true if writes get their timestamps from the clocks of other machines, of nodes or
-    /// of clients.
+    /// Returns true if the timestamps of writes come from clocks that cassay does not manage, such
+    /// as those of attached nodes or of clients on other machines.
     fn has_strange_clocks(&self) -> bool {
         let has_clients = self.fleet.is_some_and(FleetUse::has_others);
         has_clients
             || matches!(self.settings.target, Target::Attach(_)) && takes_nodes_times(&self.program)
     }
 
-    /// Reads rows back and compares them with the values of the seed.
+    /// Reads rows back and compares them with the values that follow from the seed.
     pub(super) fn verify(
         &mut self,
         running: &mut Running,
@@ -135,16 +136,16 @@ impl TrialRun<'_> {
         Ok(self.cut(offered.cut, state))
     }
 
-    /// Keeps the first rows in which a read found other data than the data that was written.
+    /// Keeps the first rows in which a read found data that differs from the written data.
     pub(super) fn name_rows(&self, offered: &PhaseResult, state: &mut State) {
         let rows = offered.summary.missed_rows.iter();
         let untimed = rows.map(|(row, missed)| (*row, *missed, None));
         self.name(untimed, &mut state.finding.verify.missed_rows);
     }
 
-    /// Adds wrong rows to the named rows, without duplicates. Each has its number, the kind of
-    /// loss, and the time at which the last missed write was acknowledged, in seconds since the
-    /// start line.
+    /// Adds wrong rows to `named`, without duplicates. Each entry of `rows` contains the number of
+    /// the row, the kind of loss, and the time at which the last missed write was acknowledged, in
+    /// seconds since the start line.
     fn name(
         &self,
         rows: impl Iterator<Item = (u64, WriteMismatch, Option<f64>)>,
@@ -162,8 +163,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Returns the statement that reads a row, with its values, for a person to type. The text is
-    /// empty if the program does not read single rows.
+    /// Returns the statement that reads a row, with its values, so that the user can execute it.
+    /// Returns an empty text if the program does not read single rows.
     fn read_by(&self, row: u64) -> String {
         if self.program.rows() == 0 {
             return String::new();
@@ -177,8 +178,8 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Sets the consistency level for the reads of a stage. Returns the program of the measurement,
-    /// so that it can be restored.
+    /// Sets the consistency level for the reads of a stage. Returns the original program, so that
+    /// the caller can restore it.
     fn read_at(&mut self, stage: Stage, levels: &Levels) -> Result<Arc<Program>> {
         let stated = self.settings.verify.consistency;
         let level = stated.or((stage == Stage::ReadBack).then_some(levels.read));
@@ -197,9 +198,9 @@ impl TrialRun<'_> {
         Ok(std::mem::replace(&mut self.program, Arc::new(tuned)))
     }
 
-    /// Passes to the write record the times at which acknowledged writes may have been lost.
-    /// Returns the length of that time before a fault, in seconds. Returns `None` if the time has
-    /// no limit, or if no write can be lost.
+    /// Marks, in the record of writes, the periods in which acknowledged writes may have been lost.
+    /// Returns how long before a fault such a period begins, in seconds. Returns `None` if this
+    /// time has no limit, or if no write can be lost.
     fn may_lose(&self, running: &mut Running, state: &State) -> Option<f64> {
         let configuration = self.configuration(Some(running));
         let within_s = durability::lost_within_s(&configuration);
@@ -215,15 +216,16 @@ impl TrialRun<'_> {
             let Some(injected_s) = record.injected_s.filter(|_| lossy.is_some()) else {
                 continue;
             };
-            // The node was off at the time of this observation, so it acknowledged nothing later.
+            // When cassay made this observation, the node was off, so it did not acknowledge writes
+            // after that time.
             let off_s = record.seen_s.or(record.whole_s);
             written.may_lose(ns(injected_s - within_s)..off_s.map_or(u64::MAX, ns));
         }
         Some(within_s)
     }
 
-    /// Keeps the result of the reading of all rows. If losses are limited in time, also keeps the
-    /// times at which the lost writes were acknowledged.
+    /// Records the result of reading all rows. If losses are limited in time, also records when the
+    /// lost writes were acknowledged.
     fn account(
         &self,
         offered: &PhaseResult,
@@ -242,7 +244,7 @@ impl TrialRun<'_> {
             .iter()
             .flat_map(|lost| &lost.rows)
             .map(|one| (one.row, one.missed, one.acknowledged_ns.map(since_s)));
-        // Counters have no times. Rows that another client has read have no times either.
+        // The times of writes are unknown for counters, and for rows that another client has read.
         let by_reads = offered.summary.missed_rows.iter();
         let untimed = by_reads.map(|(row, missed)| (*row, *missed, None));
         self.name(timed.chain(untimed), &mut missed_rows);
@@ -279,7 +281,7 @@ impl TrialRun<'_> {
         durability::promise(&self.configuration(running))
     }
 
-    /// Returns the requested configuration, and the faults.
+    /// Returns the requested configuration and the faults of the trial.
     fn configuration(&self, running: Option<&Running>) -> Configuration {
         let levels = levels(self.settings, &self.program);
         let level = |level: Consistency, replicas| ConsistencyLevel {
@@ -298,7 +300,7 @@ impl TrialRun<'_> {
     }
 }
 
-/// Returns the counts of a reading. Each row is in exactly one of the counts.
+/// Returns the counts of rows after a read-back. Each row is in exactly one of the counts.
 fn counted(checks: &CheckCounts) -> ReadBackRecord {
     let others = checks.missing
         + checks.stale
@@ -324,14 +326,14 @@ fn counted(checks: &CheckCounts) -> ReadBackRecord {
     }
 }
 
-/// Returns true if a node sets the timestamp of some writes. The timestamp decides which write is
-/// the last. Conditional writes are ordered without timestamps.
+/// Returns true if the nodes set the timestamps of some writes. The timestamp decides which write
+/// to a row is the last. The server orders conditional writes without timestamps.
 fn takes_nodes_times(program: &Program) -> bool {
     let mut statements = program.statements().iter();
     statements.any(|statement| !statement.returns_rows && !statement.client_timestamp)
 }
 
-/// Returns the faults, each with the data that the affected nodes may have lost.
+/// Returns the faults. Each fault contains the data that the affected nodes may have lost.
 fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<FailureEvent> {
     let nodes_count = running.cluster.nodes().len() as u64;
     let takes_over = nodes_count > settings.keyspace.replication.copies();
@@ -359,8 +361,8 @@ fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<
     settings.faults.iter().filter_map(blow).collect()
 }
 
-/// Returns the commit log settings of the node that syncs latest. Returns `None` if the settings of
-/// a node cannot be read.
+/// Returns the commit log settings of the node with the longest time until a sync. Returns `None`
+/// if the settings of a node cannot be read.
 fn commit_log(settings: &Settings, running: &Running) -> Option<CommitLog> {
     let is_used = settings.keyspace.durable_writes != Some(false);
     let logs: Option<Vec<CommitLog>> = running
@@ -376,8 +378,8 @@ fn commit_log(settings: &Settings, running: &Running) -> Option<CommitLog> {
     logs?.into_iter().max_by(later)
 }
 
-/// Returns the commit log settings of a node with these rows of `system_views.settings`. Returns
-/// `None` if the mode or the time of the sync is missing, or if a time is not a duration.
+/// Returns the commit log settings of a node from the given rows of `system_views.settings`.
+/// Returns `None` if the mode or the time of the sync is missing, or if a time is not a duration.
 fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<CommitLog> {
     let is_set = |name: &str| {
         let value = settings.get(name).map_or("null", String::as_str);
@@ -403,8 +405,8 @@ fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<C
     })
 }
 
-/// Returns a duration in seconds. The setting has a unit, or is in milliseconds under its older
-/// name. Returns `None` if the node has not set it.
+/// Returns a duration in seconds. The value of the setting contains a unit. Under the older name of
+/// the setting, the value is in milliseconds. Returns `None` if the node has not set it.
 ///
 /// # Errors
 /// The value is not a duration.

@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 use store::record::{HistoryRecord, RegistersRecord, ViolationRecord};
 use workload::{RegisterRequest, Stage};
 
-/// Maximum number of states in the search for an order of the operations on one register. Such a
-/// search takes less than a second, and some ten MB. A register with dozens of operations of
-/// unknown outcome needs more states.
+/// Maximum number of states in the search for an order of the operations on one register. A search
+/// with this number of states takes less than a second, and tens of MB of memory. A register with
+/// dozens of operations of unknown outcome needs more states.
 const STATES_MAX: u64 = 500_000;
 /// Value of every register after the load phase.
 const INITIAL: i64 = 0;
-/// Maximum number of violations that are reported individually.
+/// Maximum number of violations that the finding lists individually.
 const VIOLATIONS_MAX: usize = 100;
 /// Description of the method of the check.
 const METHOD: &str = "Wing and Gong's search with Lowe's memoisation, one register at a time";
 
 impl TrialRun<'_> {
     /// Returns the reason why the server counts more reads of registers than the client requested.
-    /// Returns `None` if there are no registers.
+    /// Returns `None` if the program has no registers.
     pub(super) fn meeting(&self) -> Option<String> {
         let why = "concurrent transactions on one register read the register again, and the server \
                    counts each read";
@@ -101,12 +101,12 @@ fn judged(by_key: &BTreeMap<u64, Vec<RegisterOperation>>, states_max: u64) -> Re
     record
 }
 
-/// Converts an operation for the judgement.
+/// Converts a recorded operation to the form that the linearizability check needs.
 fn operation(recorded: &RegisterOperation) -> linearizability::Operation {
     let happened = &recorded.happened;
     let (what, returned_ns) = match (recorded.asked, happened.applied) {
         (RegisterRequest::Read, _) => (RegisterEvent::Read(happened.found), happened.answered_ns),
-        // The register exists, so if IF EXISTS is not met, the server found no row.
+        // The register exists, so an unmet IF EXISTS means that the server did not find the row.
         (RegisterRequest::Write(_), Some(false)) => {
             (RegisterEvent::Read(None), happened.answered_ns)
         }
@@ -128,7 +128,7 @@ fn operation(recorded: &RegisterOperation) -> linearizability::Operation {
     }
 }
 
-/// Converts an operation to its record, with times since `first_ns`.
+/// Converts an operation to its record. Times in the record are relative to `first_ns`.
 fn record(recorded: &RegisterOperation, first_ns: u64) -> HistoryRecord {
     let happened = &recorded.happened;
     let (kind, from, to) = match recorded.asked {
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use load::RegisterResult;
 
-    /// Returns successive operations of 10 ns each, on register 7.
+    /// Returns successive operations on register 7 that take 10 ns each.
     fn history(
         operations: &[(RegisterRequest, Option<bool>, Option<i64>)],
     ) -> BTreeMap<u64, Vec<RegisterOperation>> {
@@ -198,7 +198,7 @@ mod tests {
             (4, (RegisterRequest::Read, None, Some(2))),
             (3, (swap, Some(true), None)),
             (3, (swap, Some(false), Some(4))),
-            // According to this operation, the row no longer existed.
+            // This operation reports that the row did not exist.
             (1, (RegisterRequest::Write(2), Some(false), None)),
         ] {
             let mut broken = legal;

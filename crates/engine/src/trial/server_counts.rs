@@ -1,9 +1,9 @@
 //! Compares the counts of the server with those of the client. Reads the server's counts before and
 //! after every load.
 //!
-//! The counts of a node begin at its start, so the two readings of a pair must come from the same
-//! processes. A trial has one pair around the load phase and one around all other phases. A restart
-//! may be between the pairs.
+//! The counts of a node begin at zero when it starts, so the two readings of a pair must come from
+//! the same processes. A trial has one pair around the load phase and one pair around all other
+//! phases. The nodes may restart between the pairs.
 
 use super::{State, TrialRun};
 use crate::running_target::Running;
@@ -12,16 +12,17 @@ use analysis::rules::ServerCounts;
 use anyhow::Result;
 use cassandra::OperationCounts;
 
-/// Counts of the server up to now.
+/// Counts of the server so far.
 #[derive(Debug, Default)]
 pub struct Counting {
     before: Option<OperationCounts>,
     source: Option<String>,
     reads: u64,
     writes: u64,
-    /// True if one reading of a pair was not available.
+    /// True if one of the two readings of a pair is missing.
     broken: bool,
-    /// Reason why the counts of the server lack operations, if they do.
+    /// Reason why the counts of the server do not include all operations. `None` if they are
+    /// complete.
     pub incomplete: Option<String>,
 }
 
@@ -41,10 +42,10 @@ impl Counting {
         self.incomplete = after.incomplete.or(self.incomplete.take());
     }
 
-    /// Returns the counts of the server between the readings, with the operations that the client
-    /// got answered.
+    /// Returns the counts of the server between the readings, together with the counts of
+    /// operations that the client received answers for.
     pub fn beside(&self, answered: &AnsweredCounts) -> Option<ServerCounts> {
-        // If the trial was cut short, the second reading is missing, and the pair is not complete.
+        // If the trial ended early, the second reading is missing, so the pair is incomplete.
         let is_whole = self.before.is_none() && !self.broken;
         let source = self.source.clone().filter(|_| is_whole)?;
         Some(ServerCounts {

@@ -1,5 +1,5 @@
-//! Tests that findings and logs have the same population. The tests invent operations, record them
-//! as the load generator does, add them up and write them to disk.
+//! Tests that findings and logs describe the same population. The tests invent operations, record
+//! them as the load generator does, add them up and write them to disk.
 
 use super::Tally;
 use analysis::VariantName;
@@ -28,7 +28,7 @@ struct Operation {
     outcome: Option<Outcome>,
 }
 
-/// Returns the intervals of a run of these operations. None of them may be due after the stop.
+/// Returns the intervals of a run of these operations. All operations must be due before `stop_ns`.
 fn intervals(operations: &[Operation], from_ns: u64, stop_ns: u64) -> Vec<Interval> {
     let ends = operations.iter().map(end_ns).chain([stop_ns]);
     let count = ends.max().unwrap_or(0) / SECOND + 1;
@@ -70,7 +70,7 @@ fn tally(intervals: &[Interval]) -> Tally {
 }
 
 /// Simulates a closed loop of 128 operations in flight, with 10 s of warm-up and 60 s of window.
-/// The service time is exponential with a mean of 1 s. The client gives up operations that take
+/// The service time is exponential with a mean of 1 s. The client gives up an operation that takes
 /// longer than `timeout_s`.
 fn exponential(timeout_s: f64) -> Tally {
     let (from_ns, stop_ns) = (10 * SECOND, 70 * SECOND);
@@ -99,7 +99,7 @@ fn exponential(timeout_s: f64) -> Tally {
 }
 
 /// An earlier version counted operations in flight both at the start and at the end of the window.
-/// So long operations counted too often, and the median was 857 ms.
+/// So it counted long operations too often, and its median was 857 ms.
 #[test]
 fn long_operations_are_counted_as_often_as_they_were_begun() {
     let tally = exponential(1e9);
@@ -110,7 +110,7 @@ fn long_operations_are_counted_as_often_as_they_were_begun() {
         "p50 {p50_ms} ms, p99 {p99_ms} ms, {} op/s",
         record.ops_per_s
     );
-    // The tolerances are two and a half standard errors of about 7,700 values.
+    // Each tolerance is two and a half standard errors for about 7,700 values.
     assert!((p50_ms / 693.1 - 1.0).abs() < 0.04, "p50 {p50_ms} ms");
     assert!((p99_ms / 4605.2 - 1.0).abs() < 0.065, "p99 {p99_ms} ms");
     assert!(
@@ -144,8 +144,8 @@ fn a_percentile_beyond_the_time_out_is_at_least_the_time_out() {
     assert!(!latency.ci95.contains_key("p99") && latency.ci95.contains_key("p50"));
 }
 
-/// Removes the confidence intervals and their basis from a record, because a merged histogram has
-/// none.
+/// Removes the confidence intervals and the data behind them from a record, because a merged
+/// histogram has no confidence intervals.
 fn comparable(record: &QuantilesRecord) -> Value {
     let without = QuantilesRecord {
         ci95: BTreeMap::new(),
@@ -155,7 +155,7 @@ fn comparable(record: &QuantilesRecord) -> Value {
     serde_json::to_value(without).unwrap()
 }
 
-/// Writes the intervals as a trial does, and then reads the trial back from disk.
+/// Writes the intervals as a trial does, and reads the trial back from disk.
 fn written(folder: &std::path::Path, intervals: &[Interval]) -> Trial {
     let record = TrialRecord {
         format: FORMAT,

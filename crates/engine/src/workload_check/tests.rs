@@ -1,5 +1,5 @@
-//! Tests against the null target, which remembers the tables that are created on it and the types
-//! of their columns. Other tests check refusals by a real server.
+//! Tests against the null target, which remembers the created tables and the types of their
+//! columns. Other tests check refusals by a real server.
 
 use super::*;
 use study::resolve;
@@ -59,7 +59,7 @@ fn prepare(running: &Running, stop: &AtomicBool, say: &mut dyn FnMut(&str)) -> P
 #[test]
 fn a_check_without_tables_makes_a_keyspace_and_drops_it() {
     let running = null();
-    // The existing keyspace does not contain the tables, and must remain unchanged.
+    // The existing keyspace lacks the tables of the workload, and the check must not change it.
     run(
         &running,
         "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy'}",
@@ -96,7 +96,7 @@ fn where_all_tables_are_there_they_are_asked_as_they_are() {
         "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy'}",
     );
     run(&running, "CREATE TABLE shop.u (a bigint PRIMARY KEY)");
-    // In the workload file, b is an int.
+    // The workload file declares b as an int.
     run(
         &running,
         "CREATE TABLE shop.t (a bigint, b text, v text, PRIMARY KEY (a, b))",
@@ -135,7 +135,7 @@ fn a_failed_check_does_not_keep_the_scratch_keyspace() {
     let error = scratch.end(Err(anyhow!("the node is gone"))).expect_err("the first error");
     assert_eq!(error.to_string(), "the node is gone");
     assert_eq!(keyspaces(&running), [""; 0]);
-    // The keyspace is dropped even if the check does not reach its end.
+    // The check drops the keyspace even if the check does not reach its end.
     drop(Scratch::make(&running.cluster, &mut session).expect("a keyspace"));
     assert_eq!(keyspaces(&running), [""; 0]);
 }

@@ -1,6 +1,6 @@
 //! A fault that a study defines for an attached cluster, by programs that inject, observe and heal
-//! it. It has the same life cycle as every other fault. An agent on this machine is ready to run
-//! the healing program.
+//! it. This fault has the same life cycle as every other fault. An agent on this machine is ready
+//! to run the healing program.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -12,16 +12,18 @@ use target_spec::fault::{Commands, Hit};
 use target_spec::{Invocation, NodeIndex};
 
 /// Time limit of the observing program, which may have to reach another machine. An agent that
-/// heals without its controller waits for the same time.
+/// heals without its controller also waits for this time.
 const SEE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Placeholder in an argument for the address of the target node, in the form that reports use.
+/// Placeholder in an argument of a program. cassay replaces it by the name of the target node in
+/// reports.
 const NODE: &str = "{node}";
 
-/// Placeholder in an argument for the address of the target node with the CQL port.
+/// Placeholder in an argument of a program. cassay replaces it by the address and the CQL port of
+/// the target node.
 const ADDRESS: &str = "{address}";
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, commands: &Commands) -> Box<dyn Fault> {
     Box::new(CommandFault {
         node: hit.node(),
@@ -89,8 +91,8 @@ impl Fault for CommandFault {
         world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)
     }
 
-    /// Also reports whether the node answers clients. This report does not affect the result,
-    /// because it depends on the fault whether a node answers.
+    /// Also describes whether the node answers clients. This does not affect the result, because a
+    /// node may or may not answer during the fault.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = observation::or_unseen("the command's check", self.see(world));
         let client = observation::client(world, self.node, limit);

@@ -1,5 +1,5 @@
-//! Corrupts data silently: bytes of a data file change, and the disk reports no error. Cassandra's
-//! own checksums reject the changed data, and a repair must restore it.
+//! Corrupts data silently. Bytes of a data file change, and the disk does not report an error.
+//! Cassandra rejects the changed data because of its checksums, and a repair must restore the data.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Rot {
         node: hit.node(),
@@ -19,12 +19,12 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Block size of the file system.
+/// Block size of the file system, in bytes.
 const BYTES: u64 = 4096;
 
 struct Rot {
     node: NodeIndex,
-    /// Path of the file, offset of the corrupted block, and its original bytes.
+    /// Path of the file, offset of the corrupted block, and the original bytes of the block.
     file: Option<(PathBuf, u64, Vec<u8>)>,
 }
 

@@ -1,6 +1,7 @@
-//! A node that loses all its data, as with a failed disk. The node is killed, and its data files,
-//! commit log and hints are removed. It is then replaced as an operator would do it: it starts with
-//! empty folders, takes over its own tokens, and streams its data from other nodes.
+//! A node that loses all its data, as with a failed disk. The agent kills the node, and removes its
+//! data files, commit log and hints. The node is then replaced in the way in which operators do it.
+//! It starts with empty folders, takes over its former tokens, and streams its data from other
+//! nodes.
 
 use super::node_kill;
 use crate::behaviour::Fault;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Lost(hit.node()))
 }
@@ -39,8 +40,8 @@ impl Fault for Lost {
     }
 }
 
-/// Observes a node. It is broken if it is down with empty data folders, and whole if it is up with
-/// data.
+/// Observes a node. The fault is present if the node is down with empty data folders, and healed if
+/// the node is up with data.
 pub(crate) fn lost(world: &mut dyn World, node: NodeIndex, limit: Duration) -> Observation {
     let gone = node_kill::gone(world, node, limit);
     Observation::combine(gone, ring::emptied(world, node))

@@ -11,7 +11,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Failing {
         node: hit.node(),
@@ -19,7 +19,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Error number of a missing file (ENOENT).
+/// Error number of a read of a missing file (ENOENT).
 const GONE: i32 = 2;
 
 /// Number of bytes to read for an observation of the fault.
@@ -48,8 +48,8 @@ impl Failing {
             bytes: BYTES,
         };
         match world.see(ExecutedBy::Node(self.node), sight)? {
-            // A compaction has removed the file, which does not show the fault, so another file is
-            // used.
+            // A compaction has removed the file. Such an error does not show the fault, so the next
+            // observation uses another file.
             QueryAnswer::Bytes {
                 on_disk: Err(GONE), ..
             } => {

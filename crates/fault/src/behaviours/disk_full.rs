@@ -1,4 +1,4 @@
-//! A full disk: further writes fail, but existing data can be read.
+//! A full disk: further writes fail, but nodes can read existing data.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Full {
         host: hit.host(),
@@ -17,7 +17,7 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Number of bytes that may become free during the fault, because nodes delete files themselves.
+/// Number of bytes that may become free during the fault, because nodes delete some of their files.
 const SLACK_BYTES: u64 = 8 << 20;
 
 struct Full {

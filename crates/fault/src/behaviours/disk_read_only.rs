@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(ReadOnly(hit.host()))
 }
@@ -33,8 +33,8 @@ impl Fault for ReadOnly {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let is_read_only = |tried: &observation::DiskTest| {
-            // On newer kernels, a process cannot open files on the disk, but can still read files
-            // that it opened before.
+            // The read does not matter, because newer kernels refuse to open files on such a disk,
+            // although files that are already open can be read.
             tried.write == Attempt::Refused(EROFS)
         };
         observation::disk_and_nodes(world, self.0, limit, is_read_only)

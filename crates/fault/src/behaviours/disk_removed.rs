@@ -1,5 +1,5 @@
 //! A disk that is removed and inserted again. From the removal on, all I/O fails, and unsynced data
-//! is lost. The nodes on the disk are restarted when it is back.
+//! is lost. The nodes on the disk are restarted when the disk is inserted again.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(DiskRemoved(hit.host()))
 }
@@ -31,7 +31,7 @@ impl Fault for DiskRemoved {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let is_gone = |tried: &observation::DiskTest| {
             let is_refused = matches!(tried.write, Attempt::Refused(_));
-            // If the kernel refuses to list folders, the check finds no file to read.
+            // If the kernel refuses to list the folder, the disk test does not find a file to read.
             is_refused && matches!(tried.read, Attempt::Refused(_) | Attempt::None)
         };
         observation::disk_and_nodes(world, self.0, limit, is_gone)

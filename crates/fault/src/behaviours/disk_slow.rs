@@ -1,5 +1,5 @@
 //! A slow disk: the host's volume has a low I/O limit. Writes wait in memory, and syncs and reads
-//! are late.
+//! take long.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{Agents, ExecutedBy, World};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{DiskSpec, HostIndex};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
         host: hit.host(),
@@ -19,11 +19,12 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Factor by which a disk test takes longer on a slow disk than before the fault.
+/// Factor by which a disk test must take longer than before the fault, so that the disk counts as
+/// slow.
 const SLOWER: f64 = 3.0;
 
-/// Minimum duration of a disk test on a slow disk. On a busy disk without the fault, a test may
-/// take some milliseconds.
+/// Minimum duration of a disk test with which the disk counts as slow. On a busy disk without the
+/// fault, a test may take some milliseconds.
 const LEAST: Duration = Duration::from_millis(20);
 
 /// Time limit of one disk test.
@@ -32,7 +33,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 struct Slow {
     host: HostIndex,
     disk: DiskSpec,
-    /// Duration of a disk test before the fault.
+    /// Duration of a disk test before the fault. `None` if the disk was already slow.
     usual: Option<Duration>,
 }
 
@@ -52,8 +53,8 @@ impl Slow {
         } else {
             read
         };
-        // If the disk is already this slow before the fault, the duration is not recorded as
-        // normal. The disk is slow by itself, or an earlier fault still limits it.
+        // A duration above this limit is not recorded as normal. Such a disk is slow by itself, or
+        // an earlier fault still limits it.
         let limited = LEAST.max(takes / 2);
         if self.usual.is_none() && took < limited {
             self.usual = Some(took);

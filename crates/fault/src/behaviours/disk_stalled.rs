@@ -1,5 +1,5 @@
 //! A hanging disk: writes neither complete nor fail, as with a controller that resets its bus.
-//! While a node waits for such a write, it cannot even be killed.
+//! While a node waits for such a write, the kernel cannot even kill it.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(DiskStalled(hit.host()))
 }

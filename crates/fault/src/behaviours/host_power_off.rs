@@ -1,6 +1,6 @@
-//! A host that loses power and gets it again. Its processes, its network and the unsynced data of
-//! its volume are lost immediately. With high availability, the host's nodes meanwhile start on
-//! another host with their volume and addresses, as with vSphere HA.
+//! A host that loses power, and later gets power again. Its processes, its network and the unsynced
+//! data of its volume are lost immediately. With high availability, the host's nodes start on
+//! another host with their volume and addresses in the meantime, as with vSphere HA.
 
 use crate::behaviour::Fault;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{HostIndex, NO_HA_OF_MACHINES};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(PowerOff {
         host: hit.host(),
@@ -25,9 +25,9 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 
 struct PowerOff {
     host: HostIndex,
-    /// Time after which the nodes of the host start on another host.
+    /// Time after which the nodes of the host start on another host. `None` if they do not.
     ha_after: Option<Duration>,
-    /// Host on which the nodes start. `None` means the next host.
+    /// Host on which the nodes start. `None` means the next host in order.
     ha_on: Option<HostIndex>,
     is_moved: bool,
 }
@@ -53,8 +53,8 @@ impl Fault for PowerOff {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let others = observation::others_reach(world, self.host, limit);
         let mut look = Observation::combine(others, observation::clients(world, self.host, limit));
-        // Nodes that run on another host answer, but the fault lasts until they are on their own
-        // host again.
+        // Nodes that were moved to another host answer, but the target is whole only when they run
+        // on their own host again.
         if self.is_moved && look.fault == Presence::Absent {
             look.fault = Presence::Present;
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Lossy {
         host: hit.host(),
@@ -20,12 +20,12 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Number of connection attempts per observation. One observation in 40,000 misses a loss of 5 %,
-/// and one in 40 misses a loss of 1 %.
+/// Number of connection attempts per observation. With this number, one observation in 40,000
+/// misses a loss of 5 %, and one in 40 misses a loss of 1 %.
 const TRIES: u32 = 200;
 
-/// Time limit of one connection attempt. It is below the second after which TCP retransmits, but
-/// long enough for a busy machine.
+/// Time limit of one connection attempt. It is shorter than one second, after which TCP
+/// retransmits, but long enough for a busy machine.
 const TRY_LIMIT: Duration = Duration::from_millis(300);
 
 /// Share of connection attempts that may fail on a busy machine without the fault.
@@ -37,7 +37,7 @@ struct Lossy {
 }
 
 impl Lossy {
-    /// Counts how many of the connections that another host tries to open succeed.
+    /// Observes how many connections another host can open, out of several attempts.
     fn tries(&self, world: &mut dyn Agents) -> Result<Observation> {
         let (other, address) = observation::other_way(world, self.host)?;
         let sight = Query::Tries {
@@ -50,7 +50,7 @@ impl Lossy {
             other => return Err(observation::other_answer(&other)),
         };
         let lost = 1.0 - f64::from(open) / f64::from(TRIES);
-        // An attempt needs packets in both directions, and both lose packets.
+        // An attempt needs a packet in each direction, and packets are lost in both directions.
         let expected = 1.0 - (1.0 - self.share).powi(2);
         Ok(Observation {
             fault: Presence::from(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),

@@ -1,12 +1,12 @@
-//! A one-way network partition: packets from some hosts to other hosts are lost, but not in the
-//! other direction. No connection survives, and the nodes of each group consider those of the other
-//! group down.
+//! A one-way network partition. Packets from some hosts to other hosts are lost, but packets in the
+//! other direction arrive. All connections between the two groups break, and the nodes of each
+//! group consider the nodes of the other group down.
 
 use super::net_partition::Partition;
 use crate::behaviour::Fault;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Partition {
         sides: hit.sides(),

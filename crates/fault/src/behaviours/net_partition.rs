@@ -1,4 +1,4 @@
-//! A network partition: no packets pass between some hosts and other hosts, in either direction.
+//! A network partition. Packets between some hosts and other hosts are lost in both directions.
 //! Clients reach both groups.
 
 use crate::behaviour::Fault;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options, Sides};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Partition {
         sides: hit.sides(),

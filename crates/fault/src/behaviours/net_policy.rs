@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::HostIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Policy(hit.host()))
 }
@@ -23,8 +23,8 @@ impl Fault for Policy {
     }
 
     /// A client's observation depends on where the client runs, because most network plugins admit
-    /// connections from the machine that runs the pod. So clients must confirm only that the target
-    /// is whole.
+    /// connections from the machine that runs the pod. So an observation uses clients only to
+    /// confirm that the target is whole.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let others = observation::others_reach(world, self.0, limit);
         others.and(|| observation::clients(world, self.0, limit))

@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Reset {
         node: hit.node(),
@@ -42,7 +42,7 @@ impl Fault for Reset {
         let is_lost = self.is_done && !world.is_connected();
         Observation {
             fault: Presence::from(is_lost),
-            // The target counts as whole if new connections succeed.
+            // The target counts as whole if a new connection succeeds.
             target: client.target,
             words: if is_lost {
                 format!("the fault reset a test connection, {}", client.words)

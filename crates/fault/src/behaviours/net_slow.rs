@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{HostIndex, LinkSpec};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
         host: hit.host(),
@@ -18,11 +18,11 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Planned duration of a transfer at the limited rate, in seconds. It is long compared with the
-/// burst that the queue passes at once.
+/// Planned duration of a transfer at the limited rate, in seconds. It is long enough that the burst
+/// that the queue passes at once hardly matters.
 const LENGTH_S: f64 = 0.5;
 
-/// Size of the burst that the queue passes at once, increased by half, in bytes.
+/// Size of the burst that the queue passes at once, plus half of this size, in bytes.
 const BURST_BYTES: u64 = 96 << 10;
 
 /// Time limit of a transfer.
@@ -53,7 +53,8 @@ impl Slow {
         });
         let stated = self.rate as f64;
         Ok(Observation {
-            // The measured rate is above the limit because of the burst.
+            // The factor is necessary because the burst makes the measured rate higher than the
+            // limit.
             fault: Presence::from(
                 rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S)),
             ),

@@ -1,6 +1,6 @@
-//! A node is added to the ring and removed again. It starts on a host, streams its data from other
-//! nodes, and serves this data. For healing, the node is decommissioned, which streams the data
-//! back, and its folder is removed.
+//! A node is added to the ring, and later removed. The node starts on a host, streams its data from
+//! other nodes, and serves this data. For healing, the node is decommissioned, so it streams the
+//! data back. Then the agent removes the node's folder.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Agents, ExecutedBy, HealResult, World};
@@ -15,7 +15,7 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{HostIndex, NodeIndex};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(NodeAdd {
         host: hit.host(),
@@ -39,8 +39,8 @@ struct NodeAdd {
 }
 
 impl NodeAdd {
-    /// Observes the membership of the new node. The fault is in effect if the other nodes list it
-    /// as joining or normal, and healed if no node lists it.
+    /// Observes the membership of the new node. The fault is in effect if the other nodes list the
+    /// new node as joining or normal, and healed if no node lists it.
     fn standing(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let address = match self.address {
             Some(address) => address,
@@ -112,7 +112,7 @@ impl Fault for NodeAdd {
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         let node = self.joined.context("cassay did not start it")?;
         observation::still_starting(world, node, "it")?;
-        // If the new node does not answer yet, it is still starting.
+        // A new node that does not answer yet is still starting.
         match self.has_joined(world, node) {
             Ok(true) => Ok(Work::Done("it serves the received data".to_owned())),
             Ok(false) | Err(_) => Ok(Work::Going),

@@ -1,6 +1,6 @@
-//! A node whose wall clock is ahead of the clocks of other nodes. Its writes have timestamps in the
-//! future, and take precedence over later acknowledged writes. A process keeps its clock offset, so
-//! the node restarts for the fault and again for healing.
+//! A node whose wall clock is ahead of the clocks of other nodes. Writes of this node have
+//! timestamps in the future, and take precedence over later acknowledged writes. The clock offset
+//! of a running process cannot change, so the node restarts for the fault and again for healing.
 
 use super::node_kill;
 use crate::behaviour::{Fault, Work};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(ClockShift {
         node: hit.node(),
@@ -31,9 +31,9 @@ pub(crate) struct ClockShift {
 }
 
 impl ClockShift {
-    /// Observes the clock of the node as a client. The clock counts as off if its offset is nearer
-    /// to the planned offset than to zero, at whatever time during the request the node read the
-    /// clock.
+    /// Observes the clock of the node as a client. The clock counts as shifted if its offset is
+    /// nearer to the planned shift than to zero. This must be true for every possible time at which
+    /// the node may have read its clock during the request.
     fn time(&self, world: &mut dyn Client, limit: Duration) -> Result<Observation> {
         let [least, most] = world.clock_off_ms(self.node, limit)?;
         let is_off = |off_ms: i64| (off_ms - self.by_ms).abs() < off_ms.abs();
@@ -61,9 +61,9 @@ impl Fault for ClockShift {
         world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)
     }
 
-    /// A node that does not answer is neither broken nor whole, because it is starting. After the
-    /// correction of the clock, the other nodes may consider the node down, because it announced a
-    /// later generation before.
+    /// A node that does not answer is starting, so neither the fault nor its absence is observed.
+    /// After the correction of the clock, the other nodes may consider the node down, because the
+    /// node announced a later gossip generation while its clock was ahead.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         match self.time(world, limit) {
             Ok(look) => ring::and_known(world, look, self.node, limit),

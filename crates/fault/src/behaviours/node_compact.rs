@@ -1,5 +1,5 @@
-//! A major compaction under load: the node reads and writes all bytes of its tables once. No
-//! earlier file remains.
+//! A major compaction under load. The node reads and writes all data of its tables once, and
+//! removes all earlier files.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Client, HealResult, World};
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Compact {
         task: Task::new(hit.node()),
@@ -22,12 +22,12 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// File names by the folder of their table.
+/// Names of data files, by the folder of their table.
 type Files = BTreeMap<PathBuf, BTreeSet<String>>;
 
 struct Compact {
     task: Task,
-    /// Files that existed before the compaction, and must not exist after it.
+    /// Files that existed before the compaction, and must not exist after the compaction.
     before: Files,
     /// Ids of the node's compactions that belong to this fault.
     tasks: BTreeSet<String>,
@@ -49,9 +49,9 @@ fn total(files: &Files) -> usize {
 
 impl Compact {
     /// Lists the running compactions of this fault. A compaction belongs to the fault if the number
-    /// of its inputs equals the number of files that the table had. An ordinary compaction has this
-    /// number of inputs only in tables with few files. After the end of the fault, the list
-    /// contains the compactions that have not ended.
+    /// of its inputs equals the number of files that the table had before. An ordinary compaction
+    /// has this number of inputs only in tables with few files. After the end of the fault, the
+    /// list contains those compactions of the fault that have not ended.
     fn at_work(&mut self, world: &mut dyn Client, limit: Duration) -> Result<Vec<String>> {
         let mut words = Vec::new();
         for row in world.rows(self.task.node, View::Tasks, limit)? {
@@ -70,8 +70,8 @@ impl Compact {
         Ok(words)
     }
 
-    /// Returns the number of files that a table had before the compaction. Returns `None` if it had
-    /// none.
+    /// Returns the number of files that a table had before the compaction. Returns `None` if the
+    /// table had no files.
     fn files_count(&self, keyspace: &str, table: &str) -> Option<usize> {
         let end = format!("{keyspace}/{table}-");
         let of_table = |folder: &&PathBuf| folder.to_string_lossy().contains(&end);
@@ -104,7 +104,7 @@ impl Compact {
             words = format!("{}, {words}", at_work.join(", "));
         }
         Ok(Observation {
-            // If none of the earlier files is left, a compaction has finished.
+            // If all earlier files have disappeared, the compaction of the fault has finished.
             fault: Presence::from(left == 0 || (!self.is_over && !at_work.is_empty())),
             target: Health::from(at_work.is_empty()),
             words,
@@ -112,7 +112,8 @@ impl Compact {
     }
 }
 
-/// Returns a text such as `, 43 % of it` if the progress is known. Otherwise returns an empty text.
+/// Returns the progress of a compaction as a text such as `, 43 % of it`, if it is known. Otherwise
+/// returns an empty text.
 fn percent(row: &Row) -> String {
     let ratio = row.get("completion_ratio");
     let ratio = ratio.and_then(|ratio| ratio.parse::<f64>().ok());
@@ -125,7 +126,7 @@ impl Fault for Compact {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let node = self.task.node;
         let keyspaces = world.keyspaces(node, AT_ONCE)?;
-        // A compaction covers only flushed data, so the node flushes first.
+        // A compaction includes only flushed data, so the node flushes first.
         let flush = Operation::Flush {
             keyspaces: keyspaces.clone(),
         };

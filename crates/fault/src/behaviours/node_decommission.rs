@@ -1,5 +1,6 @@
-//! A node is decommissioned and joins again. By an MBean operation, the node streams its data to
-//! other nodes and leaves. Then it is started with empty folders, and bootstraps.
+//! A node is decommissioned and joins again. An MBean operation makes the node stream its data to
+//! other nodes and leave the ring. Then the agent starts the node with empty folders, and the node
+//! bootstraps.
 //!
 //! The decommission is forced, even if fewer copies than the replication factor remain. Otherwise a
 //! ring of three nodes would refuse it, because Cassandra's own keyspace `system_distributed` needs
@@ -16,7 +17,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Leaving {
         node: hit.node(),
@@ -51,7 +52,8 @@ impl Fault for Leaving {
         if self.is_healed && !client.is_whole() {
             return client;
         }
-        // The node serves clients until it has left the ring.
+        // A leaving node still serves clients, so the fault is present only if the node is leaving
+        // or has left the ring.
         let leaves = |one| matches!(one, None | Some(MemberStatus::Leaving));
         let others = ring::held(world, self.node, limit, leaves);
         ring::and_settled(world, others.confirm(client), self.node, limit)

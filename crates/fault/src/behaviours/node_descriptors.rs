@@ -10,13 +10,13 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Descriptors(hit.node()))
 }
 
-/// Number of free descriptors below which the node counts as having none, because closing files
-/// frees some. A healthy node has thousands of free descriptors.
+/// Number of free descriptors below which the fault counts as present. It is not zero, because a
+/// node that closes files frees some descriptors. A healthy node has thousands of free descriptors.
 const FEW: u64 = 8;
 
 struct Descriptors(NodeIndex);

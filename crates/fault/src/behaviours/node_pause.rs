@@ -9,7 +9,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Pause(hit.node()))
 }
@@ -23,7 +23,7 @@ impl Fault for Pause {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        // State `T` means stopped by a signal.
+        // State `T` means that a signal has stopped the process.
         let kernel = observation::process(world, self.0, |state| state == Some('T'));
         Observation::combine(kernel, observation::client(world, self.0, limit))
     }

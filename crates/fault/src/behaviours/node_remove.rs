@@ -1,7 +1,7 @@
-//! A node is lost for good and replaced by a new node. The node is killed, and its data removed.
-//! Once another node considers it down, that node removes it from the ring, and the remaining nodes
-//! restore the missing copies. Then the first node is started with empty folders, and bootstraps
-//! with a new host id.
+//! A node is lost for good and replaced by a new node. The agent kills the node and removes its
+//! data. Once another node considers the killed node down, that other node removes it from the
+//! ring, and the remaining nodes restore the missing copies. Then the agent starts the killed node
+//! with empty folders, and it bootstraps with a new host id.
 
 use super::data_lost;
 use crate::behaviour::{Fault, Tell, Work};
@@ -15,10 +15,10 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Time limit for another node to report the status of the node.
+/// Time limit for another node to report the status of the target node.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(NodeRemove {
         node: hit.node(),
@@ -28,7 +28,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct NodeRemove {
     node: NodeIndex,
-    /// The removal that another node performs, while it runs.
+    /// Operation by which another node removes the target node. `None` until it begins.
     told: Option<ring::PendingOperation>,
 }
 
@@ -49,7 +49,8 @@ impl Fault for NodeRemove {
         ring::and_back(world, lost, self.node, limit)
     }
 
-    /// A node refuses to remove another node that it considers up.
+    /// Waits until another node considers the target node down, because a node refuses to remove a
+    /// node that it considers up.
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         if let Some(told) = &mut self.told {
             return told.proceed(world);

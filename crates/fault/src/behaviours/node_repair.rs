@@ -1,6 +1,6 @@
 //! A repair under load: the node and the other replicas read all their data, and stream differences
-//! to each other. A repair leaves no trace if there are no differences. So the proof is that the
-//! other replicas have recorded validations which the node itself requested.
+//! to each other. If the replicas do not differ, a repair leaves no trace in the data. So the proof
+//! is that the other replicas have recorded validations that the node requested.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{HealResult, World};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Repair {
         task: Task::new(hit.node()),
@@ -23,7 +23,8 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct Repair {
     task: Task,
-    /// Ids of the earlier validations that other nodes performed for repairs of this node.
+    /// Ids of the validations that other nodes had already performed for earlier repairs of this
+    /// node. `None` until the first observation.
     before: Option<BTreeSet<String>>,
 }
 
@@ -41,8 +42,8 @@ impl Repair {
         let node = self.task.node;
         let nodes = world.nodes();
         let begun_by = nodes.get(node).context("the node does not exist")?.storage;
-        // Java writes a slash before the address, and before the slash a host name, if there is
-        // one.
+        // Java formats an address with a slash before it, and with the host name before the slash,
+        // if the name is known.
         let begun_by = format!("/{begun_by}");
         let others = nodes.indexes().filter(|other| *other != node);
         let mut all = Vec::new();

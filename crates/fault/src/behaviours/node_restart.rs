@@ -1,10 +1,11 @@
-//! A node restart as operators perform it: the node drains, ends, and is started immediately.
+//! A node is restarted in the way in which operators do it. The node drains and ends, and is
+//! started again immediately.
 
 use super::node_stop::Stop;
 use crate::behaviour::Fault;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stop(hit.node()))
 }

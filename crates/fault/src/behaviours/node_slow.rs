@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Slow {
         node: hit.node(),
@@ -18,17 +18,19 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// CPU time by default, in cores. With it, a node still answers, and is slow at any load.
+/// Default CPU time of the host, in cores. With this CPU time, a node still answers, but is slow at
+/// any load.
 const CORES: f64 = 0.1;
 
-/// Duration of the CPU test on the host in ms, which is three periods of the quota.
+/// Duration of the CPU test on the host in ms. It is three periods of the quota.
 const WORK_MS: u64 = 300;
 
-/// Multiple of the quota below which the quota counts as observed. A few periods may exceed the
-/// quota, because it is an average.
+/// Factor for the quota. If the host uses less CPU time than the product, the fault counts as
+/// present. It is above 1, because the quota is an average, which a few periods may exceed.
 const BROKEN_BELOW: f64 = 1.3;
 
-/// Multiple of the quota above which the quota counts as removed.
+/// Factor for the quota. If the host uses more CPU time than the product, the fault counts as
+/// healed.
 const WHOLE_ABOVE: f64 = 1.6;
 
 struct Slow {
@@ -63,7 +65,8 @@ impl Fault for Slow {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = self.cpu(world);
         let seen = observation::or_unseen("its host", seen);
-        // A slow node may answer late. So the client must confirm only that the node is whole.
+        // A slow node may answer late. So the observation uses the client only to confirm that the
+        // node is whole.
         seen.and(|| observation::client(world, self.node, limit))
     }
 }

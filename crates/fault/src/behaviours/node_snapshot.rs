@@ -1,5 +1,5 @@
-//! A snapshot of a node under load. The node flushes, and hard-links all its files. The linked
-//! files remain as long as the snapshot.
+//! A snapshot of a node under load. The node flushes, and creates hard links to all its files. The
+//! linked files use space as long as the snapshot exists.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
@@ -12,13 +12,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Snapshot(Task::new(hit.node())))
 }
 
-/// Name of the snapshot. Only one snapshot with this name exists at a time, so leftovers of an
-/// earlier one are detected.
+/// Name of the snapshot. A node has at most one snapshot with this name, so cassay detects a
+/// leftover of an earlier fault.
 const TAG: &str = "cassay-fault";
 
 struct Snapshot(Task);
@@ -86,7 +86,7 @@ impl Fault for Snapshot {
             keyspaces: self.0.keyspaces.clone(),
         };
         let ended = self.0.end(world, &clear);
-        // The host removes the files that the node could not remove.
+        // After this operation, the agent removes the files that the node could not remove.
         let told = world.tell(self.0.node, clear, AT_ONCE);
         let mended = world.heal()?;
         ended.and(told).map(|_| mended)

@@ -1,5 +1,5 @@
-//! A node stop as operators perform it. On SIGTERM, the JVM announces its shutdown, flushes its
-//! memtables and exits. Then the node is started again.
+//! A node is stopped in the way in which operators do it. On SIGTERM, the node announces its
+//! shutdown, flushes its memtables and exits. Then the node is started again.
 
 use super::node_kill;
 use crate::behaviour::Fault;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stop(hit.node()))
 }

@@ -11,20 +11,21 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Duration of each stop. It is that of a garbage collection on a node that is short of memory, and
-/// shorter than the threshold of the failure detector.
+/// Duration of each stop. It is as long as a garbage collection on a node that is short of memory.
+/// It is shorter than the threshold of the failure detector.
 const STOPPED: Duration = Duration::from_millis(300);
 
 /// Interval between the beginnings of two stops.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Duration of an observation. It is longer than the process can run without a stop.
+/// Duration of an observation. It is longer than the time for which the process runs between two
+/// stops.
 const LOOK: Duration = Duration::from_millis(1200);
 
 /// Interval between two checks of the process state. It is short compared with [`STOPPED`].
 const POLL: Duration = Duration::from_millis(50);
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Stutter(hit.node()))
 }
@@ -32,13 +33,13 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 struct Stutter(NodeIndex);
 
 impl Stutter {
-    /// Observes for more than a second whether the process is stopped, running, or alternates
-    /// between the two.
+    /// Observes for more than a second whether the process is stopped, runs, or alternates between
+    /// the two states.
     fn kernel(&self, world: &mut dyn World) -> Observation {
         let until_ns = world.now_ns() + LOOK.as_nanos() as u64;
         let (mut was_stopped, mut has_run) = (false, false);
         while world.now_ns() < until_ns && !(was_stopped && has_run) {
-            // State `T` means stopped by a signal.
+            // State `T` means that a signal has stopped the process.
             let state = observation::process(world, self.0, |state| state == Some('T'));
             match state.fault {
                 Presence::Unknown => return state,
@@ -73,8 +74,8 @@ impl Fault for Stutter {
         world.inject(ExecutedBy::Node(self.0), what, &[self.0], within)
     }
 
-    /// The node answers clients between the stops. So the client must confirm only that the node is
-    /// whole.
+    /// The node answers clients between the stops. So the observation uses the client only to
+    /// confirm that the node is whole.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let kernel = self.kernel(world);
         kernel.and(|| observation::client(world, self.0, limit))

@@ -1,5 +1,5 @@
 //! A Kubernetes operator restarts the cluster in its own way. The operator chooses the order of the
-//! pods, and cassay only observes it.
+//! pods, and cassay only observes the restart.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{HealResult, World};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use target_spec::PerNode;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Restart::default())
 }
@@ -18,7 +18,7 @@ pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
 struct Restart {
     /// Ids of the pods before the fault. Empty until the fault begins.
     before: PerNode<String>,
-    /// For each node, true if it is up again in a new pod.
+    /// For each node, true if the node is up again in a new pod.
     back: PerNode<bool>,
     began_ns: u64,
     /// Description of the request that was sent to the operator.

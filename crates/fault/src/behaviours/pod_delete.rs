@@ -10,12 +10,12 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     deleting(hit, Deletion::InOrder)
 }
 
-/// Returns the implementation for the given way of deleting.
+/// Creates a fault that deletes the pod of the target node in the given way.
 pub(crate) fn deleting(hit: &Hit, how: Deletion) -> Box<dyn Fault> {
     Box::new(Delete {
         node: hit.node(),
@@ -27,7 +27,7 @@ pub(crate) fn deleting(hit: &Hit, how: Deletion) -> Box<dyn Fault> {
 struct Delete {
     node: NodeIndex,
     how: Deletion,
-    /// Uid of the deleted pod.
+    /// Uid of the pod that is deleted. `None` until the fault is injected.
     before: Option<String>,
 }
 
@@ -50,9 +50,9 @@ impl Fault for Delete {
     }
 }
 
-/// Observes the pod of a node, with Kubernetes and a client. The fault is in effect if the pod
-/// `before` no longer exists. It is healed if that pod or another one is ready, and the node in it
-/// answers.
+/// Observes the pod of a node, by Kubernetes and by a client. The fault is in effect if the pod
+/// with the uid `before` no longer exists. The target is whole if that pod or a new pod is ready,
+/// and the node in this pod answers.
 pub(crate) fn another(
     world: &mut dyn World,
     node: NodeIndex,
@@ -60,7 +60,7 @@ pub(crate) fn another(
     limit: Duration,
 ) -> Observation {
     let told = observation::or_unseen("the cluster", observe_pod(world, node, before));
-    // The call above has recorded the new address, so the client uses it.
+    // The client uses the new address, which the call above has recorded.
     Observation::combine(told, observation::client(world, node, limit))
 }
 

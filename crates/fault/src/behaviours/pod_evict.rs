@@ -1,6 +1,6 @@
-//! A Kubernetes node is drained: it is cordoned, and the pod of a Cassandra node is evicted, if
+//! A Kubernetes node is drained. It is cordoned, and the pod of a Cassandra node is evicted, if
 //! disruption budgets permit this. The pod runs again on another Kubernetes node, or on the same
-//! one after it is uncordoned.
+//! node after the node is uncordoned.
 
 use super::pod_delete;
 use crate::behaviour::Fault;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Evict {
         node: hit.node(),
@@ -23,9 +23,9 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 struct Evict {
     node: NodeIndex,
-    /// Uid of the evicted pod.
+    /// Uid of the pod that is evicted. `None` until the fault is injected.
     before: Option<String>,
-    /// Kubernetes node that is cordoned. The pod may meanwhile run on another one.
+    /// Kubernetes node that is cordoned. Meanwhile, the pod may run on another Kubernetes node.
     machine: Option<String>,
 }
 

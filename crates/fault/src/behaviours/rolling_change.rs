@@ -1,5 +1,5 @@
-//! A rolling configuration change: each node restarts with changed settings, and later in the same
-//! way with its earlier settings.
+//! A rolling configuration change: each node restarts with changed settings, one node after the
+//! other. For healing, the nodes restart in the same way with their earlier settings.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{Client, ExecutedBy, HealResult, World};
@@ -17,7 +17,7 @@ use target_spec::fault::{Hit, Options};
 use target_spec::{NodeIndex, PerNode};
 use versions::Line;
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Change {
         yaml: options.yaml.clone(),
@@ -28,10 +28,10 @@ pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
     })
 }
 
-/// Interval between two checks during the rollback.
+/// Interval between two checks of the nodes during the rollback.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Time limit for a node to show its settings.
+/// Time limit for a node to report its settings.
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct Change {
@@ -41,7 +41,7 @@ struct Change {
     before: PerNode<Vec<Proof>>,
     is_begun: bool,
     round: Round,
-    /// Time after which agents roll back all nodes together, unless the time is renewed.
+    /// Time after which agents roll back all nodes together, unless cassay renews the deadline.
     within: Duration,
 }
 
@@ -62,8 +62,8 @@ fn shown(
     Ok(Proof::compare_yaml(yaml, &settings, &name, line))
 }
 
-/// Returns whether all visible settings are in effect. The answer is unknown if no setting is
-/// visible.
+/// Returns whether all visible settings are in effect. If no setting is visible, returns
+/// [`Presence::Unknown`].
 fn change(proofs: &[Proof]) -> Presence {
     let known = proofs.iter().filter(|proof| proof.effect.shown().is_some());
     let mut known = known.peekable();
@@ -85,8 +85,8 @@ fn words(proofs: &[Proof]) -> String {
 impl Change {
     fn observation(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         if !self.is_begun {
-            // Agents may still roll back the change of an earlier command, so the values are read
-            // again.
+            // The values are read again before each observation, because agents may still roll back
+            // the change of an earlier command.
             self.before = PerNode::default();
         }
         let (mut fault, mut target) = (Presence::Absent, Health::Whole);
@@ -96,7 +96,7 @@ impl Change {
             let proofs = match shown(world, node, &self.yaml, limit) {
                 Ok(proofs) => proofs,
                 Err(error) => {
-                    // A node that is restarting shows no settings.
+                    // A node that is restarting does not report settings.
                     target = Health::Impaired;
                     said.push(format!("{name} reports no settings ({error:#})"));
                     continue;
@@ -180,7 +180,7 @@ impl Fault for Change {
                 break;
             }
         }
-        // Rolls back the nodes that still have changed settings, together.
+        // The agents roll back the nodes that still have changed settings, all at once.
         self.round.heal(world)
     }
 }

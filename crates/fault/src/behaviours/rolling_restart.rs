@@ -1,5 +1,5 @@
-//! A rolling restart of all nodes, as operators perform it without interrupting service. Each node
-//! drains, ends, starts, and is up before the next node begins.
+//! A rolling restart of all nodes, in the way in which operators do it without interrupting
+//! service. Each node drains, ends, starts, and is up before the next node begins.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use target_spec::fault::{Hit, Options};
 use target_spec::{NodeIndex, PerNode};
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Restart {
         before: PerNode::default(),

@@ -1,7 +1,7 @@
-//! A rolling upgrade of nodes to another release, as operators perform it without interrupting
-//! service. Each node drains, ends, starts with the other release, and reports that release before
-//! the next node begins. Data files cannot be downgraded. So the rollback uses files that were kept
-//! before the upgrade, and a repair.
+//! A rolling upgrade of nodes to another release, in the way in which operators do it without
+//! interrupting service. Each node drains, ends, starts with the other release, and reports that
+//! release before the next node begins. Data files cannot be downgraded. So the rollback uses files
+//! that were kept before the upgrade, and a repair.
 
 mod way_back;
 
@@ -23,7 +23,7 @@ use way_back::{SWAPPED_WITHIN, WayBack};
 /// Time limit for a node to drain.
 const DRAINED_WITHIN: Duration = Duration::from_secs(120);
 
-/// Returns the implementation of this kind of fault.
+/// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(Upgrade {
         to: options.to.clone(),
@@ -48,7 +48,7 @@ struct Upgrade {
     within: Duration,
     is_begun: bool,
     stage: Stage,
-    /// How nodes are rolled back to the former release. `None` if nodes remain upgraded.
+    /// Downgrade to the former release. `None` if the nodes remain upgraded.
     way_back: Option<WayBack>,
 }
 
@@ -56,8 +56,8 @@ struct Upgrade {
 enum Stage {
     /// Nodes are being restarted.
     Nodes(Round),
-    /// SSTables are being rewritten. Contains the position of the node, and its task with the
-    /// earlier files.
+    /// SSTables are being rewritten. Contains the position of the current node in the list of
+    /// nodes, and its task with the files that it had before.
     Files(usize, Option<(Task, Vec<DataFile>)>),
     /// The upgrade is complete.
     Over,
@@ -87,7 +87,7 @@ impl Upgrade {
                     words.push(format!("{name} is {}", seen.release));
                     schemas.insert(seen.schema);
                 }
-                // A node that is restarting does not answer.
+                // An error is normal while the node is restarting.
                 Err(error) => words.push(format!("{name} does not answer ({error:#})")),
             }
         }
@@ -98,8 +98,8 @@ impl Upgrade {
             (..) => "the nodes do not agree on the schema".to_owned(),
         });
         let is_over = matches!(self.stage, Stage::Over);
-        // After a canary upgrade, the nodes keep running different releases, and may have different
-        // schema versions.
+        // If only a canary is upgraded, the nodes continue to run different releases, so they may
+        // have different schema versions.
         let agree = !is_over || is_mixed || schemas.len() <= 1;
         let is_back = match &self.way_back {
             Some(way) if self.is_begun => way.is_over() && upgraded == 0,
@@ -112,7 +112,7 @@ impl Upgrade {
         })
     }
 
-    /// Continues rewriting SSTables, one node after the other.
+    /// Continues to rewrite SSTables, one node after the other.
     fn proceed_with_files(
         &mut self,
         world: &mut dyn World,
@@ -156,7 +156,8 @@ impl Upgrade {
         }
     }
 
-    /// Begins the cluster metadata log. This is the last step, once all nodes are upgraded.
+    /// Begins the cluster metadata log. This is the last step of an upgrade, when all nodes run the
+    /// new release.
     fn begin_metadata_log(&self, world: &mut dyn World) -> Result<Option<String>> {
         let to = self.to()?;
         let chosen = self.chosen(world);
@@ -174,7 +175,7 @@ impl Upgrade {
 }
 
 impl Upgrade {
-    /// Continues restarting nodes, one after the other.
+    /// Continues to restart nodes, one after the other.
     fn proceed_with_nodes(&mut self, world: &mut dyn World, mut round: Round) -> Result<Work> {
         let (to, drains) = (self.to()?.clone(), self.drains);
         let way_back = &mut self.way_back;
@@ -217,7 +218,7 @@ fn files(world: &mut dyn World, node: NodeIndex) -> Result<Vec<DataFile>> {
     world.data_files(node, &keyspaces, None)
 }
 
-/// Returns the number of files by format: `3 files of nb`.
+/// Describes the number of files of each format, such as `3 files of nb`.
 fn counted(files: &[DataFile]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     files.iter().for_each(|file| *counts.entry(file.format()).or_default() += 1);
@@ -231,7 +232,7 @@ fn counted(files: &[DataFile]) -> String {
     }
 }
 
-/// Describes which files were rewritten, and which were not.
+/// Describes how many files the node has rewritten, and how many it has not.
 fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
     let gone = before.iter().filter(|file| !after.contains(file)).count();
     if gone == 0 {
@@ -253,7 +254,7 @@ fn drain(world: &mut dyn World, node: NodeIndex) -> Result<()> {
     world.tell(node, drain, DRAINED_WITHIN).map(drop)
 }
 
-/// Stops a node, and starts it with another release. The node keeps that release.
+/// Stops a node, and starts it with another release. The node keeps that release in later restarts.
 fn restart(world: &mut dyn World, node: NodeIndex, to: &Release, drains: bool) -> Result<()> {
     if drains {
         drain(world, node)?;

@@ -1,4 +1,4 @@
-//! Operations on hosts, through their agents.
+//! Operations on hosts, which the agents of the hosts perform.
 
 use super::{ExecutedBy, HealResult, HostSeen, NodeSeen};
 use anyhow::Result;
@@ -6,7 +6,7 @@ use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
 use target_spec::{NodeIndex, PerHost, PerNode};
 
-/// The hosts' agents, which inject, heal and observe, and the known nodes and hosts.
+/// The known nodes and hosts, and the agents of the hosts, which inject, heal and observe faults.
 pub trait Agents {
     /// Returns all nodes.
     fn nodes(&self) -> PerNode<NodeSeen>;
@@ -17,12 +17,12 @@ pub trait Agents {
     /// Returns all hosts that are isolated from each other.
     fn hosts(&self) -> PerHost<HostSeen>;
 
-    /// Returns true if there is a switch between the hosts, which can drop their packets. Without a
-    /// switch, the remote machines drop packets themselves.
+    /// Returns true if the hosts are connected by a switch, which can drop their packets. Without a
+    /// switch, the hosts drop packets themselves.
     fn has_switch(&self) -> bool;
 
-    /// Injects a fault. `nodes` are the nodes whose processes are affected, in order. If the fault
-    /// is not healed before, the agent heals it after `within`.
+    /// Injects a fault. `nodes` are the nodes whose processes are affected, in order. Unless the
+    /// fault is healed before, the agent heals it after `within`.
     ///
     /// # Errors
     /// The injection fails.
@@ -41,7 +41,7 @@ pub trait Agents {
     /// An agent has ended.
     fn renew(&mut self, within: Duration) -> Result<()>;
 
-    /// Heals all faults, the last one first.
+    /// Heals all faults, beginning with the last fault.
     ///
     /// # Errors
     /// A fault cannot be healed. All other faults are healed.

@@ -13,7 +13,7 @@ pub trait Client {
     /// The node is not reachable within `limit`.
     fn connect(&mut self, node: NodeIndex, limit: Duration) -> Result<()>;
 
-    /// Returns true if the kept connection still exists.
+    /// Returns true if the connection of [`Client::connect`] still exists.
     fn is_connected(&mut self) -> bool;
 
     /// Reads a virtual table of a node.
@@ -25,11 +25,11 @@ pub trait Client {
     /// Sends a query to a node.
     ///
     /// # Errors
-    /// The node does not answer within the limit, with the reason.
+    /// The node does not answer within the limit. The error contains the reason.
     fn ask(&mut self, node: NodeIndex, limit: Duration) -> Result<()>;
 
-    /// Returns the bounds of a node's wall clock offset from the client's clock in ms: the minimum
-    /// and the maximum. Negative values mean that the node is behind.
+    /// Returns the minimum and the maximum of the possible offset of a node's wall clock from the
+    /// client's clock, in ms. A negative offset means that the node's clock is behind.
     ///
     /// # Errors
     /// The node does not answer within `limit`.

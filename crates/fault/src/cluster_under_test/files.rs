@@ -9,8 +9,8 @@ use target_spec::NodeIndex;
 
 /// Files of nodes.
 pub trait NodeFiles {
-    /// Returns the path of the largest data file of a node, and its size in bytes. Ignores the
-    /// tables of Cassandra itself.
+    /// Returns the path of the largest data file of a node, and its size in bytes. Files of
+    /// Cassandra's own tables are ignored.
     ///
     /// # Errors
     /// The node has no such file, or the folders cannot be read.
@@ -45,16 +45,16 @@ pub trait NodeFiles {
         tag: &str,
     ) -> Result<Vec<FileStep>>;
 
-    /// Keeps all files of a node that was drained and is stopped.
+    /// Keeps copies of all files of a node that was drained and is stopped.
     ///
     /// # Errors
-    /// The host of the node cannot keep them.
+    /// The host of the node cannot keep the files.
     fn keep_files(&mut self, node: NodeIndex) -> Result<()>;
 
-    /// Replaces the files of a stopped node by the files that were kept.
+    /// Replaces the files of a stopped node by the files that [`NodeFiles::keep_files`] has kept.
     ///
     /// # Errors
-    /// No files were kept, or the host of the node cannot replace them.
+    /// No files were kept, or the host of the node cannot replace the files.
     fn put_files_back(&mut self, node: NodeIndex) -> Result<()>;
 
     /// Returns the steps that change keys in a node's `cassandra.yaml`, and the steps that undo the

@@ -13,8 +13,8 @@ pub trait Mbeans {
     /// The node has no accessible MBeans, or another operation is running.
     fn operate(&mut self, node: NodeIndex, what: Operation, limit: Duration) -> Result<()>;
 
-    /// Returns the result of a node's last long operation. Returns `None` while it runs, or if
-    /// there was none.
+    /// Returns the result of a node's last long operation. Returns `None` while the operation runs,
+    /// or if the node has not performed a long operation.
     fn operated(&mut self, node: NodeIndex) -> Option<Result<String>>;
 
     /// Performs an operation on a node, and waits until it has ended. Returns a description of the
@@ -31,8 +31,8 @@ pub trait Mbeans {
     /// The node has no MBeans, or does not answer within the limit.
     fn members(&mut self, node: NodeIndex, limit: Duration) -> Result<Members>;
 
-    /// Returns the user keyspaces of a node. If there are none, returns Cassandra's own keyspaces
-    /// that have replicas on other nodes.
+    /// Returns the user keyspaces of a node. If the node has no user keyspaces, returns Cassandra's
+    /// own keyspaces that have replicas on other nodes.
     ///
     /// # Errors
     /// The node does not answer within `limit`.

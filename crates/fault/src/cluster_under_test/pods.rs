@@ -17,33 +17,33 @@ pub trait Pods {
     /// Returns true if the Kubernetes node `machine`, in the cluster of a node's pod, accepts pods.
     ///
     /// # Errors
-    /// As [`Pods::pod`].
+    /// Those of [`Pods::pod`].
     fn is_schedulable(&mut self, node: NodeIndex, machine: &str) -> Result<bool>;
 
-    /// Deletes the pod of a node. The controller of the pod creates another one.
+    /// Deletes the pod of a node. The controller of the pod then creates a new pod.
     ///
     /// # Errors
     /// The pod cannot be deleted, or the user does not permit deleting it.
     fn delete_pod(&mut self, node: NodeIndex, how: Deletion) -> Result<()>;
 
-    /// Makes the operator restart all nodes in its own way, and does not wait until it has done so.
-    /// Returns a description of the request.
+    /// Makes the Kubernetes operator restart all nodes in its own way. Does not wait for the end of
+    /// the restart. Returns a description of the request.
     ///
     /// # Errors
-    /// As [`Pods::delete_pod`].
+    /// Those of [`Pods::delete_pod`].
     fn restart_pods(&mut self) -> Result<String>;
 
-    /// Cordons the Kubernetes node of a node's pod until all faults are healed. If the faults are
-    /// not healed before, an agent uncordons the Kubernetes node after `within`.
+    /// Cordons the Kubernetes node of a node's pod until all faults are healed. Unless the faults
+    /// are healed before, an agent uncordons the Kubernetes node after `within`.
     ///
     /// # Errors
-    /// As [`Pods::delete_pod`].
+    /// Those of [`Pods::delete_pod`].
     fn cordon(&mut self, node: NodeIndex, within: Duration) -> Result<()>;
 
-    /// Isolates the pod of a host by a network policy until all faults are healed. If they are
-    /// never healed, Kubernetes itself removes the policy within a minute.
+    /// Isolates the pod of a host by a network policy until all faults are healed. If cassay does
+    /// not heal them, Kubernetes removes the policy within a minute.
     ///
     /// # Errors
-    /// As [`Pods::delete_pod`].
+    /// Those of [`Pods::delete_pod`].
     fn isolate(&mut self, host: HostIndex) -> Result<()>;
 }

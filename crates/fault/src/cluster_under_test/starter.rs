@@ -15,10 +15,10 @@ pub trait Starter {
     /// The node does not run.
     fn restartable(&self, node: NodeIndex) -> Result<Restartable>;
 
-    /// Returns the injection that stops a node in order. Healing restarts the node.
+    /// Returns the injection that shuts a node down normally. Healing restarts the node.
     ///
     /// # Errors
-    /// The node does not run. Or it is attached, and the user does not permit the action.
+    /// The node does not run, or it is attached and the user does not permit the action.
     fn stopping(&self, node: NodeIndex) -> Result<Injection>;
 
     /// Writes a node's configuration for the release `to`. Returns the injection that stops the
@@ -38,38 +38,39 @@ pub trait Starter {
     /// Returns the injection that kills a node. Healing restarts the node.
     ///
     /// # Errors
-    /// As [`Starter::stopping`].
+    /// Those of [`Starter::stopping`].
     fn killing(&self, node: NodeIndex) -> Result<Injection>;
 
     /// Returns the injection that pauses a node's process.
     ///
     /// # Errors
-    /// As [`Starter::stopping`].
+    /// Those of [`Starter::stopping`].
     fn pausing(&self, node: NodeIndex) -> Result<Injection>;
 
-    /// Returns the process of a node, with a start that begins without data and streams the data
-    /// from other nodes. Also returns the data folders of the node.
+    /// Returns the process of a node, with a command that starts the node without data. After this
+    /// start, the node streams its data from other nodes. Also returns the data folders of the
+    /// node.
     ///
     /// # Errors
     /// The node does not run.
     fn anew(&self, node: NodeIndex, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)>;
 
-    /// Returns the process of a node, with a start that makes the node's wall clock off by `by_ms`
-    /// (negative: behind). Also returns the steps that change the node's files for this, and the
-    /// steps that undo the change.
+    /// Returns the process of a node, with a start command that shifts the node's wall clock by
+    /// `by_ms`. A negative shift sets the clock behind. Also returns the step that writes the
+    /// necessary file, and the step that removes it.
     ///
     /// # Errors
     /// The node does not run.
     fn shifted(&self, node: NodeIndex, by_ms: i64) -> Result<(Restartable, [FileStep; 2])>;
 
-    /// Returns how another node could join the ring on a host.
+    /// Returns the start command and files with which another node can join the ring on a host.
     ///
     /// # Errors
     /// The host cannot have another node.
     fn newcomer(&self, host: HostIndex) -> Result<Join>;
 
-    /// Kills the process of a node if it is alive, and starts the node again as the healing does.
-    /// With `forgiving`, the node skips unreadable parts of its files.
+    /// Kills the process of a node if it still runs, and starts the node in the same way as the
+    /// healing. With `forgiving`, the node skips unreadable parts of its files.
     ///
     /// # Errors
     /// The node cannot be restarted.

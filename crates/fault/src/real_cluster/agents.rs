@@ -12,7 +12,8 @@ use target_spec::{NodeAct, NodeIndex, PerHost, PerNode};
 impl Agents for Live {
     fn nodes(&self) -> PerNode<NodeSeen> {
         let seen = |node: &NodeHandle| NodeSeen {
-            // The process of an attached node may be visible only once the node serves clients.
+            // The process of an attached node is looked up again, because it may be visible only
+            // when the node serves clients.
             process: node.process.or_else(|| node.service.as_ref()?.process()),
             is_ours: node.service.is_none(),
             host: node.host,
@@ -77,7 +78,7 @@ impl Agents for Live {
             let newcomer = self.handles.newcomers.remove(host);
             self.handles.nodes.push(newcomer.node);
         }
-        // These are nodes that the injection itself has started, on another host.
+        // The injection has started these processes itself, on another host.
         let started = agent.started(broken)?;
         for (index, process) in nodes.iter().zip(started) {
             self.handles.nodes[*index].process = Some(process);
@@ -126,7 +127,8 @@ impl Agents for Live {
             return Ok(());
         };
         let healed = self.broken[at].agent.heal(self.broken[at].broken)?;
-        // A later healing of all faults determines the process that runs at that time.
+        // This fault is removed from the list, because a later healing of all faults must use the
+        // process that runs at that time.
         self.broken.remove(at);
         self.note(&[node], healed.processes);
         Ok(())

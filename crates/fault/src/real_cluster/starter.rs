@@ -1,4 +1,4 @@
-//! Starts of a real cluster's nodes.
+//! Starting and stopping the nodes of a real cluster.
 
 use super::{Live, RESTART_LIMIT};
 use crate::cluster_under_test::Starter;
@@ -66,7 +66,7 @@ impl Starter for Live {
         } else {
             known.restartable()?
         };
-        // A node without its data must not start normally, because it would not stream data.
+        // A node that has lost its data must not start normally, because it would not stream data.
         let what = Injection::Kill(match self.emptied.get(&node) {
             Some(anew) => anew.for_process(again.process),
             None => again,

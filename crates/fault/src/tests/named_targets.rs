@@ -4,7 +4,7 @@ use super::*;
 use target_spec::Invocation;
 use target_spec::fault::{Commands, DataLoss, Hit, Options};
 
-/// The node is attached, so cassay does not restart it.
+/// The fault is on an attached node, which cassay does not restart.
 #[test]
 fn a_fault_that_a_study_names_takes_the_same_course() {
     let words = |text: &str| Invocation {

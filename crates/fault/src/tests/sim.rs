@@ -1,4 +1,4 @@
-//! Simulation of three hosts with a node each, with faults, observations and healing on a simulated
+//! Simulation of three hosts with one node each. Faults, observations and healing use a simulated
 //! clock.
 
 mod agents;
@@ -21,39 +21,41 @@ use std::sync::LazyLock;
 use target_spec::fault::{FaultKind, FaultPlace, Hit, KINDS, Options, Sides};
 use works::Works;
 
-/// Process identity of every simulated node. It is determined once.
+/// Process identity of every simulated node. It is that of the test process.
 static OWN: LazyLock<Identity> = LazyLock::new(Identity::own);
 
-/// Three simulated hosts with a node each. One of the nodes is the target. The fields select the
+/// Three simulated hosts with one node each. One of the nodes is the target. Fields select the
 /// errors to simulate.
 #[derive(Default)]
 pub(super) struct Sim {
     pub now_ns: u64,
-    /// Time at which healing is ordered.
+    /// Time at which the healing is ordered, in ns.
     pub ordered_ns: u64,
     pub broken: Vec<Injection>,
     pub injected: Vec<Duration>,
     /// Renewals of the agents' deadline, each with its time and the new duration.
     pub renewed: Vec<(u64, Duration)>,
-    /// The fault breaks a node other than the observed node.
+    /// True if the fault affects a node other than the observed node.
     pub breaks_another: bool,
     /// True if no observation is possible.
     pub nobody_looks: bool,
-    /// Time until which no observation is possible, because the observer is being healed.
+    /// Time until which no observation is possible, in ns, because the host that makes it is being
+    /// healed.
     pub unseen_until_ns: u64,
-    /// Time until which the disk is slow because of an earlier fault.
+    /// Time until which the disk is slow because of an earlier fault, in ns.
     pub slow_until_ns: u64,
-    /// Time until which the volume has another fault.
+    /// Time until which the volume has another fault, in ns.
     pub taken_until_ns: u64,
     /// True if the observing program of the study fails.
     pub is_blind: bool,
     /// True if the node never answers.
     pub silent: bool,
-    /// Time until which the node does not answer, because it recovers from an earlier fault.
+    /// Time until which the node does not answer, in ns, because it is recovering from an earlier
+    /// fault.
     pub recovers_ns: u64,
     /// True if the hosts are remote machines, without a switch.
     pub are_machines: bool,
-    /// Losses on machines, each with the host on which it is.
+    /// Packet losses on machines, each with the host that drops the packets.
     pub own_losses: Vec<(HostIndex, HostLoss)>,
     /// True if healing has no effect.
     pub stays_broken: bool,
@@ -63,9 +65,9 @@ pub(super) struct Sim {
     /// True if the agent has already healed the fault.
     pub healed_before: bool,
     pub restarts_count: usize,
-    /// Time of healing.
+    /// Time at which the fault was healed, in ns.
     pub healed_ns: u64,
-    /// True if some of the data that should be lost remains.
+    /// True if some of the data that the fault should remove remains.
     pub keeps_data: bool,
     /// True if the other nodes never remove the node from their ring.
     pub stays_member: bool,
@@ -73,21 +75,22 @@ pub(super) struct Sim {
     pub stays_down: bool,
     /// True if the other nodes consider the node down until it is restarted once more.
     pub is_shunned: bool,
-    /// Time until which the node streams data, after it is up again.
+    /// Time until which the node streams data after it is up again, in ns.
     pub streams_until_ns: u64,
-    /// Running operations: the node, the operation, and the time at which the operation ends.
+    /// Running operations, each with the node, the operation, and the time at which the operation
+    /// ends.
     pub at_work: Vec<(NodeIndex, Operation, u64)>,
-    /// Time at which the node's pod was deleted.
+    /// Time at which the node's pod was deleted, in ns.
     pub pod_gone_ns: Option<u64>,
-    /// Time at which the pods began to be replaced one after the other.
+    /// Time at which the operator began to replace the pods one after the other, in ns.
     pub rolled_ns: Option<u64>,
     /// True if a network policy isolates the node.
     pub is_isolated: bool,
     /// State of the long operations.
     pub works: Works,
-    /// Start time of an added node, if there is one.
+    /// Time at which the added node started, in ns. `None` if no node was added.
     pub added_ns: Option<u64>,
-    /// Time that an added node takes to join, in ns.
+    /// Time that the added node takes to join, in ns.
     pub joins_within_ns: u64,
 }
 
@@ -100,7 +103,7 @@ pub(super) const HIT: NodeIndex = NodeIndex(0);
 /// Index of the target node's host.
 pub(super) const HIT_HOST: HostIndex = HostIndex(0);
 
-/// Returns the host of a node. Each host has one node.
+/// Returns the host of a node, which has the same index because each host has one node.
 fn host_of(node: NodeIndex) -> HostIndex {
     HostIndex(node.0)
 }
@@ -147,7 +150,8 @@ impl Sim {
         self.silent || recovers || self.has_stopped || self.is(mutes)
     }
 
-    /// Returns true if no packets pass from one host to another. `None` means this machine.
+    /// Returns true if packets from one host to another are lost. A host of `None` means this
+    /// machine.
     fn is_cut(&self, from: Option<HostIndex>, to: Option<HostIndex>) -> bool {
         let link = |at: Option<HostIndex>| {
             at.map_or(host::Link::Machine, |at| host::Link::Host(at.number()))
@@ -157,7 +161,8 @@ impl Sim {
         self.is(|what| match what {
             Injection::LinkDown(_) => !self.is_elsewhere() && (from == hit || to == hit),
             Injection::Packets(losses) => losses.iter().any(|loss| {
-                // Losses with ports do not affect packets of clients, which use other ports.
+                // A loss with ports affects only packets of clients, because other packets use
+                // other ports.
                 let is_ours = loss.tcp_ports.is_empty() || from == host::Link::Machine;
                 loss.share == 1.0 && is_ours && loss.from.contains(&from) && loss.to.contains(&to)
             }),
@@ -165,8 +170,8 @@ impl Sim {
         })
     }
 
-    /// Returns true if a machine drops packets to `port` of host `to`, or the responses. The
-    /// packets come from another host or from the client.
+    /// Returns true if a machine drops packets to `port` of host `to`, or the responses to these
+    /// packets. The sender is the host `from`, or the client if it is `None`.
     fn is_lost(&self, from: Option<HostIndex>, to: HostIndex, port: u16) -> bool {
         let hosts = self.hosts();
         self.own_losses.iter().any(|(at, loss)| {
@@ -200,7 +205,7 @@ impl Sim {
         broken.unwrap_or((Attempt::Took(Duration::from_millis(usual_ms)), took))
     }
 
-    /// Returns the result of the study's observing program.
+    /// Returns the simulated result of the observing program that a study defines.
     fn program_result(&self) -> host::ProgramResult {
         let is_broken = self.is(|what| matches!(what, Injection::Command { .. }));
         host::ProgramResult {
@@ -312,7 +317,7 @@ pub(super) fn hit(kind: &FaultKind) -> Hit {
     }
 }
 
-/// Runs a fault of ten seconds. Returns the verdict, the steps and the simulation.
+/// Runs a fault that lasts ten seconds. Returns the verdict, the steps and the simulation.
 pub(super) fn course(kind: &FaultKind, mut sim: Sim) -> (FaultVerdict, Vec<LifeCycleStep>, Sim) {
     sim.ordered_ns = 10 * S;
     let mut told = Vec::new();

@@ -49,7 +49,7 @@ fn all_nodes_are_brought_to_another_release_and_stay_it() {
         words(&steps)[steps.len() - 3..],
         ["done", "healing", "whole"]
     );
-    // The metadata log begins once all nodes run a release that supports it.
+    // The metadata log begins when all nodes run a release that supports it.
     let (_, _, sim) = upgrades(Works::default(), to("6.0"));
     assert_eq!(sim.works.told.last(), Some(&UpgradeStep::BeginMetadataLog));
 }
@@ -101,8 +101,8 @@ fn taken_back(line: &str, nodes: &[usize]) -> Options {
     }
 }
 
-/// The node that was upgraded last is rolled back first. Each node gets its files back, and repairs
-/// begin when all nodes run the same release.
+/// The node that was upgraded last is rolled back first. Each node gets its kept files back.
+/// Repairs begin when all nodes run the same release.
 #[test]
 fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     let (verdict, steps, sim) = upgrades(Works::default(), taken_back("5.0", &[0, 2]));
@@ -132,7 +132,7 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
     assert!(last.words.contains("node1 is 4.1.10"), "{last:?}");
 }
 
-/// The fault lasts for the duration in the study, counted from the time when the canary is up.
+/// The duration in the study counts from the time when the canary is up.
 #[test]
 fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
     let kind = FaultKind::find("rolling-upgrade").unwrap();
@@ -150,7 +150,8 @@ fn a_canary_holds_for_its_time_from_when_it_was_upgraded() {
     assert_eq!(healing.at_ns, 60 * S, "{steps:#?}");
 }
 
-/// The rollback also applies to a node that fails to change to the other release.
+/// The rollback includes a node that kept its former release although it was started with the new
+/// release.
 #[test]
 fn a_node_that_does_not_become_the_other_release_goes_back_too() {
     let (verdict, steps, sim) = upgrades(Works::staying(), taken_back("5.0", &[1]));

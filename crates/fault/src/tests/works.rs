@@ -25,24 +25,26 @@ pub(super) struct Works {
     has_snapshot: bool,
     /// Time that a node takes to start, in ns.
     starts_within_ns: u64,
-    /// Number of starts of each node, and the time of its last start.
+    /// For each node, the number of its starts, and the time of its last start in ns.
     pub starts: [(u64, u64); 3],
     /// For each node, true if it has changed settings.
     changed: [bool; 3],
-    /// Time at which nodes that had changed settings from the start get their original settings.
+    /// Time at which nodes that already had changed settings at the start of the test get their
+    /// original settings, in ns.
     until_ns: u64,
     /// Node that fails to start with changed settings.
     refuses: Option<NodeIndex>,
-    /// Release of each node, and the release with which it will be started.
+    /// Release of each node. The node is also restarted with this release.
     pub releases: [&'static str; 3],
-    /// True if nodes keep their release in any case.
+    /// True if nodes keep their release even if they are started with another release.
     pub stays: bool,
-    /// Short steps of the upgrade that nodes have performed.
+    /// Steps of the upgrade that nodes have performed by short MBean operations.
     pub told: Vec<UpgradeStep>,
-    /// Release of each node's files, and release of its kept files.
+    /// For each node, the release that has written its files. `kept` has the release of its kept
+    /// files.
     pub files: [&'static str; 3],
     pub kept: [Option<&'static str>; 3],
-    /// True if the disks have no space for more file names.
+    /// True if the disks have no space for more links to files.
     is_full: bool,
     /// Nodes that were repaired after the downgrade, in order.
     pub repaired: Vec<NodeIndex>,
@@ -75,7 +77,7 @@ impl Default for Works {
 }
 
 impl Works {
-    /// Returns nodes that take this long to start.
+    /// Returns a simulation in which nodes take this time to start, in ns.
     pub fn starting_within(starts_within_ns: u64) -> Works {
         Works {
             starts_within_ns,
@@ -83,7 +85,7 @@ impl Works {
         }
     }
 
-    /// Returns nodes whose disks cannot keep files.
+    /// Returns a simulation in which the disks of nodes have no space for kept files.
     pub fn without_room() -> Works {
         Works {
             is_full: true,
@@ -91,7 +93,7 @@ impl Works {
         }
     }
 
-    /// Returns nodes whose operations fail, with the reason.
+    /// Returns a simulation in which operations fail for this reason.
     pub fn failing(why: &'static str) -> Works {
         Works {
             failure: Some(why),
@@ -99,7 +101,8 @@ impl Works {
         }
     }
 
-    /// Returns nodes that keep their release, even if they are started with another release.
+    /// Returns a simulation in which nodes keep their release, even if they are started with
+    /// another release.
     pub fn staying() -> Works {
         Works {
             stays: true,
@@ -185,7 +188,7 @@ impl Works {
                 let completed = (self.at_work.is_none()).to_string();
                 vec![row(&[("id", "1"), ("completed", &completed)])]
             }
-            // An ordinary compaction has only some of the files as inputs.
+            // This is an ordinary compaction, which has only some of the files as inputs.
             View::Tasks => vec![row(&[
                 ("task_id", "9"),
                 ("keyspace_name", "shop"),
@@ -268,7 +271,7 @@ impl Works {
     }
 }
 
-/// Returns how a fourth node could join the ring on a host.
+/// Returns the description of a fourth node that can join the ring on a host.
 pub(super) fn join(host: HostIndex) -> Join {
     let command = host::process::command("/bin/true".as_ref());
     Join {
@@ -280,7 +283,8 @@ pub(super) fn join(host: HostIndex) -> Join {
     }
 }
 
-/// A node that was started with a shifted clock is a minute ahead.
+/// Returns the bounds of the clock offset. The clock of a node that was started with a shifted
+/// clock is a minute ahead.
 pub(super) fn clock_off_ms(broken: &[Injection]) -> [i64; 2] {
     let is_off = broken.iter().any(|what| matches!(what, Injection::Instead { .. }));
     let off_ms = if is_off { 60_000 } else { 0 };
@@ -324,7 +328,8 @@ fn a_snapshot_stays_as_long_as_the_study_says() {
     assert!(!sim.works.has_snapshot && sim.broken.is_empty());
 }
 
-/// The node reports success, and an ordinary compaction runs, but the requested task has no effect.
+/// The node reports success, and an ordinary compaction runs, but the node does not perform the
+/// requested operation.
 #[test]
 fn a_task_that_reports_success_without_a_trace_is_a_mismatch() {
     for name in [TASKS[0], TASKS[1], "node-snapshot"] {
@@ -405,7 +410,8 @@ fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
     );
 }
 
-/// A node that was started shortly before the end needs time, but must not be started again.
+/// A node that was started shortly before the end needs time to start, but cassay must not start it
+/// again.
 #[test]
 fn a_round_that_is_too_slow_ends_with_its_current_node() {
     let works = Works {
@@ -439,7 +445,7 @@ fn other_settings_are_rolled_out_and_back() {
     assert_eq!(sim.works.starts.map(|(count, _)| count), [2, 2, 2]);
 }
 
-/// Only affected nodes are restarted again.
+/// Only the nodes that the change has reached are restarted again.
 #[test]
 fn a_node_that_fails_with_other_settings_gets_its_own_back() {
     let works = Works {
@@ -457,7 +463,8 @@ fn a_node_that_fails_with_other_settings_gets_its_own_back() {
     assert_eq!(sim.works.changed, [false; 3]);
 }
 
-/// A killed command had changed one node, and the agent of that node rolls the change back.
+/// A killed command had changed the settings of one node, and the agent of that node rolls the
+/// change back during the test.
 #[test]
 fn settings_that_vanish_while_awaited_are_not_the_earlier_ones() {
     let works = Works {

@@ -20,7 +20,7 @@ const MATRIX: &str = "matrix:\n  heap: {small: {}, large: {client: {timeout: 9s}
 const FIXED: &str = "procedure: {fixed: {threads: 32}}";
 
 /// Returns the findings of a run in which `did` determines the throughput of a cell at a point. The
-/// noise is the same in every test.
+/// pattern of the noise is the same in every test.
 fn run(study: &Study, did: impl Fn(&[usize], f64) -> f64, noise: f64) -> FindingsRecord {
     let trials = test_runs::trials(study, |trial| {
         let wobble = trial.one_of([0.0, 1.0, -1.0, 0.5, -0.5]) * noise;
@@ -53,8 +53,9 @@ fn verdicts(effects: &EffectsRecord, kind: &str) -> Vec<&'static str> {
     of.map(|e| e.verdict.name()).collect()
 }
 
-/// Returns the throughput of a cell. A larger heap increases it by 13 % with one commit log and by
-/// 9 % with the other. These are the means of the cells in the worked example of `analysis`.
+/// Returns the throughput of a cell. A larger heap increases the throughput by 13 % with one commit
+/// log and by 9 % with the other. The values are the means of the cells in the worked example of
+/// the crate `analysis`.
 fn two_by_two(cell: &[usize], _: f64) -> f64 {
     [[70_923.0, 68_682.0], [80_284.0, 74_852.0]][cell[0]][cell[1]]
 }
@@ -84,8 +85,8 @@ fn a_planted_interaction_is_named_first() {
     );
 }
 
-/// A study that may stop at any look has several chances to find a difference. So the same five
-/// blocks prove less.
+/// A study that may stop at any look has several chances to find a difference. So its intervals for
+/// the same five blocks are wider.
 #[test]
 fn effects_of_a_sequential_study_hold_over_all_looks() {
     let once = study(5, &format!("{MATRIX}{FIXED}"));
@@ -194,7 +195,7 @@ fn at_a_rate_the_tail_is_compared_and_one_point_is_primary() {
         seen.collect::<Vec<_>>(),
         [("latency_ms.p99", false), ("latency_ms.p99", true)]
     );
-    // Each family of effects is adjusted for its own number.
+    // Each family of effects is adjusted for the number of effects in that family.
     let p = |at: usize| {
         let e = &found.effects[at].effects[2];
         e.p_adjusted.unwrap() / e.p.unwrap()

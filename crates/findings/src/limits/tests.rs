@@ -37,8 +37,8 @@ fn part(span: LimitSpan, cpu: f64, tombstones: f64) -> TrialLimitsRecord {
     }
 }
 
-/// Returns the findings of a study with these lines in its text, whose trials have the stated
-/// throughput.
+/// Returns the findings of a study with these lines in its text. The trials have the throughput
+/// that the caller states.
 fn findings(
     lines: &str,
     ops_per_s: impl Fn(&FixtureTrial<'_>) -> f64,
@@ -84,7 +84,7 @@ fn a_knee_is_explained_by_what_is_full_above_it() {
     let limit = &found.limits[0];
     assert_eq!(limit.event, LimitEvent::Knee);
     assert_eq!(limit.point, Some(Point::Threads(16)));
-    // If the number of tombstones is the same at every load, tombstones do not explain a knee.
+    // Tombstones do not explain the knee, because their number is the same at every load.
     let kinds: Vec<_> = limit.candidates.iter().map(|one| one.kind).collect();
     assert_eq!(kinds, [LimitKind::Cpu]);
     assert_eq!(limit.unobserved, [LimitKind::Network]);

@@ -52,7 +52,7 @@ fn written(
     planted_us: impl Fn(&str) -> Option<f64>,
 ) -> (std::path::PathBuf, Vec<TrialFinding>) {
     let found = trials(study, |made| {
-        let is_profiled = made.variant.name.as_str().ends_with(WITH_PROFILER);
+        let is_profiled = made.variant.name.as_str().ends_with(PROFILED);
         let slower = if is_profiled { 0.99 } else { 1.0 };
         (
             1000.0 * slower * made.one_of([1.0, 1.002, 0.998, 1.001, 0.999]),
@@ -102,10 +102,10 @@ fn written(
 
 fn profiled(variant: &str, us: f64) -> Option<f64> {
     let is_new = variant.starts_with("new");
-    variant.ends_with(WITH_PROFILER).then_some(if is_new { us } else { 0.0 })
+    variant.ends_with(PROFILED).then_some(if is_new { us } else { 0.0 })
 }
 
-const FOUR: [&str; 4] = ["old", "old with profiler", "new", "new with profiler"];
+const FOUR: [&str; 4] = ["old", "old-profiled", "new", "new-profiled"];
 
 fn of(study: &Study, folder: &Path, us: f64) -> ProfilesRecord {
     let (path, found) = written(study, folder, |variant| profiled(variant, us));
@@ -187,7 +187,7 @@ fn the_cost_of_the_profiler_is_that_of_pairs_of_trials() {
 #[test]
 fn one_variant_has_a_tree_and_no_difference() {
     let folder = tempfile::tempdir().unwrap();
-    let one = study(&["old", "old with profiler"], "threads: 8", 4);
+    let one = study(&["old", "old-profiled"], "threads: 8", 4);
     let record = of(&one, folder.path(), 0.0);
     assert_eq!((record.variants.len(), record.differences.len()), (1, 0));
     assert_eq!(record.says.len(), 1, "the cost of the profiler");

@@ -1,4 +1,4 @@
-//! Reads how the nodes saw each other during a fault, from the lines of the probe.
+//! Reads how the nodes saw each other during a fault, from the readings of the probe.
 
 use analysis::recovery::{Looks, NodeReadings};
 use anyhow::{Result, bail};
@@ -8,17 +8,17 @@ use store::record::NodesRecord;
 
 /// Probe that queries the database.
 const PROBE: &str = "cassandra";
-/// Series that is part of every reading of the MBeans.
+/// Series that has a value at every reading of the MBeans.
 const EVERY_LOOK: &str = "hints.in_progress";
 
 /// Readings about the nodes of a trial.
 pub struct NodeWatch {
     /// Successive readings of the nodes.
     pub watched: NodeReadings,
-    /// Host of each node.
+    /// Host of each node, by the name of the node.
     pub hosts: BTreeMap<String, String>,
-    /// Shortest time for which a node keeps hints for another node that is down, s. `None` if no
-    /// node reports it, or if a node reports an invalid duration.
+    /// Shortest time for which a node keeps hints for another node that is down, in seconds. `None`
+    /// if no node reports it, or if a node reports an invalid duration.
     pub hint_window_s: Option<f64>,
 }
 
@@ -61,9 +61,9 @@ impl NodeWatch {
     }
 }
 
-/// Meaning of a reading.
+/// Meaning of a series.
 enum Of {
-    /// The series is part of every reading, so it shows that the node was read.
+    /// The series has a value at every reading, so it shows that the node was read.
     SampledSource,
     /// The series contains values of the field that this function returns.
     Series(fn(&mut Looks) -> &mut Vec<(f64, f64)>),
@@ -84,13 +84,13 @@ fn series(name: &str) -> Option<Of> {
 
 fn hint_window_s(nodes: &NodesRecord) -> Option<f64> {
     let windows = nodes.nodes.iter().map(|node| window_of(&node.settings));
-    // If one duration is unknown, the shortest is also unknown.
+    // If the duration of one node is unknown, the shortest duration is also unknown.
     let known = windows.collect::<Result<Vec<Option<f64>>>>().ok()?;
     known.into_iter().flatten().min_by(f64::total_cmp)
 }
 
-/// Returns the hint window of a node with these settings, s. `None` if the settings do not contain
-/// it.
+/// Returns the hint window of a node with these settings, in seconds. Returns `None` if the
+/// settings do not contain it.
 ///
 /// # Errors
 /// The value is not a duration.
@@ -101,7 +101,7 @@ fn window_of(settings: &BTreeMap<String, String>) -> Result<Option<f64>> {
     if let Some(text) = settings.get("max_hint_window") {
         return seconds(text).map(Some);
     }
-    // This was the name of the setting before Cassandra 4.1.
+    // Before Cassandra 4.1, the setting had this name.
     match settings.get("max_hint_window_in_ms") {
         Some(text) => seconds(&format!("{text}ms")).map(Some),
         None => Ok(None),

@@ -1,4 +1,4 @@
-//! Tests a trial on disk with a known fault.
+//! Tests the effects of a known fault, with a trial on disk.
 
 use super::*;
 use analysis::recovery::ClientSymptom;
@@ -9,7 +9,7 @@ use store::record::{NodeRecord, NodesRecord, PlanRecord, RepairNeed, SampleRecor
 
 const MS: u64 = 1_000_000;
 
-/// Returns the number of successes, their latency, and the number of failures in each second of the
+/// Returns the number of successes, their latency, and the number of failures in second `at` of the
 /// window.
 fn second(at: u64) -> (u64, u64, u64) {
     match at {
@@ -31,7 +31,7 @@ fn interval(index: u64) -> Interval {
     for _ in 0..failed {
         kind.fail(false, Outcome::ClientTimeout, 500 * MS, Some(500 * MS));
     }
-    // The reads are parts of the other operations, so sums do not include them.
+    // This kind is a part of other operations, so sums do not include it.
     let mut part = KindInterval {
         is_part: true,
         ..KindInterval::default()
@@ -173,7 +173,7 @@ fn effects_of_a_fault_are_read_back_from_the_files_of_a_trial() {
         (before.seconds, before.ops, before.failed()),
         (19.0, 1900, 0)
     );
-    // Second 19 contains the injection, and second 24 the observation that all nodes are up.
+    // Second 19 contains the injection. Second 24 contains the observation that all nodes are up.
     assert_eq!(
         (during.seconds, during.ops, during.failed()),
         (6.0, 250, 15)
@@ -182,7 +182,8 @@ fn effects_of_a_fault_are_read_back_from_the_files_of_a_trial() {
     let counts = [KindCount::Retries, KindCount::Speculations].map(|count| during.counts[count]);
     assert_eq!(counts, [15, 5]);
     assert_eq!((after.seconds, after.ops, after.failed()), (35.0, 3500, 0));
-    // Timeouts count as lower bounds of latencies. Parts of an operation do not count.
+    // The percentile includes timeouts as lower bounds of latencies, and excludes parts of
+    // operations.
     let p99_ms = during.latency_ms.p99;
     assert!(
         p99_ms.is_at_least() && (p99_ms.least() - 500.0).abs() < 1.0,
@@ -230,7 +231,7 @@ fn a_fault_without_a_baseline_keeps_its_stretches_and_says_why() {
     assert_eq!(found.during.as_ref().unwrap().seconds, 57.0);
 }
 
-/// The windows of both trials begin at different seconds, because warm-ups differ.
+/// The windows of the two trials begin at different seconds, because the warm-ups differ.
 #[test]
 fn the_stretches_of_a_fault_are_found_in_a_trial_without_it() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -250,8 +251,8 @@ fn the_stretches_of_a_fault_are_found_in_a_trial_without_it() {
     let [with_during, with_after] =
         [&here.during, &here.after].map(|one| one.as_ref().unwrap().seconds);
     assert_eq!((during.seconds, after.seconds), (with_during, with_after));
-    // These seconds are at the same time of the window, although they are seven seconds later in
-    // the trial.
+    // The period is at the same time in the window, although it is seven seconds later in the
+    // trial.
     assert_eq!((during.ops, during.failed()), (250, 15));
     assert_eq!(during.latency_ms.count, 265);
     assert_eq!((after.ops, after.failed()), (3500, 0));

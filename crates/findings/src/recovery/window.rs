@@ -1,4 +1,5 @@
-//! The measured window of a trial, interval by interval, and the records of periods in the window.
+//! The measured window of a trial, divided into intervals, and the records of periods in the
+//! window.
 //!
 //! Invariants: percentiles of a period come from the merged histograms of its intervals. The module
 //! reads the log line by line, regardless of its length.
@@ -19,13 +20,13 @@ pub struct Window {
     pub slices: Vec<Slice>,
     /// Other facts about each interval.
     seconds: Vec<Second>,
-    /// Names of the kinds that are whole operations.
+    /// Names of the kinds of operations that are not parts of other operations.
     kinds: BTreeSet<String>,
     /// Index of each interval, by its start in ms.
     at_ms: BTreeMap<i64, usize>,
 }
 
-/// Facts about an interval in addition to its slice.
+/// Counters of an interval that its [`Slice`] does not contain.
 #[derive(Default)]
 struct Second {
     errors: BTreeMap<String, BTreeMap<String, u64>>,
@@ -33,7 +34,7 @@ struct Second {
     client: ClientCounts,
 }
 
-/// Period of the window, as the indexes of its intervals in rising order.
+/// Period of the window, given by the indexes of its intervals in ascending order.
 pub enum Stretch {
     /// Only the intervals with these indexes.
     These(Vec<usize>),
@@ -63,7 +64,8 @@ fn ms(seconds: f64) -> i64 {
 }
 
 impl Window {
-    /// Reads the window of a trial. `parts` contains the kinds that are parts of others.
+    /// Reads the window of a trial. `parts` contains the kinds of operations that are parts of
+    /// other operations.
     ///
     /// # Errors
     /// A line is damaged.
@@ -133,15 +135,15 @@ impl Window {
         }
     }
 
-    /// Returns the index of the interval that a log line belongs to. `None` for lines outside the
-    /// measured window, and for parts.
+    /// Returns the index of the interval to which a log line belongs. Returns `None` for lines
+    /// outside the measured window, and for parts of operations.
     fn number(&self, tag: &str, start_s: f64) -> Option<usize> {
         // In tags of operations outside the population, the phase precedes the kind.
         let is_whole = self.kinds.contains(tag);
         is_whole.then(|| self.at_ms.get(&ms(start_s)).copied())?
     }
 
-    /// Returns the periods before, during and after a fault.
+    /// Returns the three periods before, during and after a fault.
     pub fn stretches(&self, found: &Recovery, fault: &FaultTimes) -> [Stretch; 3] {
         let before = found.before.as_ref().map(|before| before.slices.clone());
         let [during, after] = self.since_injection(fault, found.until_s);
@@ -149,7 +151,7 @@ impl Window {
     }
 
     /// Returns two periods: from the injection until all nodes of the target were up again, and
-    /// from then until `until_s`.
+    /// from that time until `until_s`.
     pub fn since_injection(&self, fault: &FaultTimes, until_s: f64) -> [Stretch; 2] {
         let over_s = fault.whole_s.or(fault.healing_s).unwrap_or(until_s);
         let past = |at_s: f64| self.slices.partition_point(|slice| slice.to_s <= at_s);
@@ -164,7 +166,8 @@ impl Window {
         ]
     }
 
-    /// Returns the records of the periods. `None` for a period without an interval.
+    /// Returns the records of the periods. An element is `None` if its period contains no interval
+    /// of the log.
     ///
     /// # Errors
     /// A log is damaged.

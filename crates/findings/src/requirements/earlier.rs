@@ -1,4 +1,5 @@
-//! `require.not_worse_than`: compares the points of a run with those of an earlier run.
+//! Judges the requirement `require.not_worse_than`, which compares the points of a run with those
+//! of an earlier run.
 //!
 //! Runs are not interleaved, so the interval is wider than for variants of one run: it includes the
 //! variance between runs.
@@ -18,7 +19,8 @@ use study::settings::{IfInconclusive, Study, Variant, Where};
 /// Name that refers to the last run of the same study.
 const LATEST: &str = "latest";
 
-/// Metric that may not become worse: its name in sentences, its margins, and its value.
+/// Metric that must not become worse: its name in sentences, its margins, and the function that
+/// returns its value.
 type BaselineMetric = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
 const THROUGHPUT: BaselineMetric = ("throughput", Metric::THROUGHPUT, |trial| {
@@ -28,8 +30,8 @@ const P99: BaselineMetric = ("p99 latency", Metric::LATENCY, |trial| {
     trial.all.latency_ms.p99
 });
 
-/// Checks that the run that a study names exists. If the study names `latest` and has no such run
-/// yet, which is allowed, returns a message.
+/// Checks that the run that a study names exists. A study may name `latest` although it has no
+/// earlier run yet. In this case, returns a message that says so.
 ///
 /// # Errors
 /// No run has this name, or the run has no findings.
@@ -45,15 +47,15 @@ fn baseline_name(variant: &Variant) -> Option<&str> {
     variant.settings.require.not_worse_than.as_deref()
 }
 
-/// An earlier run, and a sentence on why it was chosen.
+/// An earlier run, and a sentence that states why it was chosen.
 struct Earlier {
     run: Run,
     says: Option<String>,
 }
 
-/// Returns the earlier run that this name refers to. The name is a tag, a study and stamp, or the
-/// name of the last run of the same study that met its requirements. `None` if there is no such
-/// last run. `before` is the stamp of the run that is compared with the earlier run.
+/// Returns the earlier run to which this name refers. The name is a tag, a study and stamp, or the
+/// name of the last run of the same study that met its requirements. Returns `None` if the study
+/// has no such last run. `before` is the stamp of the run that is compared with the earlier run.
 fn earlier(
     study: &Study,
     name: &str,
@@ -80,7 +82,7 @@ fn earlier(
     Ok(Some(Earlier { run, says: None }))
 }
 
-/// States which run `latest` refers to.
+/// States to which run `latest` refers.
 fn which(run: &Run, well: DidWell) -> String {
     let did = match well {
         DidWell::Met => "met its requirements",
@@ -93,8 +95,8 @@ fn name_of(run: &Run) -> String {
     format!("{}/{}", run.plan.study, run.stamp)
 }
 
-/// Adds to the findings of the run at `path` the records of the requirement to be no worse than an
-/// earlier run.
+/// Adds records of the comparison with an earlier run to the findings of the run at `path`, if the
+/// study requires this comparison.
 ///
 /// # Errors
 /// The earlier run cannot be read. In this case, nothing is added.
@@ -129,8 +131,8 @@ fn none_is_good(study: &Study) -> String {
     )
 }
 
-/// Returns the records of a variant compared with an earlier run of this name. The two findings are
-/// those of that run and of this run.
+/// Returns the records of the comparison of a variant with an earlier run. `name` is the name of
+/// the earlier run. The findings are those of the earlier run and of this run.
 pub(super) fn beside(
     variant: &Variant,
     name: String,
@@ -148,7 +150,7 @@ pub(super) fn beside(
 /// A variant of a run, with the findings of this run and of an earlier run.
 struct Beside<'a> {
     variant: &'a Variant,
-    /// Study and stamp of the earlier run.
+    /// Name of the earlier run, which consists of its study and its stamp.
     name: String,
     now: &'a FindingsRecord,
     before: &'a FindingsRecord,
@@ -169,8 +171,8 @@ impl Beside<'_> {
     }
 
     /// Compares the metrics of a point with the earlier run. Throughput is compared unless it was
-    /// offered as a rate. p99 is compared unless the point is saturated, because latency then only
-    /// grows with time.
+    /// offered as a rate. p99 is compared unless the point is saturated, because the latency of a
+    /// saturated point grows with time.
     fn compare_point(&self, point: &PointRecord) -> Vec<RequirementRecord> {
         let is_same =
             |other: &&PointRecord| other.variant == point.variant && other.point == point.point;
@@ -203,7 +205,7 @@ impl Beside<'_> {
         let compared = values
             .as_ref()
             .and_then(|[before, now]| analysis::compare_unpaired(before, now, *metric).ok());
-        // The quotient of these means is the ratio, which is a ratio of geometric means.
+        // The ratio is the quotient of these geometric means.
         let means = values
             .as_ref()
             .filter(|_| compared.is_some())
@@ -214,8 +216,8 @@ impl Beside<'_> {
             (None, None) => undecided("the earlier run has no such point"),
             (Some(_), None) => undecided("one of the two runs has no usable trial at this point"),
         };
-        // If there is an interval, the estimate alone does not decide, because one of two equal
-        // runs is always slower.
+        // If the ratio has an interval, its estimate alone must not decide, because one of two
+        // equal runs is always slower.
         let require = &self.variant.settings.require;
         let untold = match require.untold {
             IfInconclusive::Estimate if number.ci95.is_some() => IfInconclusive::Pass,
@@ -247,8 +249,8 @@ impl Beside<'_> {
     }
 }
 
-/// Returns how good the run is compared with the earlier run. A higher value is better, for every
-/// metric.
+/// Returns the ratio of this run to the earlier run, as a number for which a higher value is better
+/// for every metric.
 fn number(compared: &Comparison, is_latency: bool) -> Number {
     let bounded = "one of the two values is only a bound";
     Number {
@@ -268,7 +270,7 @@ fn undecided(why: &'static str) -> Number {
     }
 }
 
-/// Returns the geometric mean of values. A lower bound counts as its value.
+/// Returns the geometric mean of values. A lower bound is treated as a value.
 fn geometric_mean(values: &[Known]) -> f64 {
     let logs = values.iter().map(|value| value.least().ln());
     (logs.sum::<f64>() / values.len().max(1) as f64).exp()

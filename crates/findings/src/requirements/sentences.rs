@@ -7,9 +7,9 @@ use sentences::result_place::point_words;
 use study::settings::IfInconclusive;
 
 impl PendingRequirement<'_> {
-    /// Describes the comparison with an earlier run, such as `throughput at 4 threads is 98 op/s,
-    /// and was 3,489 op/s in gate/20261129T113532Z (-97.2 %, 95 %: -97.6 to -96.8 %); it may be 5 %
-    /// worse`.
+    /// Describes the comparison of a metric with an earlier run, such as `throughput at 4 threads
+    /// is 98 op/s, and was 3,489 op/s in gate/20261129T113532Z (-97.2 %, 95 %: -97.6 to -96.8 %);
+    /// it may be 5 % worse`.
     pub(super) fn beside_earlier(&self, earlier: &EarlierNumbers, number: &Number) -> String {
         let write = |value: f64| {
             if earlier.is_latency {
@@ -41,7 +41,8 @@ impl PendingRequirement<'_> {
         )
     }
 
-    /// Adds the numbers of an earlier run. If there are none, adds the name of that run.
+    /// Adds the numbers of an earlier run. If the numbers are unknown, adds only the name of that
+    /// run.
     pub(super) fn beside(mut self, numbers: Option<EarlierNumbers>, run: &str) -> Self {
         if numbers.is_none() {
             self.words = format!("{} beside {run}", self.words);
@@ -50,8 +51,8 @@ impl PendingRequirement<'_> {
         self
     }
 
-    /// Returns the names of the variants, such as ` of “b” beside “a”`. Empty if a study has one
-    /// variant.
+    /// Returns the names of the variants, such as ` of “b” beside “a”`. The text is empty if the
+    /// study has only one variant.
     pub(super) fn who(&self) -> String {
         match (self.variant.name(), self.baseline) {
             (None, _) => String::new(),
@@ -60,7 +61,8 @@ impl PendingRequirement<'_> {
         }
     }
 
-    /// Returns the point, such as ` at 4 threads`. Empty if the requirement has no point.
+    /// Returns the point, such as ` at 4 threads`. The text is empty if the requirement does not
+    /// belong to a point.
     pub(super) fn place_words(&self) -> String {
         if self.place.is_none() {
             String::new()
@@ -69,7 +71,8 @@ impl PendingRequirement<'_> {
         }
     }
 
-    /// Describes value and limit, such as `p99 latency at 4 threads is 9.00 ms (95 %: 8.50 to
+    /// Describes the value and the limit, such as `p99 latency at 4 threads is 9.00 ms (95 %: 8.50
+    /// to
     /// 9.50), required at most 8 ms`.
     pub(super) fn clause(&self, number: &Number) -> String {
         let write = |value: f64| match self.unit {
@@ -77,7 +80,7 @@ impl PendingRequirement<'_> {
             " %" => significant(value * 100.0, 3),
             _ => significant(value, 3),
         };
-        // The limit is formatted as the study writes it.
+        // The limit has the format in which studies state it.
         let limit = match self.unit {
             " op/s" => whole(self.limit.value()),
             " %" => round(self.limit.value() * 100.0, 9).to_string(),
@@ -104,7 +107,7 @@ impl PendingRequirement<'_> {
         )
     }
 
-    /// For example `missed`, or `unknown (the interval contains the limit)`.
+    /// Describes the outcome, such as `missed` or `unknown (the interval contains the limit)`.
     pub(super) fn came_of_it(
         &self,
         number: &Number,

@@ -16,7 +16,7 @@ fn study(procedure: &str, require: &str, rest: &str) -> Study {
     resolve("s", &text, &Overrides::default()).unwrap()
 }
 
-/// Returns a trial of 100,000 operations with this p99 and its interval.
+/// Returns a trial of 100,000 operations with this p99 and this interval of the p99.
 fn trial(index: usize, variant: &str, threads: f64, p99: f64, ci: [f64; 2]) -> TrialFinding {
     let mut finding = TrialFinding {
         index,
@@ -53,7 +53,7 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
         ("{p99_ms: 10}", "met"),
         ("{p99_ms: 9.2}", "untold"),
         ("{p99_ms: 8}", "missed"),
-        // The p95 is unknown.
+        // The p95 of the trial is unknown.
         ("{p95_ms: 8}", "untold"),
         ("{ops_per_s: 9.9k}", "met"),
         ("{ops_per_s: 10k}", "untold"),
@@ -67,8 +67,8 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
         assert_eq!(seen.outcome.name(), outcome, "{require}: {}", seen.says);
         assert!(!seen.is_missed() || outcome == "missed", "{require}");
     }
-    // The value is beyond the limit, but its interval contains the limit. A gate passes only if the
-    // study allows that.
+    // The value is beyond the limit, but its interval contains the limit. The requirement counts as
+    // missed unless the study allows undecided requirements.
     for (untold, is_missed) in [
         ("", true),
         (", untold: miss", true),
@@ -266,8 +266,8 @@ fn the_first_sentence_says_what_came_of_them() {
     assert_eq!(said("{p99_ms: 9}").0, Some("untold"));
 }
 
-/// The run was 38 times slower than the earlier run. The report must contain both numbers and the
-/// allowed loss, and the records of the answer must include the requirement.
+/// The run is 38 times slower than the earlier run. The sentence must contain both numbers and the
+/// allowed loss, and the findings must contain the record of the requirement.
 #[test]
 fn a_regression_against_an_earlier_run_has_both_numbers() {
     let study = study(
@@ -294,7 +294,7 @@ fn a_regression_against_an_earlier_run_has_both_numbers() {
         throughput.measured.unwrap(),
         throughput.beside.clone().unwrap(),
     );
-    // The ratio of the displayed numbers is the ratio that is judged.
+    // The ratio of the displayed numbers must equal the ratio that is judged.
     let quotient = measured / beside.value;
     assert!(
         (quotient - throughput.value.unwrap()).abs() < 1e-9,

@@ -1,5 +1,5 @@
 //! Builds the record of a scale-up study from its points. The record contains efficiencies, curves,
-//! and the conclusions that the machine does not allow.
+//! and statements about conclusions that the machine does not allow.
 
 use analysis::curves::Peak;
 use analysis::rules::Verdict;
@@ -19,7 +19,7 @@ use store::record::{
     ScaleUpRecord, WithoutPeak,
 };
 
-/// Properties that all arms of a study share.
+/// Properties that are the same for all arms of a study.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// Kind of unit that is added: `cores`, `l3`, `numa` or `sockets`.
@@ -30,17 +30,18 @@ pub struct Setting {
     pub machine: MachineSize,
     /// Name of the load, if the study has several loads.
     pub load: String,
-    /// Latency bound, if the throughput is the highest within a bound: the percentile, such as
-    /// `p99`, and the bound in ns.
+    /// Latency bound of the throughput: the percentile, such as `p99`, and the bound in ns. `None`
+    /// if the throughput has no latency bound.
     pub bound: Option<(String, u64)>,
-    /// Goal of the search, if the throughput is the result of a search, such as `p99 within 10 ms`.
+    /// Goal of the search, such as `p99 within 10 ms`. `None` if the throughput is not the result
+    /// of a search.
     pub goal: Option<String>,
-    /// Metric for throughput. It is [`Metric::THROUGHPUT`], on the grid of the search if there was
-    /// a search.
+    /// Metric for throughput. It is [`Metric::THROUGHPUT`]. If the throughput is the result of a
+    /// search, the metric has the grid of the search.
     pub metric: Metric,
     /// Planned number of blocks.
     pub blocks: usize,
-    /// Reason why ratios have no interval, if they have none.
+    /// Reason why ratios have no interval. `None` if they have intervals.
     pub unpaired: Option<UnpairedReason>,
 }
 
@@ -56,7 +57,7 @@ pub enum Instances {
 /// Reason why blocks are not pairs, so that no interval can be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnpairedReason {
-    /// One variant ran after the other.
+    /// The variants ran one after the other.
     InARow,
     /// The results decided the number of blocks.
     UntilAnswered,
@@ -97,15 +98,15 @@ pub struct UnitsMeasurement {
     pub verdict: Verdict,
     /// Reason why no trial of the measurement may be used, if known.
     pub missing: Option<String>,
-    /// True if throughput was highest at the highest offered load.
+    /// True if throughput was highest at the highest offered load, so that more may be possible.
     pub is_last: bool,
-    /// Ratio of neighbouring rates, if throughput is one of a series of rates.
+    /// Ratio of neighbouring rates, if the throughput is one of a series of rates that were tried.
     pub grid: Option<f64>,
 }
 
 impl Arm {
-    /// Lists the numbers of units of the matching points, such as `1, 2 and 4`. `None` if no point
-    /// matches.
+    /// Lists the numbers of units of the matching points, such as `1, 2 and 4`. Returns `None` if
+    /// no point matches.
     pub fn counted(&self, is_such: impl Fn(&&UnitsMeasurement) -> bool) -> Option<String> {
         let such = self.points.iter().filter(is_such);
         let mut units: Vec<String> = such.map(|of| of.point.units.to_string()).collect();
@@ -122,8 +123,8 @@ impl Arm {
     }
 }
 
-/// Builds the record of one arm under one load. If the baseline is another arm, the record includes
-/// the improvement over it.
+/// Builds the record of one arm under one load. If the caller passes another arm as the baseline,
+/// the record includes the improvement over that arm.
 pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRecord {
     let points = arm.points();
     let found = read(&points, setting.machine, setting.metric);
@@ -175,7 +176,7 @@ pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRe
     }
 }
 
-/// Describes what these points can and cannot show.
+/// Describes the conclusions that the points allow, and those that they do not allow.
 fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
     let mut said = vec![match &setting.instances {
         Instances::Shared(1) => {
@@ -212,12 +213,13 @@ fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
 }
 
 impl Setting {
-    /// Returns the interval. `None` if an end is not finite, or if no interval could be computed.
+    /// Returns the interval for a record. Returns `None` if an end is not finite, or if no interval
+    /// can be computed from these blocks.
     fn ends(&self, ci95: Option<[f64; 2]>) -> Option<[f64; 2]> {
         ci95.filter(|ends| self.unpaired.is_none() && ends.iter().all(|end| end.is_finite()))
     }
 
-    /// Returns the ratio, or the reason why there is none.
+    /// Returns the record of a ratio, or the reason why the ratio is missing.
     fn to_record(
         &self,
         of: Result<Ratio, MissingRatio>,
@@ -249,7 +251,7 @@ fn point(
     scaled: &PointResults,
 ) -> ScalePointRecord {
     let (efficiency, why) = setting.to_record(scaled.efficiency);
-    // The reason that the caller knows is more specific.
+    // If the measurement has a reason, it takes precedence, because it is more specific.
     let known = measured.missing.clone();
     let missing = known.filter(|_| scaled.ops_per_s.is_none()).or(why);
     ScalePointRecord {
@@ -355,7 +357,8 @@ mod tests {
 
     fn measured(units: u32, sockets: u32, share: f64) -> UnitsMeasurement {
         let ops = 1000.0 * f64::from(units) * share;
-        // Without any noise, the trials would deviate from every curve by more than their noise.
+        // Some noise is necessary. Without noise, the trials would deviate from every curve by more
+        // than their noise.
         let noise = [1.0, 1.0003, 0.9997].into_iter().cycle().skip(units as usize % 3);
         let blocks = [1.0, 1.02, 0.99].into_iter().zip(noise);
         UnitsMeasurement {
@@ -427,7 +430,7 @@ mod tests {
         let text = serde_json::to_string(&made).unwrap();
         assert!(!text.contains("null"), "{text}");
         let again: ScaleUpRecord = serde_json::from_str(&text).unwrap();
-        // Other numbers may differ in their last digit.
+        // The test does not compare all numbers, because their last digit may differ.
         assert_eq!(again.sentences, made.sentences);
         assert_eq!(again.points[3].ops_per_s_blocks.len(), 3);
         assert!(record(&setting(), &usual, None).improvements.is_empty());

@@ -1,9 +1,9 @@
 //! Chooses the load at which the throughput of a number of units is taken, and returns the
 //! throughput there by block.
 //!
-//! Invariant: the throughput is the limit of the units. A throughput that may not be the limit does
-//! not count, and the reason is returned. Examples are a load that the target kept up with, a
-//! search that reached its end, and trials with a client at its limit.
+//! Invariant: the throughput is the limit of the units. A throughput that may be below the limit
+//! does not count. In this case, the module returns the reason. Examples are a rate that the target
+//! kept up with, a search that reached the end of its range, and trials with a client at its limit.
 
 use super::ScaleFacts;
 use crate::comparisons::{COMPARED, is_search, used};
@@ -22,7 +22,7 @@ use study::settings::Variant;
 /// Chosen throughput of a variant.
 #[derive(Clone, Debug, Default)]
 pub struct VariantChoice {
-    /// Throughput by block, op/s. `None` for a block whose trial may not be used.
+    /// Throughput by block, in op/s. `None` for a block whose trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
     /// Verdict on the trials of the chosen load.
     pub verdict: Verdict,
@@ -30,7 +30,7 @@ pub struct VariantChoice {
     pub missing: Option<String>,
     /// True if the throughput is that of the highest offered load, so that more may be possible.
     pub is_last: bool,
-    /// Ratio of neighbouring rates, if throughput is one of a series of rates.
+    /// Ratio of neighbouring rates, if the throughput is one of a series of rates that were tried.
     pub grid: Option<f64>,
 }
 
@@ -45,7 +45,7 @@ impl VariantChoice {
 }
 
 impl<'a> ScaleFacts<'a> {
-    /// Chooses the throughput of a variant, within the bound if there is one.
+    /// Chooses the throughput of a variant. If a bound is given, its p99 must be within the bound.
     pub fn chosen(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> VariantChoice {
         let mut chosen = if is_search(variant) {
             self.searched(variant)
@@ -146,7 +146,7 @@ impl<'a> ScaleFacts<'a> {
     /// Returns the points of a variant, ordered by load. If some points have enough usable blocks,
     /// returns only these points.
     fn points_of(&self, variant: &Variant, needs_latency: bool) -> Vec<&'a PointRecord> {
-        // If logs could not be read, the p99 is unknown, not 0.
+        // A p99 of 0 means that it is unknown, because the logs could not be read.
         let is_known = |point: &PointRecord| point.latency_ms.p99.least() > 0.0;
         let of = |point: &&PointRecord| {
             point.variant == variant.name && (!needs_latency || is_known(point))
@@ -162,7 +162,7 @@ impl<'a> ScaleFacts<'a> {
     }
 
     /// Returns throughput by block. It uses those trials of a point that show the limit of the
-    /// target, on the data that the block's last trials used.
+    /// target, and that ran on the same data as the block's last trials.
     fn target_throughput(
         &self,
         variant: &Variant,

@@ -25,7 +25,8 @@ const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: 
                      procedure: {peak: {rate: {from: 1000, to: 8000}, p99_ms: 10, expected: \
                      0.5}}\nvariants: {a: {}, b: {}}\nrepeat: {blocks: 3}\n";
 
-/// Returns the trials of a search whose p99 is within the bound up to `limit`.
+/// Returns the trials of a search. The p99 is within the bound at loads up to `limit`, and outside
+/// of the bound above.
 fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFinding> {
     let of = study.variants.iter().find(|one| one.name.as_str() == variant).unwrap();
     let mut trials: Vec<TrialFinding> = Vec::new();
@@ -115,8 +116,8 @@ fn searches_say_what_they_found_together_and_what_else_happened() {
     assert_eq!(searches[5].found(), Some(Known::AtLeast(8000.0)));
 }
 
-/// A search is a path. So the test compares the results of two variants, block by block, and not
-/// the trials that happened to be at one point in both.
+/// Variants are compared by the results of their searches, block by block. Trials of two searches
+/// at the same point are not compared, because they are at the same point only by chance.
 #[test]
 fn variants_are_compared_by_what_was_found() {
     let (study, trials) = all();
@@ -133,8 +134,8 @@ fn variants_are_compared_by_what_was_found() {
     assert!(findings.points.iter().all(|point| point.blocks <= 3));
 }
 
-/// At a load beyond the limit, requests time out and are rejected. The search is meant to try such
-/// a load.
+/// At a load beyond the limit, requests time out and are rejected. This does not make the run
+/// invalid, because a search must try such a load.
 #[test]
 fn a_trial_that_was_too_much_makes_no_run_invalid() {
     let verdict = |invalid: fn(&TrialFinding) -> bool| {
@@ -148,7 +149,7 @@ fn a_trial_that_was_too_much_makes_no_run_invalid() {
     };
     let is_beyond = |trial: &TrialFinding| trial.all.latency_ms.p99.least() > 10.0;
     assert_eq!(verdict(is_beyond), (Verdict::Valid, 0));
-    // A trial at the expected load counts towards the verdict.
+    // A trial at the expected load affects the verdict on the run.
     let is_expected = |trial: &TrialFinding| trial.role == Role::Expected && trial.block == 0;
     assert_eq!(verdict(is_expected).0, Verdict::Invalid);
 }
@@ -171,8 +172,9 @@ fn searches_that_end_at_the_same_load_know_it_to_their_grid() {
     );
 }
 
-/// In an earlier version, two machines that reached a bound at the same number of threads counted
-/// as equal. The price of one used its fastest probe, and its answer had no throughput.
+/// An earlier version treated two machines that reached a bound at the same number of threads as
+/// equal. It computed the price of a machine from the fastest trial of the search, and its answer
+/// had no throughput.
 #[test]
 fn searches_over_threads_are_compared_and_priced_at_their_end() {
     let text = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\

@@ -37,18 +37,17 @@ fn stretch(ops_per_s: f64, p99_ms: f64, failed: u64) -> StretchRecord {
     }
 }
 
-/// Returns the variation of a block, which affects both trials of a pair.
+/// Returns a factor for a block, which affects both trials of a pair.
 fn drift(block: usize) -> f64 {
     [1.0, 1.3, 0.8, 1.1, 0.9][block % 5]
 }
 
-/// Returns the variation from block to block of a pair's ratio.
+/// Returns a factor for the ratio of a pair, which differs between blocks.
 fn scatter(block: usize) -> f64 {
     [1.0, 1.01, 0.99, 1.005, 0.995][block % 5]
 }
 
-/// Returns the findings of a run in which throughput drops to the share `kept` while the fault is
-/// active.
+/// Returns the findings of a run in which throughput drops to the share `kept` during the fault.
 fn run(study: &Study, kept: f64) -> FindingsRecord {
     let mut trials = trials(study, |_| (1000.0, Known::Exactly(2.0)));
     for trial in trials.iter_mut().filter(|one| one.variant.as_str() == "with-faults") {
@@ -81,7 +80,8 @@ fn ratio<'a>(record: &'a WithoutFaultsRecord, metric: &str) -> &'a ComparisonRec
     all.find(|one| one.metric == metric).unwrap()
 }
 
-/// Blocks differ by far more than the fault changes throughput, so only pairs show its effect.
+/// The differences of throughput between blocks are far larger than the effect of the fault, so
+/// only pairs show this effect.
 #[test]
 fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
     let found = run(&study(5, "threads: 8"), 0.8);
@@ -105,7 +105,7 @@ fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
         ratio(after, "ops_per_s").verdict,
         store::record::Finding::Equivalent
     );
-    // A variant without faults is not a side of the study's own comparisons.
+    // A variant that was added without faults does not take part in the study's own comparisons.
     assert!(found.comparisons.is_empty());
     let said = found.answer.last().unwrap();
     assert!(
@@ -121,7 +121,7 @@ fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
     );
 }
 
-/// At a rate, the comparison is by latency.
+/// At a rate, the compared metric is latency.
 #[test]
 fn one_pair_has_a_ratio_and_no_error() {
     let found = run(&study(1, "rate: 100"), 0.8);

@@ -2,7 +2,7 @@
 //! client's own clock.
 //!
 //! Invariant: if a client receives the start of its window or the end of its load too late, its
-//! load differs from that of the other clients. This is always detected.
+//! load differs from that of the other clients. The controller always detects this.
 
 use super::{FleetLoad, Word};
 use crate::client_requests::{HeardAt, Steer};
@@ -12,9 +12,9 @@ use measure::clock;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Minimum time between sending a change and the change itself, in ns. `WAYS_AHEAD` times the
-/// largest error bound of a client's clock offset is added, as a measure of the transit time. So
-/// each client receives the change in time, even on an overloaded machine.
+/// Minimum time between sending a change and the change itself, in ns. To this time, `WAYS_AHEAD`
+/// times the largest error bound of a client's clock offset is added, because this bound measures
+/// the transit time. So each client receives the change in time, even on an overloaded machine.
 const AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
 
@@ -47,10 +47,10 @@ impl FleetLoad {
         }
     }
 
-    /// Sends a change to all clients, each with times on its own clock. A time after the local
-    /// start line corresponds to the same time after the client's start line. The function does not
-    /// wait for answers. A client that does not receive the change soon counts as silent, and a
-    /// client that received it too late is reported.
+    /// Sends a change to all clients. Each client gets times on its own clock, which have the same
+    /// distance from the client's start line as the local times from the local start line. The
+    /// function does not wait for answers. A client that does not receive the change soon counts as
+    /// silent, and a client that received it too late is reported.
     fn tell(&self, what: impl Fn(&dyn Fn(u64) -> u64) -> Steer) {
         for (number, link) in self.links.iter().enumerate() {
             let said = &self.said[number];
@@ -70,8 +70,8 @@ impl FleetLoad {
     }
 }
 
-/// Returns the time by which a client learned of a change too late. Returns `None` if it was in
-/// time.
+/// Returns the time by which a client learned of a change too late. Returns `None` if the client
+/// learned of the change in time.
 fn late_ns(told: Steer, heard: HeardAt) -> Option<u64> {
     let late_ns = heard.at_ns.saturating_sub(told.first_ns()?);
     (late_ns > 0).then_some(late_ns)
@@ -89,7 +89,8 @@ pub(super) fn too_late(ns: u64) -> String {
 mod tests {
     use super::*;
 
-    /// The start of the window is important, not the later end of the window.
+    /// A change with a window is late if it arrives after the start of the window. The end of the
+    /// window does not matter.
     #[test]
     fn a_client_that_hears_of_a_time_after_it_has_come_is_late() {
         let measure = Steer::Measure {

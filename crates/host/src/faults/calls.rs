@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Injects a fault. Returns a number that identifies the fault for healing.
 #[derive(Serialize, Deserialize)]
 pub struct Inject {
-    /// Fault that is injected.
+    /// Fault to inject.
     pub what: Injection,
     /// Time after which the agent heals the fault by itself, in ms.
     pub within_ms: u64,
@@ -22,11 +22,11 @@ impl Call for Inject {
     type Answer = Broken;
 }
 
-/// An injected fault, identified by its number at the agent.
+/// Number by which an agent identifies a fault that it has injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broken(pub u64);
 
-/// Resets the deadline of a fault. The agent heals the fault by itself when this time has passed.
+/// Resets the deadline of a fault, after which the agent heals the fault by itself.
 #[derive(Serialize, Deserialize)]
 pub struct Renew {
     /// Fault whose deadline is reset.
@@ -52,16 +52,17 @@ impl Call for Heal {
 /// Result of healing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HealAnswer {
-    /// Current processes, in the same order as in the fault. Empty if the fault has no processes.
+    /// Current processes, in the same order as in the fault. The list is empty if the fault has no
+    /// processes.
     pub processes: Vec<Identity>,
     /// True if the agent had already healed the fault by itself.
     pub by_itself: bool,
-    /// Remark on the result of healing, if it varies.
+    /// Remark on the result of healing, for faults whose healing can have different results.
     #[serde(default)]
     pub became: Option<String>,
 }
 
-/// Returns the processes that a fault has started.
+/// Requests the processes that a fault has started.
 #[derive(Serialize, Deserialize)]
 pub struct StartedProcesses(pub Broken);
 
@@ -70,23 +71,24 @@ impl Call for StartedProcesses {
     type Answer = Vec<Identity>;
 }
 
-/// Time limit of injecting and healing. Both may end and start processes, and mount volumes.
+/// Time limit of injecting and healing. It is long, because both may end and start processes, and
+/// mount volumes.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// Time limit for a fault of another user's server. The server drains, systemd waits 90 s by
-/// default, and the agent waits for the process.
+/// Time limit for a fault of a server that cassay did not start. It is long, because the server
+/// drains, systemd waits 90 s by default, and the agent then waits for the process.
 const SERVICE_LIMIT: Duration = Duration::from_secs(240);
 
 impl Agent {
-    /// Injects a fault on the agent's host. If the fault is not healed before, the agent heals it
-    /// after `within`.
+    /// Injects a fault on the agent's host. If the controller does not heal the fault before, the
+    /// agent heals it after `within`.
     ///
     /// # Errors
-    /// The injection fails (the process is not the agent's, or the machine does not permit it), or
-    /// the guard cannot be informed. Partial changes are undone.
+    /// The agent did not start the process, the machine does not permit the fault, or the guard
+    /// cannot be informed. The agent undoes partial changes.
     pub fn inject(&self, what: Injection, within: Duration) -> Result<Broken> {
         let within_ms = within.as_millis() as u64;
-        // A server of another user may take long to drain.
+        // A server that cassay did not start may take long to drain.
         let limit = match what {
             Injection::Service(_) => SERVICE_LIMIT,
             _ => LIMIT,
@@ -95,7 +97,7 @@ impl Agent {
     }
 
     /// Resets the deadline of a fault. The agent heals the fault when `within` has passed from now
-    /// on, unless it is healed before. Does nothing if the fault is already healed.
+    /// on, unless the controller heals it before. This does nothing if the fault is already healed.
     ///
     /// # Errors
     /// The agent has ended, or has no fault of this number.

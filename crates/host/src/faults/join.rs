@@ -7,19 +7,19 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use target_spec::Invocation;
 
-/// Steps by which a process joins a cluster and leaves it.
+/// A process that joins a cluster and later leaves the cluster.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Join {
     /// Start command of the process.
     pub start: Start,
-    /// Steps that create the files of the process before the start.
+    /// Steps that create the files of the process, which the agent performs before the start.
     pub files: Vec<FileStep>,
-    /// Folder of all files of the process.
+    /// Folder that contains all files of the process.
     pub folder: PathBuf,
     /// Internode address of the process. The host adds the address before the start, and removes it
     /// afterwards.
     pub address: SocketAddrV4,
-    /// Program that removes the process from its cluster. It exits with 0 when the process has
-    /// left.
+    /// Program that removes the process from its cluster. The program exits with 0 when the process
+    /// has left the cluster.
     pub leave: Invocation,
 }

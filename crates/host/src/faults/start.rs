@@ -1,4 +1,4 @@
-//! Start commands of processes, as controllers describe them to agents.
+//! Start commands of processes, in the form in which controllers send them to agents.
 
 use crate::calls::StartProcess;
 use crate::process::Identity;
@@ -41,7 +41,7 @@ impl Restartable {
         self.start.environment.extend(pairs);
     }
 
-    /// Returns the same start command for another process.
+    /// Returns the same start command, combined with another process.
     #[must_use]
     pub fn for_process(&self, process: Identity) -> Restartable {
         let start = self.start.clone();
@@ -54,7 +54,7 @@ impl Restartable {
 pub struct Start(pub StartProcess);
 
 impl Start {
-    /// Builds a start from `command`, with its output to the file `output`.
+    /// Builds the value from `command`. The process will write its output to the file `output`.
     ///
     /// # Errors
     /// An argument is not Unicode.
@@ -69,9 +69,10 @@ impl Start {
         self
     }
 
-    /// Returns the same start for a process that accepts connections at `address` when it is up. If
-    /// the process does not accept connections after the agent has healed by itself, the agent
-    /// starts it again. From the second time on, the agent uses the variables of `forgiving`.
+    /// Returns the same start for a process that accepts connections at `address` when it is up.
+    /// The agent starts the process again if it does not accept connections after the agent has
+    /// healed a fault by itself. From the second repetition on, the agent uses the environment
+    /// variables of `forgiving`.
     ///
     /// # Errors
     /// A variable is not Unicode.

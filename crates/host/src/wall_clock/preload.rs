@@ -4,8 +4,8 @@
 //! It works with the C library of the process, glibc or musl of any version. It does not name the C
 //! library, and uses three functions that all versions have.
 //!
-//! It shifts neither the times of files nor a wait until a date (`LockSupport.parkUntil`), because
-//! the kernel uses its own clock for both.
+//! The library shifts neither the times of files nor a wait until a date (`LockSupport.parkUntil`),
+//! because the kernel uses its own clock for these.
 
 #![no_std]
 
@@ -47,13 +47,13 @@ const SECOND_NS: i64 = 1_000_000_000;
 static REAL: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 static OFF_NS: AtomicI64 = AtomicI64::new(0);
 
-/// Returns the clock function of the C library. It is looked up at the first call.
+/// Returns the clock function of the C library. The first call looks up this function.
 fn real() -> Clock {
     let mut found = REAL.load(Ordering::Acquire);
     if found.is_null() {
-        // SAFETY: both functions take strings that end with 0. The code reads the result of getenv
-        // before the environment can change, because no other thread runs when a process first
-        // reads the time.
+        // SAFETY: `getenv` and `strtoll` take strings that end with 0. The code reads the result of
+        // getenv before the environment can change, because no other thread runs when a process
+        // first reads the time.
         unsafe {
             let off_ms = getenv(VARIABLE.as_ptr());
             if !off_ms.is_null() {
@@ -68,9 +68,10 @@ fn real() -> Clock {
     unsafe { core::mem::transmute::<*mut c_void, Clock>(found) }
 }
 
-// SAFETY: the name and the signature are those of POSIX, and the caller keeps POSIX's promises.
+// SAFETY: the name and the signature are those of POSIX, and the caller meets the requirements of
+// POSIX.
 #[unsafe(no_mangle)]
-// SAFETY: as above.
+// SAFETY: the caller meets the requirements of POSIX.
 pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
     let real = real();
     // SAFETY: the caller promises that this pointer is valid.
@@ -85,9 +86,10 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
     code
 }
 
-// SAFETY: the name and the signature are those of POSIX, and the caller keeps POSIX's promises.
+// SAFETY: the name and the signature are those of POSIX, and the caller meets the requirements of
+// POSIX.
 #[unsafe(no_mangle)]
-// SAFETY: as above.
+// SAFETY: the caller meets the requirements of POSIX.
 pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) -> c_int {
     let mut now = Timespec {
         seconds: 0,
@@ -96,7 +98,7 @@ pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) ->
     // SAFETY: the call writes only to a local variable.
     let code = unsafe { clock_gettime(REALTIME, &raw mut now) };
     if code == 0 && !time.is_null() {
-        // SAFETY: the caller promises that this pointer is valid.
+        // SAFETY: the caller promises that the pointer is valid.
         unsafe {
             time.write(Timeval {
                 seconds: now.seconds,
@@ -107,9 +109,10 @@ pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) ->
     code
 }
 
-// SAFETY: the name and the signature are those of POSIX, and the caller keeps POSIX's promises.
+// SAFETY: the name and the signature are those of POSIX, and the caller meets the requirements of
+// POSIX.
 #[unsafe(no_mangle)]
-// SAFETY: as above.
+// SAFETY: the caller meets the requirements of POSIX.
 pub unsafe extern "C" fn time(seconds: *mut i64) -> i64 {
     let mut now = Timespec {
         seconds: 0,

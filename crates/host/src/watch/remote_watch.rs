@@ -9,15 +9,16 @@ use remote::ClockOffset;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Name of the probe that measures the cost of fetching, at the controller and at the agent.
+/// Name under which the cost of fetching readings is reported, for the controller and for the
+/// agent.
 const PROBE: &str = "agent";
 
-/// Minimum and maximum of the fetch interval. Within these limits, it is the shortest sampling
-/// interval.
+/// Minimum and maximum interval between two fetches. Within these limits, the interval is the
+/// shortest sampling interval of the watch.
 const TAKE_EVERY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
 /// Number of clock exchanges at the beginning. On the worst network that was measured, the fastest
-/// of 16 exchanges was accurate to 3 ms in 99 of 100 cases. Later, each fetch includes one
+/// of 16 exchanges was accurate to 3 ms in 99 of 100 cases. Later, each fetch includes one more
 /// exchange.
 const FIRST_EXCHANGES_COUNT: usize = 16;
 
@@ -52,7 +53,7 @@ impl Remote {
         Ok(Task::new(PROBE, agent.name(), period, Box::new(remote)))
     }
 
-    /// Fetches all readings that wait at the agent.
+    /// Fetches all readings that the agent has collected.
     fn take(&mut self, end: bool, out: &mut Out) -> Result<()> {
         self.agent.ask_clock(&mut self.theirs)?;
         let watch = self.watch;

@@ -1,9 +1,9 @@
 //! Imports cassandra-easy-stress (formerly easy-cass-stress and tlp-stress). This module converts a
-//! command line to the steps of its KeyValue workload.
+//! command line to the steps of the tool's KeyValue workload.
 //!
 //! Table, statements, keys, key distribution, lengths of values and rate are those of the tool, as
-//! of its release under Apache. The tool makes some random choices per thread. Here, these are a
-//! function of the seed and the operation's number.
+//! of its release under Apache. The tool makes some random choices per thread. In cassay, these
+//! choices are a function of the seed and the operation's number.
 
 mod operations;
 mod options;
@@ -20,26 +20,26 @@ pub(crate) use options::SECRET;
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::Diagnostics;
 
-/// Maximum number of threads, and maximum number of partitions and of operations per thread. A
-/// thread and a number must fit together into one number.
+/// Maximum number of threads. The next constant is the maximum number of partitions and of
+/// operations per thread. A thread and a number must fit together into one number.
 const THREADS_MAX: u64 = 1 << 12;
 const PARTITIONS_MAX: u64 = 1 << 48;
 const OPERATIONS_MAX: u64 = 1 << 48;
-/// Default number of operations of a thread, if the command line states neither a number nor a
-/// duration.
+/// Default number of operations of a thread. It applies if the command line states neither a number
+/// nor a duration.
 const ITERATIONS: u64 = 1_000_000;
 const RATE: u64 = 5000;
 const RATE_MAX: u64 = 1_000_000_000;
-/// Maximum number of operations in flight. Only its connections limit the number in the tool.
+/// Maximum number of operations in flight. In the tool, only the connections limit this number.
 const IN_FLIGHT_MAX: u32 = 32_768;
-/// Timeout of a request in the tool, regardless of its options.
+/// Timeout of a request. The tool always has this timeout, regardless of its options.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const ID_BYTES_MAX: usize = 200;
 
 /// Imports a command line of cassandra-easy-stress. Every random choice is a function of `seed`.
 ///
 /// # Errors
-/// Every mistake in the words, with its place.
+/// Every mistake in the words, with its position.
 pub(crate) fn import(words: &[String], seed: u64) -> Result<Import, Diagnostics> {
     let mut options = Options::parse(words);
     table::check_workload(&mut options);
@@ -70,8 +70,8 @@ fn source(options: &mut Options, seed: u64) -> Source {
     };
     let of = ("random, normal or sequence", keys);
     let keys = options.value("--partitiongenerator", Keys::Random, of);
-    // A normal distribution needs at least two partitions, because with one partition it has
-    // nothing to choose.
+    // A normal distribution needs at least two partitions. With one partition, the distribution
+    // cannot choose.
     let least = if keys == Keys::Normal { 2 } else { 1 };
     let reads = options.share("--readrate", 0.5);
     let deletes = options.share("--deleterate", 0.0);
@@ -132,7 +132,8 @@ fn statements(keyspace: &str, options: &mut Options, source: &Source) -> Vec<Sta
     texts.into_iter().map(statement).collect()
 }
 
-/// Returns the steps: the run, and before it the populating step, if requested.
+/// Returns the steps. These are the run and, if the command line requests it, a populating step
+/// before the run.
 fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<ImportStep> {
     let keyspace = table::keyspace(options);
     let schema = table::schema(&keyspace, options);
@@ -171,7 +172,7 @@ fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<ImportStep> {
     populate.into_iter().chain([step("run", Stage::Main, length)]).collect()
 }
 
-/// Returns the statements to execute before the first step, in the tool's order.
+/// Returns the statements to execute before the first step, in the same order as in the tool.
 fn before(keyspace: &str, schema: &Schema, options: &mut Options) -> Vec<String> {
     let mut before = Vec::new();
     if options.text("--no-schema").is_none() {
@@ -182,7 +183,7 @@ fn before(keyspace: &str, schema: &Schema, options: &mut Options) -> Vec<String>
         before.extend(schema.create_tables.iter().cloned());
     }
     if !options.cql.is_empty() {
-        // The session of the tool uses the tool's keyspace.
+        // The session of the tool executes USE with the tool's keyspace.
         before.push(format!("USE \"{keyspace}\""));
         before.append(&mut options.cql);
     }
@@ -220,7 +221,8 @@ fn connection(options: &mut Options) -> Connection {
     let connections = options.count("--max-connections", 1, 1..=1024) as u32;
     let said = |name: &str| options.text(name).map(str::to_owned);
     let (username, password) = (said("--username"), said("--password"));
-    // If only the user name or only the password is stated, the other value is the tool's default.
+    // If the command line states only the user name or only the password, the other value is the
+    // tool's default.
     let named = username.is_some() || password.is_some();
     let or_default = |text: Option<String>| {
         let default = || named.then(|| "cassandra".to_owned());

@@ -1,11 +1,12 @@
-//! Generates the operations of a workload: key, statement and value.
+//! Generates the operations of a workload. An operation has a key, a statement and a value.
 //!
-//! Keys are the tool's: the run's id, the thread and a number, as in `001.0.42`. The operations of
-//! a run are assigned to the threads in turn. The tool makes some random choices per thread. Here,
-//! these are a function of the seed and the operation's number. A value has as many letters as the
-//! tool would draw. The first letters of a value encode the operation that wrote it, combined with
-//! a pad from the key. So they are as random to Cassandra as the other letters, and every value can
-//! be verified alone.
+//! Keys have the form of the tool's keys, which consist of the run's id, the thread and a number,
+//! as in `001.0.42`. The operations of a run are assigned to the threads in turn. The tool makes
+//! some random choices per thread. In cassay, these choices are a function of the seed and the
+//! operation's number. The number of letters of a value is drawn as in the tool. The first letters
+//! of a value encode the operation that wrote it, combined with a pad from the key. To Cassandra,
+//! these letters are therefore as random as the other letters. Every value can be verified without
+//! other values.
 
 use std::sync::Arc;
 
@@ -16,12 +17,14 @@ use workload::decimal::Decimal;
 use workload::random::{Draws, lane, mix};
 use workload::{Check, Operation, OperationEncoder, OperationSource, Stage, normal};
 
-/// Indexes of the statements. Each statement and its kind of operation have the same index.
+/// Index of the statement that reads. The next constants are the other statements. Each statement
+/// and its kind of operation have the same index.
 pub(super) const SELECT: u8 = 0;
 pub(super) const MUTATION: u8 = 1;
 pub(super) const DELETION: u8 = 2;
 
-/// Numbers of the random streams that are derived from the seed.
+/// Number of the random stream for keys. The next constants are the other random streams that are
+/// derived from the seed.
 const KEYS: u64 = 41;
 const KINDS: u64 = 42;
 const VALUES: u64 = 43;
@@ -30,20 +33,21 @@ const PADS: u64 = 44;
 const POPULATE: u64 = 8;
 
 const LETTERS: u64 = 26;
-/// Number of letters that can encode any operation's number.
+/// Number of letters that are sufficient to encode any operation's number.
 const WRITER_LETTERS: usize = 14;
-/// Minimum number of further letters. With fewer letters, random text could pass for a value.
+/// Minimum number of further letters. With fewer letters, a random text could look like a valid
+/// value.
 const CONTENT_LETTERS_MIN: u64 = 6;
 
-/// The way in which a thread chooses the number of a key.
+/// The method by which a thread chooses the number of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keys {
-    /// A uniform distribution below the number of partitions.
+    /// A uniform distribution over the numbers below the number of partitions.
     Random,
-    /// A normal distribution up to the number of partitions. The mean is half of the number of
-    /// partitions, and the deviation is a quarter of the mean.
+    /// A normal distribution over the numbers up to the number of partitions. The mean is half of
+    /// the number of partitions, and the deviation is a quarter of the mean.
     Normal,
-    /// In sequence from 0 up to the number of partitions, and then again from 0.
+    /// A sequence from 0 up to the number of partitions, which then starts again from 0.
     Sequence,
 }
 
@@ -51,19 +55,20 @@ pub(super) enum Keys {
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) seed: u64,
-    /// Prefix of the keys.
+    /// Prefix of the keys, which is the id of the run.
     pub(super) id: String,
     pub(super) threads: u64,
     pub(super) partitions: u64,
     pub(super) keys: Keys,
-    /// Number of populating operations of each thread. They come before the operations of the run.
+    /// Number of populating operations of each thread. These operations come before the operations
+    /// of the run.
     pub(super) populated: u64,
-    /// Share of reads and of deletions among all operations.
+    /// Share of reads among all operations. The next field is the share of deletions.
     pub(super) reads: f64,
     pub(super) deletes: f64,
     /// True if rows expire.
     pub(super) expires: bool,
-    /// Number of letters of a value: the minimum, and the exclusive maximum.
+    /// Limits of the number of letters of a value: the minimum, and the exclusive maximum.
     pub(super) lengths: (u64, u64),
 }
 
@@ -79,8 +84,8 @@ impl Source {
     }
 
     /// Returns the kind of operation `n`. The tool draws a whole number of percent, so a share of
-    /// 0.005 acts like 0.01. The populating step includes deletions, if the workload has any, but
-    /// no reads.
+    /// 0.005 acts like 0.01. If the workload has deletions, the populating step also has them, but
+    /// it has no reads.
     fn kind(&self, stage: Stage, n: u64) -> u8 {
         let side = self.draws(KINDS, stage, n).below(100) as f64;
         let reads = if stage == Stage::Main {
@@ -97,7 +102,8 @@ impl Source {
         }
     }
 
-    /// Returns the thread and the number of an operation's key, combined to one number.
+    /// Returns the key of an operation as one number, which combines the thread and the number of
+    /// the key.
     fn key(&self, stage: Stage, n: u64) -> u64 {
         let before = if stage == Stage::Main {
             self.populated
@@ -144,8 +150,8 @@ impl Source {
             }));
         }
         while out.len() < end {
-            // Each letter is the integer part of a scaled fraction. Eight letters leave 26 bits of
-            // the fraction.
+            // Each letter is the integer part of a scaled fraction. After eight letters, 26 bits of
+            // the fraction are left.
             let mut fraction = draws.bits();
             for _ in 0..8.min(end - out.len()) {
                 let product = u128::from(fraction) * u128::from(LETTERS);
@@ -155,12 +161,14 @@ impl Source {
         }
     }
 
-    /// Returns the pad that hides, in the letters of a value, which operation wrote the value.
+    /// Returns the pad for a key. In the letters of a value, the pad hides the number of the
+    /// operation that wrote the value.
     fn pad(&self, key: u64) -> u64 {
         mix(lane(self.seed, PADS) ^ mix(key))
     }
 
-    /// Derives the writer of a value from the letters of the value.
+    /// Returns the operation that wrote a value, which the letters of the value encode. Returns
+    /// `None` if the value is invalid.
     fn writer_of(&self, key: u64, value: &[u8]) -> Option<u64> {
         let letters = value.get(..WRITER_LETTERS)?.iter().rev();
         let number = letters.fold(0u64, |sum, letter| {
@@ -170,9 +178,10 @@ impl Source {
         Some(number ^ self.pad(key))
     }
 
-    /// Returns true if, after populating, every row that is read exists.
+    /// Returns true if every row that the run reads exists after populating.
     pub(super) fn finds(&self) -> bool {
-        // Populated rows have the first numbers, so it is enough to check both ends.
+        // Populated rows have the lowest numbers, so it is sufficient to check both ends of the
+        // range.
         self.is_there(0) && self.is_there(self.partitions)
     }
 

@@ -12,20 +12,21 @@ use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 /// Options whose value is the password.
 pub(crate) const SECRET: &[&str] = &["--password", "-P"];
 
-/// Options with a value that have an effect in cassay. Alternative names of an option follow its
-/// first name.
+/// Options with a value that have an effect in cassay. The alternative names of an option follow
+/// its first name.
 const VALUES: &str = "--cl --compaction --compression --cql --dc --deleterate|--deletes \
     --duration|-d --host --id --iterations|-i|-n --keycache --keyspace --max-connections \
     --partitiongenerator|--pg --partitions|-p --password|-P --populate --port --rate \
     --readrate|--reads|-r --replication --rowcache --threads|-t --ttl --username|-U";
 /// Options without a value that have an effect in cassay.
 const FLAGS: &str = "--drop --no-schema --ssl";
-/// Options, with and without a value, that have no effect in cassay. In the tool, `--concurrency`
-/// has had no effect since easy-cass-stress. Paging and conditions are for other workloads.
+/// Options with a value that have no effect in cassay. The next constant lists such options without
+/// a value. In the tool, `--concurrency` has had no effect since easy-cass-stress. Paging and
+/// conditions are for other workloads.
 const IDLE_VALUES: &str = "--concurrency|-c --core-connections --csv --hdr --max-requests --paging \
     --parquet --prometheusport --queue --scl";
 const IDLE_FLAGS: &str = "--coordinatoronly|--co --paginate";
-/// Refused options, each with the alternative in cassay.
+/// Options that cassay refuses, each with the alternative in cassay.
 const REFUSED: &[(&str, &str)] = &[
     ("--maxrlat", SWEEP),
     ("--maxwlat", SWEEP),
@@ -37,13 +38,13 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 const SWEEP: &str = "write in a study: `procedure: {sweep: {rate: …, until: {p99_ms: …}}}`";
 
-/// The parsed words. Reading an invalid value records a mistake.
+/// The parsed words. If a method reads an invalid value, it records a mistake.
 pub(super) struct Options {
-    /// Value and word index of each option, by the option's first name. Flags have an empty value.
+    /// Value and word index of each option, by the option's first name. A flag has an empty value.
     given: BTreeMap<&'static str, (String, usize)>,
-    /// Values of `--cql`, which may be repeated.
+    /// Values of `--cql`, which may occur several times.
     pub(super) cql: Vec<String>,
-    /// Words that begin with `--field.` or `--workload.`, without this beginning.
+    /// Words that begin with `--field.` or `--workload.`, without this prefix.
     pub(super) fields: Vec<(String, usize)>,
     pub(super) parameters: Vec<(String, usize)>,
     /// The name of the workload, and its word index.
@@ -55,7 +56,7 @@ pub(super) struct Options {
     places: Vec<Place>,
 }
 
-/// Returns the first name of an option, if the option is in the list.
+/// Returns the first name of an option. Returns `None` if the option is not in the list.
 fn first_name(list: &'static str, word: &str) -> Option<&'static str> {
     let mut options = list.split(' ').filter(|names| !names.is_empty());
     let found = options.find(|names| names.split('|').any(|name| name == word))?;
@@ -100,7 +101,8 @@ impl Options {
             }]),
             places,
         };
-        // A pasted command line may include the program's name, which is skipped.
+        // A command line that the user has pasted may include the program's name, which the parser
+        // skips.
         let mut at = usize::from(words.first().is_some_and(|word| word.ends_with("-stress")));
         at += usize::from(words.get(at).is_some_and(|word| word == "run"));
         while let Some(word) = words.get(at) {
@@ -134,8 +136,8 @@ impl Options {
             self.parameters.push((rest.to_owned(), at));
         } else if word.starts_with('-') {
             self.unknown(at, word, shown);
-            // The next word is the value of this option, if it is neither an option nor the
-            // workload.
+            // The next word is the value of this option if it is neither an option nor the name of
+            // the workload.
             let is_value = |word: &&String| !word.starts_with('-') && *word != WORKLOAD;
             return 1 + usize::from(value.filter(is_value).is_some());
         } else if let Some((first, _)) = &self.workload {
@@ -184,13 +186,13 @@ impl Options {
         }
     }
 
-    /// Returns the value of an option. `None` if the option is absent.
+    /// Returns the value of an option. Returns `None` if the option is absent.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.given.get(name).map(|(value, _)| value.as_str())
     }
 
-    /// Returns a value, or the default if the option is absent or the value is wrong. `what`
-    /// describes valid values.
+    /// Returns the value of an option. If the option is absent or its value is invalid, returns the
+    /// default. `what` describes valid values.
     pub(super) fn value<T>(
         &mut self,
         name: &str,
@@ -205,7 +207,7 @@ impl Options {
         default
     }
 
-    /// Returns a whole number within limits.
+    /// Returns the value of an option that is a whole number within limits.
     pub(super) fn count(&mut self, name: &str, default: u64, limits: RangeInclusive<u64>) -> u64 {
         let what = format!(
             "a whole number from {} to {}, such as 500 or 10k",
@@ -216,7 +218,7 @@ impl Options {
         self.value(name, default, (&what, |text| human(text).filter(fits)))
     }
 
-    /// Returns a share of all operations, between 0 and 1.
+    /// Returns the value of an option that is a share of all operations, between 0 and 1.
     pub(super) fn share(&mut self, name: &str, default: f64) -> f64 {
         let fits = |share: &f64| (0.0..=1.0).contains(share);
         let read = |text: &str| text.parse().ok().filter(fits);
@@ -244,7 +246,7 @@ pub(super) fn human(text: &str) -> Option<u64> {
 }
 
 /// Parses a sequence of days, hours, minutes and seconds, such as `1d 3h 15m`. Returns the sum in
-/// seconds. The sum must be more than zero, and fit into nanoseconds.
+/// seconds. The sum must be more than zero, and must fit in 64 bits in nanoseconds.
 fn seconds(text: &str) -> Option<u64> {
     let mut sum = 0u64;
     for part in text.split_inclusive(['d', 'h', 'm', 's']) {

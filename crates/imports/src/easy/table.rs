@@ -1,26 +1,27 @@
-//! The part of the tool's workloads that cassay imports, which is the table of KeyValue and its
-//! schema.
+//! The part of the tool's workloads that cassay imports. This is the KeyValue workload with its
+//! table and schema.
 
 use super::options::{Options, human};
 use workload::Schema;
 use yaml::did_you_mean;
 
-/// The imported workload. cassay refuses the tool's other workloads by name.
+/// Name of the workload that cassay imports. cassay refuses the tool's other workloads by name.
 pub(super) const WORKLOAD: &str = "KeyValue";
 const OTHERS: &str = "AllowFiltering BasicTimeSeries CountersWide CreateDrop DSESearch LWT Locking \
     Maps MaterializedViews RandomPartitionAccess RangeScan SAI Sets TxnCounter UdtTimeSeries";
 pub(super) const TABLE: &str = "keyvalue";
-/// The field for which values are generated.
+/// Field of the table for which values are generated.
 const FIELD: &str = "keyvalue.value";
-/// The tool's default for the number of letters of a value: the minimum, and the exclusive maximum.
+/// Default limits of the number of letters of a value, as in the tool: the minimum, and the
+/// exclusive maximum.
 const LENGTHS: (u64, u64) = (100, 200);
-/// Maximum length of a value. It is less than Cassandra's commit log accepts with its default
-/// segment size.
+/// Maximum length of a value, in letters. Cassandra's commit log with its default segment size
+/// accepts slightly more.
 const LENGTH_MAX: u64 = 16_000_000;
 const REPLICATION: &str = "{'class': 'SimpleStrategy', 'replication_factor': 3}";
 
-/// The tool's short forms of compactions. Each row has the prefix of the short form, the class, and
-/// the names of the options for its numbers.
+/// The tool's short forms of compaction settings. Each row contains the prefix of the short form,
+/// the class, and the names of the options for the numbers in the short form.
 const COMPACTIONS: &[(&str, &str, &[&str])] = &[
     ("stcs", "SizeTiered", &[]),
     ("stcs", "SizeTiered", &["min_threshold", "max_threshold"]),
@@ -36,8 +37,8 @@ const COMPACTIONS: &[(&str, &str, &[&str])] = &[
     ("ucs", "Unified", &[]),
 ];
 
-/// Checks that the words name the imported workload, and that they contain no options of another
-/// workload.
+/// Checks that the words name the imported workload, and that they do not contain options of
+/// another workload.
 pub(super) fn check_workload(options: &mut Options) {
     let (message, hint) = match options.workload.as_ref().map(|(name, _)| name.as_str()) {
         Some(WORKLOAD) => (String::new(), None),
@@ -71,8 +72,8 @@ pub(super) fn check_workload(options: &mut Options) {
     }
 }
 
-/// Returns the number of letters of a value, from `--field.`: the minimum, and the exclusive
-/// maximum.
+/// Returns the limits of the number of letters of a value, from `--field.`: the minimum, and the
+/// exclusive maximum.
 pub(super) fn lengths(options: &mut Options) -> (u64, u64) {
     let mut lengths = LENGTHS;
     for (text, at) in std::mem::take(&mut options.fields) {
@@ -96,14 +97,15 @@ pub(super) fn lengths(options: &mut Options) -> (u64, u64) {
     lengths
 }
 
-/// Returns the keyspace's name. The tool does not quote it, so Cassandra converts it to lower case.
+/// Returns the keyspace's name. The tool does not quote the name, so Cassandra converts it to lower
+/// case.
 pub(super) fn keyspace(options: &mut Options) -> String {
     let read = |text: &str| workload::is_identifier(text).then(|| text.to_lowercase());
     let default = "cassandra_easy_stress".to_owned();
     options.value("--keyspace", default, ("a CQL name", read))
 }
 
-/// Returns the keyspace and the table, with the options of the command line applied.
+/// Returns the statements for the keyspace and the table, with the options of the command line.
 pub(super) fn schema(keyspace: &str, options: &mut Options) -> Schema {
     let a_map = "a CQL map, {'class': …}";
     let is_replication_stated = options.text("--replication").is_some();
@@ -143,13 +145,13 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Parses a CQL map, which may have double quotes.
+/// Parses a CQL map, in which double quotes may replace single quotes.
 fn map(text: &str) -> Option<String> {
     let text = text.trim().replace('"', "'");
     (text.starts_with('{') && text.ends_with('}')).then_some(text)
 }
 
-/// Converts a compaction to CQL. The compaction is a map, or one of the tool's short forms.
+/// Converts a compaction to CQL. The compaction is a map or one of the tool's short forms.
 fn compaction(text: &str) -> Option<String> {
     if let Some(map) = map(text) {
         return Some(map);

@@ -15,7 +15,7 @@ fn mistakes(line: &str) -> String {
     import(&words(line), 1).expect_err(line).to_string()
 }
 
-/// Returns the kind of an operation, and the values that it binds.
+/// Returns the kind of operation `n`, and the values that it binds.
 fn bound(step: &ImportStep, n: u64) -> (u8, Vec<Vec<u8>>) {
     let mut generator = step.program.generator(step.stage);
     let kind = generator.begin(n).kind;
@@ -92,8 +92,8 @@ fn keys_are_the_run_s_id_the_thread_and_a_number() {
     assert!(!populate.before.is_empty() && run.before.is_empty());
     let keys: Vec<String> = (0..4).map(|n| key(populate, n)).collect();
     assert_eq!(keys, ["001.0.0", "001.1.0", "001.0.1", "001.1.1"]);
-    // The run continues where populating ended. The first key is 3 in the sequence, which then
-    // starts again.
+    // The run continues where populating ended, with the third key of the sequence. After its last
+    // key, the sequence starts again.
     let keys: Vec<String> = (0..7).map(|n| key(run, n)).collect();
     let expected = ["0.2", "1.2", "0.3", "1.3", "0.0", "1.0", "0.1"];
     assert_eq!(keys, expected.map(|key| format!("001.{key}")));
@@ -117,7 +117,8 @@ fn normal_keys_lie_around_the_middle() {
     assert!(numbers.iter().all(|number| *number <= 1000.0));
 }
 
-/// The tool's die has a hundred sides, and 0.07 of a hundred is slightly more than seven in binary.
+/// The tool draws a number from 0 to 99 and compares it with the share times a hundred. For a share
+/// of 0.07, the binary product is slightly more than seven.
 #[test]
 fn shares_of_kinds_are_those_of_the_tool_s_die() {
     for (line, expected) in [
@@ -135,7 +136,7 @@ fn shares_of_kinds_are_those_of_the_tool_s_die() {
             assert_eq!(*is == 0.0, should == 0.0, "{line}: {shares:?}");
         }
     }
-    // `--populate` does not read rows, but deletes some of them.
+    // The populating step of `--populate` does not read rows, but deletes some of them.
     let shares = shares(&imported("KeyValue --populate 9 --deleterate 0.2").steps[0]);
     assert!(
         shares[0] == 0.0 && (shares[2] - 20.0).abs() < 1.2,
@@ -172,7 +173,7 @@ fn values_are_capital_letters_of_the_tool_s_lengths() {
     }
 }
 
-/// Returns a result with rows, in the form of a server's answer.
+/// Returns a result with these rows, in the form in which a server sends it.
 fn rows(rows: &[Vec<Vec<u8>>]) -> Vec<u8> {
     let (no_metadata, columns) = (4, rows.first().map_or(0, Vec::len));
     let counts = [2, no_metadata, columns as i32, rows.len() as i32];
@@ -183,7 +184,7 @@ fn rows(rows: &[Vec<Vec<u8>>]) -> Vec<u8> {
     body
 }
 
-/// Returns the verdict on an answer to operation `n` of the run.
+/// Returns the verdict on the answer `found` to operation `n` of the run.
 fn judged(import: &Import, n: u64, found: &[Vec<Vec<u8>>]) -> Check {
     let program = &import.steps.last().expect("the run").program;
     let mut generator = program.generator(Stage::Main);
@@ -196,7 +197,8 @@ fn judged(import: &Import, n: u64, found: &[Vec<Vec<u8>>]) -> Check {
 
 #[test]
 fn a_read_is_judged_by_what_was_written_under_its_key() {
-    // The table has one partition, so every write changes the row that the other operations read.
+    // The table has only one partition, so every write changes the row that the other operations
+    // read.
     let import = imported("KeyValue -p 1 --populate 5");
     let [populate, run] = &import.steps[..] else {
         panic!("two steps");
@@ -217,7 +219,7 @@ fn a_read_is_judged_by_what_was_written_under_its_key() {
     assert_eq!(judged(&import, read, &[row[..1].to_vec()]), Check::Wrong);
     assert_eq!(judged(&import, read, &[row.clone(), row]), Check::Wrong);
     for (line, expected) in [
-        // A random key may not have been written yet.
+        // The row of a random key may not have been written yet.
         ("--populate 5 -p 1", Check::Unknown),
         ("--pg sequence -p 4", Check::Unknown),
         ("--populate 5 --pg sequence -p 4", Check::Missing),
@@ -306,7 +308,7 @@ fn lengths_of_a_run_are_read_as_the_tool_writes_them() {
     }
 }
 
-/// Wrong command lines, each with a part of the message.
+/// Invalid command lines, each with a part of the expected message.
 const MISTAKES: &[(&str, &str)] = &[
     ("run", "the workload is missing"),
     (
@@ -396,7 +398,7 @@ fn mistakes_are_said_where_they_stand() {
         let said = mistakes(line);
         assert!(said.contains(expected), "{line}: {said}");
     }
-    // The value of an unknown option is not mistaken for a workload.
+    // The parser must not mistake the value of an unknown option for a workload.
     assert_eq!(
         mistakes("run --ratee 5 KeyValue").matches("command line:").count(),
         1
@@ -451,7 +453,7 @@ fn a_password_is_known_and_in_no_mistake() {
         "run KeyValue -P hush -P hush",
         "run KeyValue --host --password hush",
     ] {
-        // The check includes the line in the message that shows the words.
+        // The check also covers the line of the message that shows the words.
         let said = format!("{:?}", import(&words(line), 1).expect_err(line));
         assert!(said.contains("***") && !said.contains("hush"), "{said}");
     }

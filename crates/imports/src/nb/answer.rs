@@ -1,7 +1,7 @@
-//! Answers to options of NoSQLBench that only print information, and cassay's versions of the named
-//! workloads.
+//! Answers to options of NoSQLBench that only print information. Also contains cassay's versions of
+//! the named workloads.
 
-/// A named workload: its names, its description and its file.
+/// A named workload, which consists of its names, its description and its file.
 type BuiltIn = (&'static [&'static str], &'static str, &'static str);
 
 const BUILT_IN: [BuiltIn; 4] = [
@@ -50,8 +50,8 @@ pub(super) fn built_in(name: &str) -> Option<(&'static str, &'static str)> {
     found.map(|(names, _, text)| (names[0], *text))
 }
 
-/// Returns NoSQLBench's output for words that do not run a workload. `None` if the words run a
-/// workload.
+/// Returns NoSQLBench's output for words that do not run a workload. Returns `None` if the words
+/// run a workload.
 pub fn answer(words: &[String]) -> Option<String> {
     let mut words = words.iter().map(String::as_str);
     let word = words.find(|word| ANSWERED.contains(word))?;

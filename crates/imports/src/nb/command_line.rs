@@ -1,14 +1,14 @@
 //! Parses the words of a NoSQLBench command line into the commands to run.
 //!
-//! A command line that NoSQLBench accepts is accepted by cassay too. If a word has no effect in
-//! cassay, a note names the word.
+//! cassay accepts every command line that NoSQLBench accepts. If a word has no effect in cassay, a
+//! note names the word.
 
 /// Result of parsing a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Words {
     /// The commands. The list contains at least one command.
     pub(crate) commands: Vec<Command>,
-    /// Notes on words that have no effect, with a sentence for each.
+    /// Notes on words that have no effect. Each note is a sentence.
     pub(crate) notes: Vec<String>,
 }
 
@@ -24,13 +24,13 @@ pub(crate) struct Command {
 /// Part of a workload file to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Run {
-    /// Scenarios of the file. Each is a name, or `scenario.step`.
+    /// Scenarios of the file. Each entry is a name, or `scenario.step`.
     Scenarios(Vec<String>),
     /// A separate line, from the command `run` or `start`.
     Line,
 }
 
-/// Options of NoSQLBench that take no value.
+/// Options of NoSQLBench without a value.
 const FLAGS: [&str; 11] = [
     "show-stacktraces",
     "experimental",
@@ -45,7 +45,7 @@ const FLAGS: [&str; 11] = [
     "docker-metrics",
 ];
 
-/// Options of NoSQLBench that take a value.
+/// Options of NoSQLBench with a value.
 const OPTIONS: [&str; 45] = [
     "statedir",
     "include",
@@ -94,7 +94,7 @@ const OPTIONS: [&str; 45] = [
     "nbio-cache-max-retries",
 ];
 
-/// Options that make NoSQLBench do something other than run a workload, with their replacements in
+/// Options that make NoSQLBench do something other than run a workload. Each has the replacement in
 /// cassay.
 const REFUSED: [(&str, &str); 9] = [
     (
@@ -150,7 +150,8 @@ const COMMANDS: [&str; 10] = [
 pub(crate) fn parse(words: &[String]) -> Result<Words, String> {
     let mut out = Words::default();
     let mut words = words.iter().map(String::as_str).peekable();
-    // A pasted command line may include the program's name, which is skipped.
+    // A command line that the user has pasted may include the program's name, which the parser
+    // skips.
     words.next_if(|word| ["nb", "nb5"].contains(&word.trim_start_matches("./")));
     while let Some(word) = words.next() {
         if let Some(option) = word.strip_prefix("--") {
@@ -170,7 +171,7 @@ pub(crate) fn parse(words: &[String]) -> Result<Words, String> {
 }
 
 impl Words {
-    /// Returns true if the next word is the value of the option.
+    /// Parses an option. Returns true if the next word is the value of the option.
     fn option(&mut self, option: &str, next: Option<&str>) -> Result<bool, String> {
         let (name, inline) = match option.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -207,7 +208,7 @@ impl Words {
     }
 
     fn setting(&mut self, key: &str, value: &str) -> Result<(), String> {
-        // `workload=FILE …` without a command means that the file is run.
+        // `workload=FILE …` without a command runs the file.
         if self.commands.is_empty() {
             self.commands.push(Command::line());
         }
@@ -217,8 +218,8 @@ impl Words {
         if command.given.iter().any(|(known, _)| known == key) {
             return Err(format!("{key} occurs twice; omit one"));
         }
-        // `==` and `===` lock settings of a scenario in a file. On the command line, they have no
-        // effect.
+        // In a file, `==` and `===` lock the settings of a scenario. On the command line, they act
+        // like `=`.
         let value = value.trim_start_matches('=');
         command.given.push((key.to_owned(), value.to_owned()));
         Ok(())

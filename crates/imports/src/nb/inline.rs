@@ -1,11 +1,11 @@
-//! Handles inline bindings, `{{RECIPE}}` and `{(RECIPE)}`. Rejects braces in a statement that are
-//! neither a binding nor a CQL literal.
+//! Handles the inline bindings `{{RECIPE}}` and `{(RECIPE)}`. Reports braces in a statement that
+//! are neither a binding nor a CQL literal.
 
 use super::statement::is_name_in_braces;
 use super::workload_file::Op;
 use yaml::{Entry, Node};
 
-/// CQL functions that may be the first element of a set. Every other call in braces is a recipe.
+/// CQL functions with which a set may begin. Every other call in braces is a recipe.
 const CQL_FUNCTIONS: [&str; 10] = [
     "now",
     "uuid",
@@ -50,7 +50,8 @@ pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
                          an inline recipe as {{{{Recipe()}}}}"
                     ));
                 }
-                // The text between the braces may itself contain recipes.
+                // The text between the braces may itself contain recipes, so the search continues
+                // inside.
                 out.push('{');
                 rest = &rest[before.len() + 1..];
                 continue;
@@ -73,7 +74,7 @@ pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the name in `{name}`. `inner` is the text between the outer braces of `{{name}}`.
+/// Returns the name in `{name}`. Here, `inner` is the text between the outer braces of `{{name}}`.
 fn name_in_braces(inner: &str) -> Option<&str> {
     let name = inner.strip_prefix('{')?.strip_suffix('}')?;
     is_name_in_braces(name).then_some(name)
@@ -109,7 +110,7 @@ fn next_pair(text: &str) -> Option<(&str, Pair<'_>, &str)> {
     Some((&text[..open], pair, after))
 }
 
-/// Returns the first position outside of single quotes for which `is_it` returns true.
+/// Returns the first position outside of single quotes at which `is_it` returns true.
 fn unquoted(text: &str, mut is_it: impl FnMut(&str) -> bool) -> Option<usize> {
     let mut in_quotes = false;
     text.char_indices().find_map(|(at, c)| {
@@ -118,8 +119,8 @@ fn unquoted(text: &str, mut is_it: impl FnMut(&str) -> bool) -> Option<usize> {
     })
 }
 
-/// Returns true if a text between doubled braces is a recipe and not a nested literal. A recipe
-/// begins with a function's name and a parenthesis.
+/// Returns true if a text between doubled braces is a recipe. Otherwise the text is a nested
+/// literal. A recipe begins with a function's name and a parenthesis.
 fn is_recipe(text: &str) -> bool {
     let text = text.trim_start();
     let name = text
@@ -146,8 +147,8 @@ fn is_literal(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the recipes of a text, and the text with names instead of the recipes. If the text
-    /// cannot be parsed, returns the reason.
+    /// Returns the text with names in place of its recipes, and the recipes. If the text cannot be
+    /// parsed, returns the reason.
     fn parse(text: &str) -> Result<(String, Vec<String>), String> {
         let mut op = Op::from_text("op", &Node::plain(text, yaml::Place::default()));
         name_recipes(&mut op)?;

@@ -33,14 +33,14 @@ pub use answer::answer;
 /// Number of threads for `threads=auto`. NoSQLBench uses ten threads per processor of its own
 /// machine.
 const THREADS_AUTO: u32 = 100;
-/// Maximum number of operations in flight. No number of connections could carry more.
+/// Maximum number of operations in flight. The connections could not carry more.
 const THREADS_MAX: u32 = 1_000_000;
 
 /// Imports `nb FILE [scenario] key=value…`. Values are functions of the cycle alone, as in
 /// NoSQLBench.
 ///
 /// # Errors
-/// Every mistake in the words and the file, with its place.
+/// Every mistake in the words and the file, with its position.
 pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnostics> {
     let command_line = words.join(" ");
     let refuse = |message: String| {
@@ -57,7 +57,8 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
         notes: words.notes,
         connection: Connection::default(),
     };
-    // Schema changes that no step makes yet, each with a step that makes only this change.
+    // Schema changes that have not been added to a step yet, each with a separate step that makes
+    // only this change.
     let mut pending: Vec<Schema> = Vec::new();
     for command in &words.commands {
         let (name, text) = find(&command.file, read).map_err(refuse)?;
@@ -95,7 +96,7 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
 /// Schema changes, and a step that makes only these changes.
 type Schema = (Vec<String>, ImportStep);
 
-/// A workload file with its template parameters replaced.
+/// A workload file whose template parameters have been replaced.
 #[derive(Debug)]
 struct File {
     source: SourceText,
@@ -103,8 +104,8 @@ struct File {
     parameters: BTreeSet<String>,
 }
 
-/// Finds a workload file by its name, or by its name with an added ending. Otherwise finds a
-/// built-in file with that name.
+/// Finds a workload file by its name. If the file does not exist, tries the name with an added
+/// ending, and then the built-in file with that name.
 fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     let why = match read(file) {
         Ok(text) => return Ok((file.to_owned(), text)),
@@ -125,7 +126,7 @@ fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     ))
 }
 
-/// Appends the steps of another command to an import.
+/// Appends the steps of another command to the import.
 fn append(all: &mut Import, mut more: Import) {
     for step in &mut more.steps {
         let taken = |name: &str| all.steps.iter().any(|known| known.name == name);
@@ -204,8 +205,8 @@ fn one(
     Ok((import, schema))
 }
 
-/// Returns the steps of lines. Schema changes are added to the next step with operations. Changes
-/// after the last step are returned separately.
+/// Returns the steps of lines. Adds schema changes to the next step with operations. Returns the
+/// changes after the last step separately.
 fn steps(
     builder: &mut Builder,
     lines: &[(String, &Node)],
@@ -240,7 +241,8 @@ fn steps(
 
 type Lines<'a> = Vec<(String, &'a Node)>;
 
-/// Returns the lines of a scenario with this name, or a single line for `scenario.step`.
+/// Finds the lines of the scenario `name`. If the name has the form `scenario.step`, finds a single
+/// line.
 fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Lines<'a> {
     let all = root.entry("scenarios").and_then(|e| e.value.entries()).unwrap_or(&[]);
     let whole = all.iter().find(|entry| entry.key == name);
@@ -273,7 +275,7 @@ fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Line
     let Some(step) = step else {
         return lines;
     };
-    // Steps without names have numbers, which start at 0.
+    // Steps without names are numbered from 0.
     let number: Option<usize> = step.parse().ok();
     let is_it = |(at, (name, _)): &(usize, &(String, &Node))| name == step || number == Some(*at);
     if let Some((_, line)) = lines.iter().enumerate().find(is_it) {
@@ -307,7 +309,7 @@ fn are_per_processor(text: &str) -> bool {
     text == "auto" || text.ends_with('x')
 }
 
-/// Returns the offered load of a line. A stride consists of `sequence` operations.
+/// Returns the load that a line requests. A stride consists of `sequence` operations.
 fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
     let threads = match line.get("async").or_else(|| line.get("threads")) {
         None => 1,
@@ -358,8 +360,8 @@ fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
     })
 }
 
-/// Parses a rate per second. In the text, the part after a comma describes how to compensate for
-/// delays.
+/// Parses a rate per second. The function ignores the part after a comma, which describes how to
+/// compensate for delays.
 fn rate(key: &str, text: &str) -> Result<f64, String> {
     let number = text.split([',', ':']).next().unwrap_or("");
     let counted = || Some(scenario::count(number)? as f64);
@@ -368,8 +370,8 @@ fn rate(key: &str, text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{key} is `{text}`; it must be a rate per second"))
 }
 
-/// The first cycle, the total number of cycles, and the range that the cycles repeat. The range is
-/// absent if the cycles do not repeat.
+/// The first cycle, the total number of cycles, and the range of cycles that is repeated. The range
+/// is `None` if the cycles are not repeated.
 type Range = (u64, u64, Option<(u64, u64)>);
 
 fn limits(line: &Line, sequence: usize) -> Result<Range, String> {
@@ -391,7 +393,7 @@ fn limits(line: &Line, sequence: usize) -> Result<Range, String> {
     }
 }
 
-/// Run settings of a step.
+/// Run settings of a step, in addition to its program.
 struct Frame {
     offer: Offer,
     first: u64,
@@ -400,7 +402,7 @@ struct Frame {
     stage: Stage,
 }
 
-/// Returns everything that a step needs except its program.
+/// Returns the run settings of a line, which are all properties of its step except the program.
 fn frame(line: &Line, sequence: usize) -> Result<Frame, String> {
     let (first, count, again) = limits(line, sequence)?;
     Ok(Frame {

@@ -1,4 +1,4 @@
-//! Turns an operation of a file into a statement with recipes for its markers.
+//! Converts an operation of a file to a statement, with a recipe for each marker.
 
 use core::time::Duration;
 use std::collections::HashMap;
@@ -22,7 +22,8 @@ use yaml::Node;
 
 /// Maximum number of statements of a batch. Cassandra refuses even much smaller batches.
 const REPEAT_MAX: u64 = 65_535;
-/// Timeout of schema changes. It is long, because schema changes wait until the nodes agree.
+/// Timeout of schema changes. The timeout is long, because a schema change ends only when the nodes
+/// agree.
 pub(super) const SCHEMA_TIMEOUT: Duration = Duration::from_secs(60);
 /// Default page size of the Java driver, in rows.
 const PAGE_SIZE: u32 = 5000;
@@ -36,7 +37,7 @@ pub(super) struct Operation {
     pub(super) policy: Policy,
 }
 
-/// Index of a recipe, by the place in the file and the name of its binding.
+/// Index of each recipe, by the position in the file and the name of its binding.
 type RecipePlaces = HashMap<(usize, String), usize>;
 
 impl Builder<'_> {
@@ -58,7 +59,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the texts of schema changes, with the values of the anchors inserted.
+    /// Returns the texts of schema changes, with values in place of the anchors.
     pub(super) fn schema_texts(&mut self, ops: &[Op]) -> Option<Vec<String>> {
         let mut texts = Vec::with_capacity(ops.len());
         for (cycle, op) in ops.iter().enumerate() {
@@ -254,7 +255,8 @@ impl Builder<'_> {
             }
             self.loads(op, &entry.value, &mut saved)?;
             let typ = type_of(marker, table);
-            // If a value is written into the text, it has the type of the column.
+            // If the value is written into the text of the statement, its type is the type of the
+            // column.
             let quoted_text = quoted.then_some(CqlType::Text);
             let written = typ.clone().or(quoted_text).filter(|_| is_raw);
             let key = format!("{name} {written:?}");
@@ -286,8 +288,8 @@ impl Builder<'_> {
         Some(binds)
     }
 
-    /// Reports a recipe that loads a value if no earlier recipe of the operation has saved this
-    /// value. Adds the values that the recipe saves to `saved`.
+    /// Reports a recipe that loads a value which no earlier recipe of the operation has saved. Adds
+    /// the values that the recipe saves to `saved`.
     fn loads(&mut self, op: &Op, node: &Node, saved: &mut Vec<String>) -> Option<()> {
         let mut uses = Recipe::uses(node.text().unwrap_or(""));
         if let Some(name) = uses.loads.iter().find(|name| !saved.contains(name)) {
@@ -306,7 +308,7 @@ impl Builder<'_> {
     }
 
     /// Returns the settings of an operation, combined with those of its line. Reports a mistake at
-    /// the place of the setting.
+    /// the position of the setting.
     fn settings(&mut self, op: &Op) -> Option<Settings> {
         let mut own = Settings::default();
         for (key, set) in params::present(On::Operation, |key| op.param(key).is_some()) {
@@ -376,8 +378,8 @@ impl Builder<'_> {
                 fault.hint = fault.hint.or_else(|| without_recipe(text));
                 let mut place = node.place.clone();
                 let end = place.span.end;
-                // If the text is in quotes or on several lines, the offset in it is only
-                // approximate.
+                // If the text is in quotes or on several lines, its offsets correspond only
+                // approximately to positions in the file.
                 place.span.start = (place.span.start + fault.at).min(end);
                 self.out.add(&place, fault.message, fault.hint);
                 None
@@ -400,7 +402,7 @@ impl Builder<'_> {
     }
 }
 
-/// Returns a hint, if the text is a plain value instead of a recipe, or a recipe in a second pair
+/// Returns a hint if the text is a plain value instead of a recipe, or is a recipe in a second pair
 /// of quotes.
 fn without_recipe(text: &str) -> Option<String> {
     let text = text.trim();
@@ -415,7 +417,7 @@ fn without_recipe(text: &str) -> Option<String> {
     is_value.then(|| format!("write the same value for each cycle as FixedValue({text})"))
 }
 
-/// Returns the CQL type of a marker, if it is known.
+/// Returns the CQL type of a marker. Returns `None` if the type is unknown.
 fn type_of(marker: &Marker, table: Option<&Table>) -> Option<CqlType> {
     match marker {
         Marker::Int => Some(CqlType::Int),

@@ -1,4 +1,4 @@
-//! Turns cycles into operations. The position of a cycle in the sequence determines the operation,
+//! Converts cycles to operations. The position of a cycle in the sequence determines the operation,
 //! and recipes generate the values.
 
 use std::sync::Arc;
@@ -15,11 +15,12 @@ use workload::{ClientRanges, OperationEncoder, OperationSource};
 pub(crate) struct Cycles {
     pub(crate) recipes: Vec<Recipe>,
     pub(crate) ops: Vec<CycleOp>,
-    /// Indexes of operations, in the order of the sequence. Never empty.
+    /// Indexes of operations, in the order of the sequence. The list is never empty.
     pub(crate) sequence: Vec<u16>,
     /// Number of bytes of the values of a row, for estimates.
     pub(crate) row_bytes: u64,
-    /// First cycle and number of cycles, if the cycles are repeated.
+    /// First cycle and number of cycles of the range that is repeated. `None` if the cycles are not
+    /// repeated.
     pub(crate) again: Option<(u64, u64)>,
 }
 
@@ -28,15 +29,16 @@ pub(crate) struct Cycles {
 pub(crate) struct CycleOp {
     /// Index of the recipe of each marker.
     pub(crate) binds: Vec<usize>,
-    /// Markers of the partition key's columns, in the order of the key. `None` if some columns are
-    /// not bound.
+    /// Markers of the partition key's columns, in key order. `None` if some columns of the
+    /// partition key have no marker.
     pub(crate) key: Option<Vec<usize>>,
-    /// Number of statements of a batch, each with its own cycle. 1 for an operation that is not a
-    /// batch.
+    /// Number of statements of a batch, each of which has a separate cycle. The number is 1 for an
+    /// operation that is not a batch.
     pub(crate) repeat: u64,
 }
 
-/// The same operations as [`Cycles`], with a range of cycles for each client.
+/// The same operations as [`Cycles`], but with a separate range of cycles for each client if the
+/// tool assigns ranges.
 #[derive(Debug)]
 struct CyclesInRanges {
     cycles: Arc<Cycles>,
@@ -47,10 +49,11 @@ struct CyclesInRanges {
 #[derive(Debug)]
 struct CyclesCursor {
     source: Arc<Cycles>,
-    /// First cycle, and the ranges of the clients, if each client has its own range.
+    /// First cycle, and the ranges of the clients. `None` if the clients do not have separate
+    /// ranges.
     ranges: Option<(u64, ClientRanges)>,
     operation: Operation,
-    /// Values of the first entry, and the start of each value.
+    /// Values of the first entry. The next field has the start of each value.
     values: Vec<u8>,
     starts: Vec<usize>,
     key: Vec<u8>,
@@ -72,7 +75,7 @@ impl OperationSource for Cycles {
         (first, count): (u64, Option<u64>),
         workers: &[u64],
     ) -> Option<Arc<dyn OperationSource>> {
-        // If cycles are repeated, each client goes through its range in each repetition.
+        // If cycles are repeated, each client processes its range in each repetition.
         let count = self.again.map_or(count, |(_, count)| Some(count));
         let ranges = ClientRanges::new(count?, workers);
         Some(Arc::new(CyclesInRanges {
@@ -138,8 +141,8 @@ impl CyclesCursor {
             self.token = None;
             return;
         };
-        // Cassandra hashes a single-column key as it is. In a composite key, each component has a
-        // length and an end byte.
+        // Cassandra hashes the bytes of a single-column key. In a composite key, each component has
+        // a length and an end byte.
         let part = |marker: usize| {
             let end = self.starts.get(marker + 1).copied();
             &self.values[self.starts[marker] + 4..end.unwrap_or(self.values.len())]

@@ -1,11 +1,11 @@
 //! Settings of activities and operations, apart from their statements: the settings with an effect,
 //! and notes on the others.
 //!
-//! A setting has an effect, or a note or a mistake names it with its place. A setting with an
-//! effect is a row of a table, with its function. A setting that other code reads directly must be
-//! in a list. A setting without effect is in a list with the reason.
+//! Each setting has an effect, or a note or a mistake names it with its position. A setting with an
+//! effect is a row of a table, with its function. If other code reads a setting directly, a list
+//! must contain the setting. A setting without effect is in a list with the reason.
 //!
-//! Long because the tables of settings are next to the code that reads them.
+//! The file is long because the tables of settings are next to the code that reads them.
 
 use core::time::Duration;
 
@@ -13,11 +13,11 @@ use super::scenario::{self, Line};
 use cql::Consistency;
 use workload::{BatchKind, Policy};
 
-/// Maximum number of retries, as for cassay's own setting `retries`.
+/// Maximum number of retries. The limit is the same as for cassay's own setting `retries`.
 const RETRIES_MAX: u64 = 100;
-/// Default number of tries if errors are retried. It is the default of NoSQLBench.
+/// Default number of attempts if errors are retried, as in NoSQLBench.
 const MAXTRIES: u64 = 10;
-/// Maximum timeout, in seconds. The client waits for no operation longer than a day.
+/// Maximum timeout, in seconds. The client does not wait for an operation for longer than a day.
 const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;
 
 /// The kind of object to which a setting belongs.
@@ -29,12 +29,12 @@ pub(crate) enum On {
     Operation,
 }
 
-/// Function that applies the value of a setting. The arguments after the settings are the name and
-/// the text.
+/// Function that applies the value of a setting. The second argument is the name of the setting,
+/// and the third is its text.
 pub(crate) type Set = fn(&mut Settings, &str, &str) -> Result<(), String>;
 
-/// A setting with an effect: its names, and its function. If several of its names are present, the
-/// first one counts.
+/// A setting with an effect, with its names and its function. If a file contains several of the
+/// names, the first name has priority.
 struct Row {
     line: &'static str,
     operation: &'static str,
@@ -117,10 +117,10 @@ pub(super) const LINE: &str = "driver, type, tags, cycles, recycles, threads, as
 pub(super) const OPERATION: &str = "ratio, repeat, batch, type, driver, tags, params, bindings, \
     op_template";
 
-/// Names and descriptions for people. They have no effect in NoSQLBench or in cassay.
+/// Settings with names and descriptions for people. They have no effect in NoSQLBench or in cassay.
 const LABELS: &str = "alias, cqldriver, name, desc, description";
 
-/// Settings without effect, each with the reason.
+/// Settings without effect in cassay, each with the reason.
 const TOLD: &[(&str, &str)] = &[
     (
         "instrument, labels, container, step, hdr_digits, interval, logresultcsv, resultcsv, \
@@ -204,7 +204,8 @@ pub(crate) fn acting(on: On) -> impl Iterator<Item = &'static str> {
     rows.chain(listed(others)).chain(listed(LABELS))
 }
 
-/// Returns the reason why a setting has no effect.
+/// Returns the reason why a setting has no effect. Returns `None` for settings with an effect and
+/// for unknown settings.
 pub(crate) fn ignored_reason(on: On, key: &str) -> Option<&'static str> {
     let own = match on {
         On::Line => &[],
@@ -224,7 +225,7 @@ impl Row {
     }
 }
 
-/// Returns the settings that are present, each by the first of its names and with its function.
+/// Returns the settings that are present. Each has the first of its names, and its function.
 pub(crate) fn present(
     on: On,
     is_there: impl Fn(&str) -> bool,
@@ -249,7 +250,7 @@ pub(crate) struct Settings {
     pub(crate) policy: Policy,
     errors: Option<String>,
     maxtries: Option<String>,
-    /// Notes on differences from NoSQLBench, one sentence each.
+    /// Notes on differences from NoSQLBench. Each note is a sentence.
     pub(crate) notes: Vec<String>,
 }
 
@@ -264,7 +265,8 @@ impl Settings {
         Ok(out)
     }
 
-    /// Combines the settings of an operation with those of its line, which have lower precedence.
+    /// Combines the settings of an operation with those of its line. The settings of the operation
+    /// have priority.
     pub(crate) fn over(self, line: &Settings) -> Settings {
         Settings {
             level: self.level.or(line.level),
@@ -310,7 +312,7 @@ fn serial(key: &str, value: &str) -> Result<Consistency, String> {
     }
 }
 
-/// Parses a number of at least 1, such as `5k`.
+/// Parses a whole number of at least 1, such as `5k`.
 fn positive(key: &str, value: &str) -> Result<u32, String> {
     let number = scenario::count(value).and_then(|n| i32::try_from(n).ok());
     match number.filter(|n| *n > 0) {
@@ -328,7 +330,7 @@ fn flag(key: &str, value: &str) -> Result<bool, String> {
     }
 }
 
-/// Parses a timeout in seconds, or with a unit: `2.0`, `500ms`, `2 seconds`.
+/// Parses a timeout in seconds, or in the unit that the text states: `2.0`, `500ms`, `2 seconds`.
 fn timeout(key: &str, value: &str) -> Result<Duration, String> {
     let text = value.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -348,7 +350,7 @@ fn timeout(key: &str, value: &str) -> Result<Duration, String> {
     ))
 }
 
-/// Returns the read timeout among the socket options.
+/// Returns the read timeout that the socket options contain, if any.
 fn socket_timeout(text: &str, notes: &mut Vec<String>) -> Result<Option<Duration>, String> {
     let mut found = None;
     for option in text.split([',', ';']).filter(|option| !option.is_empty()) {
@@ -452,8 +454,8 @@ impl Settings {
     }
 }
 
-/// Returns the handlers of a chain, each with the errors that it handles: `pattern:a,b` in nb5,
-/// `pattern=a` and `pattern->a` in nb4.
+/// Returns the handlers of a chain, each with a pattern of the errors that it handles. The forms
+/// are `pattern:a,b` in nb5, and `pattern=a` and `pattern->a` in nb4.
 fn handlers(chain: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     let (patterns, verbs) = chain.split_once(':').unwrap_or(("", chain));

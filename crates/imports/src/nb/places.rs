@@ -1,6 +1,6 @@
-//! Refuses anchors at places where CQL takes no value, and template parameters without a value. If
-//! the client sent these statements unchanged, the server would refuse them with a message about
-//! its grammar.
+//! Refuses anchors at positions where CQL does not allow a value, and template parameters without a
+//! value. If the client sent such statements unchanged, the server would refuse them with a message
+//! about its grammar.
 
 use super::statement::MarkedStatement;
 use cql::tokens::{Token, TokenKind};
@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 /// Words that precede the name of a table or keyspace.
 const BEFORE_NAMES: [&str; 6] = ["into", "from", "update", "table", "keyspace", "use"];
 
-/// A description of a mistake, and a hint.
+/// A description of a mistake, and a hint for its correction.
 pub(super) type Refusal = (String, String);
 
-/// Returns an error for the first anchor of a statement at a position where CQL allows no value.
+/// Returns an error for the first anchor of a statement that is at a position where CQL does not
+/// allow a value.
 pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
     let tokens = cql::tokens::tokens(&anchored.cql).ok()?;
     let is_marker = |token: &Token| token.kind == TokenKind::Symbol && token.text == "?";
@@ -51,13 +52,12 @@ pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
     })
 }
 
-/// Returns an error for a text that contains a template parameter that has neither a value nor a
-/// default.
+/// Returns an error if a text contains a template parameter that has neither a value nor a default.
 pub(super) fn unset(text: &str, parameters: &BTreeSet<String>) -> Option<Refusal> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let name = text.split("UNSET:").skip(1).find_map(|rest| {
         let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
-        // The text may continue after the parameter, as in `<<keyspace>>.t`.
+        // Other text may follow directly after the parameter, as in `<<keyspace>>.t`.
         let mut prefixes = (1..=end).rev().map(|end| &rest[..end]);
         prefixes.find(|prefix| parameters.contains(*prefix))
     })?;

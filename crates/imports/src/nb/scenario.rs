@@ -8,23 +8,23 @@ pub(crate) struct Line {
     pub(crate) settings: Vec<(String, Lock, String)>,
     /// True if NoSQLBench would start the next line at the same time.
     pub(crate) starts: bool,
-    /// Keys whose values come from the command line.
+    /// Keys of the settings whose values come from the command line.
     given: Vec<String>,
 }
 
-/// States whether the command line may change a setting.
+/// Rule for a setting that the command line also states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lock {
-    /// `=`: the command line may change the value.
+    /// Written as `=`. The command line may change the value.
     Open,
-    /// `==`: the value on the command line is ignored.
+    /// Written as `==`. cassay ignores a value on the command line.
     Silent,
-    /// `===`: a value on the command line is a mistake.
+    /// Written as `===`. A value on the command line is a mistake.
     Loud,
 }
 
 impl Line {
-    /// Parses a line. Quotes keep a word together, and are removed from it.
+    /// Parses a line. Quotes keep a word together, and the parser removes the quotes.
     pub(crate) fn parse(text: &str) -> Result<Line, String> {
         let mut line = Line::default();
         for word in words(text) {
@@ -45,7 +45,7 @@ impl Line {
             } else {
                 (Lock::Open, rest)
             };
-            // If a setting occurs several times, only the last one counts, as in NoSQLBench.
+            // If a setting occurs several times, only its last value counts, as in NoSQLBench.
             line.settings.retain(|(known, ..)| known != key);
             let setting = (key.to_owned(), lock, value.to_owned());
             line.settings.push(setting);
@@ -53,7 +53,8 @@ impl Line {
         Ok(line)
     }
 
-    /// Applies the settings of the command line. Returns an error if one of them is locked.
+    /// Applies the settings of the command line. Returns an error if one of these settings is
+    /// locked.
     pub(crate) fn set(&mut self, given: &[(String, String)]) -> Result<(), String> {
         for (key, value) in given {
             match self.settings.iter_mut().find(|(known, ..)| known == key) {
@@ -82,15 +83,16 @@ impl Line {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        // A setting that is read but not listed would also be reported as unused.
+        // If code reads a setting that is not in a list, cassay would also report the setting as
+        // unused.
         debug_assert!(params::acting(On::Line).any(|known| known == key), "{key}");
         let found = self.settings.iter().find(|(known, ..)| known == key);
         found.map(|(_, _, value)| value.as_str())
     }
 }
 
-/// Splits a text into words like NoSQLBench. Unlike in a shell, there are no escapes, and no word
-/// is empty.
+/// Splits a text into words like NoSQLBench. Unlike a shell, NoSQLBench supports no escapes and no
+/// empty words.
 fn words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for c in text.chars() {
@@ -130,7 +132,8 @@ pub(crate) fn count(text: &str) -> Option<u64> {
     }
 }
 
-/// Parses a range of cycles: `a..b` is from a to below b, and `b` is from 0 to below b.
+/// Parses a range of cycles. `a..b` means from a up to and excluding b, and `b` means from 0 up to
+/// and excluding b.
 pub(crate) fn cycles(text: &str) -> Option<(u64, u64)> {
     let (from, to) = match text.split_once("..") {
         Some((from, to)) => (count(from)?, count(to)?),
@@ -139,7 +142,8 @@ pub(crate) fn cycles(text: &str) -> Option<(u64, u64)> {
     (from < to).then_some((from, to))
 }
 
-/// Returns the order in which operations with these ratios take turns.
+/// Returns the order in which operations with these ratios take turns. Returns `None` if the name
+/// of the order is unknown.
 pub(crate) fn sequence(name: &str, ratios: &[u32]) -> Option<Vec<u16>> {
     let mut order: Vec<(u64, u16)> = Vec::new();
     let length: u64 = ratios.iter().map(|r| u64::from(*r)).sum();
@@ -148,8 +152,8 @@ pub(crate) fn sequence(name: &str, ratios: &[u32]) -> Option<Vec<u16>> {
             let place = match name {
                 "bucket" => turn,
                 "concat" => 0,
-                // The turns of an operation are evenly spaced over `length` turns. Places are in
-                // millionths of a turn.
+                // The turns of an operation are spaced evenly over `length` turns. The positions
+                // are in millionths of a turn.
                 "interval" => turn * 1_000_000 * length / u64::from(*ratio),
                 _ => return None,
             };

@@ -1,4 +1,4 @@
-//! The text of a statement: its anchors, its markers, and the types that can be bound to the
+//! The text of a statement, with its anchors, its markers, and the types that can be bound to the
 //! markers.
 
 use super::virtdata::{Recipe, Ty, Val};
@@ -7,8 +7,8 @@ use cql::tokens::TokenKind;
 use cql::value::CqlType;
 use workload::schema::{Marker, Table};
 
-/// Returns the markers of the partition key's columns, in the order of the key, if all of these
-/// columns are bound.
+/// Returns the markers of the partition key's columns, in key order. Returns `None` unless all of
+/// these columns have markers.
 pub(super) fn key_markers(table: &Table, marked: &[Marker]) -> Option<Vec<usize>> {
     let bound = |column: &usize| {
         let column = Marker::Column(table.columns[*column].name.clone());
@@ -27,8 +27,8 @@ pub(super) fn is_bindable(recipe: &Recipe, typ: &CqlType) -> bool {
         && (0..SAMPLES).all(|cycle| are_elements_bindable(&recipe.value(cycle), typ))
 }
 
-/// Returns true if a value of a Java type can be bound to a column. For a collection, only the
-/// outer type is checked.
+/// Returns true if a value of a Java type can be bound to a column. For a collection, the function
+/// checks only the outer type.
 fn is_of_type(ty: Ty, typ: &CqlType) -> bool {
     match ty {
         Ty::Long => matches!(typ, CqlType::Bigint | CqlType::Counter | CqlType::Time),
@@ -71,15 +71,15 @@ fn are_elements_bindable(value: &Val, typ: &CqlType) -> bool {
     }
 }
 
-/// Returns the CQL without its last semicolon. Also renames an option that newer releases do not
-/// know.
+/// Returns the CQL without its last semicolon. Also renames an option that newer Cassandra releases
+/// do not know.
 pub(super) fn statement_text(op: &Op) -> String {
     let text = op.cql.text().unwrap_or("").trim().trim_end_matches(';').trim_end();
     text.replace("'sstable_compression'", "'class'")
 }
 
-/// Returns the first word of a statement after comments, in lower case. Empty if the statement
-/// cannot be parsed.
+/// Returns the first word of a statement after comments, in lower case. Returns an empty text if
+/// the statement cannot be parsed.
 pub(super) fn first_word(cql: &str) -> String {
     let first = cql::tokens::tokens(cql).ok().and_then(|all| all.into_iter().next());
     let word = first.filter(|token| token.kind == TokenKind::Word);
@@ -109,15 +109,16 @@ pub(super) fn mentions(cql: &str, table: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct MarkedStatement {
     pub(super) cql: String,
-    /// Names of the anchors, in order.
+    /// Names of the anchors, in the order of the statement.
     pub(super) names: Vec<String>,
-    /// For each anchor, true if it was in quotes. The quotes are removed.
+    /// For each anchor, true if it was in quotes. The statement no longer contains these quotes.
     pub(super) quoted: Vec<bool>,
     /// For each anchor, the offset of its marker in `cql`.
     pub(super) places: Vec<usize>,
 }
 
-/// Replaces `{name}`, `?name` and `'{name}'` by markers. Maps such as `{'a': 1}` remain unchanged.
+/// Replaces `{name}`, `?name` and `'{name}'` with markers. Leaves maps such as `{'a': 1}`
+/// unchanged.
 pub(super) fn anchors(cql: &str) -> MarkedStatement {
     let mut out = MarkedStatement::default();
     let mut rest = cql;
@@ -140,7 +141,8 @@ pub(super) fn anchors(cql: &str) -> MarkedStatement {
     out
 }
 
-/// Returns a statement with a value instead of each anchor. `None` if an anchor has no value.
+/// Returns a statement with a value in place of each anchor. Returns `None` if an anchor has no
+/// value.
 pub(super) fn rendered(cql: &str, value: &mut dyn FnMut(&str) -> Option<String>) -> Option<String> {
     let (mut out, mut rest) = (String::new(), cql);
     while let Some((before, name, after)) = next_anchor(rest) {
@@ -162,7 +164,7 @@ fn begins_name(text: &str) -> bool {
 
 /// Returns true if a text in braces is the name of a binding. Files that NoSQLBench generates from
 /// a schema name bindings after CQL types: `list<text>`, `map<int,text>`. If the text has a comma
-/// outside `<` and `>`, it is a literal.
+/// outside of `<` and `>`, it is a literal.
 pub(super) fn is_name_in_braces(text: &str) -> bool {
     let is_part = |c: char| is_part_of_name(c) || "<>,".contains(c);
     let comma_is_of_type = text.find(',').is_none_or(|comma| text[..comma].contains('<'));

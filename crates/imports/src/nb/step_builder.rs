@@ -1,4 +1,4 @@
-//! Turns lines of scenarios and operations into programs and steps.
+//! Builds programs and steps from the lines of scenarios and from operations.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -32,12 +32,12 @@ pub(super) struct Builder<'a> {
     pub(super) ops: Vec<Op>,
     pub(super) env: Env<'a>,
     pub(super) tables: Vec<Table>,
-    /// Settings of the current line, which apply to all of its operations.
+    /// Settings of the current line, which apply to all operations of the line.
     pub(super) defaults: Settings,
     pub(super) file: &'a File,
     keyspace: String,
     notes: Vec<String>,
-    /// Notes on places in the file, each with its line numbers.
+    /// Notes on positions in the file, each with its line numbers.
     lined: BTreeMap<String, BTreeSet<usize>>,
     connection: Connection,
     name: String,
@@ -82,8 +82,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the step of a line. `None` if the line has a mistake or only changes the schema.
-    /// Schema changes are added to `before`.
+    /// Returns the step of a line. Returns `None` if the line has a mistake or only changes the
+    /// schema. Adds schema changes to `before`.
     pub(super) fn step(
         &mut self,
         name: &str,
@@ -113,8 +113,8 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Returns a separate step for schema changes. It is used if no following step can make the
-    /// changes before it starts.
+    /// Returns a separate step for schema changes. Such a step is necessary if no later step can
+    /// make the changes before it starts.
     pub(super) fn schema_step(
         &mut self,
         name: &str,
@@ -166,8 +166,8 @@ impl<'a> Builder<'a> {
             before: Vec::new(),
             first_operation: 0,
             limit: StepLimit::Operations(count as u64),
-            // Only one statement is in flight, because the order is important: a table needs its
-            // keyspace.
+            // The step keeps only one statement in flight, because the order is important. For
+            // example, a table needs its keyspace.
             offer: Offer::Threads(1),
             warmup_operations: 0,
             truncate: Vec::new(),
@@ -191,7 +191,7 @@ impl<'a> Builder<'a> {
         if !ops.is_empty() {
             return Some(ops);
         }
-        // Some files that ship with NoSQLBench have renamed blocks, but still use the old names in
+        // Some files that NoSQLBench ships have renamed blocks, but still use the old names in
         // tags.
         let ops = self.tagged(node, &tags.replace('-', "[-_]"))?;
         if ops.is_empty() {
@@ -204,7 +204,7 @@ impl<'a> Builder<'a> {
         Some(ops)
     }
 
-    /// Reports a line that names operations of another file.
+    /// Reports a line that names the operations of another file.
     fn own_file(&mut self, node: &Node, line: &Line) -> Option<()> {
         fn stem(path: &str) -> Option<&OsStr> {
             Path::new(path).file_stem()
@@ -238,7 +238,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the step of a line with operations.
+    /// Returns the step of a line that has operations.
     fn made(&mut self, name: &str, node: &Node, line: &Line, ops: &[Op]) -> Option<ImportStep> {
         let (kinds, statements, mut source) = self.parts(node, line, ops)?;
         let frame = match super::frame(line, source.sequence.len()) {
@@ -334,7 +334,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the kinds, the statements and the source of operations.
+    /// Returns the kinds of operation, the statements and the source of operations.
     fn parts(
         &mut self,
         node: &Node,
@@ -353,13 +353,13 @@ impl<'a> Builder<'a> {
             let (ratio, before) = (self.number(op, "ratio", 1)? as u32, self.out.list.len());
             let operation = self.operation(made.len(), op, &mut known, &mut recipes);
             if operation.is_none() && ratio == 0 {
-                // An operation with ratio 0 never runs, so its mistakes have no effect.
+                // An operation with ratio 0 never runs, so its mistakes are removed.
                 self.out.list.truncate(before);
                 continue;
             }
             let operation = operation?;
             ratios.push(ratio);
-            // In histogram logs, names must not contain commas or spaces, so these are replaced.
+            // Histogram logs do not permit commas or spaces in names, so hyphens replace them.
             let name = op.name.replace(|c: char| c == ',' || c.is_whitespace(), "-");
             let mut kind = Kind::new(name, !operation.statement.returns_rows);
             let taken = |name: &str| kinds.iter().any(|kind| kind.name == name);
@@ -445,7 +445,7 @@ impl<'a> Builder<'a> {
             None | Some("NONE") => {}
             Some("LZ4") => self.connection.compression = Some(cql::Compression::Lz4),
             Some("SNAPPY") => self.connection.compression = Some(cql::Compression::Snappy),
-            // In another workload file, a template parameter with this name sets the table's
+            // In some workload files, a template parameter with this name selects the table's
             // compressor.
             Some(name) if name.ends_with("COMPRESSOR") => {}
             Some(other) => {
@@ -461,8 +461,8 @@ impl<'a> Builder<'a> {
         let tls = line.get("ssl").filter(|ssl| *ssl != "false");
         self.connection.tls = self.connection.tls.or(tls.map(|_| true));
         self.connection.username = self.user(node, line);
-        // The client reads this file when it connects. An import must not read it, because files
-        // that an import reads are kept with the results.
+        // The client reads this file when it connects. An import must not read the file, because
+        // cassay keeps the files that an import reads with the results.
         self.connection.password_file = line.get("passfile").map(str::to_owned);
         self.connection.password = line.get("password").map(Secret::new);
     }
@@ -486,7 +486,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the user name that the line states, or that is in the file that the line names.
+    /// Returns the user name. The line states either the user name itself or a file that contains
+    /// the user name.
     fn user(&mut self, node: &Node, line: &Line) -> Option<String> {
         let Some(file) = line.get("userfile") else {
             return line.get("username").map(str::to_owned);

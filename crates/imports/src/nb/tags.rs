@@ -8,11 +8,12 @@ use regex_lite::Regex;
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     conjugate: Conjugate,
-    /// Tag, and the pattern of its value. The pattern is `None` if any value matches.
+    /// Conditions, each with a tag and the pattern of its value. The pattern is `None` if any value
+    /// matches.
     conditions: Vec<(String, Option<Regex>)>,
 }
 
-/// Number of conditions that must be true.
+/// Rule for the number of conditions that must be true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Conjugate {
     All,
@@ -47,14 +48,14 @@ impl Filter {
         })
     }
 
-    /// Returns true if the filter selects operations with these tags. A tag on several levels of
-    /// the file has several values.
+    /// Returns true if the filter selects operations with these tags. If several levels of the file
+    /// set a tag, the tag has several values.
     pub(crate) fn matches(&self, tags: &[(String, String)]) -> bool {
         let is = |key: &str, whole: &Option<Regex>| {
             let mut values = tags.iter().filter(|(tag, _)| tag == key);
             values.any(|(_, value)| whole.as_ref().is_none_or(|whole| whole.is_match(value)))
         };
-        // Some files write `blocks:` instead of `block:`.
+        // Some files write `blocks:` instead of `block:`, so the code accepts both.
         let holds = |(key, whole): &&(String, Option<Regex>)| {
             is(key, whole) || key.strip_suffix('s').is_some_and(|key| is(key, whole))
         };
@@ -67,7 +68,7 @@ impl Filter {
     }
 }
 
-/// Splits `any(…)`, `all(…)` and `none(…)` into the word and its content.
+/// Splits `any(…)`, `all(…)` and `none(…)` into the word and the content of the parentheses.
 fn conjugate(text: &str) -> (Conjugate, &str) {
     for (name, conjugate) in [
         ("all(", Conjugate::All),

@@ -1,14 +1,14 @@
 //! Replaces template parameters in the text of a workload file: `<<name:default>>`,
-//! `${name:default}` and `TEMPLATE(name,default)`. Parameters may be nested. They are replaced
+//! `${name:default}` and `TEMPLATE(name,default)`. Parameters may be nested. The replacement comes
 //! before the YAML is parsed.
 
 use std::collections::BTreeSet;
 
-/// Maximum nesting of parameters. A deeper nesting means that a parameter contains itself.
+/// Maximum nesting of parameters. If the nesting is deeper, a parameter contains itself.
 const ROUNDS_MAX: usize = 16;
 
-/// Replaces each parameter by the text from `value`, or else by the parameter's default. Line
-/// numbers do not change. Also returns the names of all parameters.
+/// Replaces each parameter with the text from `value`. If `value` returns no text, uses the
+/// parameter's default. Does not change line numbers. Also returns the names of all parameters.
 pub(crate) fn expand(
     text: &str,
     value: &dyn Fn(&str) -> Option<String>,
@@ -27,7 +27,7 @@ pub(crate) fn expand(
 /// Texts with which a parameter begins.
 const OPENINGS: [&str; 3] = ["TEMPLATE(", "<<", "${"];
 
-/// Replaces the innermost parameters. Also returns true if the text had any.
+/// Replaces the innermost parameters. Also returns true if the text contained any parameter.
 fn round(
     text: &str,
     value: &dyn Fn(&str) -> Option<String>,
@@ -86,8 +86,8 @@ fn parenthesis(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Does the same as [`parenthesis`] for the closing text `end`. YAML's merge key `<<:` is not a
-/// parameter.
+/// Returns the text before the closing text `end`, and the text after it, like [`parenthesis`].
+/// YAML's merge key `<<:` is not a parameter.
 fn enclosed<'a>(text: &'a str, end: &str) -> Option<(&'a str, &'a str)> {
     let inner = &text[..text.find(end)?];
     let named = inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

@@ -1,6 +1,6 @@
 //! Tests imports of NoSQLBench's files and command lines.
 //!
-//! Long because each table of examples is complete.
+//! The file is long because each table of examples is complete.
 
 mod effects;
 mod quotes;
@@ -153,7 +153,7 @@ fn mistakes_are_named_with_their_line() {
     assert!(imported(FILE, &["cycles=5"]).unwrap_err().contains("locks cycles"));
 }
 
-/// A workload with the same form as cql-iot.
+/// A workload that has the same form as cql-iot.
 const IOT: &str = "
 scenarios:
   default:
@@ -216,9 +216,9 @@ fn an_imported_cql_iot_writes_what_the_named_one_writes() {
                 assert_eq!(value, expected, "value {index} of {cycle}");
             }
         }
-        // The file's curve is a table, which has an error of 0.001 of probability at its end. The
-        // curve of the named workload is exact. Within two deviations, the two differ by at most a
-        // tenth of a unit.
+        // The curve in the file is a table, which has an error of 0.001 of probability at its end.
+        // The curve of the named workload is exact. Within two deviations, the two curves differ by
+        // at most a tenth of a unit.
         let double = |value: &[u8]| f64::from_be_bytes(value.try_into().unwrap());
         let [curve, exact] = [&values, &expected].map(|values| double(&values[SENSOR_VALUE]));
         if (exact - 100.0).abs() < 10.0 {
@@ -384,7 +384,7 @@ fn the_forms_of_nosqlbench_s_command_line_are_understood() {
     }
 }
 
-/// Imports a line for `FILE` with additional settings.
+/// Imports a command line that runs `FILE` with additional settings.
 fn line(settings: &str) -> Result<crate::Import, String> {
     let words: Vec<&str> = settings.split_whitespace().collect();
     let read = |name: &str| match name {
@@ -427,7 +427,8 @@ fn rates_strides_and_operations_in_flight_are_offers() {
         ("threads=3 async=500", crate::Offer::Threads(500)),
         ("threads=2x", crate::Offer::Threads(20)),
         ("cyclerate=1k,1.1 threads=9", rate(1000.0, 9)),
-        // The sequence has four operations, so the rate is four times the stride rate.
+        // The sequence has four operations, so the rate of operations is four times the stride
+        // rate.
         ("striderate=50", rate(200.0, 1)),
         ("striderate=50 stride=10", rate(500.0, 1)),
         ("targetrate=100 striderate=50", rate(100.0, 1)),
@@ -831,6 +832,7 @@ ops:
     generator.begin(3);
     let mut last = Vec::new();
     generator.append_entry_values(2, &mut last);
-    // A batch has three statements, each with its own cycle. So batch 3 ends with cycle 11.
+    // A batch has three statements, and each statement has a separate cycle. Batch 3 therefore ends
+    // with cycle 11.
     assert_eq!(last, [&[0, 0, 0, 8][..], &11i64.to_be_bytes()].concat());
 }

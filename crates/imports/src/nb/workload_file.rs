@@ -1,28 +1,30 @@
-//! Reads the blocks and operations of a workload file, in all forms of nb4 and nb5, and converts
-//! them to one form.
+//! Reads the blocks and operations of a workload file, in all forms of nb4 and nb5. Converts them
+//! to one form.
 
 use super::inline;
 use super::params::{self, On};
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
-/// An operation, with the settings of its block and of the file.
+/// An operation, combined with the settings of its block and of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Op {
     pub(crate) name: String,
     pub(crate) tags: Vec<(String, String)>,
-    /// Parameters. Those of inner levels come first.
+    /// Parameters of the operation. The parameters of inner levels come before those of outer
+    /// levels.
     pub(crate) params: Vec<Entry>,
-    /// Bindings. Those of inner levels come first.
+    /// Bindings of the operation. The bindings of inner levels come before those of outer levels.
     pub(crate) bindings: Vec<Entry>,
     pub(crate) cql: Node,
-    /// The key of the statement's text, such as `raw`. Empty if the operation has only the text.
+    /// The key of the statement's text, such as `raw`. It is empty if the operation consists only
+    /// of the text.
     pub(crate) shape: String,
     /// The statements of a batch.
     pub(crate) repeat: Option<Node>,
-    /// Settings of a batch's statements. Only the settings of the batch itself have an effect, so
-    /// these settings have no effect.
+    /// Settings of the statements in a batch. They have no effect, because only the settings of the
+    /// batch itself have an effect.
     pub(crate) inner: Vec<Entry>,
-    /// Reason why the operation cannot run. It is a mistake only in a run that selects this
+    /// Reason why the operation cannot run. The reason is a mistake only in a run that selects this
     /// operation.
     pub(crate) unreadable: Option<(Place, String)>,
 }
@@ -164,7 +166,8 @@ fn collect(node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
     }
 }
 
-/// Reads an operation in a list: a text, or a map whose first entry is its name and text.
+/// Reads an operation in a list. It is a text, or a map whose first entry has the name and the text
+/// of the operation.
 fn listed(number: usize, item: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
     match item.entries() {
         None => operation(&format!("stmt{}", number + 1), item, level, ops),
@@ -211,7 +214,8 @@ fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
             .find_map(|shape| body.entry(shape))
             .filter(|e| e.value.text().is_some());
         let Some(text) = text else {
-            // A parameter such as `verify-fields: …` may be where an operation is expected.
+            // The file may contain a parameter such as `verify-fields: …` where an operation is
+            // expected.
             let message = format!(
                 "operation {name} has none of the keys {}",
                 SHAPES.join(", ")
@@ -246,9 +250,11 @@ fn operation(name: &str, node: &Node, level: &BlockLevel, ops: &mut Vec<Op>) {
 }
 
 impl Op {
-    /// Returns a parameter of the operation, or else of its block or the file.
+    /// Returns a parameter of the operation. If the operation lacks the parameter, returns that of
+    /// the block or the file.
     pub(crate) fn param(&self, key: &str) -> Option<&Node> {
-        // A parameter that is read but not listed would also be reported as unused.
+        // If code reads a parameter that is not in a list, cassay would also report the parameter
+        // as unused.
         debug_assert!(
             params::acting(On::Operation).any(|known| known == key),
             "{key}"

@@ -4,7 +4,7 @@ use super::options::Connect;
 use crate::import::{Connection, ReadFile, Secret};
 use yaml::{Diagnostics, Place};
 
-/// Maximum number of nodes in a file. A longer file is not a list of nodes.
+/// Maximum number of nodes in a file. A file with more lines is probably not a list of nodes.
 const NODES_MAX: usize = 10_000;
 
 pub(super) fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics) -> Connection {
@@ -16,7 +16,8 @@ pub(super) fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics)
     if let Some((file, place)) = &connect.credentials_file {
         match read(file) {
             Ok(text) => {
-                // As in the tool, separate options take precedence over the file.
+                // As in the tool, the user name and password of separate options have priority over
+                // those in the file.
                 username = username.or_else(|| property(&text, "cql.username"));
                 let from_file = property(&text, "cql.password").map(Secret::new);
                 password = password.or(from_file);
@@ -69,7 +70,7 @@ fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<
     nodes
 }
 
-/// Returns the value of a key in a properties file.
+/// Returns the value of a key in a properties file. Returns `None` if the file lacks the key.
 fn property(text: &str, key: &str) -> Option<String> {
     let lines = text.lines().map(str::trim);
     let mut pairs = lines

@@ -1,18 +1,18 @@
-//! Splits a command line into words as cassandra-stress does. The words are joined with spaces,
-//! spaces around `,` `=` `(` `)` are removed, and the result is split again.
+//! Splits a command line into words in the same way as cassandra-stress. It joins the words with
+//! spaces, removes spaces around `,` `=` `(` `)`, and splits the result again.
 //!
-//! Every character of a word has its place in the joined line, so that mistakes can be shown at
-//! this place. In the line that is shown to users, secrets are masked.
+//! Every character of a word has its position in the joined line, so that messages can show the
+//! position of a mistake. The line that users see has its secrets masked.
 
 use std::fmt;
 use std::ops::Range;
 
 use yaml::{Diagnostics, Place, SourceText};
 
-/// Name by which messages refer to the command line as the source of mistakes.
+/// Name of the command line in messages that show mistakes in it.
 pub(crate) const NAME: &str = "command line";
 
-/// A word and its place in the line.
+/// A word and its position in the line.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) text: String,
@@ -31,7 +31,7 @@ pub(crate) struct Line {
 
 impl fmt::Debug for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The text is omitted, because it may be a password.
+        // The output omits the text of the word, because the word may be a password.
         write!(f, "(word at {:?})", self.span(0..self.text.len()))
     }
 }
@@ -43,12 +43,12 @@ impl fmt::Debug for Line {
 }
 
 impl Word {
-    /// Returns the place of the whole word.
+    /// Returns the position of the whole word.
     pub(crate) fn place(&self) -> Place {
         self.part(0..self.text.len())
     }
 
-    /// Returns the place of a range of the word's bytes.
+    /// Returns the position of a range of the word's bytes.
     pub(crate) fn part(&self, bytes: Range<usize>) -> Place {
         Place {
             source: 0,
@@ -67,7 +67,8 @@ impl Word {
         }
     }
 
-    /// Returns the name of the parameter. This is the text before its value, or the whole word.
+    /// Returns the name of the parameter. This is the text before its value. If the parameter has
+    /// no value, it is the whole word.
     pub(crate) fn key(&self) -> &str {
         let end = self.text.find(['=', '(', '<', '>']);
         &self.text[..end.unwrap_or(self.text.len())]
@@ -91,7 +92,7 @@ impl Line {
         }
     }
 
-    /// Creates diagnostics without mistakes for this line.
+    /// Creates diagnostics for this line that contain no mistakes yet.
     pub(crate) fn diagnostics(&self) -> Diagnostics {
         Diagnostics::new(vec![SourceText {
             name: NAME.to_owned(),
@@ -99,7 +100,7 @@ impl Line {
         }])
     }
 
-    /// Returns the place after the last word.
+    /// Returns the position after the last word.
     pub(crate) fn end(&self) -> Place {
         Place {
             source: 0,
@@ -108,8 +109,8 @@ impl Line {
     }
 }
 
-/// Returns the positions of a secret's value in the line. Empty if the word has no secret. Misspelt
-/// names that are similar to `password` also count as names of secrets.
+/// Returns the positions of a secret's value in the line. Returns an empty list if the word has no
+/// secret. Misspelt names that are similar to `password` also count as names of secrets.
 fn secret_bytes(word: &Word) -> Vec<usize> {
     let key = word.key().to_ascii_lowercase();
     let secret = ["pass", "pwd", "secret", "word"].iter().any(|part| key.contains(part));

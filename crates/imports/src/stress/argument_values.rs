@@ -1,24 +1,24 @@
-//! Parses the values of parameters: counts, times, ranges, distributions, consistency levels.
+//! Parses the values of parameters: counts, times, ranges, distributions and consistency levels.
 //!
 //! Each function describes a mistake by a text that can follow `name: `. The caller adds the name
-//! and the place.
+//! and the position.
 
 use core::time::Duration;
 
 use cql::Consistency;
 
-/// A distribution as written on the command line: `[~]NAME(arguments)`. The text is checked, but
-/// the distribution is not built yet.
+/// A distribution as written on the command line: `[~]NAME(arguments)`. The text has been checked,
+/// but the distribution has not been built yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenDistribution {
     /// Text of the distribution without spaces.
     pub text: String,
-    /// Place on the command line. Empty for a default.
+    /// Position on the command line. It is empty for a default.
     pub(crate) place: yaml::Place,
 }
 
 impl WrittenDistribution {
-    /// Creates a distribution from the text of a default.
+    /// Creates a distribution from the text of a default value.
     pub(crate) fn default_of(text: impl Into<String>) -> WrittenDistribution {
         WrittenDistribution {
             text: text.into(),
@@ -33,7 +33,7 @@ pub(crate) const DISTRIBUTIONS: [&str; 13] = [
     "qextreme", "qextr", "weibull", "seq",
 ];
 
-/// Parses a whole number, optionally with `k`, `m` or `b` for thousands, millions and billions.
+/// Parses a whole number. The suffixes `k`, `m` and `b` mean thousands, millions and billions.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     let (digits, factor) = match text.char_indices().next_back() {
         Some((at, 'k' | 'K')) => (&text[..at], 1_000),
@@ -54,7 +54,7 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("`{text}` is more than the limit of {}", i64::MAX))
 }
 
-/// Parses a whole number within limits, without a suffix.
+/// Parses a whole number within limits. The number must not have a suffix.
 pub(crate) fn number(text: &str, limits: (u64, u64)) -> Result<u64, String> {
     let (least, most) = limits;
     if text.is_empty() || !text.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -80,14 +80,14 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
     number
         .checked_mul(seconds)
-        // The limit is ten years. A longer time is a mistake.
+        // The limit is ten years. A longer time is probably a typing error.
         .filter(|seconds| *seconds <= 315_360_000)
         .map(Duration::from_secs)
         .ok_or_else(|| format!("`{text}` is longer than ten years, the maximum"))
 }
 
-/// Parses the time between two lines of output: `1s`, `500ms`, `2`. A number without a unit is in
-/// seconds.
+/// Parses the time between two lines of output, such as `1s`, `500ms` or `2`. A number without a
+/// unit is in seconds.
 pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     let lower = text.to_ascii_lowercase();
     let (digits, milliseconds) = match lower.strip_suffix("ms") {
@@ -99,8 +99,8 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is not a time; write 1s or 500ms"))?;
     match time {
         0 => Err("the time between two lines must be greater than zero".to_owned()),
-        // The maximum is an hour, because intervals are kept separately in memory until they are
-        // written.
+        // The maximum is an hour, because the client keeps all intervals in memory until it writes
+        // them.
         1..=3_600_000 => Ok(Duration::from_millis(time)),
         _ => Err(format!("`{text}` is longer than an hour, the maximum")),
     }
@@ -112,11 +112,12 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
         .strip_suffix("/s")
         .or_else(|| text.strip_suffix("/S"))
         .ok_or_else(|| format!("`{text}` is not a rate; write it as 5000/s"))?;
-    // No client could send more, and no clock in ns could distinguish more.
+    // Clients cannot reach a higher rate, and a clock in ns cannot distinguish the operations of a
+    // higher rate.
     number(digits, (0, 1_000_000_000))
 }
 
-/// Parses a fraction such as `0.02`. As in the tool, it must be below 1.
+/// Parses a fraction such as `0.02`. As in the tool, the fraction must be below 1.
 pub(crate) fn fraction(text: &str) -> Result<f64, String> {
     let digits = text.strip_prefix("0.").filter(|d| count_digits(d).is_some());
     match digits.and_then(|_| text.parse::<f64>().ok()) {
@@ -128,7 +129,7 @@ pub(crate) fn fraction(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses a range such as `1..10` or `1..1M`. The first end must not be greater than the second.
+/// Parses a range such as `1..10` or `1..1M`. The first number must not be greater than the second.
 pub(crate) fn range(text: &str) -> Result<(i64, i64), String> {
     let wrong = || {
         format!("`{text}` is not a range; write the first and the last number, as in 1..1000000")
@@ -149,20 +150,20 @@ pub(crate) fn range(text: &str) -> Result<(i64, i64), String> {
 pub(crate) fn seeds(text: &str) -> Result<(u64, u64), String> {
     let (first, last) = range(text)?;
     match u64::try_from(first) {
-        // A single seed is a sequence with only one value, as in a distribution `seq`.
+        // A single seed is a sequence with only one value, as in the distribution `seq`.
         Ok(first) => Ok((first, last as u64)),
         Err(_) => Err(format!("`{text}` begins below 0; seeds are 0 and above")),
     }
 }
 
-/// Returns the largest value of a checked distribution.
+/// Returns the largest value of a distribution whose text has been checked.
 pub(crate) fn largest(text: &str) -> i64 {
     let inner = text.split_once('(').map_or("", |(_, inner)| inner);
     let first = inner.split([',', ')']).next().unwrap_or("");
     signed(first).or_else(|_| range(first).map(|(_, last)| last)).unwrap_or(0)
 }
 
-/// Parses names of columns that are separated by commas. Sorts them in byte order.
+/// Parses names of columns, separated by commas. Sorts the names in byte order.
 pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
     let mut names: Vec<String> = text.split(',').map(str::to_owned).collect();
     names.sort_unstable();

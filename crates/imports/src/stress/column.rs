@@ -1,10 +1,10 @@
 //! Generates the values of one column. If cassandra-stress supports the type, the values equal
 //! those of cassandra-stress bit for bit.
 //!
-//! Maps, tuples, user-defined types, vectors, durations and nested collections are additions of
-//! cassay, because cassandra-stress refuses them. cassandra-stress also draws the sizes of
-//! collections from an unseeded generator, so its second run writes other rows. Here, the sizes
-//! follow from the seed.
+//! cassay also supports maps, tuples, user-defined types, vectors, durations and nested
+//! collections, which cassandra-stress refuses. cassandra-stress draws the sizes of collections
+//! from an unseeded generator, so its second run writes other rows than its first. In cassay, the
+//! sizes follow from the seed.
 
 pub(crate) mod bytes;
 mod elements;
@@ -19,30 +19,30 @@ use cql::value::{
 };
 use workload::java::Faster;
 
-/// Default range of values in cassandra-stress.
+/// Default range of identities in cassandra-stress.
 const IDENTITIES: (i64, i64) = (1, 100_000_000_000);
 /// Default range of dates in ms: the first fifty years from 1970.
 const DATES: (i64, i64) = (1, 50 * 365 * 24 * 3600 * 1000);
 const SIZES: (i64, i64) = (4, 8);
-/// Size in bytes from which random texts and blobs have as many different values as there are
-/// identities.
+/// Minimum size of a random text or blob with as many possible values as identities, in bytes.
 const DISTINCT_BYTES: i64 = 8;
-/// Maximum number of composite values that are skipped one by one. Skipping a value takes about 1
-/// µs.
+/// Maximum number of composite values that are skipped one by one. It takes about 1 µs to skip a
+/// value.
 const WALKED_MAX: i64 = 50_000;
 
-/// The settings of a profile for a column.
+/// The settings for a column in a profile.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spec {
     /// Sizes of texts, blobs and collections.
     pub(crate) size: Option<Dist>,
-    /// Distribution of identities. It determines the possible values and their frequencies.
+    /// Distribution of identities. The identities determine which values are possible and how
+    /// frequent they are.
     pub(crate) population: Option<Dist>,
-    /// Number of values of a clustering column under one value of the column above it.
+    /// Number of values of a clustering column under one value of the previous clustering column.
     pub(crate) cluster: Option<Dist>,
 }
 
-/// The way in which a value is folded into the seed of dependent values.
+/// The way in which a value is combined with the seed for dependent values (folded).
 #[derive(Clone, Copy, Debug)]
 enum Fold {
     Bytes,
@@ -53,9 +53,9 @@ enum Fold {
 enum ValueType {
     Text,
     Blob,
-    /// The key of the predefined tables, which is a blob of characters.
+    /// The key of the predefined tables. It is a blob that consists of characters.
     HexBlob,
-    /// A whole number with this many bytes.
+    /// A whole number. The field is its number of bytes.
     Integer(usize),
     /// A date in days since 1970, stored with an offset of 2³¹.
     Date,
@@ -72,7 +72,7 @@ enum ValueType {
     List(Box<Column>),
     Set(Box<Column>),
     Map(Box<Column>, Box<Column>),
-    /// A tuple, or a user-defined type. The columns are its fields.
+    /// A tuple or a value of a user-defined type. The columns are its fields.
     Tuple(Vec<Column>),
     Vector(Box<Column>, u32, bool),
 }
@@ -117,7 +117,7 @@ impl Column {
         key
     }
 
-    /// Creates a counter column of the predefined tables. Its values are increments.
+    /// Creates a counter column of the predefined tables. The values of the column are increments.
     pub(crate) fn predefined_counter(name: &str, increments: Dist) -> Column {
         let spec = Spec {
             population: Some(increments),
@@ -151,7 +151,7 @@ impl Column {
         matches!(self.kind, ValueType::Set(_))
     }
 
-    /// Sets the seed on which all following values depend.
+    /// Sets the seed that determines all following values.
     pub(crate) fn set_seed(&mut self, seed: i64) {
         self.identity.set_seed(seed ^ self.salt);
         self.cluster.set_seed(seed ^ !self.salt);
@@ -195,19 +195,19 @@ impl Column {
             | ValueType::Tuple(_)
             | ValueType::Vector(..) => {
                 let mut value = Vec::new();
-                // Walks as many values as the limit permits. Beyond the limit, other values are
-                // equally good.
+                // The loop generates as many values as the limit permits. If more values are to be
+                // skipped, the column may continue with any other values.
                 for _ in 0..count % WALKED_MAX {
                     value.clear();
                     self.append(&mut value);
                 }
             }
-            // Each value of any other type takes one identity.
+            // Each value of any other type takes exactly one identity.
             _ => self.identity.skip(count),
         }
     }
 
-    /// Returns the approximate number of distinct values. 0 if the number is unknown.
+    /// Returns the approximate number of distinct values. Returns 0 if the number is unknown.
     pub(crate) fn distinct(&self) -> f64 {
         let identities = (self.identity.max() - self.identity.min()) as f64 + 1.0;
         let most = match &self.kind {
@@ -225,13 +225,13 @@ impl Column {
     }
 
     /// Returns the seed for values that depend on the last appended value. `value` contains the
-    /// bytes of that value.
+    /// bytes of the last appended value.
     pub(crate) fn fold(&self, value: &[u8], seed: i64) -> i64 {
         fold(self.fold, value, seed)
     }
 
-    /// Returns the number that is folded for the last appended value. `None` if the bytes of the
-    /// value are folded.
+    /// Returns the number with which the last appended value is folded. Returns `None` if the value
+    /// is folded by its bytes.
     pub(crate) fn folded(&self) -> Option<i64> {
         self.fold
     }
@@ -384,8 +384,8 @@ impl Column {
         (Faster::new(!identity as u64), size)
     }
 
-    /// Appends the nibbles of further identities as characters, lowest nibble first: 0 to 9, then K
-    /// to P.
+    /// Appends the nibbles of further identities as characters, with the lowest nibble first. The
+    /// characters are 0 to 9, then K to P.
     fn hexadecimal(&mut self, size: usize, out: &mut Vec<u8>) {
         let end = out.len() + size;
         while out.len() < end {
@@ -438,8 +438,8 @@ fn kind(name: &str, typ: &CqlType, salt: i64, spec: Spec) -> ValueType {
     }
 }
 
-/// Returns the seed for values that depend on a value. It is 31·seed plus the value's number.
-/// Without a number, the value is folded byte by byte.
+/// Returns the seed for values that depend on a given value. The seed is 31·seed plus the number of
+/// the value. If `number` is `None`, the function folds the value byte by byte.
 pub(crate) fn fold(number: Option<i64>, value: &[u8], seed: i64) -> i64 {
     match number {
         Some(number) => seed.wrapping_mul(31).wrapping_add(number),
@@ -465,8 +465,8 @@ fn append_cell(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// Appends up to `size` bytes. Each random number provides eight bytes, and `change` maps each of
-/// them.
+/// Appends up to `size` bytes. Each random number provides eight bytes. `change` converts each
+/// byte.
 fn while_filling(out: &mut Vec<u8>, size: usize, random: &mut Faster, change: impl Fn(u8) -> u8) {
     let end = out.len() + size;
     while out.len() < end {

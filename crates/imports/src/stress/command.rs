@@ -1,7 +1,9 @@
-//! Parses and checks a command line of cassandra-stress: the command, its target, its length.
+//! Parses and checks a command line of cassandra-stress. This file parses the command, its target
+//! and its length.
 //!
-//! The parser reads only the words, and reports every mistake at its column. Absent options have
-//! the tool's defaults. The parser supports both spellings, that of 3.11 and that of trunk.
+//! The parser reads only the words, and reports every mistake with its column. An absent option has
+//! the tool's default. The parser supports both spellings of options, that of 3.11 and that of
+//! trunk.
 
 use core::time::Duration;
 
@@ -18,7 +20,7 @@ use super::tables::{ANY, COMMON, MIXED, USER, VERBS};
 #[derive(Clone, Debug)]
 pub struct Command {
     pub(crate) line: Line,
-    /// Task of the command.
+    /// Task that the command requests.
     pub task: Task,
 }
 
@@ -27,11 +29,12 @@ pub struct Command {
 pub enum Task {
     /// Runs operations on a cluster.
     Run(Box<Run>),
-    /// Prints an explanation of a command, of an option, or of all of them.
+    /// Prints an explanation. The explanation is about the named command or option, or about all of
+    /// them.
     Help(Option<String>),
     /// Prints the shape of a distribution.
     Print(WrittenDistribution),
-    /// Prints the version of the tool.
+    /// Prints the version of the tool that cassay supports.
     Version,
 }
 
@@ -40,15 +43,15 @@ pub enum Task {
 pub struct Run {
     /// Kind of the operations.
     pub verb: Verb,
-    /// Limit of the run: a number of operations, a duration, or a small uncertainty.
+    /// Limit that ends the run: a number of operations, a duration, or a small uncertainty.
     pub limit: Limit,
-    /// True if operations run before the measured operations.
+    /// True if warm-up operations run before the measured operations.
     pub warmup: bool,
-    /// Time at which the tables are truncated.
+    /// Point of the run at which the tables are truncated.
     pub truncate: Truncate,
-    /// Consistency level, unless a profile states another one.
+    /// Consistency level of the operations. A profile may state another level.
     pub consistency: Consistency,
-    /// True if the command line states the level.
+    /// True if the command line states the consistency level.
     pub consistency_written: bool,
     /// Serial consistency of conditional statements.
     pub serial_consistency: Option<Consistency>,
@@ -58,9 +61,9 @@ pub struct Run {
     pub add: WrittenDistribution,
     /// Number of consecutive operations of one kind in `mixed` and `user`.
     pub clustering: WrittenDistribution,
-    /// Options of the run, in the tool's order.
+    /// Options of the run, in the same order as in the tool.
     pub options: Options,
-    /// Notes on words without effect, one sentence each.
+    /// Notes on words without effect. Each note is a sentence.
     pub(crate) notes: Vec<String>,
 }
 
@@ -81,13 +84,13 @@ pub enum Verb {
     User {
         /// Paths of the profiles.
         profiles: Vec<String>,
-        /// The operations, as `name` or `spec.name`, with their shares.
+        /// The operations with their shares. The name of an operation is `name` or `spec.name`.
         ops: Vec<Weight>,
     },
 }
 
 impl Verb {
-    /// Returns the tool's name of the command.
+    /// Returns the name of the command in the tool.
     pub fn name(&self) -> &'static str {
         match self {
             Verb::Read => "read",
@@ -99,13 +102,12 @@ impl Verb {
         }
     }
 
-    /// Returns true if the command only writes rows, in sequence. In this case, seeds are a
-    /// sequence by default.
+    /// Returns true if the command only writes rows. The default of the seeds is then a sequence.
     pub(crate) fn only_inserts(&self) -> bool {
         match self {
             Verb::Write | Verb::CounterWrite => true,
-            // This is the tool's own check: the only operation is `insert`, without the name of a
-            // profile.
+            // This condition is the same as in the tool. The only operation must be `insert`,
+            // without the name of a profile.
             Verb::User { ops, .. } => ops.len() == 1 && ops[0].name == "insert",
             Verb::Read | Verb::Mixed(_) | Verb::CounterRead => false,
         }
@@ -115,23 +117,23 @@ impl Verb {
 /// An operation and its share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
-    /// Name of the operation, as written.
+    /// Name of the operation, as written on the command line.
     pub name: String,
-    /// Share of the operation, which is above 0.
+    /// Share of the operation. The share is above 0.
     pub weight: f64,
     pub(crate) place: Place,
 }
 
-/// Length of a run.
+/// Limit that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// A number of operations. 0 if the command only creates the schema.
+    /// A number of operations. With 0, the command only creates the schema.
     Operations(u64),
     /// A fixed duration.
     Duration(Duration),
     /// The run continues until the standard error of the mean rate is small.
     Uncertainty {
-        /// Target for the standard error, as a share of the mean.
+        /// Upper limit of the standard error, as a share of the mean.
         target: f64,
         /// Minimum number of intervals.
         min: u32,
@@ -140,7 +142,7 @@ pub enum Limit {
     },
 }
 
-/// Time at which the tables are truncated.
+/// Point of the run at which the tables are truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncate {
     /// Tables are never truncated.
@@ -168,10 +170,10 @@ const FIRST_WORDS: [&str; 9] = [
 const KEY_BYTES_MAX: u64 = 65_535;
 
 impl Command {
-    /// Parses a command line, which consists of the words after `cassandra-stress`.
+    /// Parses a command line. `words` contains the words after `cassandra-stress`.
     ///
     /// # Errors
-    /// All mistakes, at their columns in the source `command line`. Secrets are masked.
+    /// All mistakes, with their columns in the source `command line`. Secrets are masked.
     pub fn parse(words: &[String]) -> Result<Command, Diagnostics> {
         let line = Line::new(words);
         let mut diagnostics = line.diagnostics();
@@ -184,7 +186,7 @@ impl Command {
     }
 }
 
-/// Parses the task. Returns `None` only if a mistake was reported.
+/// Parses the task of a command line. Returns `None` only if a mistake was reported.
 fn task(line: &Line, diagnostics: &mut Diagnostics) -> Option<Task> {
     let Some((first, rest)) = line.words.split_first() else {
         let hint = format!("begin with one of: {}", FIRST_WORDS.join(", "));
@@ -253,13 +255,13 @@ fn print(first: &Word, rest: &[Word], diagnostics: &mut Diagnostics) -> Option<T
     params.distribution("dist=", diagnostics).map(Task::Print)
 }
 
-/// The options of a command line, each with the words after its name.
+/// The options of a command line, each with the words that follow its name.
 pub(crate) struct Groups<'a> {
     groups: Vec<(String, &'a Word, &'a [Word])>,
 }
 
 impl<'a> Groups<'a> {
-    /// Returns the words of an option, and marks the option as known.
+    /// Returns the words of an option, and records that the parser knows the option.
     pub(crate) fn take(&mut self, name: &str) -> Option<(&'a Word, &'a [Word])> {
         let at = self.groups.iter().position(|(group, _, _)| group == name)?;
         let (_, word, rest) = self.groups.swap_remove(at);
@@ -423,7 +425,7 @@ fn user(params: &Params, d: &mut Diagnostics) -> Verb {
     Verb::User { profiles, ops }
 }
 
-/// Returns the shares above 0. If no share is above 0, reports an error.
+/// Returns the operations whose share is above 0. If none is above 0, reports an error.
 fn weights(form: &str, params: &Params, pairs: Vec<Pair>, d: &mut Diagnostics) -> Vec<Weight> {
     let mut weights: Vec<Weight> = Vec::new();
     for pair in pairs {

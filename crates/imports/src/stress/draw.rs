@@ -1,4 +1,4 @@
-//! Distributions of cassandra-stress, which draw the same values bit for bit.
+//! Distributions of cassandra-stress. They draw the same values as the tool, bit for bit.
 //!
 //! All of them take their random numbers from java.util.Random, which is seeded for each value. The
 //! continuous distributions are those of Apache Commons Math 3 (uniform, normal, exponential after
@@ -12,11 +12,11 @@ use workload::normal;
 
 use random::JavaRandom;
 
-/// Step between the 51 quantiles over which the mean of a distribution is taken, as in
+/// Step between the 51 quantiles from which the mean of a distribution is computed, as in
 /// cassandra-stress.
 const AVERAGE_STEP: f64 = 0.02;
-/// Maximum number of values that are skipped one by one, which takes about 3 ms. Beyond it, other
-/// values are equally good.
+/// Maximum number of values that are skipped one by one, which takes about 3 ms. If more values are
+/// to be skipped, the distribution may continue with any other values.
 const SKIPPED_MAX: i64 = 100_000;
 
 /// A distribution of whole numbers.
@@ -25,7 +25,8 @@ pub(crate) struct Dist {
     shape: Shape,
     min: i64,
     max: i64,
-    /// True for `~`, with which the largest values become the smallest.
+    /// True for the prefix `~`, which maps the largest values to the smallest values and the
+    /// reverse.
     inverted: bool,
     random: JavaRandom,
     counter: i64,
@@ -54,7 +55,7 @@ enum Shape {
     Sequence,
 }
 
-/// The accepted forms of distributions, for messages.
+/// Forms of distributions that the parser accepts, for messages.
 const FORMS: &str = "FIXED(v), UNIFORM(a..b), GAUSSIAN(a..b[,stdvrng]) or (a..b,mean,stdev), \
                      EXP(a..b), EXTREME(a..b,shape), QEXTREME(a..b,shape,quantas), SEQ(a..b), each \
                      optionally with ~ before its name";
@@ -144,7 +145,7 @@ impl Dist {
         let value = match self.shape {
             Shape::Fixed => self.min,
             Shape::Sequence => {
-                // Java's remainder has the sign of the counter, and a seed may make the counter
+                // Java's remainder has the sign of the dividend, and a seed may make the counter
                 // negative.
                 let value = self.counter % (self.max - self.min + 1) + self.min;
                 self.counter = self.counter.wrapping_add(1);
@@ -163,10 +164,11 @@ impl Dist {
         match self.shape {
             Shape::Fixed => {}
             Shape::Sequence => self.counter = self.counter.wrapping_add(count),
-            // A number between 0 and 1 takes two calls of the generator.
+            // Each number between 0 and 1 takes two calls of the generator.
             Shape::Uniform | Shape::Extreme { .. } => self.random.skip(2 * count.max(0) as u64),
             Shape::Quantized { .. } => self.random.skip(4 * count.max(0) as u64),
-            // The number of random numbers that a value takes is unknown until the value is drawn.
+            // The number of random numbers that a value takes becomes known only when the value is
+            // drawn.
             Shape::Gaussian { .. } | Shape::Exponential { .. } => {
                 for _ in 0..count % SKIPPED_MAX {
                     self.sample();
@@ -175,7 +177,7 @@ impl Dist {
         }
     }
 
-    /// Returns the next value before it is truncated to a whole number.
+    /// Returns the next value without truncating it to a whole number.
     pub(crate) fn next_double(&mut self) -> f64 {
         let value = match self.shape {
             Shape::Fixed | Shape::Sequence => return self.next() as f64,
@@ -192,8 +194,8 @@ impl Dist {
         }
     }
 
-    /// Returns a value as Commons Math draws it. For the shapes with an offset, the offset is not
-    /// added.
+    /// Returns a value in the way in which Commons Math draws it. If the shape has an offset, does
+    /// not add the offset.
     fn sample(&mut self) -> f64 {
         match self.shape {
             Shape::Fixed | Shape::Sequence => self.min as f64,
@@ -209,7 +211,7 @@ impl Dist {
                 scale,
                 quantas,
             } => {
-                // The quantile selects a part of the range. Within this part, every value is
+                // The quantile selects a section of the range. Within this section, every value is
                 // equally likely.
                 let quantas = f64::from(quantas);
                 let part = (self.random.unit() * quantas).floor();
@@ -221,7 +223,7 @@ impl Dist {
         }
     }
 
-    /// Clamps a value to the bounds. For the shapes with an offset, adds the offset first.
+    /// Clamps a value to the bounds. If the shape has an offset, adds the offset before that.
     fn held(&self, value: i64) -> i64 {
         match self.shape {
             Shape::Exponential { .. } | Shape::Extreme { .. } | Shape::Quantized { .. } => {
@@ -239,7 +241,7 @@ impl Dist {
         }
     }
 
-    /// Returns the value at the quantile `p`. The infinite ends of unbounded curves become the
+    /// Returns the value at the quantile `p`. If a curve is unbounded, its infinite ends become the
     /// bounds.
     fn at_quantile(&self, p: f64) -> i64 {
         let (min, max) = (self.min as f64, self.max as f64);
@@ -261,8 +263,8 @@ impl Dist {
         self.turned(self.held(value as i64))
     }
 
-    /// Returns the mean as cassandra-stress estimates it, which is the mean of the values at 51
-    /// evenly spaced quantiles.
+    /// Returns the mean in the way in which cassandra-stress estimates it. The estimate is the mean
+    /// of the values at 51 evenly spaced quantiles.
     pub(crate) fn average(&self) -> i64 {
         let (mut sum, mut count, mut p) = (0.0, 0, 0.0f32);
         while f64::from(p) <= 1.0 {
@@ -299,8 +301,8 @@ impl Dist {
         if self.inverted { self.min } else { self.max }
     }
 
-    /// Returns true if the tool seeds only a part of a value: the quantum of the value, not its
-    /// position in the quantum.
+    /// Returns true if the tool seeds only a part of each value. It seeds the quantum of the value,
+    /// but not the position in the quantum.
     pub(crate) fn is_half_seeded(&self) -> bool {
         matches!(self.shape, Shape::Quantized { .. })
     }
@@ -328,8 +330,8 @@ fn shape(name: &str, (min, max): (i64, i64), numbers: &[f64]) -> Option<Shape> {
             deviation: width / 2.0 / numbers.first().copied().unwrap_or(3.0),
         },
         ("exp" | "exponential", []) => Shape::Exponential {
-            // The mean is the width divided by the quantile of the unit curve. It equals that of
-            // cassandra-stress to the last bit.
+            // The mean is the width divided by the quantile of the unit curve. It equals the mean
+            // in cassandra-stress to the last bit.
             mean: width / -precise::ln(1.0 - (1.0 - (1.0 / width).sqrt())),
         },
         ("extreme" | "extr" | "weibull", [shape]) => Shape::Extreme {
@@ -348,7 +350,8 @@ fn shape(name: &str, (min, max): (i64, i64), numbers: &[f64]) -> Option<Shape> {
     })
 }
 
-/// Returns the quantile `p` of Weibull's distribution. It is 0 at `p` = 0, and infinite at `p` = 1.
+/// Returns the quantile `p` of Weibull's distribution. The quantile is 0 at `p` = 0, and infinite
+/// at `p` = 1.
 fn weibull(p: f64, shape: f64, scale: f64) -> f64 {
     scale * precise::pow(-precise::ln(1.0 - p), 1.0 / shape)
 }
@@ -374,7 +377,7 @@ fn number(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is not a number"))
 }
 
-/// A share between 0 and 1, written as `DISTRIBUTION/divisor`.
+/// A random share between 0 and 1, which profiles write as `DISTRIBUTION/divisor`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ratio {
     dist: Dist,
@@ -382,7 +385,7 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// Creates a share that is always 1.
+    /// Creates a share that always has the value 1.
     pub(crate) fn one() -> Ratio {
         Ratio {
             dist: Dist::fixed(1),

@@ -1,12 +1,12 @@
-//! Tests from outside that every option has an effect: either the option changes the run, or a note
-//! states that it has no effect.
+//! Tests that every option has an effect. Either the option changes the run, or a note states that
+//! it has no effect.
 
 use super::help::{table, topics};
 use super::import;
 use std::collections::BTreeSet;
 
-/// Options, each with a value other than its default. By default, an option is added to the command
-/// `write n=9`. An option may also state another command.
+/// Options, each with values that differ from the default. The test adds an option to the command
+/// `write n=9`, unless the entry states another command.
 const GIVEN: &[(&str, &[&str])] = &[
     (
         "write",
@@ -179,10 +179,10 @@ const GIVEN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Options that only change how much text `--compat` prints.
+/// Options that only change the amount of text that `--compat` prints.
 const PRINTED: [&str; 2] = ["no-summary", "no-settings"];
 
-/// Options that state something that is always true in cassay.
+/// Options that request behaviour which cassay always has.
 const DEFAULTS: [&str; 1] = ["prepared"];
 
 const PROFILE: &str = r"keyspace: ks

@@ -1,28 +1,28 @@
 //! Profiles that do not define their table, because the table already exists. This module
 //! determines what to query from the cluster, and completes the profile with the answer.
 //!
-//! The tool queries the cluster each time. Here, the answer becomes a part of the profile that is
-//! kept with the run, so that the run can be repeated, even on another cluster.
+//! The tool queries the cluster in each run. In cassay, the answer becomes a part of the profile
+//! that is kept with the run. The run can then be repeated, even on another cluster.
 
 use super::command::{Command, Task};
 use super::{access, profile};
 use crate::import::{Connection, ReadFile};
 use yaml::{Diagnostic, Diagnostics, Raw, SourceText};
 
-/// A table whose definition is only in the cluster.
+/// A table that is defined only in the cluster, and not in the profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndefinedTable {
-    /// Name of the keyspace, as the tool reads it.
+    /// Name of the keyspace, in the form in which the tool interprets it.
     pub keyspace: String,
     /// Name of the table.
     pub table: String,
-    /// True if the profile defines its own types.
+    /// True if the profile defines user-defined types of its own.
     has_types: bool,
 }
 
 impl UndefinedTable {
-    /// Returns the table that `profile` does not define. `None` if the profile defines its table,
-    /// or if `profile` is not a profile.
+    /// Returns the table that `profile` does not define. Returns `None` if the profile defines its
+    /// table, or if `profile` is not a profile.
     pub fn find(profile: &str) -> Option<UndefinedTable> {
         let mut ignored = Diagnostics::new(vec![SourceText {
             name: String::new(),
@@ -41,7 +41,7 @@ impl UndefinedTable {
         })
     }
 
-    /// Returns true if a mistake is about a missing definition.
+    /// Returns true if `mistake` is that the profile lacks the definition of its table.
     pub fn is_said_by(mistake: &Diagnostic) -> bool {
         mistake.message == profile::missing(profile::DEFINITION)
     }
@@ -49,7 +49,7 @@ impl UndefinedTable {
     /// Returns the profile, completed with the statements that `DESCRIBE` returned. `from` names
     /// the source of the statements.
     pub fn define(&self, profile: &str, table: &str, types: &[String], from: &str) -> String {
-        // The table already exists on this cluster, but a run on another cluster creates it. So the
+        // The table already exists on this cluster. A run on another cluster must create it, so the
         // statements have `IF NOT EXISTS`.
         let block = |indent: &str, create: &str, cql: &str| {
             let cql = cql.replacen(create, &format!("{create} IF NOT EXISTS"), 1);
@@ -72,7 +72,8 @@ impl UndefinedTable {
     }
 }
 
-/// Returns the connection settings of a command line. `None` if the command line has mistakes.
+/// Returns the connection settings of a command line. Returns `None` if the command line has
+/// mistakes.
 pub fn connection(words: &[String], read: ReadFile) -> Option<Connection> {
     let command = Command::parse(words).ok()?;
     let Task::Run(run) = &command.task else {

@@ -1,4 +1,5 @@
-//! Text of `help` for commands and options. It is made from the tables that the parser uses.
+//! Text of `help` for commands and options. The text is generated from the tables that the parser
+//! also uses.
 
 use super::options;
 use super::params::KnownParam;
@@ -16,7 +17,8 @@ pub(crate) fn topics() -> Vec<&'static str> {
         .collect()
 }
 
-/// Returns the explanation of a command or an option. Without a topic, explains all of them.
+/// Returns the explanation of a command or an option. If `topic` is `None`, returns an explanation
+/// of all of them.
 pub fn help(topic: Option<&str>) -> String {
     let Some(topic) = topic else {
         return overview();

@@ -1,24 +1,25 @@
-//! The steps of cassandra-stress's ladder of threads, and the rule that stops runs without a stated
-//! end.
+//! The steps of cassandra-stress's ladder of threads, and the rule that ends runs without a stated
+//! length.
 //!
 //! From the same rates, this module takes the same steps and makes the same decisions as the tool.
-//! It uses only the rates. The procedures of `analysis` decide when a rising number of threads
-//! ends.
+//! It uses only the rates. The procedures in `analysis` decide when the number of threads no longer
+//! rises.
 
-/// Number of threads below which the number is doubled. From this number on, it grows by half.
+/// Number of threads below which each step doubles the number. From this number on, each step adds
+/// half of the number.
 const DOUBLES_BELOW: u32 = 16;
 
-/// Returns the numbers of threads of all runs, if only `to` ends the sequence.
+/// Returns the numbers of threads of all runs, assuming that only `to` ends the ladder.
 pub fn threads(from: u32, to: u32) -> Vec<u32> {
     std::iter::successors(Some(from), |threads| above(*threads))
         .take_while(|threads| *threads <= to)
         .collect()
 }
 
-/// Returns the next number of threads. `None` if it would exceed the range of the type.
+/// Returns the next number of threads. Returns `None` if it would exceed the range of the type.
 fn above(threads: u32) -> Option<u32> {
     match threads {
-        // The tool would stay at zero threads forever.
+        // The tool would remain at zero threads forever.
         0 => Some(1),
         _ if threads < DOUBLES_BELOW => Some(threads * 2),
         _ => threads.checked_add(threads / 2),
@@ -42,7 +43,7 @@ impl Uncertainty {
     }
 
     /// Returns the standard error of the mean rate, as a share of the mean. Returns 0 before the
-    /// first interval, and NaN until an operation is done.
+    /// first interval, and NaN while all rates are 0.
     pub fn value(&self) -> f64 {
         if self.intervals == 0 {
             return 0.0;
@@ -54,8 +55,8 @@ impl Uncertainty {
         (variance.sqrt() / count.sqrt()) / mean
     }
 
-    /// Returns true if the run may end: the error is below `target` after at least `min` intervals,
-    /// or the run has had `max` intervals.
+    /// Returns true if the run may end. This is the case if the error is below `target` after at
+    /// least `min` intervals, or if the run has had `max` intervals.
     pub fn reached(&self, target: f64, min: u32, max: u32) -> bool {
         (self.value() < target && self.intervals >= min.max(1)) || self.intervals >= max
     }
@@ -77,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_run_ends_when_the_standard_error_of_its_mean_rate_is_small() {
-        // The mean is 100, and the deviation is 10. So after n intervals, the error is 0.1 /
+        // The mean is 100, and the deviation is 10. After n intervals, the error is therefore 0.1 /
         // sqrt(n). It is below 0.02 from n = 26 on.
         let rates: Vec<f64> = (0..40).map(|n| if n % 2 == 0 { 90.0 } else { 110.0 }).collect();
         let of = |rates: &[f64]| {

@@ -1,9 +1,9 @@
-//! Generates the operations of a cassandra-stress run: kind, seeds and rows.
+//! Generates the operations of a cassandra-stress run. An operation has a kind, seeds and rows.
 //!
 //! The tool draws the kinds of operations, the number of partitions of each operation and the rows
-//! of a read from unseeded generators. Here they are functions of the seed and the operation's
-//! number. A run visits the seeds of a sequence without gaps. For this, it adds up the number of
-//! seeds that earlier operations have taken, block by block, and keeps the sums.
+//! of a read from unseeded generators. In cassay, they are functions of the seed and the
+//! operation's number. A run visits the seeds of a sequence without gaps. To do so, it sums the
+//! number of seeds that earlier operations have taken, block by block, and keeps the sums.
 
 mod cursor;
 mod partition_contents;
@@ -13,12 +13,13 @@ use super::partition::Columns;
 use workload::ClientRanges;
 use workload::random::{Draws, lane};
 
-/// Number of operations whose kinds are drawn together.
+/// Number of operations in a block. The kinds of all operations in a block are drawn together.
 const BLOCK: usize = 256;
 /// Maximum number of operations in a batch of the protocol.
 const BATCH_MAX: usize = 65_535;
 
-/// Numbers of the random streams that are derived from the seed.
+/// Number of the random stream for kinds. The next constants are the other random streams that are
+/// derived from the seed.
 const KINDS: u64 = 41;
 const COUNTS: u64 = 42;
 const SEEDS: u64 = 43;
@@ -32,13 +33,14 @@ pub(super) enum Cell {
     Key(usize),
     /// A clustering column or another column.
     Row(usize),
-    /// A static column, which has the value of the last write to any row. Only returned cells have
-    /// this source.
+    /// A static column, which has the value of the last write to any row of the partition. Only a
+    /// returned cell can have this source.
     Static(usize),
-    /// A list to which every write of its row appends. Only returned cells have this source.
+    /// A list to which every write of its row appends elements. Only a returned cell can have this
+    /// source.
     Appended(usize),
-    /// A collection to which the writes of all rows of a partition add. Only returned cells have
-    /// this source.
+    /// A collection to which the writes of all rows of a partition add elements. Only a returned
+    /// cell can have this source.
     Gathered(usize),
 }
 
@@ -49,25 +51,26 @@ pub(super) enum Cell {
     reason = "a run creates only a few of them, once"
 )]
 pub(super) enum OperationKind {
-    /// Writes rows of several partitions.
+    /// Writes rows of one or several partitions.
     Insert {
         partitions: Dist,
         select: Ratio,
         visits: i64,
         /// Share of the non-key columns that have values.
         population: Ratio,
-        /// Number of bound cells that are not part of the key. A population may omit them.
+        /// Number of bound cells that are not part of the key. The population may omit some of
+        /// these cells.
         values: usize,
     },
-    /// Reads with arguments that come from one row or from several rows of a partition.
+    /// Reads with arguments that come from one row, or from several rows of a partition.
     Query {
         same_row: bool,
-        /// Content of a returned row. `None` if a row cannot be compared.
+        /// Sources of the cells of a returned row. `None` if the row cannot be compared.
         returned: Option<Vec<Cell>>,
-        /// True if a partition that was written must have the row.
+        /// True if a partition that was written must contain the row.
         must_find: bool,
-        /// True if the query reads whole partitions, and writes do not omit rows at random. Then
-        /// every row of a write must exist.
+        /// True if the query reads whole partitions and writes do not omit rows at random. Every
+        /// row of a write must then exist.
         whole: bool,
     },
     /// Reads the partitions in a range of tokens.
@@ -104,7 +107,7 @@ pub(super) enum Seeds {
         first: i64,
         count: u64,
         lookback: Option<Dist>,
-        /// Ranges that clients visit, if each client has its own range.
+        /// Ranges that the clients visit. `None` if the clients do not have separate ranges.
         ranges: Option<ClientRanges>,
     },
     Drawn(Dist),
@@ -115,17 +118,17 @@ pub(super) enum Seeds {
 pub(super) struct Operations {
     pub(super) seed: u64,
     pub(super) tables: Vec<Columns>,
-    /// True if a table's values are counters, which cannot be compared.
+    /// For each table, true if the values are counters, which cannot be compared.
     pub(super) counters: Vec<bool>,
-    /// True if writes to a table omit cells.
+    /// For each table, true if writes omit some cells.
     pub(super) sparse: Vec<bool>,
     pub(super) ops: Vec<Op>,
     pub(super) runs: Dist,
     pub(super) seeds: Seeds,
-    /// Total number of partitions of all operations (`n=`). `None` if the run has no such end.
+    /// Total number of partitions of all operations (`n=`). `None` if the run has no such limit.
     pub(super) partitions: Option<u64>,
-    /// Number of seeds of a sequence that does not repeat (`no-wrap`). `None` if the sequence has
-    /// no end.
+    /// Number of seeds of a sequence that is not repeated (`no-wrap`). `None` if the sequence is
+    /// repeated.
     pub(super) last_seed: Option<u64>,
 }
 
@@ -133,18 +136,18 @@ pub(super) struct Operations {
 #[derive(Clone, Copy, Debug)]
 struct BlockOperation {
     op: u16,
-    /// Number of places in the sequence of seeds that the operation takes. 0 for a read that looks
-    /// back.
+    /// Number of positions in the sequence of seeds that the operation takes. It is 0 for a read
+    /// that looks back.
     own: u32,
     before: Consumption,
 }
 
-/// Places and partitions that operations have consumed.
+/// Numbers of positions and partitions that operations have taken.
 #[derive(Clone, Copy, Debug, Default)]
 struct Consumption {
-    /// Number of places in the sequence of seeds. Each visit to a seed has a place.
+    /// Number of positions in the sequence of seeds. Each visit to a seed takes one position.
     places: u64,
-    /// Number of partitions that count for `n=`. A read that takes no place counts as one
+    /// Number of partitions that count for `n=`. A read that takes no position counts as one
     /// partition.
     partitions: u64,
 }
@@ -158,7 +161,7 @@ struct Block {
 }
 
 impl Operations {
-    /// Returns the number of operations of a run. `None` if the run has no end.
+    /// Returns the number of operations of a run. Returns `None` if the run has no end.
     pub(super) fn count(&self) -> Option<u64> {
         let ends = self.ends();
         if ends.partitions == u64::MAX && ends.places == u64::MAX {
@@ -183,8 +186,8 @@ impl Operations {
         }
     }
 
-    /// Returns the consumption at which the run ends. A sequence ends the run only if some
-    /// operation takes its seeds.
+    /// Returns the consumption at which the run ends. A sequence ends the run only if operations
+    /// take its seeds.
     fn ends(&self) -> Consumption {
         let takes = |op: &Op| op.weight > 0.0 && self.takes(op, 0) > 0;
         let places = match self.last_seed {
@@ -197,7 +200,8 @@ impl Operations {
         }
     }
 
-    /// Returns the number of places of a planned operation that are left before the end of the run.
+    /// Returns the number of positions of a planned operation that are left before the end of the
+    /// run.
     fn left(&self, planned: BlockOperation) -> u32 {
         let ends = self.ends();
         let places = ends.places.saturating_sub(planned.before.places);
@@ -206,7 +210,7 @@ impl Operations {
         u64::from(planned.own).min(left).max(1) as u32
     }
 
-    /// Returns the number of visits to each written seed.
+    /// Returns the number of visits that writes make to each seed.
     fn visits(&self) -> u64 {
         let visits = self.ops.iter().map(|op| match &op.what {
             OperationKind::Insert { visits, .. } => (*visits).max(1) as u64,
@@ -215,7 +219,8 @@ impl Operations {
         visits.max().unwrap_or(1)
     }
 
-    /// Returns true if every operation takes exactly one place. In this case, no sums are needed.
+    /// Returns true if every operation takes exactly one position. In this case, the sums are not
+    /// necessary.
     fn takes_one(&self) -> bool {
         let one = |op: &Op| match &op.what {
             OperationKind::Insert { .. } => op.is_for_one(),
@@ -235,8 +240,7 @@ impl Operations {
         )
     }
 
-    /// Returns the operations of a block. `taken` is the number of places that earlier operations
-    /// have taken.
+    /// Returns the operations of a block. `taken` is what earlier operations have taken.
     fn block(&self, number: u64, taken: Consumption) -> Block {
         let mut draws = Draws::new(lane(self.seed, KINDS), number);
         let mut runs = self.runs;
@@ -273,9 +277,9 @@ impl Operations {
         block
     }
 
-    /// Returns the number of places in the sequence that operation `n` takes. If seeds are visited
-    /// more than once, reads take the same seeds as writes. Otherwise, reads would leave a seed
-    /// half visited.
+    /// Returns the number of positions in the sequence that operation `n` takes. If each seed is
+    /// visited more than once, reads take no positions and use the seeds of the writes. Otherwise,
+    /// reads could leave a seed partly visited.
     fn takes(&self, op: &Op, n: u64) -> u32 {
         match &op.what {
             OperationKind::Insert { partitions, .. } if partitions.is_fixed() => {
@@ -292,7 +296,7 @@ impl Operations {
         }
     }
 
-    /// Returns the seed with this index among all seeds that the run takes.
+    /// Returns the seed at position `index` in the sequence of all seeds that the run takes.
     fn seed_at(&self, index: u64) -> i64 {
         match &self.seeds {
             Seeds::Sequence {
@@ -312,7 +316,7 @@ impl Operations {
         }
     }
 
-    /// Returns the number of seeds that read `n` looks back.
+    /// Returns the number of seeds by which read `n` looks back.
     fn back(&self, n: u64) -> Option<u64> {
         let Seeds::Sequence {
             lookback: Some(lookback),
@@ -326,7 +330,7 @@ impl Operations {
         Some(lookback.next().max(0) as u64)
     }
 
-    /// Returns the seed of a read that looks back from the last of `written` seeds.
+    /// Returns the seed of read `n`, which looks back from the last of `written` seeds.
     fn seed_back(&self, n: u64, written: u64) -> Option<i64> {
         let back = self.back(n)?;
         let Seeds::Sequence { first, count, .. } = &self.seeds else {

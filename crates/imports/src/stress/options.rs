@@ -1,8 +1,8 @@
 //! Parses cassandra-stress's options: rows, rates, schema, and treatment of failures.
 //! [`connection`] parses the nodes to contact, and [`output`] parses the output.
 //!
-//! An absent option has the tool's default (that of 3.11.4 if versions differ). An option without
-//! effect in cassay always leads to a note.
+//! An absent option has the tool's default. If the defaults of the versions differ, it is the
+//! default of 3.11.4. An option without effect in cassay always leads to a note.
 
 mod connection;
 mod output;
@@ -50,11 +50,11 @@ pub(crate) const NAMES: [&str; 17] = [
 pub struct Options {
     /// Seeds to visit, and the order of rows.
     pub population: Population,
-    /// Rows per seed, and the way in which they are sent.
+    /// Rows per seed, and the form in which the client sends them.
     pub insert: Insert,
     /// Columns of a predefined row.
     pub columns: Columns,
-    /// Load that the run offers.
+    /// Load that the run applies.
     pub rate: Rate,
     /// Treatment of failed operations.
     pub errors: Errors,
@@ -85,9 +85,10 @@ pub enum Seeds {
         /// Last seed of the sequence.
         last: u64,
         /// True if the run starts again with the first seed after the last seed. Otherwise the run
-        /// ends at the last seed.
+        /// ends after the last seed.
         wrap: bool,
-        /// Number of seeds between the last written seed and the seed of a read.
+        /// Number of seeds between the last written seed and the seed of a read. `None` if reads do
+        /// not look back.
         lookback: Option<WrittenDistribution>,
     },
     /// Seeds that are drawn from a distribution.
@@ -105,16 +106,17 @@ pub enum Order {
     Shuffled,
 }
 
-/// Rows per seed, and the way in which they are sent. If an option is absent, the profile decides.
+/// Rows per seed, and the form in which the client sends them. If an option is absent, the profile
+/// decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
-    /// Distribution of the visits to unfinished partitions.
+    /// Distribution of the visits to partitions that are not fully written yet.
     pub revisit: WrittenDistribution,
     /// Number of visits in which a partition is written.
     pub visits: WrittenDistribution,
     /// Number of partitions per operation.
     pub partitions: Option<WrittenDistribution>,
-    /// Kind of batch in which rows are sent.
+    /// Kind of batch in which the client sends rows.
     pub batch: Option<BatchKind>,
     /// Share of a partition's rows that a visit writes.
     pub select: Option<WrittenDistribution>,
@@ -133,7 +135,7 @@ pub struct Columns {
     pub names: Vec<String>,
     /// Size of a value, in bytes.
     pub size: WrittenDistribution,
-    /// Number of columns per row, if it varies or was stated.
+    /// Distribution of the number of columns per row. The number may be constant.
     pub count: WrittenDistribution,
     /// True if reads do not name the columns.
     pub slice: bool,
@@ -141,14 +143,14 @@ pub struct Columns {
     pub timestamp: Option<i64>,
 }
 
-/// Load that the run offers.
+/// Load that the run applies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
     /// A constant number of threads.
     Threads {
         /// Number of operations in flight.
         threads: u32,
-        /// Limit of the rate, if the option states one.
+        /// Limit of the rate.
         pace: Pace,
     },
     /// A number of threads that increases.
@@ -162,35 +164,35 @@ pub enum Rate {
     },
 }
 
-/// A limit of the rate, in op/s.
+/// A limit of the rate, in operations per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// No limit: operations are sent as fast as answers arrive.
+    /// The rate is not limited, so the client sends operations as fast as answers arrive.
     Free,
-    /// Operations are sent at most at this rate. Latency is measured from the send.
+    /// The client sends operations at most at this rate. Latency is measured from the send.
     Throttle(u64),
-    /// Operations are sent at exactly this rate. Latency is measured from the time at which each
-    /// operation was due.
+    /// The client sends operations at exactly this rate. Latency is measured from the time at which
+    /// each operation was due.
     Fixed(u64),
 }
 
 /// Treatment of failed operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Errors {
-    /// Number of retries, if the option states one.
+    /// Number of retries. `None` if the command line does not state it.
     pub retries: Option<u8>,
     /// True if the run continues after an operation has failed.
     pub ignore: bool,
-    /// True if the rows of reads are not compared.
+    /// True if the run does not check the rows that reads return.
     pub skip_read_validation: bool,
-    /// True if the run omits columns of types that the tool cannot generate.
+    /// True if the run omits columns whose types the tool cannot generate.
     pub skip_unsupported_columns: bool,
 }
 
-/// Maximum number of threads. Each operation in flight has a slot, and a higher number is a
-/// mistake.
+/// Maximum number of threads. Each operation in flight needs a slot, and a higher number is
+/// probably a typing error.
 const THREADS_MAX: u64 = 100_000;
-/// Maximum number of columns. 1000 columns with the largest values still fit in a mutation.
+/// Maximum number of columns. Even with the largest values, 1000 columns still fit in a mutation.
 const COLUMNS_MAX: i64 = 1000;
 
 /// Parses all options. The defaults of seeds and threads depend on `limit`, which is the limit of
@@ -219,7 +221,7 @@ pub(crate) fn read(
     }
 }
 
-/// Returns the parameters of an option. `None` if the option is absent.
+/// Returns the parameters of an option. Returns `None` if the option is absent.
 fn params<'a>(
     name: &'a str,
     groups: &mut Groups,
@@ -230,7 +232,8 @@ fn params<'a>(
     Some(Params::read(name, option.place(), words, table, false, d))
 }
 
-/// Does the same as [`params`], but for an absent option returns parameters without values.
+/// Returns the parameters of an option, like [`params`]. If the option is absent, returns
+/// parameters without values.
 fn params_or_none<'a>(
     name: &'a str,
     groups: &mut Groups,

@@ -1,8 +1,8 @@
 //! Parameters of a command or an option. One table of known parameters serves for parsing,
 //! suggestions and explanations.
 //!
-//! Every mistake is reported at its place in the command line. Parsing continues after a mistake,
-//! so that all mistakes are shown at once. No message quotes the value of a secret.
+//! The parser reports every mistake at its position in the command line. It continues after a
+//! mistake, so that the user sees all mistakes at once. Messages never quote the value of a secret.
 
 use yaml::{Diagnostics, Place};
 
@@ -13,18 +13,18 @@ use super::tables::{COMMON, MIXED, USER};
 /// A parameter of a command or an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownParam {
-    /// Text of the parameter up to its value: `n=`, `threads>=`, `ratio(`. For a flag, the complete
-    /// text.
+    /// Text of the parameter up to its value, such as `n=`, `threads>=` or `ratio(`. For a flag,
+    /// the complete text.
     pub(crate) form: &'static str,
-    /// Alternatives of the option in which the parameter may occur, one bit for each.
+    /// Bits of the option's alternatives in which the parameter may occur.
     pub(crate) groups: u8,
-    /// Default value. Empty if the parameter has no default.
+    /// Default value. It is empty if the parameter has no default.
     pub(crate) default: &'static str,
     /// Description for `help`, on one line.
     pub(crate) about: &'static str,
 }
 
-/// Creates a row of the tables of parameters.
+/// Creates a row for the tables of parameters.
 pub(crate) const fn new(
     form: &'static str,
     groups: u8,
@@ -48,22 +48,23 @@ struct GivenParam {
     value_place: Place,
 }
 
-/// The parameters that a command line gives to one command or option.
+/// The parameters that a command line states for one command or option.
 pub(crate) struct Params<'a> {
     /// Name of the command or option, for messages.
     pub(crate) owner: &'a str,
-    /// Place of the name of the command or option.
+    /// Position of the name of the command or option.
     pub(crate) place: Place,
     given: Vec<GivenParam>,
-    /// Words that match no form of the table, if the option accepts such words.
+    /// Words that match no form of the table, with their positions. The list is empty unless the
+    /// option accepts such words.
     pub(crate) free: Vec<(String, Place)>,
-    /// Alternatives of the option that match all given parameters.
+    /// Bits of the option's alternatives that are compatible with all given parameters.
     pub(crate) groups: u8,
 }
 
 impl Params<'_> {
     /// Parses the words after `owner`. If `takes_free` is true, the option also accepts words of
-    /// any form.
+    /// any other form.
     pub(crate) fn read<'a>(
         owner: &'a str,
         place: Place,
@@ -151,19 +152,19 @@ impl Params<'_> {
         self.find(form).is_some()
     }
 
-    /// Returns the place of a parameter. If the parameter is absent, returns the place of the
+    /// Returns the position of a parameter. If the parameter is absent, returns the position of the
     /// option.
     pub(crate) fn place_of(&self, form: &str) -> Place {
         self.find(form).map_or(self.place.clone(), |given| given.place.clone())
     }
 
-    /// Returns the value of a parameter as written.
+    /// Returns the value of a parameter, as written on the command line.
     pub(crate) fn text(&self, form: &str) -> Option<&str> {
         self.find(form).map(|given| given.value.as_str())
     }
 
     /// Parses the value of a parameter with `parse`. If `parse` fails, reports the mistake and
-    /// treats the value as absent.
+    /// treats the parameter as absent.
     pub(crate) fn value<T>(
         &self,
         form: &str,
@@ -183,7 +184,7 @@ impl Params<'_> {
         }
     }
 
-    /// Returns a checked distribution.
+    /// Returns the text of a distribution after checking it.
     pub(crate) fn distribution(
         &self,
         form: &str,
@@ -192,7 +193,7 @@ impl Params<'_> {
         self.spelled(form, diagnostics, argument_values::distribution)
     }
 
-    /// Returns a checked ratio, which is a distribution with a divisor.
+    /// Returns the text of a ratio after checking it. A ratio is a distribution with a divisor.
     pub(crate) fn ratio(
         &self,
         form: &str,
@@ -221,8 +222,8 @@ impl Params<'_> {
         let given = self.find(form)?;
         let mut pairs = Vec::new();
         let mut start = given.value_place.span.start;
-        // Spaces that were removed shift the places after them. So the start of the first pair is
-        // exact, and those of the others are approximate.
+        // If the line had spaces, their removal shifts the positions after them. The start of the
+        // first pair is therefore exact, and the starts of the others are approximate.
         for part in given.value.split(',') {
             let place = Place {
                 source: 0,
@@ -263,7 +264,8 @@ fn fits(form: &str, word: &str) -> bool {
     start.is_some_and(|start| start.eq_ignore_ascii_case(form.as_bytes()))
 }
 
-/// Returns the name of a parameter for messages, which is its form without the sign at the end.
+/// Returns the name of a parameter for messages. This is the form of the parameter without the sign
+/// at the end.
 pub(crate) fn name(form: &str) -> &str {
     form.trim_end_matches(['=', '('])
 }
@@ -276,7 +278,7 @@ fn is_command_parameter(option: &str, word: &str) -> bool {
 }
 
 fn unknown(owner: &str, word: &Word, table: &[KnownParam], diagnostics: &mut Diagnostics) {
-    // The message quotes only the name, because the value may be a misspelt secret.
+    // The message quotes only the name, because the value may be a secret whose name is misspelt.
     let key = word.key();
     let signs = ['=', '(', '<', '>'];
     let same = |known: &&KnownParam| known.form.trim_end_matches(signs).eq_ignore_ascii_case(key);

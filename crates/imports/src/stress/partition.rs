@@ -1,18 +1,19 @@
-//! The rows of a partition. The key comes from a seed, then clustering values follow level by
+//! The rows of a partition. The key comes from a seed, then the clustering values follow level by
 //! level, and then the other columns. Each value has a seed that follows from the values before it.
 //!
 //! The tool draws the values of a level together and without duplicates. The values of the first
 //! level come from the seed of the key. The values of the next level come from that seed folded
-//! over the first value of the level above, and so on. So the same values occur under every value
-//! above them. A row's own columns come from the last level's seed folded over the row's last
-//! clustering value.
+//! over the first value of the level above, and so on. The same values therefore occur under every
+//! value of the level above. A row's own columns come from the last level's seed folded over the
+//! row's last clustering value.
 //!
 //! A write visits the rows up to a last row. cassandra-stress computes the position of this row
 //! from the means of the levels and compares it level by level. With a single visit, the last row
-//! comes after the maximum number of rows that a partition can have. Otherwise, each visit has its
-//! share of an average partition's rows. With several levels, this ends a visit early: in the
-//! profile `cqlstress-example`, whose lower levels mostly have one value, a visit writes one row.
-//! This implementation does the same, so the rows are equal.
+//! comes after the maximum number of rows that a partition can have. With several visits, each
+//! visit has its share of an average partition's rows. With several levels, this ends a visit
+//! early. For example, in the profile `cqlstress-example`, whose lower levels mostly have one
+//! value, a visit writes one row. This implementation does the same, so the rows are equal to those
+//! of the tool.
 
 mod level;
 
@@ -22,7 +23,7 @@ use super::column::{Column, bytes, fold};
 use level::LevelRest;
 use workload::random::Draws;
 
-/// Probability above which a row is always visited.
+/// Probability above which a row is always selected.
 const ALWAYS: f64 = 0.99999;
 
 /// The columns of a table, by role.
@@ -31,9 +32,11 @@ pub(crate) struct Columns {
     pub(crate) key: Vec<Column>,
     pub(crate) clustering: Vec<Column>,
     pub(crate) values: Vec<Column>,
-    /// Last row of a single visit, which is the product of the tool's maxima of the levels.
+    /// Position of the last row of a single visit. It is the product of the tool's maxima of the
+    /// levels.
     rows_last: i64,
-    /// Mean number of rows below a value of each level, and mean number of values of each level.
+    /// Mean number of rows below a value of each level. The next field is the mean number of values
+    /// of each level.
     descendants: Vec<i64>,
     averages: Vec<i64>,
 }
@@ -50,8 +53,8 @@ impl Columns {
             key,
             clustering,
             values,
-            // The tool counts rows in 32 bits. If the number of rows exceeds 32 bits, no row is
-            // ever the last row.
+            // The tool counts rows in 32 bits. If the number of rows exceeds 32 bits, the visit
+            // never reaches its last row.
             rows_last: i64::from(product as i32),
             descendants: descendants.into_iter().map(|count| count.max(1)).collect(),
             averages: averages.into_iter().map(|count| count.max(1)).collect(),
@@ -64,13 +67,14 @@ impl Columns {
         bytes::too_large(all.into_iter().flatten())
     }
 
-    /// Returns the clustering columns that have another number of values in each run of the tool.
+    /// Returns the clustering columns for which the tool generates another number of values in each
+    /// run.
     pub(crate) fn unseeded_counts(&self) -> impl Iterator<Item = &Column> {
         let levels = self.clustering.iter();
         levels.filter(|column| column.has_unseeded_count())
     }
 
-    /// Returns true if each run of the tool has rows with other keys.
+    /// Returns true if the keys of some rows differ between the tool's runs.
     pub(crate) fn has_unseeded_rows(&self) -> bool {
         let mut levels = self.clustering.iter();
         levels.any(|column| column.has_unseeded_value() || column.has_unseeded_length())
@@ -86,15 +90,15 @@ impl Columns {
 /// Selection of the rows to visit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Visit {
-    /// The rows of a write. Each row is selected with this probability, in one of `visits` visits.
+    /// The rows of a write. Each of `visits` visits selects each row with the probability `chance`.
     Write {
         chance: f64,
         visit: i64,
         visits: i64,
     },
-    /// Approximately this number of rows is visited.
+    /// The visit selects approximately this number of rows.
     Some { rows: i64 },
-    /// All rows that the partition can have are visited.
+    /// The visit selects all rows that the partition can have.
     All,
 }
 
@@ -102,34 +106,34 @@ pub(crate) enum Visit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Write,
-    /// Rows for a read, for which any rows are acceptable.
+    /// Rows for a read. Any rows of the partition are suitable.
     Read,
-    /// All rows that any run of the tool could have written, for checks.
+    /// Rows for a check. These are all rows that any run of the tool could have written.
     Knowledge,
 }
 
-/// Visits the rows of one partition after another.
+/// Visits the rows of partitions, one partition after another.
 #[derive(Clone, Debug)]
 pub(crate) struct Walk {
     columns: Columns,
     /// Values of the columns of the partition key.
     pub(crate) key: Vec<Vec<u8>>,
     key_seed: i64,
-    /// Values of each level that were not visited yet. The first of these values is the current
-    /// value.
+    /// Values of each level that the walk has not visited yet. The first of these values is the
+    /// current value.
     levels: Vec<LevelRest>,
     seeds: Vec<i64>,
     current: Vec<i64>,
     last: Vec<i64>,
     chance: f64,
     purpose: Purpose,
-    /// For each level, the inverse probability of the choices down to this level, and the factor on
-    /// the probability of the next choice.
+    /// Factors of each level for the random choice of rows. Each is the inverse probability of the
+    /// choices down to this level, and the factor for the probability of the next choice.
     rolls: Vec<f64>,
     chances: Vec<f64>,
     draws: Draws,
     has_next: bool,
-    /// Seed of the last visited key, number of visits to it, and position of the next visit.
+    /// Seed of the last visited key, number of visits to this key, and position of the next visit.
     visited: (i64, i64, i64),
     /// Clustering values of the next row.
     ahead: Vec<Vec<u8>>,
@@ -165,7 +169,7 @@ impl Walk {
         self.levels.len()
     }
 
-    /// Generates the partition key for a seed.
+    /// Generates the partition key that belongs to a seed.
     pub(crate) fn seek(&mut self, seed: i64) {
         self.key_seed = 0;
         for (column, value) in self.columns.key.iter_mut().zip(&mut self.key) {
@@ -212,8 +216,9 @@ impl Walk {
         self.has_next = self.start(0);
     }
 
-    /// Moves to visit number `visit`. Each visit has `rows` rows. A visit without rows continues
-    /// with the rows of the next visit. So the earlier visits determine where a visit starts.
+    /// Moves to the start of visit number `visit`. Each visit has `rows` rows. If a visit would
+    /// have no rows, it continues with the rows of the next visit. The start of a visit therefore
+    /// depends on the earlier visits.
     fn visit(&mut self, visit: i64, rows: i64) {
         let (seed, known, place) = self.visited;
         let (mut number, mut start) = if seed == self.key_seed && known <= visit {
@@ -235,7 +240,8 @@ impl Walk {
         self.visited = (self.key_seed, number + 1, start);
     }
 
-    /// Draws the first level again, and moves to the row at this position.
+    /// Draws the first level again, and moves to the row at position `place`. Returns false if the
+    /// partition has no such row.
     fn start(&mut self, place: i64) -> bool {
         self.rolls.fill(1.0);
         self.chances.fill(1.0);
@@ -243,8 +249,8 @@ impl Walk {
         self.seek_row(place)
     }
 
-    /// Returns the position of row number `scalar` of an average partition, as an index on each
-    /// level.
+    /// Returns the position of row number `scalar` of an average partition. The position consists
+    /// of an index on each level.
     fn position(&self, scalar: i64) -> Vec<i64> {
         let mut rest = scalar;
         let mut position: Vec<i64> = self
@@ -267,7 +273,7 @@ impl Walk {
         position
     }
 
-    /// Draws the values of a level. The seeds of the levels above must be set.
+    /// Draws the values of a level. The caller must have set the seeds of the levels above.
     fn fill(&mut self, level: usize) {
         let seed = match level {
             0 => self.key_seed,
@@ -295,7 +301,7 @@ impl Walk {
         self.current[level] += count;
     }
 
-    /// Moves to the first row of the visit. Returns false if the visit has no row.
+    /// Moves to the first row of the visit. Returns false if the visit has no rows.
     fn seek_row(&mut self, scalar: i64) -> bool {
         let leaf = self.levels.len() - 1;
         if scalar == 0 {
@@ -319,8 +325,8 @@ impl Walk {
         self.behind_last(leaf) <= 0 && self.choose(leaf, true)
     }
 
-    /// Handles a position that does not exist. Moves to the next value of the nearest level above
-    /// that has a further value. Returns false at the end of the partition.
+    /// Handles a position that the partition does not have. Moves to the next value of the nearest
+    /// level above that has a further value. Returns false at the end of the partition.
     fn climb(&mut self, level: usize) -> bool {
         let mut above = level;
         loop {
@@ -341,10 +347,10 @@ impl Walk {
         true
     }
 
-    /// Compares the current value with the last row of the visit. Returns 1 if the value is after
-    /// it and -1 if it is before it. Returns 0 if it is the last value that is not after it. The
-    /// only remaining value of a level represents all values that an average partition would have
-    /// after it.
+    /// Compares the current value of a level with the last row of the visit. Returns 1 if the value
+    /// is after that row, and -1 if it is before that row. Returns 0 if it is the last value that
+    /// is not after that row. If a level has only one value left, this value represents all values
+    /// that an average partition would have after it.
     fn behind_last(&self, level: usize) -> i32 {
         let mut before = false;
         for (depth, values) in self.levels.iter().enumerate().take(level + 1) {
@@ -361,15 +367,16 @@ impl Walk {
         0
     }
 
-    /// Leaves the current value of a level, and selects the next row.
+    /// Leaves the current value of a level, and selects the next row. Returns false at the end of
+    /// the visit.
     fn advance(&mut self, level: usize) -> bool {
         self.pass(level, 1);
         self.choose(level, false)
     }
 
-    /// Selects a row, starting at the current values. Moves down if the draw selects the value, and
-    /// otherwise to the next value. Moves up when a level is exhausted. Returns false at the end of
-    /// the visit.
+    /// Selects a row, starting at the current values. Moves down a level if the draw selects the
+    /// value, and otherwise to the next value. Moves up a level when the values of a level are
+    /// exhausted. Returns false at the end of the visit.
     fn choose(&mut self, level: usize, first: bool) -> bool {
         let mut level = level;
         loop {
@@ -390,7 +397,7 @@ impl Walk {
             }
             let chance = self.chance * self.chances[level];
             let forced = first && behind == 0;
-            // Skips this number of values before the selected one.
+            // The walk skips this number of values before the selected value.
             let passed = match self.levels[level].passed(&mut self.draws) {
                 _ if forced || chance > ALWAYS => 0,
                 Some(passed) => passed,
@@ -417,8 +424,8 @@ impl Walk {
             if behind >= 0 {
                 return false;
             }
-            // The skip ends at the last value or at the last visited value, because these values
-            // are examined.
+            // The skip must not go beyond the last value or the last visited value, because these
+            // values have to be examined.
             let visited = self.last[level].saturating_sub(self.current[level]);
             self.pass(level, passed.min(visited).max(1));
         }

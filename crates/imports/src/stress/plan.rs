@@ -1,4 +1,4 @@
-//! Turns a command line into a step. The step has tables, statements, operations and limits.
+//! Converts a command line to a step. The step contains tables, statements, operations and limits.
 
 mod predefined;
 mod user;
@@ -17,14 +17,15 @@ use crate::import::{Import, ImportStep, Offer, ReadFile, StepLimit};
 use workload::{Kind, Policy, Program, Schema, Stage, Statement};
 use yaml::{Diagnostics, Place};
 
-/// Maximum number of warm-up operations, and their share of the run's operations.
+/// Maximum number of warm-up operations. The next constant is their number as a share of the run's
+/// operations.
 const WARMUP_MAX: u64 = 50_000;
 const WARMUP_SHARE: f64 = 0.25;
 
 /// Imports a command line of cassandra-stress. Every random choice is a function of `seed`.
 ///
 /// # Errors
-/// Every mistake in the words and profiles, with its place.
+/// Every mistake in the words and profiles, with its position.
 pub fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Diagnostics> {
     let command = Command::parse(words)?;
     let mut out = command.line.diagnostics();
@@ -66,7 +67,7 @@ pub fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Dia
     }
 }
 
-/// Schema and tables of a run.
+/// Schema and tables that a run uses.
 struct RunTables {
     keyspace: String,
     tables: Vec<String>,
@@ -79,7 +80,7 @@ struct RunTables {
 struct Planner<'a> {
     run: &'a Run,
     seed: u64,
-    /// Place of the words that name the profiles.
+    /// Position of the words that name the profiles.
     profile_place: Place,
     out: Diagnostics,
     notes: Vec<String>,
@@ -178,8 +179,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns the limit of the run: the stated limit, or `count` operations if the seeds end
-    /// before it.
+    /// Returns the limit of the run. This is the limit that the command line states, or `count`
+    /// operations if the seeds end before it.
     fn limit(&mut self, count: Option<u64>) -> StepLimit {
         match (self.run.limit, count) {
             (Limit::Operations(_), count) => StepLimit::Operations(count.unwrap_or(0)),
@@ -197,7 +198,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns the step for a cluster of `nodes` nodes.
+    /// Returns the step for a cluster that has `nodes` nodes.
     fn step(&mut self, prepared: RunTables, nodes: u64) -> Option<ImportStep> {
         let run = self.run;
         let runs = self.dist(&run.clustering);
@@ -273,8 +274,8 @@ impl Planner<'_> {
     }
 }
 
-/// Returns the number of warm-up operations. As in the tool, it is equal for each kind of operation
-/// and each node.
+/// Returns the number of warm-up operations. As in the tool, each kind of operation and each node
+/// has the same number of them.
 fn warmup(run: &Run, nodes: u64) -> u64 {
     let kinds = match &run.verb {
         Verb::Mixed(weights) => weights.len(),
@@ -282,7 +283,7 @@ fn warmup(run: &Run, nodes: u64) -> u64 {
         Verb::Read | Verb::Write | Verb::CounterRead | Verb::CounterWrite => 1,
     };
     let iterations = match run.limit {
-        // The number is rounded down, as in the tool.
+        // As in the tool, the number is rounded down.
         Limit::Operations(count) => ((count as f64 * WARMUP_SHARE) as u64).min(WARMUP_MAX),
         Limit::Duration(_) | Limit::Uncertainty { .. } => WARMUP_MAX,
     };

@@ -1,6 +1,7 @@
-//! Reads a user profile: the CQL of one table, the values of its columns, its inserts and queries.
+//! Reads a user profile, which contains the CQL of one table, the values of its columns, its
+//! inserts and its queries.
 //!
-//! Long because each key of a profile is read here.
+//! The file is long because it reads every key of a profile.
 
 mod queries;
 mod statements;
@@ -35,17 +36,17 @@ const KEYS: [&str; 11] = [
     "type_definitions",
 ];
 
-/// The key whose value may come from the cluster.
+/// The key of the table definition. Its value may come from the cluster.
 pub(super) const DEFINITION: &str = "table_definition";
 
-/// Limits for the text of a profile. As in SnakeYAML, the last value of a repeated key counts.
+/// Limits for the text of a profile. If a key is repeated, its last value counts, as in SnakeYAML.
 pub(super) const LIMITS: Limits = Limits {
     last_wins: true,
     ..Limits::WORKLOAD
 };
 
-/// Keys of inserts that occur in older profiles, but that cassandra-stress does not know. Each has
-/// its replacement.
+/// Keys of inserts in older profiles that current versions of cassandra-stress do not know. Each
+/// has its replacement.
 const OLD_INSERT: [(&str, &str); 3] = [
     (
         "pervisit",
@@ -75,7 +76,8 @@ pub(super) struct Query {
     pub(super) same_row: bool,
     pub(super) bound: Vec<Cell>,
     pub(super) returned: Option<Vec<Cell>>,
-    /// Reason why the rows of the query are not compared, if the query reads.
+    /// Reason why the rows of the query are not compared. `None` if they are compared, or if the
+    /// query does not read.
     pub(super) not_compared: Option<&'static str>,
     pub(super) must_find: bool,
     pub(super) is_select: bool,
@@ -91,28 +93,28 @@ pub(super) struct TokenQuery {
     pub(super) page_size: i32,
 }
 
-/// A user profile that was read.
+/// A user profile that cassay has read.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     pub(super) name: Option<String>,
     pub(super) keyspace: String,
     pub(super) table: Table,
     pub(super) columns: Columns,
-    /// Statement that creates the keyspace. The statements in `create` follow it.
+    /// Statement that creates the keyspace. The statements in `create` are executed after it.
     pub(super) create_keyspace: Option<String>,
     /// True if the profile itself defines the keyspace.
     pub(super) is_keyspace_defined: bool,
     pub(super) create: Vec<String>,
     pub(super) inserts: Inserts,
     pub(super) queries: Vec<Query>,
-    /// Queries that cannot be parsed, by name. A run that uses such a query has a mistake.
+    /// Queries that cannot be parsed, by name. If a run uses such a query, this is a mistake.
     pub(super) unreadable: Vec<(String, Vec<Diagnostic>)>,
-    /// Names of queries that may write to the profile's table. This includes queries that cannot be
-    /// parsed.
+    /// Names of queries that may write to the profile's table. The list includes queries that
+    /// cannot be parsed.
     pub(super) writing: Vec<String>,
     pub(super) token_queries: Vec<TokenQuery>,
-    /// The insert's statement, its bound cells, and the number of bound cells that are not part of
-    /// the key.
+    /// Text of the insert statement. The next two fields are its bound cells, and the number of
+    /// bound cells that are not part of the key.
     pub(super) insert_cql: String,
     pub(super) insert_bound: Vec<Cell>,
     pub(super) insert_values: usize,
@@ -121,19 +123,19 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// Returns the cells of `SELECT *`: the keys, then static columns, then the other columns, by
-    /// name.
+    /// Returns the cells of `SELECT *`. The key columns come first, then the static columns, and
+    /// then the other columns, by name.
     pub(super) fn all_cells(&self) -> Vec<Cell> {
         all_cells(&self.table)
     }
 }
 
-/// Returns the message about a missing key.
+/// Returns the message for a key that the profile lacks.
 pub(super) fn missing(key: &str) -> String {
     format!("`{key}` is missing")
 }
 
-/// Reads the profile in `text`. Messages call it `name`. Mistakes are added to `out`.
+/// Reads the profile in `text`. Messages refer to the profile as `name`. Adds mistakes to `out`.
 pub(super) fn read(name: &str, text: &str, out: &mut Diagnostics) -> Option<Profile> {
     let source = out.sources.len();
     out.sources.push(SourceText {
@@ -161,7 +163,7 @@ struct Reader<'a, 'd> {
     notes: Vec<String>,
 }
 
-/// Returns a note on each key that is repeated, at any depth.
+/// Returns a note for each key that is repeated, at any depth.
 fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
     let of_entry = |entry: &Entry| {
         let earlier = entry.earlier.as_ref();
@@ -183,15 +185,15 @@ fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
     }
 }
 
-/// Describes a place by file and line: `p.yaml:3`.
+/// Describes a position by file and line, as in `p.yaml:3`.
 fn where_is(place: &Place, out: &Diagnostics) -> String {
     let source = &out.sources[place.source];
     let (line, _) = yaml::line_and_column(&source.text, place.span.start);
     format!("{}:{line}", source.name)
 }
 
-/// Returns the place in the file of the mistake `fault` in a statement. The function searches for
-/// the text of the statement, because YAML changes a text of several lines.
+/// Returns the position in the file of the mistake `fault` in a statement. The function searches
+/// for the text of the statement, because YAML changes a text of several lines.
 fn within(node: &Node, source: &str, text: &str, fault: &CqlMistake) -> Place {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let rest = text.get(fault.at..).unwrap_or_default();
@@ -221,7 +223,7 @@ impl<'a> Reader<'a, '_> {
         self.out.add(place, message, None);
     }
 
-    /// Checks that the keys of a mapping are known, ignoring case.
+    /// Checks that the keys of a mapping are known. Ignores case.
     fn keys(&mut self, node: &Node, known: &[&str], what: &str) {
         let Some(entries) = node.entries() else {
             let message = format!("{what} must be a mapping, not {}", node.describe());
@@ -296,7 +298,7 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    /// Returns notes on differences from the tool, and on defaults.
+    /// Returns notes on differences from the tool, and on defaults that apply.
     fn notes(&mut self, keyspace: &str, columns: &Columns) -> Vec<String> {
         let named = |is: fn(&Column) -> bool| {
             let all = [&columns.key, &columns.clustering, &columns.values];
@@ -334,7 +336,7 @@ impl<'a> Reader<'a, '_> {
         notes
     }
 
-    /// Returns the generators of the table's columns. `None` if a row may become too large.
+    /// Returns the generators of the table's columns. Returns `None` if a row may become too large.
     fn columns(&mut self, table: &Table) -> Option<Columns> {
         let columns = columns(table, &self.columnspec(table));
         if let Some(message) = columns.too_large() {
@@ -345,8 +347,8 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Returns the statement that creates the keyspace. If the profile does not define the
-    /// keyspace, the tool expects the keyspace to exist. A new cluster does not have it, and the
-    /// statement does not change an existing keyspace.
+    /// keyspace, the tool expects the keyspace to exist. The statement creates it on a new cluster,
+    /// and does not change an existing keyspace.
     fn create_keyspace(&mut self, keyspace: &str) -> String {
         match self.text("keyspace_definition") {
             Some((text, _)) => text.trim().trim_end_matches(';').to_owned(),
@@ -358,15 +360,16 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Returns the statements that create the table and its types, with the keyspace in each name.
+    /// Returns the statements that create the table and its types. Each name in the statements
+    /// includes the keyspace.
     fn create(&mut self, keyspace: &str, types: &[UdtType]) -> Vec<String> {
         let (mut create, mut types_count) = (Vec::new(), 0);
         for key in ["type_definitions", "table_definition", "extra_definitions"] {
             for (text, place) in self.statements(key) {
                 let text = text.trim().trim_end_matches(';');
                 match schema::qualify(text, keyspace) {
-                    // Types come first, wherever they are in the profile, because the table needs
-                    // them.
+                    // The types come first, regardless of their position in the profile, because
+                    // the table needs them.
                     Ok(cql) if matches!(schema::parse(text, types), Ok(DefinedObject::Type(_))) => {
                         create.insert(types_count, cql);
                         types_count += 1;
@@ -494,7 +497,7 @@ impl<'a> Reader<'a, '_> {
                 Some(column) => {
                     specs.insert((*column).to_owned(), spec);
                 }
-                // The tool looks up the specification of each column, and never checks
+                // For each column, the tool looks up the specification. It never checks
                 // specifications without a column.
                 None => {
                     let near =

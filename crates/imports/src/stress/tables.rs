@@ -25,7 +25,7 @@ pub(crate) const VERBS: [(&str, &[&str]); 6] = [
 const UNCERTAINTY: u8 = 1;
 const COUNT: u8 = 2;
 const DURATION: u8 = 4;
-/// All alternatives: the parameter may occur in each of them.
+/// All bits, for a parameter that may occur in all alternatives of its option.
 pub(crate) const ANY: u8 = u8::MAX;
 
 /// Parameters of every command.
@@ -117,9 +117,9 @@ pub(crate) const USER: [KnownParam; 3] = [
     ),
 ];
 
-/// The first of an option's two alternatives: `seq=`, `names=`, `threads=`.
+/// The first of an option's two alternatives, for example `seq=`, `names=` or `threads=`.
 pub(crate) const FIRST: u8 = 1;
-/// The second alternative: `dist=`, `n=`, the ladder of threads.
+/// The second of an option's two alternatives, for example `dist=`, `n=` or the ladder of threads.
 pub(crate) const SECOND: u8 = 2;
 
 /// Parameters of the option `-pop`.

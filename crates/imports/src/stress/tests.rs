@@ -1,4 +1,4 @@
-//! Tests command lines against the settings that cassandra-stress 3.11.4 lists for the same words.
+//! Compares command lines with the settings that cassandra-stress 3.11.4 lists for the same words.
 
 use core::time::Duration;
 
@@ -207,7 +207,7 @@ fn only_the_shares_that_are_written_count() {
     assert_eq!((ops[0].name.as_str(), ops[0].weight), ("x.insert", 0.5));
 }
 
-/// Command line, column of its first mistake, part of the message, and part of the hint.
+/// A command line, the column of its first mistake, a part of the message, and a part of the hint.
 type Mistake = (&'static str, usize, &'static str, &'static str);
 
 const MISTAKES: &[Mistake] = &[

@@ -4,16 +4,16 @@ use super::properties::Properties;
 use crate::import::ReadFile;
 use yaml::{Diagnostics, Place, did_you_mean};
 
-/// Phase of a run.
+/// Phase of YCSB that the command line runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Phase that inserts the rows.
     Load,
-    /// Phase in which the operations of the mix run.
+    /// Phase that executes the operations of the mix.
     Run,
 }
 
-/// Result of parsing the words that are not properties.
+/// Content of the command line apart from the properties.
 pub(super) struct Command {
     pub(super) phase: Phase,
     pub(super) notes: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct Command {
 /// Options with a value that have no effect in cassay.
 const WITHOUT_EFFECT: &[&str] = &["-l", "-label", "-cp", "-jvm-args", "-classpath"];
 
-/// Returns true if a word is an option without effect, with its value in the same word:
+/// Returns true if a word contains an option without effect together with its value, as in
 /// `-jvm-args=-Xmx4g`.
 fn is_idle(word: &str) -> bool {
     let option = word.split_once('=').map(|(option, _)| option);
@@ -35,7 +35,8 @@ pub(super) fn parse(
     read: ReadFile,
 ) -> Result<(Command, Properties), Diagnostics> {
     let mut reader = Reader::new(words);
-    // A pasted command line may include the program's name, which is skipped.
+    // A command line that the user has pasted may include the program's name, which the parser
+    // skips.
     let mut index = usize::from(words.first().is_some_and(|word| is_launcher(word)));
     while index < words.len() {
         index += reader.take(index);
@@ -57,15 +58,16 @@ pub(super) fn parse(
     let Some(phase) = reader.phase else {
         let hint = "cassay ycsb load -P workloads/workloada".to_owned();
         let message = "the first word must be load or run";
-        // Without the phase, no other word can be interpreted, so only this mistake is reported.
+        // If the phase is missing, the other words cannot be interpreted, so the parser reports
+        // only this mistake.
         let place = reader.places.first().cloned().unwrap_or_default();
         let mut out = Properties::new(words.join(" ")).out;
         out.add(&place, message, Some(hint));
         return Err(out);
     };
     if lost {
-        // If a file cannot be read, parsing ends here, because its properties would be missing
-        // everywhere else.
+        // If a file cannot be read, the parser stops, because the properties in the file would be
+        // reported as missing.
         return Err(properties.out);
     }
     let notes = reader.notes;
@@ -84,7 +86,7 @@ struct Reader<'a> {
     places: Vec<Place>,
     properties: Properties,
     phase: Option<Phase>,
-    /// Files and properties, each with the index of its word.
+    /// Files and properties. Each has the index of its word.
     files: Vec<(usize, &'a str)>,
     set: Vec<(usize, &'a str, &'a str)>,
     notes: Vec<String>,
@@ -114,7 +116,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses the word at `index`. If the word is an option with a value, also parses the value.
-    /// Returns the number of parsed words.
+    /// Returns the number of words that it has parsed.
     fn take(&mut self, index: usize) -> usize {
         let word = self.words[index].as_str();
         let value = self.words.get(index + 1).map(String::as_str);

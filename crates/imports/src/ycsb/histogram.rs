@@ -1,17 +1,18 @@
-//! Field lengths from a file: `fieldlengthdistribution=histogram`.
+//! Reads field lengths from a file, for `fieldlengthdistribution=histogram`.
 //!
-//! The file's first line is `BlockSize`, a tab and a number of bytes. Each further line has the
-//! number of a bucket, starting at 0, a tab and the number of fields in the bucket. Draws follow
-//! YCSB's code exactly. Bucket i represents (i + 1) blocks, but the last bucket represents as many
-//! as the one before it. A bucket also takes the first draw of the next one.
+//! The file's first line consists of `BlockSize`, a tab and a number of bytes. Each further line
+//! consists of the number of a bucket, counted from 0, a tab and the number of fields in the
+//! bucket. Draws follow YCSB's code exactly. Bucket i represents (i + 1) blocks, but the last
+//! bucket represents as many blocks as the bucket before it. Each bucket also includes the first
+//! draw of the next bucket.
 
 use super::properties::Properties;
 use crate::import::ReadFile;
 
-/// Maximum number of buckets. A row has room for this number of different lengths in bytes.
+/// Maximum number of buckets. A row can have at most this number of different lengths in bytes.
 const BUCKETS_MAX: usize = 1 << 20;
 
-/// Numbers of fields, by length.
+/// Numbers of fields, by bucket of field length.
 #[derive(Debug)]
 pub(super) struct Buckets {
     /// Difference in length between two neighbouring buckets, in bytes.
@@ -28,15 +29,15 @@ pub(super) struct LengthLimits {
 }
 
 impl Buckets {
-    /// Returns the total number of fields, which is at least 1.
+    /// Returns the total number of fields, at least 1.
     pub(super) fn area(&self) -> u64 {
         self.sums.last().copied().unwrap_or(1)
     }
 
-    /// Returns the length for a draw below [`Buckets::area`].
+    /// Returns the length that belongs to a draw, which must be below [`Buckets::area`].
     pub(super) fn length(&self, draw: u64) -> u64 {
         let last = self.sums.len() - 1;
-        // Finds the first bucket whose sum is not below the draw.
+        // This finds the first bucket whose sum is not below the draw.
         let bucket = self.sums[..last].partition_point(|sum| *sum < draw);
         self.block * (bucket as u64 + 1).min(last as u64)
     }
@@ -49,7 +50,7 @@ impl Buckets {
         }
     }
 
-    /// Returns the mean of the lengths that can be drawn.
+    /// Returns the mean of all lengths that can be drawn, in bytes.
     pub(super) fn mean(&self) -> u64 {
         let mut before = 0;
         let mut bytes = 0u128;
@@ -66,14 +67,14 @@ impl Buckets {
         (bytes / u128::from(self.area())) as u64
     }
 
-    /// Returns the length that a bucket represents.
+    /// Returns the length that a bucket represents, in bytes.
     fn length_of(&self, bucket: usize) -> u64 {
         self.block * (bucket as u64 + 1).min(self.sums.len() as u64 - 1)
     }
 }
 
-/// Reads the file that the properties name. If the file is wrong, records the mistake and returns
-/// `None`. No length exceeds `most`.
+/// Reads the file that the properties name. Reports mistakes in the file and then returns `None`.
+/// Limits all lengths to `most` bytes.
 pub(super) fn read(properties: &mut Properties, most: u64, read: ReadFile) -> Option<Buckets> {
     const KEY: &str = "fieldlengthhistogram";
     let name = properties.text(KEY).unwrap_or("hist.txt").to_owned();
@@ -93,7 +94,7 @@ pub(super) fn read(properties: &mut Properties, most: u64, read: ReadFile) -> Op
     }
 }
 
-/// Place and message of a mistake.
+/// Position and message of a mistake.
 type Mistake = (core::ops::Range<usize>, String);
 
 fn buckets(text: &str, most: u64) -> Result<Buckets, Mistake> {
@@ -145,7 +146,7 @@ fn buckets(text: &str, most: u64) -> Result<Buckets, Mistake> {
     Ok(buckets)
 }
 
-/// Parses a number that fits into an int of YCSB.
+/// Parses a number that fits into an int, as YCSB uses it.
 fn number(text: &str) -> Option<u64> {
     let number = text.trim().parse::<u64>().ok()?;
     (number <= i32::MAX as u64).then_some(number)
@@ -160,8 +161,9 @@ mod tests {
         let buckets = buckets("BlockSize\t10\n0\t2\n1\t0\n2\t3\n3\t1\n", 1000).expect("right");
         assert_eq!(buckets.area(), 6);
         let lengths: Vec<u64> = (0..6).map(|draw| buckets.length(draw)).collect();
-        // YCSB subtracts the numbers of fields from the draw. 0 - 2 <= 0, 1 - 2 and 2 - 2 lead to
-        // one block, and 3 - 2 - 0 - 3 <= 0 leads to three. The last bucket also has three blocks.
+        // YCSB subtracts the numbers of fields from the draw until the result is not positive. 0 -
+        // 2 <= 0, 1 - 2 and 2 - 2 lead to one block, and 3 - 2 - 0 - 3 <= 0 leads to three. The
+        // last bucket also represents three blocks.
         assert_eq!(lengths, [10, 10, 10, 30, 30, 30]);
         let limits = buckets.limits();
         assert_eq!((limits.least, limits.most, buckets.mean()), (10, 30, 20));

@@ -1,5 +1,5 @@
-//! Chooses the record of an operation by YCSB's request distributions. They are drawn from the seed
-//! and the operation's number instead of per-thread random numbers.
+//! Chooses the record of an operation by YCSB's request distributions. The draws depend on the seed
+//! and the operation's number, whereas YCSB has random numbers per thread.
 //!
 //! The zipfian formula is that of Gray et al., "Quickly generating billion-record synthetic
 //! databases", SIGMOD 1994, which YCSB uses. Record numbers have 64 bits in cassay. YCSB converts
@@ -9,15 +9,16 @@ use workload::random::Draws;
 
 /// Skew constant of YCSB's zipfian distributions.
 const THETA: f64 = 0.99;
-/// Number of ranks that `zipfian` scatters over the records, and the zeta of this number.
+/// Number of ranks that `zipfian` scatters over the records. The next constant is the zeta of this
+/// number.
 const SCRAMBLED_ITEMS: u64 = 10_000_000_000;
 const SCRAMBLED_ZETA: f64 = 26.469_028_201_783_02;
-/// Number of terms of zeta that are added up one by one. The Euler–Maclaurin formula approximates
-/// the rest, with an error below 1e-12.
+/// Number of terms of zeta that are summed one by one. The Euler–Maclaurin formula approximates the
+/// rest, with an error below 1e-12.
 const TERMS_EXACT: u64 = 1_000_000;
 
-/// Returns the 64-bit FNV-1a hash of the eight bytes of `number`, lowest byte first, as a positive
-/// number.
+/// Returns the 64-bit FNV-1a hash of the eight bytes of `number` as a positive number. The lowest
+/// byte comes first.
 pub(super) fn fnv(mut number: u64) -> u64 {
     let mut hash = 0xCBF2_9CE4_8422_2325u64; // offset basis
     for _ in 0..8 {
@@ -53,7 +54,7 @@ impl Zipfian {
         }
     }
 
-    /// Draws a rank below `items`. Rank 0 is the most popular.
+    /// Draws a rank below `items`. Rank 0 is the most popular rank.
     pub(super) fn draw(&mut self, items: u64, draws: &mut Draws) -> u64 {
         let items = items.max(1);
         if items > self.zeta_items && items - self.zeta_items < TERMS_EXACT {
@@ -99,28 +100,29 @@ fn zeta(items: u64) -> f64 {
 pub(super) struct Records {
     /// Number of the first record.
     pub first: u64,
-    /// Number of records that were initially loaded.
+    /// Number of records that the load phase has written.
     pub loaded: u64,
-    /// Number of the last record that was inserted.
+    /// Number of the record that was inserted last.
     pub last: u64,
 }
 
-/// A `requestdistribution`, with its parameters.
+/// A request distribution with its parameters, from `requestdistribution`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chooser {
     Uniform,
-    /// Zipf's law over the records, including those that the run will probably add.
+    /// Zipf's law over the records. The records include those that the run will probably add.
     Zipfian {
         zipfian: Zipfian,
         span: u64,
     },
     Latest(Zipfian),
     Sequential,
-    /// An exponential distribution of the distance back from the last record, with this rate.
+    /// An exponential distribution with this rate. The drawn number is the distance back from the
+    /// last record.
     Exponential {
         gamma: f64,
     },
-    /// This share of the operations uses the first `records` records.
+    /// A hotspot distribution. This share of the operations uses the first `records` records.
     Hotspot {
         records: u64,
         share: f64,
@@ -156,7 +158,7 @@ impl Chooser {
             }
             Chooser::Zipfian { zipfian, span } => loop {
                 let record = first + fnv(zipfian.draw(SCRAMBLED_ITEMS + 1, draws)) % *span;
-                // If the run has not inserted this record yet, another one is drawn.
+                // If the run has not inserted this record yet, the loop draws another record.
                 if record <= last {
                     return record;
                 }
@@ -197,7 +199,7 @@ mod tests {
         let items = TERMS_EXACT + 500_000;
         let summed: f64 = (1..=items).map(|i| libm::pow(i as f64, -THETA)).sum();
         assert!((zeta(items) - summed).abs() < 1e-9);
-        // This constant for ten billion items is published with YCSB.
+        // YCSB publishes this constant for ten billion items.
         assert!((zeta(SCRAMBLED_ITEMS) - SCRAMBLED_ZETA).abs() < 1e-6);
     }
 

@@ -1,9 +1,9 @@
 //! Imports YCSB's core workload with its Cassandra binding. This module converts a command line and
 //! property files to a step.
 //!
-//! Keys, request distributions and the mix are YCSB's. YCSB makes some random choices per thread.
-//! Here, these are a function of the seed and the operation's number, so every read can be verified
-//! and every run repeated.
+//! Keys, request distributions and the mix are those of YCSB. YCSB makes some random choices per
+//! thread. In cassay, these choices are a function of the seed and the operation's number, so that
+//! every read can be verified and every run can be repeated.
 
 mod command;
 mod histogram;
@@ -27,13 +27,13 @@ use cql::Consistency;
 use workload::{Kind, Program, Schema, Stage, Statement};
 use yaml::Diagnostics;
 
-/// Maximum number of records. A key of 19 digits can number these records and all later inserts.
+/// Maximum number of records. A key with 19 digits can number these records and all later inserts.
 const RECORDS_MAX: u64 = 1 << 62;
 const FIELDS_MAX: u64 = 1000;
 
 const RETRIES: &str = "core_workload_insertion_retry_limit";
-/// Maximum number of retries that the engine can count. After this number of failures, another
-/// retry does not help.
+/// Maximum number of retries, which is the maximum that the engine can count. After such a number
+/// of failures, further retries would not help.
 const RETRIES_MAX: u64 = u8::MAX as u64;
 
 /// Names of the properties that have an effect in cassay.
@@ -85,7 +85,7 @@ const KNOWN: &[&str] = &[
     "writeallfields",
     "zeropadding",
 ];
-/// Names of the properties of YCSB's own output. The code that writes this output reads them.
+/// Names of the properties of YCSB's own output. Only the code that writes this output reads them.
 const OUTPUT: &[&str] = &[
     "exporter",
     "exportfile",
@@ -101,8 +101,8 @@ const OUTPUT: &[&str] = &[
     "timeseries.granularity",
     "timeseries.percentiles",
 ];
-/// Properties without effect in cassay, or prefixes of their names up to a dot. A note names each
-/// property.
+/// Properties without effect in cassay. An entry may also be a prefix that ends with a dot. A note
+/// names each of these properties.
 const WITHOUT_EFFECT: &[&str] = &[
     "basicdb.",
     "cassandra.connecttimeoutmillis",
@@ -128,7 +128,7 @@ const WITHOUT_EFFECT: &[&str] = &[
 /// Imports a command line of YCSB. Every random choice is a function of `seed`.
 ///
 /// # Errors
-/// Every mistake in the words and files, with its place.
+/// Every mistake in the words and files, with its position.
 pub(crate) fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Diagnostics> {
     let (command, mut properties) = command::parse(words, read)?;
     if !is_core_workload(&mut properties) {
@@ -148,14 +148,14 @@ pub(crate) fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Impo
     })
 }
 
-/// Returns a property of a command line and its files, for printing YCSB's output. `None` if the
-/// import finds a mistake.
+/// Returns a property of a command line and its files, for code that prints YCSB's output. Returns
+/// `None` if the import finds a mistake.
 pub fn property(words: &[String], name: &str, read: ReadFile) -> Option<String> {
     let (_, properties) = command::parse(words, read).ok()?;
     properties.text(name).map(str::to_owned)
 }
 
-/// Returns true if the workload is CoreWorkload. In another workload, properties may have another
+/// Returns true if the workload is CoreWorkload. In any other workload, properties may have another
 /// meaning.
 fn is_core_workload(properties: &mut Properties) -> bool {
     let Some(workload) = properties.text("workload").map(str::to_owned) else {
@@ -432,7 +432,7 @@ fn kinds(command: &Command, properties: &mut Properties) -> Vec<Kind> {
     for kind in &mut kinds {
         kind.policy.timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
     }
-    // YCSB retries only the inserts of a load.
+    // YCSB retries only the inserts of the load phase.
     if command.phase == Phase::Load {
         kinds[INSERT].policy.retries = retries;
     }
@@ -462,8 +462,8 @@ fn connection(properties: &mut Properties) -> Connection {
     }
 }
 
-/// Returns the pool size. YCSB's driver first opens the core connections, and later more up to the
-/// maximum.
+/// Returns the size of the connection pool. YCSB's driver first opens the core connections, and
+/// later opens more connections up to the maximum.
 fn connections(properties: &mut Properties) -> Option<u32> {
     let keys = ["cassandra.coreconnections", "cassandra.maxconnections"];
     let counts = keys.map(|key| properties.count(key, 0, 0..=1024) as u32);

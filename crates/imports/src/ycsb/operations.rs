@@ -1,10 +1,11 @@
 //! The rows of YCSB's table, and the operations on them.
 //!
 //! The first characters of a value are the number of the operation that wrote it. The other
-//! characters follow from seed, record, field and that number. So every field of a row can be
-//! verified alone, regardless of the operation that wrote it last. To Cassandra, values are as
-//! random as YCSB's own: printable ASCII without a pattern. With `dataintegrity`, values are YCSB's
-//! own, byte for byte. They are functions of key and field.
+//! characters follow from the seed, the record, the field and that number. Every field of a row can
+//! therefore be verified alone, regardless of the operation that wrote it last. To Cassandra,
+//! values are as random as YCSB's own values: printable ASCII without a pattern. With
+//! `dataintegrity`, values equal YCSB's own values byte for byte. They are functions of key and
+//! field.
 
 use std::sync::Arc;
 
@@ -19,18 +20,21 @@ use workload::random::{Draws, GOLDEN, lane, mix};
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// Number of characters of a value that encode its writer. They encode 64 bits, six bits per
-/// character.
+/// Number of characters of a value that encode its writer. These characters encode 64 bits, with
+/// six bits per character.
 const WRITER_CHARACTERS: usize = 11;
-/// Minimum number of further characters. With fewer characters, random text could pass for a value.
+/// Minimum number of further characters. With fewer characters, a random text could look like a
+/// valid value.
 const CONTENT_CHARACTERS_MIN: usize = 6;
 
-/// Numbers of the random streams that are derived from the seed.
+/// Number of the random stream for keys. The next constants are the other random streams that are
+/// derived from the seed.
 const KEYS: u64 = 32;
 const VALUES: u64 = 33;
 const FIELDS: u64 = 34;
 
-/// Indexes of operations. The kind of an operation has the same index.
+/// Index of the operation that reads. The next constants are the other operations. Each operation
+/// and its kind have the same index.
 pub(super) const READ: usize = 0;
 pub(super) const UPDATE: usize = 1;
 pub(super) const INSERT: usize = 2;
@@ -47,7 +51,7 @@ pub(super) enum Length {
     Uniform,
     /// A zipfian distribution, in which short texts are popular.
     Zipfian(super::key_distribution::Zipfian),
-    /// The distribution in a file with numbers of fields.
+    /// A distribution from a file that contains the number of fields for each length.
     Histogram(Arc<super::histogram::Buckets>),
 }
 
@@ -71,11 +75,12 @@ impl Length {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Statements {
     pub(super) insert: u16,
-    /// Statements that read: one for each field, or one for all fields.
+    /// Statements that read. Either each field has a statement, or one statement reads all fields.
     pub(super) read: Vec<u16>,
     pub(super) update: Vec<u16>,
     pub(super) scan: Vec<u16>,
-    /// Reads that are followed by an update. Each pair of a read and an update has one such read.
+    /// Reads that are followed by an update. The list has one read for each pair of a read and an
+    /// update.
     pub(super) modify: Vec<u16>,
 }
 
@@ -90,36 +95,37 @@ pub(super) struct Table {
     pub(super) field_length: Length,
     pub(super) scan_lengths: LengthLimits,
     pub(super) scan_length: Length,
-    /// First record, number of records that `load` writes, and number of records that a run expects
-    /// to exist.
+    /// Number of the first record. The next two fields are the number of records that `load`
+    /// writes, and the number of records that a run expects to exist.
     pub(super) first: u64,
     pub(super) loaded: u64,
     pub(super) records: u64,
     pub(super) mix: Mix,
     pub(super) chooser: Chooser,
     pub(super) statements: Statements,
-    /// For each statement, the bound values apart from the key.
+    /// Values that each statement binds in addition to the key.
     pub(super) binds: Vec<Binds>,
-    /// Prefix of the names of the fields, if values are those of `dataintegrity`.
+    /// Prefix of the names of the fields. `None` unless values are those of `dataintegrity`.
     pub(super) integrity: Option<String>,
     /// Fields in the order in which `SELECT *` returns them.
     pub(super) by_name: Vec<usize>,
-    /// Ranges that clients load, if each client has its own range.
+    /// Ranges that the clients load. `None` if the clients do not have separate ranges.
     pub(super) ranges: Option<ClientRanges>,
 }
 
-/// Bound values of a statement.
+/// Values that a statement binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binds {
-    /// The key, then every field.
+    /// The key, followed by every field.
     Insert,
-    /// The key. The statement returns the key and every field, or one field.
+    /// The key. The statement returns the key and every field, or only one field.
     Read(Option<usize>),
-    /// The key. The statement returns every field in the order of the fields, without the key.
+    /// The key. The statement returns every field in the order of the fields, but does not return
+    /// the key.
     ReadNamed,
-    /// The fields, then the key.
+    /// The fields, followed by the key.
     Update(Option<usize>),
-    /// The key, then the number of rows.
+    /// The key, followed by the number of rows.
     Scan,
 }
 
@@ -134,7 +140,7 @@ struct YcsbCursor {
 }
 
 impl Table {
-    /// Returns the maximum length of a value.
+    /// Returns the maximum length of a value, in bytes.
     fn field_bytes_max(&self) -> usize {
         self.field_lengths.most as usize
     }
@@ -145,8 +151,8 @@ impl Table {
             || self.field_lengths.least as usize >= WRITER_CHARACTERS + CONTENT_CHARACTERS_MIN
     }
 
-    /// Appends the deterministic value of YCSB, truncated to the length. The value begins with key
-    /// and field. Then Java's hash of the preceding text is appended repeatedly.
+    /// Appends YCSB's deterministic value, truncated to the length. The value begins with key and
+    /// field. After that, Java's hash of the preceding text is appended repeatedly.
     fn append_integrity(&self, prefix: &str, record: u64, field: usize, out: &mut Vec<u8>) {
         let start = out.len();
         let end = start + self.field_bytes_max();
@@ -165,7 +171,7 @@ impl Table {
     }
 
     /// Returns how often `zipfian` draws on average at the beginning of a run until it finds an
-    /// existing record.
+    /// existing record. Returns `None` for other distributions.
     pub(super) fn draws_per_key(&self) -> Option<u64> {
         match self.chooser {
             Chooser::Zipfian { span, .. } => Some(span / self.records.max(1)),
@@ -196,7 +202,7 @@ impl Table {
             })
     }
 
-    /// Appends the value that the operation `writer` gives to a field, without a length.
+    /// Appends the value that the operation `writer` gives to a field, without a length field.
     fn append_value(&self, record: u64, field: usize, writer: u64, out: &mut Vec<u8>) {
         if let Some(prefix) = &self.integrity {
             return self.append_integrity(prefix, record, field, out);
@@ -212,14 +218,14 @@ impl Table {
         while out.len() < end {
             let bits = draws.bits().to_le_bytes();
             let count = bits.len().min(end - out.len());
-            // There are 64 printable characters, starting with the space.
+            // The alphabet of values has 64 printable characters, starting with the space.
             out.extend(bits[..count].iter().map(|byte| b' ' + byte % 64));
         }
     }
 
-    /// Returns true if a cell equals the value that the first characters of the cell imply.
+    /// Returns true if a cell equals the value that follows from the first characters of the cell.
     fn is_right(&self, record: u64, field: usize, cell: &[u8], expected: &mut Vec<u8>) -> bool {
-        // With `dataintegrity` the value does not depend on the writer.
+        // With `dataintegrity`, the value does not depend on the writer.
         let head = match (self.integrity.is_some(), cell.get(..WRITER_CHARACTERS)) {
             (true, _) => &[],
             (false, Some(head)) => head,
@@ -264,15 +270,15 @@ impl OperationSource for Table {
     fn may_ask(&self, stage: Stage, kind: usize) -> bool {
         match stage {
             Stage::Load => kind == INSERT,
-            // The parts of a read-modify-write count as a read-modify-write.
+            // Each part of a read-modify-write occurs if read-modify-writes occur.
             Stage::Main if kind > MODIFY => self.mix.has(MODIFY),
             Stage::Main => self.mix.has(kind),
             Stage::Verify | Stage::ReadBack => kind == READ,
         }
     }
 
-    /// Divides a load between clients, as `insertstart` and `insertcount` do. In a run, all clients
-    /// of YCSB choose among all records.
+    /// Divides a load between clients, as `insertstart` and `insertcount` do. In the run phase,
+    /// each client of YCSB chooses among all records.
     fn in_ranges(
         self: Arc<Self>,
         stage: Stage,

@@ -1,19 +1,19 @@
 //! Reads properties as YCSB does. Java's `.properties` files come first, in the order of the
-//! command line, then `-p name=value`. Each property has its place.
+//! command line, and then `-p name=value`. Each property has its position for messages.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 
-/// Value of a property, and its place.
+/// Value of a property, and its position.
 #[derive(Clone, Debug)]
 struct Property {
     value: String,
     place: Place,
 }
 
-/// All properties. Later values have replaced earlier values.
+/// All properties. If a property is stated several times, only its last value is kept.
 #[derive(Debug)]
 pub(super) struct Properties {
     all: BTreeMap<String, Property>,
@@ -22,7 +22,8 @@ pub(super) struct Properties {
 }
 
 impl Properties {
-    /// Creates an empty set of properties. Mistakes refer to `command` as source 0.
+    /// Creates an empty set of properties. Mistakes refer to the command line `command` as source
+    /// 0.
     pub(super) fn new(command: String) -> Properties {
         let source = SourceText {
             name: "command line".to_owned(),
@@ -34,7 +35,7 @@ impl Properties {
         }
     }
 
-    /// Merges the properties of a file.
+    /// Adds the properties of a file. They replace earlier values of the same properties.
     pub(super) fn file(&mut self, name: &str, text: &str) {
         let source = self.out.sources.len();
         self.out.sources.push(SourceText {
@@ -47,19 +48,19 @@ impl Properties {
         }
     }
 
-    /// Merges one property of the command line.
+    /// Adds a property of the command line, or replaces the earlier value of the property.
     pub(super) fn set(&mut self, key: &str, value: &str, span: Range<usize>) {
         let place = Place { source: 0, span };
         let value = value.to_owned();
         self.all.insert(key.to_owned(), Property { value, place });
     }
 
-    /// Returns the text of a property. `None` if the property is absent.
+    /// Returns the text of a property. Returns `None` if the property is absent.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         self.all.get(key).map(|property| property.value.as_str())
     }
 
-    /// Returns the names of properties with this ending, in order.
+    /// Returns the names of properties with this ending, in alphabetical order.
     pub(super) fn names_with(&self, end: &str) -> Vec<String> {
         let names = self.all.keys().filter(|name| name.ends_with(end));
         names.cloned().collect()
@@ -81,13 +82,14 @@ impl Properties {
         self.out.add(&Place { source, span }, message, None);
     }
 
-    /// Does the same as [`Properties::wrong`] for a value that must not be shown.
+    /// Records a mistake like [`Properties::wrong`], for a value that messages must not show.
     pub(super) fn wrong_secret(&mut self, key: &str, message: String) {
         let place = self.all.get(key).map(|property| property.place.clone());
         self.out.add_secret(&place.unwrap_or_default(), message, None);
     }
 
-    /// Returns a whole number between limits, or the default.
+    /// Returns the value of a property that is a whole number within limits. If the property is
+    /// absent or invalid, returns the default.
     pub(super) fn count(&mut self, key: &str, default: u64, limits: RangeInclusive<u64>) -> u64 {
         let Some(text) = self.text(key).map(str::to_owned) else {
             return default;
@@ -104,7 +106,8 @@ impl Properties {
         }
     }
 
-    /// Returns a number between limits, or the default.
+    /// Returns the value of a property that is a number within limits. If the property is absent or
+    /// invalid, returns the default.
     pub(super) fn number(&mut self, key: &str, default: f64, limits: RangeInclusive<f64>) -> f64 {
         let Some(text) = self.text(key).map(str::to_owned) else {
             return default;
@@ -121,13 +124,14 @@ impl Properties {
         }
     }
 
-    /// Returns true if the value of a property is `true`. As in Java, any other text is false.
+    /// Returns true if the value of a property is `true`. As in Java, any other text counts as
+    /// false.
     pub(super) fn flag(&self, key: &str, default: bool) -> bool {
         self.text(key).map_or(default, |text| text.eq_ignore_ascii_case("true"))
     }
 
-    /// Returns the value of a property, which must be one of these words. The first word is the
-    /// default.
+    /// Returns the value of a property, which must be one of `words`. The first of these words is
+    /// the default.
     pub(super) fn word(&mut self, key: &str, words: &[&'static str]) -> &'static str {
         let Some(text) = self.text(key).map(str::to_owned) else {
             return words[0];
@@ -172,8 +176,8 @@ impl Properties {
     }
 }
 
-/// Returns true if one change turns a name into another one, ignoring case. A change removes, adds
-/// or replaces one character, or exchanges two neighbours.
+/// Returns true if a single change turns one name into the other, ignoring case. A change removes,
+/// adds or replaces one character, or exchanges two neighbouring characters.
 fn is_slip(written: &str, meant: &str) -> bool {
     let [mut a, mut b] = [written, meant].map(|name| name.to_lowercase().into_bytes());
     if a.len() > b.len() {
@@ -188,15 +192,15 @@ fn is_slip(written: &str, meant: &str) -> bool {
     }
 }
 
-/// Returns the entries of a `.properties` text. Each entry has the key, the value, and their range
-/// of bytes.
+/// Returns the entries of a `.properties` text. Each entry consists of the key, the value, and the
+/// range of their bytes.
 fn lines(text: &str) -> Vec<(String, String, Range<usize>)> {
     let mut entries = Vec::new();
     let mut at = 0;
     while at < text.len() {
         let start = at;
         let mut logical = String::new();
-        // A line that ends with an odd number of backslashes continues on the next line.
+        // If a line ends with an odd number of backslashes, it continues on the next line.
         loop {
             let line = text[at..].split(['\n']).next().unwrap_or("");
             at += (line.len() + 1).min(text.len() - at);
@@ -221,7 +225,7 @@ fn lines(text: &str) -> Vec<(String, String, Range<usize>)> {
     entries
 }
 
-/// Returns the key and the value of a logical line. `None` if the line is blank.
+/// Returns the key and the value of a logical line. Returns `None` if the line is blank.
 fn entry(line: &str) -> Option<(String, String)> {
     if line.is_empty() {
         return None;

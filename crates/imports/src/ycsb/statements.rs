@@ -1,5 +1,5 @@
 //! The statements of YCSB's Cassandra binding. An operation has one statement for all fields, or
-//! one for each field.
+//! one statement for each field.
 
 use super::operations::{Binds, INSERT, KINDS, MODIFY, READ, SCAN, Statements, UPDATE};
 use cql::Consistency;
@@ -12,12 +12,12 @@ pub(super) struct Shape {
     pub(super) fields: Vec<String>,
     pub(super) read_level: Consistency,
     pub(super) write_level: Consistency,
-    /// True if a read requests all fields. `write_all` is true if a write sets all fields.
+    /// True if a read requests all fields. The next field is true if a write sets all fields.
     pub(super) read_all: bool,
     pub(super) write_all: bool,
-    /// True if a read of all fields names each field.
+    /// True if a read of all fields names each field in its statement.
     pub(super) by_name: bool,
-    /// True if values can be verified.
+    /// True if the values that the statement reads can be verified.
     pub(super) verifies: bool,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct StatementSet {
 }
 
 impl Shape {
-    /// Returns the fields of each statement. A statement has all fields, or one field.
+    /// Returns the fields of each statement. Each entry means all fields (`None`) or one field.
     fn parts(&self, all: bool) -> Vec<Option<usize>> {
         if all {
             vec![None]
@@ -96,7 +96,7 @@ impl Shape {
             let update = Binds::Update(*field);
             let id = self.add(&mut made, self.update(*field), UPDATE, update);
             made.by_kind.update.push(id);
-            // Adds a read-modify-write for each field that it can write.
+            // This adds a read-modify-write for each field that an update can write.
             let read = reads[number % reads.len()];
             let first = self.add(&mut made, self.select(read), MODIFY, Binds::Read(read));
             let second = self.add(&mut made, self.update(*field), MODIFY, update);

@@ -1,5 +1,4 @@
-//! Reads the properties of the table, the properties of its records, and those of their
-//! distribution.
+//! Reads the properties of the table, of its records, and of the distribution of the records.
 
 use super::RECORDS_MAX;
 use super::command::{Command, Phase};
@@ -11,14 +10,14 @@ use crate::import::ReadFile;
 use workload::mix::Mix;
 use workload::random::lane;
 
-/// Maximum size of a row. It is less than Cassandra's commit log accepts with its default segment
-/// size.
+/// Maximum size of a row, in bytes. Cassandra's commit log with its default segment size accepts
+/// slightly more.
 const ROW_BYTES_MAX: u64 = 16_000_000;
 const SCAN_ROWS_MAX: u64 = i32::MAX as u64;
-/// Number of the random stream that draws the mix.
+/// Number of the random stream from which the kinds of operations are drawn.
 const MIX: u64 = 31;
 
-/// Returns the table. The statements are filled in later.
+/// Returns the table without its statements. The caller adds the statements later.
 pub(super) fn table(
     command: &Command,
     properties: &mut Properties,
@@ -82,8 +81,8 @@ pub(super) fn table(
     }
 }
 
-/// Returns the mix. Since a load only inserts, a command line that sets all parts of the mix to 0
-/// is valid for a load.
+/// Returns the weights of the mix. A load only inserts, so a command line for a load is valid even
+/// if it sets all parts of the mix to 0.
 fn weights(phase: Phase, properties: &mut Properties) -> [f64; KINDS] {
     let mut weights = [0.0; KINDS];
     for (kind, key, default) in [
@@ -126,8 +125,8 @@ fn chooser(properties: &mut Properties, records: Records, operations: u64, inser
         "exponential" => {
             let percentile = properties.number("exponential.percentile", 95.0, 0.001..=99.999);
             let share = properties.number("exponential.frac", 0.857_142_857_1, 1e-9..=1.0);
-            // YCSB spreads the draws over `recordcount`, regardless of the first record of this
-            // client.
+            // YCSB spreads the draws over `recordcount`, regardless of the number of this client's
+            // first record.
             let range = (records.last + 1) as f64 * share;
             let gamma = -libm::log(1.0 - percentile / 100.0) / range;
             Chooser::Exponential { gamma }
@@ -141,7 +140,8 @@ fn chooser(properties: &mut Properties, records: Records, operations: u64, inser
     }
 }
 
-/// Returns true if values are those of `dataintegrity`, which needs fields of one length.
+/// Returns true if values are those of `dataintegrity`. This setting requires that all fields have
+/// the same length.
 fn integrity(properties: &mut Properties, length: &Length) -> bool {
     let asked = properties.flag("dataintegrity", false);
     if asked && !matches!(length, Length::Constant) {

@@ -3,7 +3,7 @@
 use super::operations::MODIFY;
 use super::*;
 
-/// Returns a file of a published workload, with the properties in their published form.
+/// Returns the file of a workload that YCSB publishes, with its properties in the published form.
 fn file(name: &str) -> Result<String, String> {
     let (read, update, scan, insert, modify, distribution) = match name {
         "a" => (0.5, 0.5, 0.0, 0.0, 0.0, "zipfian"),
@@ -36,7 +36,7 @@ fn mistakes(line: &str) -> String {
     import(&words(line), 1, &file).expect_err(line).to_string()
 }
 
-/// Returns the number of operations of each kind among the first thousand.
+/// Returns the number of operations of each kind among the first thousand operations.
 fn counts(step: &ImportStep) -> Vec<(String, u64)> {
     let mut generator = step.program.generator(step.stage);
     let kinds = step.program.kinds();
@@ -192,7 +192,8 @@ fn mistakes_are_said_where_they_stand() {
     }
 }
 
-/// One sentence used to refuse the whole workload. The properties of the workload are not mistakes.
+/// In an earlier version, one sentence refused the whole workload. The properties of the workload
+/// themselves must not count as mistakes.
 #[test]
 fn a_time_series_workload_is_refused_operation_by_operation() {
     let series = "-p workload=site.ycsb.workloads.TimeSeriesWorkload -p tagcount=3 \
@@ -212,8 +213,8 @@ fn a_time_series_workload_is_refused_operation_by_operation() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    // A property that the workload does not use is not refused, and an unknown operation is not
-    // reported here.
+    // cassay must not refuse a property that the workload does not use. It also must not report an
+    // unknown operation here.
     for part in ["scanproportion:", "tagcount", "sparsity", "timestampunits"] {
         assert!(!said.contains(part), "{part}: {said}");
     }
@@ -221,7 +222,7 @@ fn a_time_series_workload_is_refused_operation_by_operation() {
     assert_eq!(said.matches("command line:").count(), 1, "{said}");
 }
 
-/// The message that a file could not be read used to be hidden among ten follow-up mistakes.
+/// In an earlier version, ten follow-up mistakes hid the message that a file could not be read.
 #[test]
 fn of_a_file_that_cannot_be_read_nothing_else_is_said() {
     assert_eq!(mistakes("run -P zzz").matches("command line:").count(), 1);
@@ -245,7 +246,7 @@ fn a_record_number_beyond_an_int_has_a_key_of_its_own() {
     assert_eq!(&values[4..20], b"user004294967296");
 }
 
-/// Returns the values that an operation binds.
+/// Returns the values that operation `n` binds.
 fn bound(step: &ImportStep, n: u64) -> Vec<Vec<u8>> {
     let mut generator = step.program.generator(step.stage);
     generator.begin(n);
@@ -266,7 +267,7 @@ fn dataintegrity_writes_ycsb_s_values_and_reads_name_the_fields() {
     let expected = "user6284781860667377211:field0:-56807877:2032869390:-165488160:\
                     1762371712:-169193395:-1039977118:-10";
     assert_eq!(bound(&import.steps[0], 0)[1], expected.as_bytes());
-    // A shorter field has the beginning of the same text.
+    // The value of a shorter field must be the beginning of the value of a longer field.
     let import = imported("load -P a -p dataintegrity=true -p fieldlength=12");
     assert_eq!(bound(&import.steps[0], 0)[1], &expected.as_bytes()[..12]);
     for line in [
@@ -281,7 +282,7 @@ fn dataintegrity_writes_ycsb_s_values_and_reads_name_the_fields() {
     }
 }
 
-/// Returns a result with one row, as a server sends it.
+/// Returns a result with one row, in the form in which a server sends it.
 fn row(cells: &[Vec<u8>]) -> Vec<u8> {
     let no_metadata = 4;
     let counts = [2, no_metadata, cells.len() as i32, 1];
@@ -309,7 +310,7 @@ fn a_read_is_judged_by_the_values_that_load_writes() {
         let read = &run.steps[0].program.statements()[usize::from(operation.statement)];
         let mut cells = bound(&load.steps[0], operation.key);
         if read.cql.starts_with("SELECT * ") {
-            // The server returns columns by name: field0, field1, field10, field11, field2.
+            // The server returns columns ordered by name: field0, field1, field10, field11, field2.
             let mut order: Vec<usize> = (0..cells.len() - 1).collect();
             order.sort_by_key(|field| format!("field{field}"));
             let sorted = order.iter().map(|field| cells[field + 1].clone());
@@ -352,7 +353,7 @@ fn the_binding_s_settings_act() {
     assert_eq!(import.connection.connections_per_node, Some(4));
     assert_eq!(import.connection.username, None);
     assert!(import.steps[0].before[1].contains("\"ycsb\".\"usertable\""));
-    // Only the inserts of a load are retried.
+    // YCSB retries only the inserts of a load.
     let import = imported("run -P d -p core_workload_insertion_retry_limit=3");
     assert_eq!(import.steps[0].program.kinds()[INSERT].policy.retries, 0);
 }
@@ -370,7 +371,7 @@ fn command_lines_of_scripts_are_taken_as_they_stand() {
             "load cassandra-cql -jvm-args=-Xmx4g -cp=x.jar -P a -threads 8",
             8,
         ),
-        // A load only inserts, regardless of the mix.
+        // A load only inserts records, regardless of the mix.
         (
             "load -P a -p readproportion=0 -p updateproportion=0 -threads 9",
             9,
@@ -420,7 +421,7 @@ fn a_property_without_effect_is_named_in_a_note() {
     assert!(!imported("run -P a -p hosts=h").notes.iter().any(|note| note.contains("hosts")));
 }
 
-/// Returns the share of ten thousand reads that access a record below `bound`.
+/// Returns the share of reads that access a record below `bound`, among ten thousand reads.
 fn share_below(line: &str, bound: u64) -> f64 {
     let import = imported(line);
     let mut generator = import.steps[0].program.generator(Stage::Main);
@@ -440,10 +441,11 @@ fn distributions_have_ycsb_s_shares() {
             500,
             0.1,
         ),
-        // 95 % of the draws are within the last 857 records. Draws beyond 1000 are repeated, so the
-        // share is (0.05 - 0.0303) / (1 - 0.0303), where 3.03 % of the draws are beyond 1000.
+        // 95 % of the draws are within the last 857 records. Draws beyond 1000 are repeated, and
+        // 3.03 % of the draws are beyond 1000. The share is therefore (0.05 - 0.0303) / (1 -
+        // 0.0303).
         ("exponential", 143, 0.0203),
-        // This client has few records, but YCSB spreads the draws over the whole recordcount.
+        // This client has few records, but YCSB spreads the draws over the whole `recordcount`.
         (
             "exponential -p insertstart=0 -p insertcount=100",
             143,

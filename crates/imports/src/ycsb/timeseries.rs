@@ -1,15 +1,15 @@
-//! Refuses YCSB's TimeSeriesWorkload, property by property, and states the result that each
-//! property would have.
+//! Refuses YCSB's TimeSeriesWorkload. For each property, it states the result that the property
+//! would have in the tool.
 //!
 //! The workload passes data to a database in the names of fields. The tags and the time of a point
 //! are fields of a write, and conditions such as `YCSBTS=1483228800` are the fields of a read.
-//! Bindings for time-series databases parse these names. The Cassandra binding treats each name as
-//! a column, and `y_id` as the whole key. So no step can work here as in the tool, and a table with
-//! other statements would be another workload under the same name.
+//! Bindings for time-series databases parse these names. The Cassandra binding instead treats each
+//! name as a column, and `y_id` as the whole key. A step can therefore not work here as in the
+//! tool, and a table with other statements would be another workload under the same name.
 
 use super::properties::Properties;
 
-/// The operations of the workload. Each has its property and the result in the tool.
+/// The operations of the workload. Each has its property and its result in the tool.
 const OPERATIONS: [(&str, &str); 4] = [
     (
         "insertproportion",
@@ -53,7 +53,7 @@ pub(super) fn refuse(properties: &mut Properties) {
         let why = match operation {
             Some((_, why)) => why,
             None if is_scan => SCAN,
-            // The name is not an operation of the workload, and the tool itself refuses it.
+            // The name is not an operation of the workload, so the tool itself refuses it.
             None => continue,
         };
         properties.wrong(&name, format!("{name}: {why}"), None);

@@ -1,5 +1,5 @@
-//! Tests that objects of cass-operator and k8ssandra-operator are parsed. A `kubectl` that answers
-//! from files takes the place of the real one.
+//! Tests that objects of cass-operator and k8ssandra-operator are parsed. The tests use a script in
+//! place of `kubectl`, which answers from files.
 
 use super::*;
 use serde_json::json;
@@ -90,8 +90,8 @@ fn a_secret_is_read_and_never_said() {
     assert!(!error.contains("hunter2"), "{error}");
 }
 
-/// Creates a `kubectl` that returns the given answer to each question, and refuses other questions
-/// like the real one.
+/// Creates a `kubectl` that returns the given answer to each given question. Like the real
+/// `kubectl`, it refuses other questions.
 fn answering(answers: &[(&str, Value)]) -> (tempfile::TempDir, Kubectl) {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
@@ -103,8 +103,8 @@ fn answering(answers: &[(&str, Value)]) -> (tempfile::TempDir, Kubectl) {
     }
     script += "*) echo \"Error from server (NotFound): $* not found\" >&2; exit 1 ;;\nesac\n";
     let program = folder.path().join("kubectl");
-    // The file is first written under another name, because a file cannot be executed while it is
-    // being written.
+    // The script is first written under another name, because a file cannot be executed while it is
+    // open for writing.
     let new = folder.path().join("new");
     std::fs::write(&new, script).unwrap();
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o700)).unwrap();

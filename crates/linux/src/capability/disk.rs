@@ -1,5 +1,5 @@
-//! Volume faults that this machine permits. The module tries them on a volume in memory that has no
-//! mount point, and that disappears with its descriptors.
+//! Volume faults that this machine permits. The module tries the faults on a volume in memory. This
+//! volume has no mount point, and disappears when its descriptors are closed.
 //!
 //! The trial does not freeze the volume, because a freeze would persist if the process were killed
 //! during it.
@@ -13,8 +13,8 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, ftruncate, memfd_create};
 use std::path::PathBuf;
 use target_spec::{Capability, CapabilityStatus};
 
-/// Size of the smallest file system on which ext4 has a journal, in bytes. Without a journal, an
-/// abort has no effect.
+/// Size of the smallest file system on which ext4 has a journal, in bytes. The trial aborts the
+/// journal, which has no effect on a smaller file system.
 const BYTES: u64 = 8 << 20;
 
 const NEEDS: &str = "faults of volumes have the same requirements as volumes";

@@ -1,16 +1,15 @@
-//! Limits of a host on the disk behind its volume. They are operations and bytes per second, and
-//! the kernel applies them to all processes of a group together.
+//! Limits of a host on the disk behind its volume. The limits are operations and bytes per second.
+//! The kernel applies each limit to all processes of a group together.
 //!
-//! Version 1 has a file for each limit (`blkio.throttle.*`). Version 2 has one line with all four
-//! (`io.max`).
+//! Version 1 has a file for each limit (`blkio.throttle.*`). Version 2 has one file (`io.max`) with
+//! a line for all four limits.
 
 use super::{CgroupDir, Group, read, write};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use target_spec::DiskSpec;
 
-/// The limits. Each has its name in [`DiskSpec::each`], its file in version 1, and its key in
-/// version 2.
+/// The limits: the name in [`DiskSpec::each`], the file in version 1, and the key in version 2.
 const LIMITS: [(&str, &str, &str); 4] = [
     ("disk_read_iops", "blkio.throttle.read_iops_device", "riops"),
     (
@@ -53,7 +52,7 @@ impl Group {
             return write(&place.dir.join("io.max"), &line);
         }
         for ((_, value), (_, file, _)) in values {
-            // A value of 0 per second means no limit.
+            // The kernel treats 0 operations or bytes per second as no limit.
             let line = format!("{number} {}", value.unwrap_or(0));
             write(&place.dir.join(file), &line)?;
         }

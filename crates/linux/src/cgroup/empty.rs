@@ -1,4 +1,5 @@
-//! Empties a group without removing it, because its host has no power for a while.
+//! Empties a group without removing it. This simulates a host that has lost power and will restart
+//! later.
 
 use super::{CgroupDir, END_LIMIT, Group, POLL, all_pids, kill};
 use anyhow::Result;

@@ -42,12 +42,12 @@ pub(super) fn inherited(dir: &Path, key: &str) -> Result<String> {
     )
 }
 
-/// Returns the effective [`CPUS`] or [`MEMS`] of a group. They may be fewer than the configured
-/// CPUs or nodes.
+/// Returns the effective [`CPUS`] or [`MEMS`] of a group. The effective set may be smaller than the
+/// configured set.
 pub(super) fn effective(dir: &Path, key: &str) -> Result<String> {
     let what = key.trim_start_matches("cpuset.");
-    // The file has different names in versions 2 and 1. Very old kernels have only the configured
-    // value.
+    // The file with the effective set has different names in versions 2 and 1. Very old kernels
+    // have only the file with the configured set.
     let names = [
         format!("{key}.effective"),
         format!("cpuset.effective_{what}"),

@@ -5,7 +5,7 @@ use super::{CgroupDir, pids, write};
 use anyhow::{Context, Result};
 use std::path::{Component, Path, PathBuf};
 
-/// Controllers that a host needs, by their names in version 1.
+/// Names in version 1 of the controllers that a host needs.
 const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "blkio"];
 
 /// Controllers of version 2 that must be enabled for a group.
@@ -44,8 +44,9 @@ pub fn hierarchies() -> Result<Vec<Hierarchy>> {
 
 /// Parses the hierarchies from `mountinfo` and `cgroup` of `/proc/self`.
 ///
-/// New groups are created below the process's own group, so that their usage is still accounted
-/// there. In version 2, the search only begins at that group. See [`handing_down`].
+/// New groups are created below the process's own group, so that the process's own group still
+/// accounts for their usage. In version 2, the search only begins at that group. See
+/// [`handing_down`].
 pub(super) fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
     let mut found: Vec<Hierarchy> = Vec::new();
     for line in mountinfo.lines() {
@@ -89,7 +90,7 @@ pub(super) fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
         let same = |other: &Hierarchy| {
             other.unified == hierarchy.unified && other.controllers == hierarchy.controllers
         };
-        // The same hierarchy may be mounted in several directories.
+        // The same hierarchy may be mounted in several directories, and only the first is used.
         if !found.iter().any(same) {
             found.push(hierarchy);
         }
@@ -97,15 +98,15 @@ pub(super) fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
     found
 }
 
-/// Returns the directory of a group, or that of the mount if the group is not visible there.
+/// Returns the directory of a group, or the mount point if the group is not visible below it.
 fn below(mount: &str, root: &str, path: &str) -> PathBuf {
     let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
     let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
     if is_plain {
         Path::new(mount).join(below)
     } else {
-        // For a group outside of the process's namespace, the kernel reports a path such as
-        // `/../x`.
+        // The path begins with `/..`. The kernel reports such a path for a group outside of the
+        // process's namespace.
         PathBuf::from(mount)
     }
 }
@@ -113,8 +114,9 @@ fn below(mount: &str, root: &str, path: &str) -> PathBuf {
 /// Returns the group of version 2 below which new groups are created. The search goes up from the
 /// process's own group. A group with processes cannot enable controllers for groups below it. The
 /// process's own group can do so if it was delegated and contains no other process, because this
-/// process can then move out. Otherwise the result is the nearest ancestor without processes, or
-/// finally the root, which may have both processes and groups with controllers.
+/// process can then move out. Otherwise the result is the nearest ancestor without processes. If
+/// every ancestor has processes, the result is the root, which may have both processes and groups
+/// with controllers.
 pub(super) fn handing_down(
     own: &Path,
     top: &Path,
@@ -143,8 +145,8 @@ fn is_delegated(dir: &Path) -> bool {
 
 /// Makes it possible for a delegated group to enable controllers. This process moves into a new
 /// group within it. Processes that it starts from now on are also in the new group. Other processes
-/// do not move. A cleanup is not necessary: the delegated group is removed with all groups in it
-/// when its unit ends.
+/// do not move. A cleanup is not necessary, because the service manager removes the delegated group
+/// with all groups in it when the unit ends.
 ///
 /// # Errors
 /// The kernel refuses.

@@ -1,10 +1,10 @@
-//! Groups within a host's own group. There is one for each process that is confined to a part of
-//! the host's CPUs or memory.
+//! Groups within a host's own group. Each process that is confined to some of the host's CPUs or
+//! memory has such a group.
 //!
-//! They are created when such a process starts and are removed together with the host's group, so a
-//! list of them is not necessary. In version 2, a group that enables controllers for other groups
-//! cannot contain processes. So in that version, the unconfined processes of a host are also in a
-//! separate group.
+//! A group is created when its process starts and is removed together with the host's group, so
+//! cassay does not keep a list of these groups. In version 2, a group that enables controllers for
+//! other groups cannot contain processes. So in that version, the unconfined processes of a host
+//! are also in a separate group.
 
 use super::files::{CPUS, MEMS, effective, inherited, read, write};
 use super::{CgroupDir, Group, switch_on};
@@ -24,8 +24,8 @@ const LEAF: &str = "all";
 
 /// Files of version 2 that each group within a host's group copies from the host, with their
 /// controllers. Java 17 reads only its own group and no group above it (JDK-8322420 is fixed in
-/// later versions). So it would mistake the machine's memory and CPUs for those of its host. Memory
-/// comes after swap, as in the host.
+/// later versions). So it would mistake the machine's memory and CPUs for those of its host. The
+/// memory limit comes after the swap limit, which is the order for the host's group too.
 const MIRRORED: [(&str, &str); 4] = [
     ("cpu", WEIGHT),
     ("cpu", "cpu.max"),
@@ -56,13 +56,13 @@ impl Group {
         make_dir(&place.dir.join(LEAF))
     }
 
-    /// Returns true if the group's processes can be confined to separate CPUs and memory.
+    /// Returns true if the group's processes can be confined to some of its CPUs and memory.
     pub fn confines(&self) -> bool {
         self.place("cpuset").is_some()
     }
 
-    /// Prepares `command` so that its child enters the group between fork and exec, only by system
-    /// calls.
+    /// Prepares `command` so that its child enters the group between fork and exec. The child does
+    /// so only by system calls.
     ///
     /// # Errors
     /// The group no longer exists.
@@ -70,8 +70,8 @@ impl Group {
         self.open_doors(command, None)
     }
 
-    /// Prepares `command` so that its child enters a separate group, if it can be confined. The
-    /// caller keeps the returned value until the process has started.
+    /// Prepares `command` so that its child enters a separate group, if this machine can confine
+    /// processes. The caller keeps the returned value until the process has started.
     ///
     /// # Errors
     /// The group no longer exists, or lacks the CPUs or memory of the confinement.
@@ -94,7 +94,7 @@ impl Group {
         let doors: Vec<OwnedFd> = self.places.iter().map(open).collect::<Result<_>>()?;
         let enter = move || {
             for door in &doors {
-                // In this file, "0" means the process that writes it.
+                // A process that writes "0" to this file moves itself into the group.
                 rustix::io::write(door, b"0")?;
             }
             Ok(())
@@ -157,7 +157,8 @@ impl Group {
         Ok(())
     }
 
-    /// Assigns other CPUs to the host, and to each group in it that has all of the host's CPUs.
+    /// Assigns other CPUs to the host, and to each group within the host's group that has all of
+    /// the host's CPUs.
     ///
     /// # Errors
     /// A process is confined to other CPUs, or the kernel refuses.
@@ -185,9 +186,9 @@ impl Group {
             .filter(follows)
             .map(|dir| dir.join(CPUS))
             .collect();
-        // In version 1, a group never has more CPUs than its parent. If the CPUs become fewer, the
-        // groups must therefore change before the host. If they become more, the kernel refuses the
-        // change here, and the groups are changed after the host.
+        // In version 1, a group never has more CPUs than its parent. If the host loses CPUs, the
+        // groups must therefore change before the host. If the host gains CPUs, the kernel refuses
+        // the change at this point, and this function changes the groups after the host.
         for file in followers.iter().filter(|_| !place.unified) {
             let _ = write(file, cpus);
         }
@@ -213,7 +214,7 @@ impl CgroupDir {
     fn mirror_into(&self, dir: &Path, controller: &str, file: &str) -> Result<()> {
         let from = self.dir.join(file);
         let is_asked = self.has_leaves() && self.has(controller);
-        // Not every kernel accounts for swap.
+        // Not every kernel accounts for swap, so the file may be missing.
         if !is_asked || !from.exists() || (file == WEIGHT && dir.ends_with(LEAF)) {
             return Ok(());
         }
@@ -237,7 +238,7 @@ impl CgroupDir {
         anyhow::bail!("{name} should be confined to {what} {asked}, but its host has {has}")
     }
 
-    /// Returns the directory of the group that a process must enter.
+    /// Returns the directory of the group that a process with this confinement must enter.
     fn door(&self, to: Option<&Confinement>) -> PathBuf {
         match (self.has("cpuset"), to) {
             (true, Some(to)) => self.dir.join(&to.name),
@@ -256,7 +257,7 @@ fn list(text: &str) -> Result<CpuSet> {
 fn forget_ended(place: &CgroupDir, confined: &mut Confinements) {
     let groups = groups_in(&place.dir).into_iter();
     for dir in groups.filter(|dir| dir.file_name().is_none_or(|name| name != LEAF)) {
-        // Removing a group fails if it contains processes, so such a group remains.
+        // The kernel refuses to remove a group with processes, so such a group remains.
         let _ = std::fs::remove_dir(dir);
     }
     confined.retain(|name, _| place.dir.join(name).exists());

@@ -61,7 +61,8 @@ fn in_version_2_our_group_is_where_to_begin_to_look() {
     assert_eq!(parent("0::/../elsewhere\n"), top);
 }
 
-/// In version 2, cassay once used the root, next to the groups of the whole machine.
+/// In version 2, cassay once created its groups in the root, next to the groups of the whole
+/// machine.
 #[test]
 fn groups_go_into_a_delegated_or_the_nearest_empty_ancestor() {
     let root = tempfile::tempdir().unwrap();
@@ -81,7 +82,7 @@ fn groups_go_into_a_delegated_or_the_nearest_empty_ancestor() {
     assert_eq!(handing_down(top, top, |_| false), top);
 }
 
-/// Files that are written in version 2.
+/// Files that cassay writes in version 2.
 const FILES_2: [&str; 6] = [
     "cpuset.cpus",
     "cpu.max",
@@ -92,7 +93,7 @@ const FILES_2: [&str; 6] = [
 ];
 
 /// This test uses version 2 with plain files, since this machine may lack its controllers. It
-/// checks the values that are written to each file and read back.
+/// checks the values that cassay writes to each file and reads back.
 #[test]
 fn version_2_gets_its_own_files_and_words() {
     let root = tempfile::tempdir().unwrap();
@@ -159,7 +160,8 @@ fn version_2_gets_its_own_files_and_words() {
     assert_eq!(limits.len(), 2, "only CPUs and the weight");
 }
 
-/// For root, every process that is listed in a file called `cgroup.procs` would be killed.
+/// If this test fails for root, cassay kills every process whose id is in a plain file called
+/// `cgroup.procs`.
 #[test]
 fn a_folder_that_is_no_control_group_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -217,10 +219,10 @@ fn an_absent_group_counts_as_removed_without_permission() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().to_owned();
     let ended = std::thread::spawn(move || {
-        // SAFETY: from now on, only this thread uses other mounts, and it does not open files for
-        // other threads.
+        // SAFETY: from now on, this thread has separate mounts. It does not open files for other
+        // threads.
         let own = unsafe { unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::FS) };
-        // A user without the right to mount cannot have a read-only mount either.
+        // A user without the right to mount cannot create the read-only mount that this test needs.
         own.ok()?;
         let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
         mount_change("/", private).ok()?;

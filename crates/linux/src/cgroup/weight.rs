@@ -18,8 +18,8 @@ const SHARES_MAX: u64 = 1 << 18;
 const WEIGHT_MAX: u64 = 10_000;
 
 /// Number of busy threads that a host represents on each of its CPUs. A loaded JVM has about this
-/// number of runnable threads, so it has the same weight as without a group. The client's few
-/// threads still get their share.
+/// number of runnable threads, so with this value the JVM gets the same weight as without a group.
+/// The client's few threads still get their share.
 const THREADS_PER_CPU: u64 = 4;
 
 impl Group {
@@ -41,7 +41,7 @@ impl Group {
         write(&place.dir.join(file), &value.to_string())
     }
 
-    /// Returns the weight that the kernel reports, in busy threads. `None` without such a
+    /// Returns the weight that the kernel reports, in busy threads. Returns `None` without such a
     /// controller.
     pub(super) fn weight(&self) -> Option<u64> {
         let place: &CgroupDir = self.place("cpu")?;
@@ -55,7 +55,7 @@ impl Group {
     }
 }
 
-/// Returns the number of busy threads that a host represents on a machine with `cpus` CPUs.
+/// Returns the number of busy threads whose weight a host gets on a machine with `cpus` CPUs.
 fn threads(spec: &HostSpec, cpus: usize) -> u64 {
     let may_use = spec.cpus.as_ref().map_or(cpus, Vec::len) as u64;
     // A host cannot use more CPU time than its quota.

@@ -9,8 +9,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use topology::CpuSet;
 
-/// Maximum number of times that the threads are listed. If a program keeps starting and ending
-/// threads, two lists may never agree.
+/// Maximum number of times that the threads are listed. The limit is necessary because two lists
+/// may never agree if a program keeps starting and ending threads.
 const LISTINGS_MAX: usize = 5;
 
 /// Affinity and memory of a process and all its threads, from `/proc`.
@@ -26,8 +26,7 @@ pub struct EffectiveAffinity {
     pub memory_nodes: BTreeMap<CpuSet, usize>,
     /// Resident bytes by NUMA node. The map is empty if the kernel does not report them.
     pub resident_bytes: BTreeMap<u32, u64>,
-    /// Resident bytes by the policy of their memory range, such as `default`, `bind:0` or
-    /// `interleave:0-1`.
+    /// Resident bytes by memory policy, such as `default`, `bind:0` or `interleave:0-1`.
     pub policy_bytes: BTreeMap<String, u64>,
 }
 
@@ -42,7 +41,7 @@ impl EffectiveAffinity {
         self.memory_nodes.keys().flat_map(CpuSet::iter).collect()
     }
 
-    /// Reads the values of the calling process.
+    /// Reads the affinity and the memory of the calling process.
     ///
     /// # Errors
     /// The format of the kernel's text is unknown.
@@ -50,7 +49,7 @@ impl EffectiveAffinity {
         EffectiveAffinity::read(Path::new("/proc/self"))
     }
 
-    /// Reads the values of the process with this folder in `/proc`.
+    /// Reads the affinity and the memory of the process with this folder in `/proc`.
     ///
     /// # Errors
     /// The process has ended, or the format of the kernel's text is unknown.
@@ -66,7 +65,7 @@ impl EffectiveAffinity {
         anyhow::ensure!(found.threads > 0, "{} has no thread", folder.display());
         let maps = folder.join("numa_maps");
         match std::fs::read(&maps) {
-            // A kernel without NUMA does not have this file.
+            // A kernel without NUMA does not have this file, so its absence is not an error.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             text => {
                 let text = text.with_context(|| format!("read {}", maps.display()))?;
@@ -104,8 +103,8 @@ impl EffectiveAffinity {
 }
 
 /// Returns the `status` of each thread, with its path. The function lists the threads until two
-/// lists agree. Otherwise a thread that started in the meantime would be missing, and this thread
-/// might run on other CPUs.
+/// lists agree. With a single list, a thread that started in the meantime would be missing, and
+/// this thread might run on other CPUs.
 fn threads(tasks: &Path) -> Result<Vec<(PathBuf, String)>> {
     let mut listed = listing(tasks)?;
     let mut read = Vec::new();
@@ -117,7 +116,8 @@ fn threads(tasks: &Path) -> Result<Vec<(PathBuf, String)>> {
                 Err(error) if has_ended(&error) => {}
                 text => {
                     let text = text.with_context(|| format!("read {}", path.display()))?;
-                    // The kernel truncates the name to 15 bytes, even within a character.
+                    // The kernel truncates the name to 15 bytes, even within a character, so the
+                    // text may not be valid UTF-8.
                     read.push((path, String::from_utf8_lossy(&text).into_owned()));
                 }
             }
@@ -137,8 +137,8 @@ fn listing(tasks: &Path) -> Result<BTreeSet<OsString>> {
     names.collect()
 }
 
-/// Returns true if the error means that a thread has ended. Any other reason why its files cannot
-/// be read (no free descriptor, no permission) does not mean that.
+/// Returns true if the error means that a thread has ended. Other errors, such as a lack of
+/// descriptors or permissions, do not mean that.
 fn has_ended(error: &std::io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
@@ -184,8 +184,8 @@ mod tests {
         assert_eq!(found.policy_bytes["interleave:0-1"], 4096);
     }
 
-    /// A thread with such a name was once omitted, as if it had ended, and a mapped file with such
-    /// a name counted as missing.
+    /// cassay once omitted a thread whose name was not valid UTF-8, as if the thread had ended, and
+    /// treated a mapped file with such a name as missing.
     #[test]
     fn names_of_any_bytes_hide_neither_threads_nor_pages() {
         let root = tempfile::tempdir().unwrap();

@@ -24,8 +24,8 @@ fn a_name_is_one_folder_and_no_path() {
     }
 }
 
-/// Without groups, this test checks what the kernel reports about a process that was started in
-/// this way.
+/// Without a group, a process confines itself when it starts. The test checks the CPUs and the
+/// memory policy that the kernel reports for this process.
 #[test]
 fn a_process_without_a_group_starts_with_cpus_and_memory_policy() {
     let own = EffectiveAffinity::read(Path::new("/proc/self")).unwrap();
@@ -49,8 +49,8 @@ fn a_process_without_a_group_starts_with_cpus_and_memory_policy() {
     assert_eq!(found.all_cpus(), one);
 }
 
-/// Under `numactl --interleave=all`, the memory of each node without a policy was once also
-/// interleaved.
+/// When cassay ran under `numactl --interleave=all`, the memory of each node without a policy was
+/// once also interleaved.
 #[test]
 fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
     let own = EffectiveAffinity::own().unwrap();
@@ -64,8 +64,8 @@ fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
         command.args(["-c", "read line"]);
         command.stdin(std::process::Stdio::piped());
         admit(&mut command, None, to).unwrap();
-        // This thread starts the process, which inherits the policy of the thread. The thread that
-        // keeps processes has another policy.
+        // The process inherits the memory policy of this thread, which starts it. Another thread,
+        // which keeps the processes, has another policy.
         let mut child = command.spawn().unwrap();
         let found = EffectiveAffinity::read(&PathBuf::from(format!("/proc/{}", child.id())));
         child.kill().unwrap();

@@ -1,5 +1,6 @@
-//! Packets that a host drops itself, because it uses the network of its machine. It drops only
-//! packets of TCP connections with given ports, and never its own traffic with itself.
+//! Packets that a host drops itself, because the host uses the network of its machine. The host
+//! drops only packets of TCP connections with given ports. It never drops traffic between its own
+//! processes.
 
 use super::rules::{Lose, Rules, check_ports, check_share};
 use crate::rtnetlink_message::filter::{End, Family, Hook, Match};
@@ -7,7 +8,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
-/// Maximum number of peers of a loss. It is far more than the hosts of a cluster.
+/// Maximum number of peers of a loss. A cluster has far fewer hosts.
 const PEERS_COUNT_MAX: usize = 1000;
 
 /// Direction of packets.
@@ -26,7 +27,7 @@ pub enum PortEnd {
     Ours,
     /// The peer's end.
     Theirs,
-    /// Either of them.
+    /// Either end.
     Either,
 }
 
@@ -37,7 +38,7 @@ pub struct HostLoss {
     pub way: PacketDirection,
     /// Peers of the host whose packets are dropped. An empty list means all peers.
     pub peers: Vec<Ipv4Addr>,
-    /// TCP ports whose connections are affected. There is at least one.
+    /// TCP ports whose connections are affected. The list is not empty.
     pub tcp_ports: Vec<u16>,
     /// End of the connection to which the port belongs.
     pub end: PortEnd,

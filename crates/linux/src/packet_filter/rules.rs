@@ -8,7 +8,7 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-/// Maximum number of ports in a rule. With this limit, they fit in one message of 64 KiB.
+/// Maximum number of ports in a rule. With this limit, all ports fit in one message of 64 KiB.
 const PORTS_COUNT_MAX: usize = 1000;
 
 /// Smallest share of packets that the kernel accepts.
@@ -38,7 +38,7 @@ pub struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    /// Creates a table without rules, which processes the packets at these hooks.
+    /// Creates a table without rules. The table processes the packets at these hooks.
     pub fn new(table: Table<'a>, hooks: &[Hook]) -> Rules<'a> {
         let mut messages = vec![Message::table(table)];
         messages.extend(hooks.iter().map(|hook| Message::chain(table, *hook)));
@@ -80,7 +80,8 @@ impl<'a> Rules<'a> {
     }
 
     /// Adds a rule that drops a share of the packets that fulfil all of `matches`. If a set of
-    /// ports is named, one of these ends of the connection must also have a port of that set.
+    /// ports is given, the rule also requires that one of the given ends of the connection has a
+    /// port of that set.
     pub fn drop(
         &mut self,
         (number, hook): (u32, Hook),
@@ -113,7 +114,7 @@ pub fn check_share(share: f64) -> Result<()> {
     Ok(())
 }
 
-/// Refuses too many ports.
+/// Returns an error if the number of ports exceeds the maximum.
 pub fn check_ports(ports: &[u16]) -> Result<()> {
     anyhow::ensure!(
         ports.len() <= PORTS_COUNT_MAX,

@@ -14,27 +14,28 @@ const HOST: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const OTHER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 const STRANGER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 3);
 
-/// No program listens on these ports, so a host that is reached refuses the connection.
+/// No program listens on these ports, so a host that receives a packet refuses the connection.
 const CQL: u16 = 9042;
 const SSH: u16 = 22;
 
-/// Time to wait for a packet that is dropped. TCP retries after one second, which is longer.
+/// Time to wait for a packet that is dropped. It is shorter than the time after which TCP retries,
+/// which is one second.
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// Time limit that is long enough for a loaded machine. Reaching it is a failure.
+/// Time limit that is long enough for a loaded machine. The test fails when it is reached.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const TABLE: &str = "cassay-test-h1-broken0";
 
-/// A host, its peer, and a link between them.
+/// Network namespaces of two hosts, which a link connects.
 struct Two {
     host: Namespace,
     other: Namespace,
 }
 
 impl Two {
-    /// Creates the two hosts. Returns `None` if this machine does not permit it, which the test
-    /// reports.
+    /// Creates the two hosts. Returns `None` if this machine does not permit this, and reports that
+    /// the test is omitted.
     fn new(capability: Capability) -> Option<Two> {
         let mut able = machine_capabilities().iter();
         let found = able.find(|one| one.capability == capability).unwrap();
@@ -175,8 +176,8 @@ fn a_connection_that_was_there_goes_on_when_its_host_is_whole() {
     }
     let counted = filter.dropped(TABLE).unwrap();
     assert!(counted.iter().all(|count| *count > 0), "{counted:?}");
-    // The client waits for an answer. If the kernel had reported that no packet was sent, the
-    // client would try again immediately.
+    // The client must wait for an answer. It would try again immediately if the kernel had reported
+    // that no packet was sent.
     let sockets = || std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
     let sockets = two.host.inside(sockets).unwrap();
     let mut lines = sockets.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
@@ -201,8 +202,8 @@ fn a_host_loses_a_share_by_chance() {
     };
     let mut filter = two.lose(&[loss]);
     let count = || Reach::count(SocketAddr::from((HOST, CQL)), 200, SILENCE);
-    // On average 60 of 200 packets are dropped, with a standard deviation of 6.5. Fewer arrive on a
-    // busy machine.
+    // On average the filter drops 60 of 200 packets, with a standard deviation of 6.5. On a busy
+    // machine, even fewer packets arrive.
     let open = two.other.inside(count).unwrap().unwrap();
     assert!((40..=185).contains(&open), "{open}");
     let counted = filter.dropped(TABLE).unwrap();

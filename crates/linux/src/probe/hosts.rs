@@ -1,8 +1,8 @@
 //! Probes of the machine and of the simulated hosts on it.
 //!
-//! The readings of this machine have the place `machine`, regardless of the nodes on it. The usage
-//! of a simulated host has the host's name as its place. So do the readings of another machine that
-//! hosts nodes.
+//! The readings of this machine have the place `machine`, regardless of the nodes on it. The
+//! readings of a simulated host, and of another machine that hosts nodes, have the name of the host
+//! as their place.
 
 mod cpu;
 mod disk;
@@ -46,8 +46,8 @@ pub(crate) struct MachineProbe {
 }
 
 impl MachineProbe {
-    /// Opens the files. The readings carry `place`. The devices in `without` are left to other
-    /// probes.
+    /// Opens the files. The readings carry `place`. The probe omits the devices in `without`, which
+    /// other probes read.
     ///
     /// # Errors
     /// A file of `/proc` that every kernel has cannot be read.
@@ -83,7 +83,7 @@ fn own_net(name: &str) -> Result<KernelFile> {
     KernelFile::open(format!("/proc/self/net/{name}"))
 }
 
-/// Sources of the readings of a simulated host, in the view of its agent.
+/// Sources of the readings of a simulated host, with the paths that the host's agent uses.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HostSources {
     /// Control groups of the host, each with its controllers.
@@ -115,7 +115,7 @@ pub(crate) fn stand_in(name: &str, sources: &HostSources) -> Result<StandIn> {
         cpu: group("cpu"),
         cpuacct: group("cpuacct"),
         memory: group("memory"),
-        // This directory has files for pressure and CPU time even without controllers.
+        // The directory of version 2 has files for pressure and CPU time even without controllers.
         unified: unified.map(|place| &*place.dir),
         device: sources.device.as_deref(),
         volume: sources.volume.as_deref(),

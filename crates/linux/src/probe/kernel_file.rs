@@ -1,6 +1,6 @@
 //! Files of the kernel that are read repeatedly, and helpers for all their readers.
 //!
-//! A file remains open and is read by `pread` from its start, because opening it costs several
+//! A file remains open and is read by `pread` from its start, because opening a file costs several
 //! times as much as reading it. An open file of a process continues to refer to that process or its
 //! network namespace.
 
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 const BUFFER_BYTES: usize = 16 << 10;
 
 /// Size of the longest file that is accepted, in bytes. `/proc/interrupts` of the biggest machines
-/// is smaller. A larger file has an unknown format.
+/// is smaller, so a longer file must have an unknown format.
 const FILE_BYTES_MAX: usize = 4 << 20;
 
 /// A file of the kernel that is kept open.
@@ -91,8 +91,8 @@ impl<T> Last<T> {
         Last(None)
     }
 
-    /// Stores `value`, and returns the previous value with the seconds since then. `None` if there
-    /// is no previous value.
+    /// Stores `value`, and returns the previous value with the seconds since then. Returns `None`
+    /// if there is no previous value.
     pub fn replace(&mut self, at_ns: u64, value: T) -> Option<(T, f64)> {
         let before = self.0.replace(At { at_ns, value })?;
         let seconds = at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
@@ -100,8 +100,8 @@ impl<T> Last<T> {
     }
 }
 
-/// Returns the increase of a counter. `None` if the counter has decreased, which means that its
-/// source has restarted.
+/// Returns the increase of a counter. Returns `None` if the counter has decreased, which means that
+/// its source has restarted.
 pub(crate) fn grown(before: u64, now: u64) -> Option<f64> {
     now.checked_sub(before).map(|growth| growth as f64)
 }

@@ -6,8 +6,8 @@
 //! absolute, so they do not drift. A sample that would be too late is omitted and counted, and
 //! never repeated later. If a sample fails, the failure is recorded once, and the sample is tried
 //! again at its next due time. A thread that collects readings never waits for a sample. The CPU
-//! clock of the sampling thread measures the cost of the samples. The cost is part of the readings,
-//! so that it is known.
+//! clock of the sampling thread measures the cost of the samples. The readings include this cost,
+//! so that a report can state it.
 
 mod hosts;
 mod kernel_file;
@@ -40,8 +40,8 @@ pub struct Ours<'a> {
     pub devices: &'a [String],
 }
 
-/// Samples the foreign load of this machine, which is its usage without `ours` and this process.
-/// The readings carry the probe `others`. The sampling is cheap enough for every trial.
+/// Samples the foreign load of this machine, which is its usage minus that of `ours` and of this
+/// process. The readings carry the probe `others`. The sampling is cheap enough for every trial.
 ///
 /// # Errors
 /// The machine does not report its usage. The message names the file that could not be read.
@@ -66,7 +66,7 @@ pub struct ProbeSource {
 /// Kind of a source to sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum SourceKind {
-    /// The whole machine, except devices that belong to simulated hosts.
+    /// The whole machine, except the devices of simulated hosts.
     Machine {
         /// Names of the devices that belong to simulated hosts.
         without: Vec<String>,
@@ -109,8 +109,8 @@ pub fn tasks(watched: &ProbeSource) -> Result<Vec<Task>> {
     Ok(tasks)
 }
 
-/// Returns the readings that this machine does not offer, with the reason and the remedy. `None` if
-/// it offers all readings.
+/// Returns a text about the readings that this machine does not provide, with the reason and the
+/// remedy. Returns `None` if the machine provides all readings.
 pub fn unseen() -> Option<String> {
     let pressure = Path::new("/proc/pressure/cpu").exists();
     (!pressure).then(|| {

@@ -1,13 +1,13 @@
 //! Processes in the terms of `pidstat`: CPU, memory, input and output, threads, and the NUMA nodes
 //! of their memory.
 //!
-//! This differs from pidstat in one respect. pidstat takes context switches and the wait for a CPU
-//! only from the process's first thread, which in a JVM only starts the others. Here, they are sums
-//! over all threads. They are read at most every five seconds, because reading each thread is the
-//! main cost.
+//! The probe differs from pidstat in one respect. pidstat takes context switches and the wait for a
+//! CPU only from the process's first thread, which in a JVM only starts the others. In this probe,
+//! these values are sums over all threads. The probe reads them at most every five seconds, because
+//! reading each thread is its main cost.
 //!
-//! The probe reads the files directly. A library for `/proc` would open a file for each reading,
-//! which is most of the cost, and parse the whole file.
+//! The probe reads the files directly. A library for `/proc` would parse the whole file, and would
+//! open it for each reading, which is most of the cost.
 
 mod threads;
 
@@ -23,8 +23,8 @@ pub(crate) struct Process {
     place: String,
     stat: KernelFile,
     status: KernelFile,
-    /// Input and output of the process. `None` if it may not be read, as for a process of another
-    /// user.
+    /// File with the input and output of the process. `None` if this process may not read the file,
+    /// as for a process of another user.
     io: Option<KernelFile>,
     threads: Threads,
     last: Last<(Stat, Option<Io>)>,
@@ -139,14 +139,14 @@ impl SampledSource for Process {
     }
 }
 
-/// Returns the anonymous memory from `/proc/PID/status`, in kB. `None` on a kernel before 4.5, and
-/// for a process that has ended.
+/// Returns the anonymous memory from `/proc/PID/status`, in kB. Returns `None` on a kernel before
+/// 4.5, and for a process that has ended.
 fn anonymous_kb(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Columns of `/proc/PID/stat`. They are sums over the process's threads.
+/// Columns of `/proc/PID/stat`. The values are sums over the process's threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Stat {
     /// State of the process, as a letter of proc(5): `S` for sleeping, `T` for stopped by a signal,
@@ -376,8 +376,8 @@ mod tests {
         assert!(of("pidstat.RSS") > 100.0 && of("pidstat.threads") >= 1.0);
         let anonymous_kb = of("status.RssAnon");
         assert!(anonymous_kb > 10.0 && anonymous_kb < of("pidstat.RSS") + 1.0);
-        // The process reads its own files. This causes page faults, at least for the buffers of the
-        // second sample.
+        // The test samples its own process. The process has page faults, at least for the buffers
+        // of the second sample.
         for name in [
             "pidstat.%CPU",
             "pidstat.cswch/s",

@@ -1,4 +1,4 @@
-//! Samples: the trait that takes them, their readings and their cost.
+//! Samples: the trait of sources that are sampled, the readings of a sample, and its cost.
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -10,8 +10,8 @@ use std::time::Duration;
 /// One value of one series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// Probe that took the reading, as named by its [`super::Task`]: `hosts`, `processes`,
-    /// `others`. The probes of the database are `jvm` and `cassandra`.
+    /// Name of the probe that took the reading, from its [`super::Task`]: `hosts`, `processes`,
+    /// `others`, or for the database `jvm` and `cassandra`.
     pub probe: Cow<'static, str>,
     /// Time of the reading on the clock of [`measure::clock::now_ns`], in ns.
     pub at_ns: u64,
@@ -29,7 +29,8 @@ pub struct Reading {
 /// Work and cost of one probe at one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeCost {
-    /// Name of the probe. `agent` stands for fetching the readings of an agent.
+    /// Name of the probe. The name `agent` means that the cost is that of fetching readings from an
+    /// agent.
     pub probe: Cow<'static, str>,
     /// Host or node that the probe samples.
     pub place: String,
@@ -47,9 +48,10 @@ pub struct ProbeCost {
     pub cpu_ns: u64,
     /// Wall-clock duration of the longest sample, in ns.
     pub longest_ns: u64,
-    /// Bound on the error of the probe's times in ns, if they come from a clock of another process.
+    /// Bound on the error of the probe's times in ns, if the times come from the clock of another
+    /// process.
     pub clock_bound_ns: Option<u64>,
-    /// Problems, each once.
+    /// Problems of the probe. The list contains each problem once.
     pub problems: Vec<String>,
 }
 
@@ -63,9 +65,9 @@ pub trait SampledSource: Send {
     /// takes the next sample.
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()>;
 
-    /// Takes a last sample when the probes stop, for readings that would otherwise be lost. For
-    /// example, these are the pauses in the log since the last sample. Rates over a partial period
-    /// are not needed.
+    /// Takes a last sample when the probes stop, for readings that would otherwise be lost. An
+    /// example is a log, which may contain pauses since the last sample. Rates over a partial
+    /// period are not needed.
     ///
     /// # Errors
     /// Those of [`SampledSource::look`].
@@ -74,7 +76,7 @@ pub trait SampledSource: Send {
     }
 
     /// Completes the cost of this probe after its end. Returns the costs of the remote probes that
-    /// have sampled for it.
+    /// have sampled on behalf of this probe.
     fn ended(&mut self, _own: &mut ProbeCost) -> Vec<ProbeCost> {
         Vec::new()
     }
@@ -86,8 +88,8 @@ pub struct Out {
     probe: &'static str,
     at_ns: u64,
     readings: Vec<Reading>,
-    /// Names and places that have already occurred. They are shared, since a series has the same
-    /// names at every sample.
+    /// Names and places that have already occurred. Readings share these texts, because a series
+    /// has the same name and place at every sample.
     words: HashSet<Arc<str>>,
 }
 

@@ -1,4 +1,4 @@
-//! Sampling threads. Each thread has a list of tasks with absolute due times.
+//! Sampling threads. Each sampling thread has a list of tasks with absolute due times.
 
 use super::{Out, ProbeCost, Reading, SampledSource};
 use anyhow::{Context, Result, ensure};
@@ -8,12 +8,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Maximum number of readings that wait for the caller. This is an hour of 250 series per second,
-/// and callers read far more often. Without a limit, a caller that does not read would fill the
-/// memory of the machine under test.
+/// Maximum number of readings that wait for the caller. This number is reached after about an hour
+/// with 250 readings per second, and callers take readings far more often. Without a limit, a
+/// caller that does not read would fill the memory of the machine under test.
 const READINGS_COUNT_MAX: usize = 1 << 20;
 
-/// Maximum number of different problems that a probe records. It is enough for a diagnosis.
+/// Maximum number of different problems that a probe records. This number is enough for a
+/// diagnosis.
 const PROBLEMS_COUNT_MAX: usize = 16;
 
 /// Shortest permitted period. With a shorter period, the probe itself would load the machine.
@@ -54,7 +55,7 @@ impl Task {
         }
     }
 
-    /// Sets the next due time to the first multiple of the period that is not over at `now_ns`. The
+    /// Sets the next due time to the first multiple of the period that is not before `now_ns`. The
     /// skipped due times count as missed.
     fn advance(&mut self, now_ns: u64) {
         let period_ns = self.cost.period.as_nanos() as u64;
@@ -63,7 +64,7 @@ impl Task {
         self.due_ns += (over + 1) * period_ns;
     }
 
-    /// Takes one sample and passes on its readings.
+    /// Takes one sample, or the last one if `last` is true, and adds its readings to `out`.
     fn run(&mut self, last: bool, out: &mut Out, cpu_mark_ns: &mut u64, shared: &Shared) {
         let begun_ns = clock::now_ns();
         out.begin(self.probe, begun_ns);
@@ -86,8 +87,8 @@ impl Task {
             note(&mut self.cost.problems, problem);
         }
         self.cost.longest_ns = self.cost.longest_ns.max(clock::now_ns() - begun_ns);
-        // All CPU time of the thread is included. The cost of a wake-up counts for the task that
-        // caused it.
+        // This includes all CPU time of the thread since the previous task, so the cost of a
+        // wake-up counts for the task that caused it.
         let cpu_ns = cpu_ns();
         self.cost.cpu_ns += cpu_ns - *cpu_mark_ns;
         *cpu_mark_ns = cpu_ns;
@@ -192,7 +193,7 @@ impl Drop for Probes {
     fn drop(&mut self) {
         self.shared.end();
         for thread in self.threads.drain(..) {
-            // A caller that needs the result calls `stop`, so the result is ignored here.
+            // The result is ignored, because a caller that needs it calls `stop`.
             let _ = thread.join();
         }
     }
@@ -216,7 +217,7 @@ impl Shared {
         more.next().is_some()
     }
 
-    /// Waits until `due_ns`. Returns false if sampling ends before that.
+    /// Waits until `due_ns`. Returns false if sampling ends before that time.
     fn wait_until(&self, due_ns: u64) -> bool {
         let mut ended = lock(&self.ended);
         loop {
@@ -245,7 +246,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the CPU time of this thread, and of the agents that answer it.
+/// Returns the CPU time of this thread plus that of the agents that answer this thread.
 fn cpu_ns() -> u64 {
     clock::thread_cpu_ns() + remote::cpu_there_ns()
 }
@@ -278,8 +279,8 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    /// Reports each sample to the test and waits for the test's answer, which is a value or the
-    /// reason of a failure.
+    /// A source that reports each sample to the test and waits for the test's answer. The answer is
+    /// a value or the reason for a failure.
     struct Fake {
         asked: mpsc::Sender<u64>,
         answer: mpsc::Receiver<Result<f64, String>>,
@@ -327,8 +328,8 @@ mod tests {
             times.push(asked.recv().unwrap());
             tell.send(answer.map_err(str::to_string)).unwrap();
         }
-        // The sixth sample begins after the readings of the fifth were passed on, and ends with an
-        // error.
+        // The sixth sample begins after the thread has passed on the readings of the fifth sample.
+        // It ends with an error.
         asked.recv().unwrap();
         let taken = probes.take();
         tell.send(Err("gone".to_string())).unwrap();
@@ -388,7 +389,7 @@ mod tests {
         asked.recv().unwrap();
         tell.send(Ok(1.0)).unwrap();
         drop(probes);
-        // The thread has dropped its source, and therefore its end of the channel.
+        // The thread has dropped the source, and therefore the source's end of the channel.
         assert!(asked.recv().is_err());
     }
 }

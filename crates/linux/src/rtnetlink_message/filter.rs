@@ -1,4 +1,4 @@
-//! Messages of nf_tables, which create tables of rules that drop packets. A bridge drops them
+//! Messages of nf_tables, which create tables of rules that drop packets. A bridge drops packets
 //! between its ports. A host drops packets that it receives or sends.
 //!
 //! Layouts are those of `linux/netfilter/nfnetlink.h` and `linux/netfilter/nf_tables.h`. Numbers
@@ -24,7 +24,7 @@ const GET_RULE: u16 = 7;
 const NEW_SET: u16 = 9;
 const NEW_SET_ELEMENTS: u16 = 12;
 
-/// Size of `struct nfgenmsg`, which has the family, version and subsystem.
+/// Size in bytes of `struct nfgenmsg`, which has the family, version and subsystem.
 const FAMILY_HEADER_BYTES: usize = 4;
 /// `NF_ACCEPT`, the verdict for packets that no rule drops.
 const ACCEPT: u32 = 1;
@@ -56,12 +56,12 @@ const DATA_VERDICT: u16 = 2;
 const VERDICT_CODE: u16 = 1;
 const COUNTER_PACKETS: u16 = 2;
 
-/// Register for verdicts. The next register is for all other values.
+/// Register for verdicts. The next constant is the register for all other values.
 const VERDICT_REGISTER: u32 = 0;
 const REGISTER: u32 = 1;
 
-/// Values that a rule loads from a packet: the protocol of the frame, the links, and the transport
-/// protocol.
+/// Keys of the values that a rule loads from a packet: the protocol of the frame, the links, and
+/// the transport protocol.
 const META_PROTOCOL: u32 = 1;
 const META_INPUT_NAME: u32 = 6;
 const META_OUTPUT_NAME: u32 = 7;
@@ -83,25 +83,25 @@ const TO_NETWORK_ORDER: u32 = 1;
 const ETHERTYPE_ARP: [u8; 2] = [0x08, 0x06];
 const IPPROTO_TCP: u8 = 6;
 
-/// Denominator of a share of packets: millionths.
+/// Denominator of a share of packets. A share is a number of millionths.
 pub const SHARES: u32 = 1_000_000;
 
-/// `IFNAMSIZ`, the length of a link's name as a key. The name is padded with zeros.
+/// `IFNAMSIZ`, the length in bytes of a link's name as a key. The name is padded with zeros.
 pub const LINK_KEY_BYTES: usize = 16;
 
-/// Length of a port as a key. The next constant is the length of an address.
+/// Length of a port as a key, in bytes. The next constant is the length of an address.
 pub const PORT_KEY_BYTES: usize = 2;
 pub const ADDRESS_KEY_BYTES: usize = 4;
 
 /// Link over which a host communicates with itself.
 const LOOPBACK: &str = "lo";
 
-/// Destination to which packets are redirected that this host must lose on output. It is a loopback
-/// address that no program uses. If the filter dropped the packets at the output, TCP would treat
-/// them as not sent, and try again at its next opportunity. No network loses packets in that way.
-/// With 5 % of packets dropped at the output and 16 requests in flight, throughput was as high as
-/// without loss (85,000 answers per second). With the same loss at the other end, it was 2,000 per
-/// second.
+/// Destination to which this host redirects packets that it must lose on output. The destination is
+/// a loopback address that no program uses. If the filter dropped the packets at the output, TCP
+/// would treat them as not sent, and try again at its next opportunity. A real network does not
+/// lose packets in that way. With 5 % of packets dropped at the output and 16 requests in flight,
+/// throughput was as high as without loss (85,000 answers per second). With the same loss at the
+/// other end, it was 2,000 per second.
 const NOWHERE: [u8; ADDRESS_KEY_BYTES] = [127, 255, 255, 254];
 
 /// Returns the name of a link as a key of a set, in the kernel's format.
@@ -122,7 +122,7 @@ impl Message {
         Message::new_batch(BATCH_END)
     }
 
-    /// Creates a table. It must not exist yet.
+    /// Creates a table, which must not exist yet.
     pub fn table(table: Table<'_>) -> Message {
         Message::new_table(NEW_TABLE, CREATE | EXCLUSIVE, table)
     }
@@ -160,8 +160,8 @@ impl Message {
         message
     }
 
-    /// Adds keys to a set. The total size of the keys must be below 64 KiB, counting 16 additional
-    /// bytes for each key.
+    /// Adds keys to a set. The total size of the keys, with 16 additional bytes for each key, must
+    /// be below 64 KiB.
     pub fn elements(table: Table<'_>, set: &str, keys: &[Vec<u8>]) -> Message {
         let mut message = Message::new_table(NEW_SET_ELEMENTS, CREATE, table);
         message.text(ELEMENTS_SET, set);
@@ -300,7 +300,7 @@ impl Message {
                 self.load_payload(NETWORK_HEADER, at, ADDRESS_KEY_BYTES);
                 self.is_in(set);
             }
-            // The TCP header begins with the two ports.
+            // The TCP header begins with the source port and the destination port.
             Match::Port(set, end) => {
                 self.load(META_TRANSPORT);
                 self.compare(EQUAL, &[IPPROTO_TCP]);
@@ -381,7 +381,8 @@ impl Answer<'_> {
         String::from_utf8(name.to_vec()).ok()
     }
 
-    /// Returns the number of this rule, and the number of packets that it has dropped.
+    /// Returns the number of the loss to which this rule belongs, and the number of packets that
+    /// the rule has dropped.
     pub fn dropped(&self) -> Option<(u32, u64)> {
         if self.kind != SUBSYSTEM << 8 | NEW_RULE {
             return None;
@@ -452,7 +453,8 @@ mod tests {
         };
         let whole = rule(41);
         assert_eq!(answers(&whole)[0].dropped(), Some((3, 41)));
-        // A truncated message is not a rule, regardless of its length, and has no other effect.
+        // A truncated message of any length must not be parsed as a rule, and must not cause a
+        // panic.
         for length in 0..whole.len() - HEADER_BYTES {
             let answer = Answer {
                 kind: SUBSYSTEM << 8 | NEW_RULE,

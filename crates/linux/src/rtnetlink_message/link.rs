@@ -1,5 +1,5 @@
-//! Messages about links. They report the state of a link, and change properties other than up and
-//! down.
+//! Messages about links. The module parses the state of a link, and builds messages that change a
+//! link.
 
 use super::{ACK, AF_INET, Answer, IFF_UP, Message, RTM_NEWLINK, find, u32_at, u64_of};
 
@@ -14,7 +14,7 @@ const ARP_NOTIFY: u16 = 22;
 
 const IFF_LOWER_UP: u32 = 1 << 16;
 
-/// Size of `struct ifinfomsg`.
+/// Size of `struct ifinfomsg` in bytes.
 const LINK_HEADER_BYTES: usize = 16;
 
 /// State of a link in the kernel.

@@ -13,7 +13,7 @@ const IPPROTO_TCP: u8 = 6;
 /// Bit of `TCP_ESTABLISHED`.
 const ESTABLISHED: u32 = 1 << 1;
 
-/// Size of `struct inet_diag_sockid`, which begins with the local port.
+/// Size in bytes of `struct inet_diag_sockid`, which begins with the local port.
 const ID_BYTES: usize = 48;
 
 /// Offset of the socket's id. The family, state, timer and retransmissions come before it.

@@ -24,7 +24,7 @@ fn a_request_says_its_length_and_asks_for_an_acknowledgement() {
         &5u16.to_ne_bytes(),
         &3u32.to_ne_bytes(),
         &[0; 4],
-        // The struct ifinfomsg names link 5, and sets the flag "up".
+        // The struct ifinfomsg contains the index of link 5, and sets the flag "up".
         &[0; 4],
         &5u32.to_ne_bytes(),
         &1u32.to_ne_bytes(),

@@ -1,4 +1,4 @@
-//! The file system on which a folder is, and its block devices.
+//! The file system that contains a folder, and the block devices of the file system.
 
 use super::FactResult;
 use super::root::Root;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// four.
 const DEPTH_MAX: usize = 8;
 
-/// A mount on which requested folders are.
+/// A mount that contains requested folders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
     /// Mount point of the file system.
@@ -22,8 +22,8 @@ pub struct Mount {
     pub kind: String,
     /// Source of the mount, such as `/dev/vda1`.
     pub source: String,
-    /// Devices of the mount. The device of the file system comes first. The list is empty if the
-    /// file system has no device.
+    /// Devices of the mount. The device of the file system comes first, and is followed by the
+    /// devices of which it is composed. The list is empty if the file system has no device.
     pub devices: Vec<Device>,
 }
 
@@ -50,7 +50,7 @@ struct Line {
     source: String,
 }
 
-/// Returns the mounts on which `folders` are, without duplicates.
+/// Returns the mounts that contain `folders`, without duplicates.
 pub(super) fn mounts(root: &Root, folders: &[PathBuf], unseen: &mut Vec<String>) -> Vec<Mount> {
     let mut mounts: Vec<Mount> = Vec::new();
     if folders.is_empty() {
@@ -88,8 +88,8 @@ pub(super) fn mounts(root: &Root, folders: &[PathBuf], unseen: &mut Vec<String>)
     mounts
 }
 
-/// Returns the mount to which a path belongs. It is the deepest mount, and if there are several at
-/// this mount point, the last one.
+/// Returns the mount to which a path belongs. This is the mount with the deepest mount point. If
+/// several mounts have this mount point, it is the last of them.
 fn holding<'a>(lines: &'a [Line], path: &Path) -> Option<&'a Line> {
     let depth = |line: &&Line| line.place.components().count();
     lines.iter().filter(|line| path.starts_with(&line.place)).max_by_key(depth)
@@ -119,8 +119,9 @@ fn below(root: &Root, lines: &[Line], line: &Line) -> Vec<Device> {
     devices
 }
 
-/// Returns the name of the mounted device. The device is identified by its number. If a file system
-/// has several devices and a number that is not a device, the source of the mount is used.
+/// Returns the name of the mounted device. The function identifies the device by its number. The
+/// number of a file system with several devices is not that of a device, so the function then uses
+/// the source of the mount.
 fn device_of(root: &Root, line: &Line) -> Option<String> {
     let by_number = root.link(&format!("/sys/dev/block/{}", line.number)).ok();
     let by_source = || {
@@ -149,8 +150,8 @@ fn follow(
     }
     let mut parts: Vec<String> = root.names(&format!("{folder}/slaves")).unwrap_or_default();
     if let Ok(file) = root.word(&format!("{folder}/loop/backing_file")) {
-        // The path is the one that the creator of the device used, and that process may have other
-        // mounts.
+        // The path is that of the process which created the device. This process may have other
+        // mounts, so the path may not exist here.
         let line = holding(lines, &root.resolved(Path::new(&file)));
         parts.extend(line.and_then(|line| device_of(root, line)));
     }

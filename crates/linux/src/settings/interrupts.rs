@@ -29,7 +29,7 @@ pub struct Interrupt {
     pub cpus: FactResult<String>,
 }
 
-/// Names that drivers give to their queues, or parts of these names.
+/// Parts of the names that drivers give to the queues of network devices.
 const NETWORKS: &[&str] = &[
     "-input.",
     "-output.",

@@ -27,7 +27,7 @@ const SYSCTLS: &[&str] = &[
     "vm.zone_reclaim_mode",
 ];
 
-/// Values in other files, with the names that cassay gives them.
+/// Files with other values, with the names that cassay gives to these values.
 const OTHERS: &[(&str, &str)] = &[
     ("kernel.release", "/proc/sys/kernel/osrelease"),
     ("thp.enabled", "/sys/kernel/mm/transparent_hugepage/enabled"),
@@ -42,7 +42,7 @@ const OTHERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// State of the clock synchronization.
+/// State of the kernel's clock synchronization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockState {
     /// True if the kernel reports the clock as synchronized.
@@ -51,7 +51,7 @@ pub struct ClockState {
     pub error_us: u64,
 }
 
-/// Reads all values of both tables.
+/// Reads all values of [`SYSCTLS`] and [`OTHERS`].
 pub(super) fn values(root: &Root) -> BTreeMap<String, FactResult<String>> {
     let sysctl = |name: &&str| {
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
@@ -90,8 +90,8 @@ pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
     governors
 }
 
-/// Returns the state of the clock synchronization. It is queried from the kernel, because no file
-/// contains it.
+/// Returns the state of the clock synchronization. The function queries the kernel by a system
+/// call, because no file contains the state.
 pub(super) fn clock(root: &Root) -> FactResult<ClockState> {
     if !root.is_machine() {
         return Err("cassay can read the clock only on the machine itself".to_owned());

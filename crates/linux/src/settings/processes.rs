@@ -1,4 +1,4 @@
-//! Limits of a process, and those arguments of the process that may be reported.
+//! Limits of a process, and those of its arguments that cassay may report.
 
 use super::kernel::is_number;
 use super::root::Root;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// A limit. `None` means unlimited.
 pub type Limit = Option<u64>;
 
-/// Names of the limits of a process, in `limits.conf` and in the kernel.
+/// Names of the limits of a process: the name in `limits.conf`, and the name in the kernel.
 const LIMITS: &[(&str, &str)] = &[
     ("nofile", "Max open files"),
     ("nproc", "Max processes"),
@@ -19,8 +19,8 @@ const LIMITS: &[(&str, &str)] = &[
     ("as", "Max address space"),
 ];
 
-/// Maximum number of processes to search and read. More processes on one host are probably a
-/// mistake.
+/// Maximum number of processes to search and read. More processes on one host are probably an error
+/// of the caller.
 const COUNT_MAX: usize = 256;
 
 /// Maximum length of an argument's value that is reported as a number, in characters.
@@ -29,13 +29,13 @@ const NUMBER_CHARS_MAX: usize = 24;
 /// One process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessSettings {
-    /// Name from the query. It is empty for the process that reads the settings. For a process that
-    /// was found by its argument, it is the process id.
+    /// Name from the query. The name is empty for the process that reads the settings. For a
+    /// process that was found by its argument, it is the process id.
     pub name: String,
     /// Process id.
     pub pid: u32,
-    /// Current limits of the process: `nofile`, `nproc`, `memlock` and `as`. Those of memory are in
-    /// bytes.
+    /// Current limits of the process: `nofile`, `nproc`, `memlock` and `as`. Limits of memory are
+    /// in bytes.
     pub limits: FactResult<BTreeMap<String, Limit>>,
     /// The CPUs that the process may use, such as `0-3,8`.
     pub cpus: FactResult<String>,
@@ -43,7 +43,8 @@ pub struct ProcessSettings {
     pub memory_nodes: FactResult<String>,
     /// Memory limit of the process's control groups, in bytes. `None` without a limit.
     pub memory_limit_bytes: Limit,
-    /// Directory of the group that has the memory limit. All processes in it share the memory.
+    /// Directory of the group that has the memory limit. All processes in the group share this
+    /// memory.
     pub memory_group: Option<String>,
     /// CPU quota of the process's control groups, in CPUs. `None` without a limit.
     pub cpu_quota: Option<f64>,
@@ -53,8 +54,8 @@ pub struct ProcessSettings {
     pub has_library: FactResult<bool>,
 }
 
-/// Returns all requested processes. Also returns the folders of the files that processes with the
-/// requested argument have open.
+/// Returns all requested processes. Also returns the folders of those open files of processes with
+/// the requested argument whose names match the query.
 pub(super) fn all(
     root: &Root,
     question: &Question,
@@ -94,7 +95,7 @@ fn with_argument(root: &Root, argument: &str) -> Vec<u32> {
     pids.filter(has).take(COUNT_MAX).collect()
 }
 
-/// Reads one process. `None` if it does not exist.
+/// Reads one process. Returns `None` if it does not exist.
 pub(super) fn look(
     root: &Root,
     name: &str,
@@ -149,7 +150,7 @@ fn limits(text: &str) -> BTreeMap<String, Limit> {
     LIMITS.iter().filter_map(of).collect()
 }
 
-/// Returns the arguments of a command line that may be reported.
+/// Returns those arguments of a command line that cassay may report.
 fn chosen(line: &str, wanted: &[String]) -> Vec<String> {
     let may = |argument: &&str| {
         let mut rests = wanted.iter().filter_map(|one| argument.strip_prefix(one.as_str()));
@@ -186,7 +187,7 @@ fn open_folders(
 /// The control groups of a process, from its own group upwards.
 struct Groups<'a> {
     root: &'a Root,
-    /// The groups. The flag of a group is true for version 2.
+    /// Directory of each group. The flag is true for version 2.
     places: Vec<(PathBuf, bool)>,
 }
 
@@ -210,10 +211,11 @@ impl Groups<'_> {
         })
     }
 
-    /// Returns the lowest memory limit among the groups, and the group that has it.
+    /// Returns the lowest memory limit among the groups, in bytes, and the group that has this
+    /// limit.
     fn memory_limit(&self) -> Option<(u64, String)> {
-        // Limit above which a value means that there is no limit. Version 1 then reports the
-        // largest possible number of whole pages.
+        // A limit above this value means that the group has no limit. For such a group, version 1
+        // reports the largest possible number of whole pages.
         const NO_LIMIT: u64 = 1 << 62;
         let values = self.values(["memory.limit_in_bytes", "memory.max"]);
         let limits = values.filter_map(|(value, dir, _)| Some((value.parse().ok()?, dir)));

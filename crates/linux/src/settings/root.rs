@@ -7,12 +7,13 @@ use std::path::{Component, Path, PathBuf};
 /// A fact, or the reason why it is unknown.
 pub type FactResult<T> = Result<T, String>;
 
-/// Size of the longest file that is accepted, in bytes. `/proc/interrupts` of the biggest machines
-/// is smaller, and so is `/proc/PID/maps` of a node with the default limit of maps.
+/// Size of the longest file that is accepted, in bytes. Two large examples are smaller:
+/// `/proc/interrupts` of the biggest machines, and `/proc/PID/maps` of a node with the default
+/// limit of maps.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
-/// Maximum length of a value that is a word, in characters. Examples are a list of CPUs, and a
-/// scheduler with its alternatives.
+/// Maximum length of a short value, in characters. Examples are a list of CPUs, and a scheduler
+/// with its alternatives.
 const WORD_CHARS_MAX: usize = 4096;
 
 /// Maximum number of entries to read in a directory. Even the biggest nodes have fewer threads and
@@ -23,8 +24,8 @@ const ENTRIES_MAX: usize = 1 << 17;
 pub(super) struct Root(PathBuf);
 
 impl Root {
-    /// Creates a root with a canonical path. With another path, the targets of links would not be
-    /// recognized as below the root.
+    /// Creates a root with a canonical path. With another path, the target of a link would not be
+    /// recognized as a path below the root.
     pub fn new(path: &Path) -> Root {
         Root(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
     }

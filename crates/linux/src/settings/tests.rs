@@ -1,5 +1,5 @@
-//! Tests a machine that consists of files, with normal content, without files, and with arbitrary
-//! content.
+//! Tests the settings of a machine that consists of files. The files have normal or arbitrary
+//! content, or are missing.
 
 use super::*;
 use proptest::prelude::*;
@@ -188,8 +188,8 @@ fn a_host_is_read_as_its_files_say() {
     assert_eq!(found.unseen, ["node2: its process 77 has ended"]);
 }
 
-/// A loop device depends on the device that contains its file, and a partition has the queue of its
-/// disk.
+/// The devices of a loop device include the device that contains its file. A partition has the
+/// queue of its disk.
 #[test]
 fn devices_are_followed_down_to_the_disk() {
     let root = machine(&[]);
@@ -229,7 +229,7 @@ fn interrupts_are_of_queues_only() {
     assert!(all[2].cpus.is_err());
 }
 
-/// Secrets may also be in arguments next to flags.
+/// Arguments may contain secrets even if they are next to flags that cassay reports.
 #[test]
 fn no_secret_of_a_process_is_told() {
     let root = machine(&[]);
@@ -271,7 +271,8 @@ fn an_absent_setting_is_not_told_and_has_a_reason() {
     assert!(found.memory_bytes.unwrap_err().contains("is longer than"));
 }
 
-/// The test reads the machine on which it runs. Any machine reports some facts.
+/// The test reads the settings of the machine on which it runs. Every machine reports its memory
+/// and the process itself.
 #[test]
 fn this_machine_tells_of_itself() {
     let found = HostSettings::read(Path::new("/"), &question());

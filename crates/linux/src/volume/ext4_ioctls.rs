@@ -1,4 +1,4 @@
-//! Operations of ext4 on whole file systems: abort, freeze and shut down, and the lookup of a
+//! Operations of ext4: aborting, freezing and shutting down a whole file system, and looking up a
 //! file's blocks. Programs of e2fsprogs create and repair the file system.
 
 use anyhow::{Context, Result};
@@ -23,13 +23,13 @@ const FREEZE: ioctl::Opcode = 0xC004_5877;
 const THAW: ioctl::Opcode = 0xC004_5878;
 /// `EXT4_IOC_SHUTDOWN` of `fs/ext4/ext4.h`.
 const SHUTDOWN: ioctl::Opcode = 0x8004_587D;
-/// `EXT4_GOING_FLAGS_NOLOGFLUSH`. With it, not even the journal is written.
+/// `EXT4_GOING_FLAGS_NOLOGFLUSH`. With this flag, the kernel does not even write the journal.
 const WITHOUT_JOURNAL: u32 = 2;
 /// `FS_IOC_FIEMAP` of `linux/fiemap.h`.
 const FIEMAP: ioctl::Opcode = 0xC020_660B;
 /// `FS_IOC_GETVERSION` of `linux/fs.h`.
 const GET_VERSION: ioctl::Opcode = 0x8008_7601;
-/// `FIEMAP_FLAG_SYNC`. With it, dirty data is written before the lookup.
+/// `FIEMAP_FLAG_SYNC`. With this flag, the kernel writes dirty data before the lookup.
 const MAP_SYNCED: u32 = 1;
 /// `FIEMAP_EXTENT_UNKNOWN`, `_DELALLOC`, `_ENCODED`, `_DATA_ENCRYPTED`, `_NOT_ALIGNED`,
 /// `_DATA_INLINE`, `_DATA_TAIL`, `_UNWRITTEN`. With any of these flags, the blocks do not contain
@@ -39,17 +39,17 @@ const NO_PLAIN_BYTES: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400 | 0x8
 /// Maximum number of extents that one request returns. A range of a few MiB seldom has more.
 const EXTENTS: usize = 64;
 
-/// Successful exit codes of e2fsck, for a clean file system and for a repaired one.
+/// Successful exit codes of e2fsck: 0 for a clean file system, and 1 for a repaired one.
 const CHECKED: [i32; 2] = [0, 1];
 
 /// Position of a range of a file on its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Offset in the file.
+    /// Offset of the range in the file, in bytes.
     pub at: u64,
-    /// Offset on the device.
+    /// Offset of the range on the device, in bytes.
     pub place: u64,
-    /// Length in bytes.
+    /// Length of the range in bytes.
     pub bytes: u64,
 }
 
@@ -130,8 +130,8 @@ fn run(
 }
 
 /// Opens the root directory of the file system on `device`. The mount has no mount point, and ends
-/// when the returned descriptor is closed. If the device is already mounted, the file system is the
-/// same.
+/// when the returned descriptor is closed. If the device is already mounted, operations affect that
+/// mounted file system.
 ///
 /// # Errors
 /// The device has no file system, or the kernel refuses.
@@ -152,7 +152,7 @@ pub fn open_placeless(device: &str) -> Result<OwnedFd> {
 pub fn freeze(root: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: FIFREEZE ignores its argument.
     let request = unsafe { ioctl::NoArg::<FREEZE>::new() };
-    // SAFETY: the same.
+    // SAFETY: FIFREEZE ignores its argument.
     unsafe { ioctl::ioctl(root, request) }
 }
 
@@ -160,7 +160,7 @@ pub fn freeze(root: &OwnedFd) -> Result<(), Errno> {
 pub fn thaw(root: &OwnedFd) -> Result<bool, Errno> {
     // SAFETY: FITHAW ignores its argument.
     let request = unsafe { ioctl::NoArg::<THAW>::new() };
-    // SAFETY: the same.
+    // SAFETY: FITHAW ignores its argument.
     match unsafe { ioctl::ioctl(root, request) } {
         Ok(()) => Ok(true),
         Err(Errno::INVAL) => Ok(false),
@@ -168,12 +168,12 @@ pub fn thaw(root: &OwnedFd) -> Result<bool, Errno> {
     }
 }
 
-/// Shuts the file system down. Afterwards no reads or writes are possible, not even of dirty data
-/// or of the journal.
+/// Shuts the file system down. Afterwards all reads and writes fail, and the kernel writes neither
+/// dirty data nor the journal.
 pub fn shut_down(root: &OwnedFd) -> Result<(), Errno> {
     // SAFETY: EXT4_IOC_SHUTDOWN reads a u32.
     let request = unsafe { ioctl::Setter::<SHUTDOWN, u32>::new(WITHOUT_JOURNAL) };
-    // SAFETY: the same.
+    // SAFETY: EXT4_IOC_SHUTDOWN reads a u32.
     unsafe { ioctl::ioctl(root, request) }
 }
 
@@ -190,15 +190,15 @@ pub(super) fn reconfigure(root: &OwnedFd, option: &str) -> Result<(), Errno> {
     fsconfig_reconfigure(context.as_fd())
 }
 
-/// Returns the identity of a file. It is the number of the file's inode, which is reused after a
-/// deletion, and the inode's generation.
+/// Returns the identity of a file. The identity is the number of the file's inode and the inode's
+/// generation. The number alone is not enough, because ext4 reuses it after a deletion.
 ///
 /// # Errors
 /// The kernel does not report it.
 pub fn identity(file: &OwnedFd) -> Result<(u64, u32), Errno> {
-    // SAFETY: FS_IOC_GETVERSION writes an int, although the size in its number differs.
+    // SAFETY: FS_IOC_GETVERSION writes an int, although the request number states another size.
     let request = unsafe { ioctl::Getter::<GET_VERSION, u32>::new() };
-    // SAFETY: the same.
+    // SAFETY: FS_IOC_GETVERSION writes an int, for which the request has space.
     let generation = unsafe { ioctl::ioctl(file, request) }?;
     Ok((rustix::fs::fstat(file)?.st_ino, generation))
 }
@@ -227,7 +227,8 @@ struct FiemapExtent {
     reserved_too: [u32; 3],
 }
 
-/// Returns the positions on the device of the `bytes` bytes of the file from `at` on, in order.
+/// Returns the positions on the device of `bytes` bytes of the file, beginning at offset `at`. The
+/// positions are in the order of the file.
 ///
 /// # Errors
 /// The kernel does not report the positions. Some bytes have no blocks (a hole, or a block that was
@@ -245,7 +246,7 @@ pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     // SAFETY: FS_IOC_FIEMAP reads and writes a struct fiemap with the number of extents that it
     // states.
     let request = unsafe { ioctl::Updater::<FIEMAP, Fiemap>::new(&mut map) };
-    // SAFETY: the same.
+    // SAFETY: FS_IOC_FIEMAP writes only to `map`, which has space for that number of extents.
     unsafe { ioctl::ioctl(file, request) }.context("get the blocks of the file (FIEMAP)")?;
     let end = at.saturating_add(bytes);
     let mut found = Vec::new();

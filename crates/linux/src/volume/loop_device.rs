@@ -1,8 +1,8 @@
 //! A loop device. The module attaches an image to it, and can make the device shorter than the
 //! image.
 //!
-//! Invariant: the device releases its image with its last user. So a program that needs the image
-//! later keeps the device open.
+//! Invariant: the device releases its image when the last user closes the device. So this module
+//! keeps the device open as long as the image is needed.
 
 use anyhow::{Context, Result};
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -26,10 +26,11 @@ const GET_STATUS: ioctl::Opcode = 0x4C05;
 /// `BLKFLSBUF` of `linux/fs.h`.
 const FLUSH: ioctl::Opcode = 0x1261;
 
-/// `LO_FLAGS_AUTOCLEAR`. With it, the device becomes free again after its last user.
+/// `LO_FLAGS_AUTOCLEAR`. With this flag, the device becomes free again after its last user has
+/// closed it.
 const AUTOCLEAR: u32 = 4;
-/// `LO_FLAGS_DIRECT_IO`. Without it, the page cache would contain all data twice, once outside the
-/// host.
+/// `LO_FLAGS_DIRECT_IO`. Without this flag, the page cache would contain all data twice, once
+/// outside the host.
 const DIRECT_IO: u32 = 16;
 
 /// `struct loop_info64`. The following constants are the offsets of its size, its flags and the
@@ -51,7 +52,7 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Attaches `file`, which has the path `image`, to a free device.
+    /// Attaches `file`, which has the path `image`, to a free loop device.
     ///
     /// # Errors
     /// No device is free, or the kernel refuses.
@@ -64,7 +65,8 @@ impl LoopDevice {
             let name = format!("loop{number}");
             let open = open_device(&format!("/dev/{name}"))?;
             let config = LoopConfig::new(image, file);
-            // SAFETY: LOOP_CONFIGURE reads a struct loop_config, whose layout this is.
+            // SAFETY: LOOP_CONFIGURE reads a struct loop_config, which has the layout of
+            // `LoopConfig`.
             let request = unsafe { ioctl::Setter::<CONFIGURE, LoopConfig>::new(config) };
             // SAFETY: the pointer is valid as above, and the descriptor in the structure is open.
             match unsafe { ioctl::ioctl(&open, request) } {
@@ -91,7 +93,8 @@ impl LoopDevice {
             "{name:?} is not the name of a loop device"
         );
         let open = open_device(&format!("/dev/{name}"))?;
-        // The check takes place while the device is open, so its image can no longer change.
+        // This check comes after opening the device, because the image of an open device can no
+        // longer change.
         let found = backing(name);
         anyhow::ensure!(
             found.as_deref().is_some_and(|found| is_backing(found, image)),
@@ -119,7 +122,7 @@ impl LoopDevice {
         &self.name
     }
 
-    /// Returns its path.
+    /// Returns the path of the device.
     pub fn path(&self) -> String {
         format!("/dev/{}", self.name)
     }
@@ -163,7 +166,7 @@ impl LoopDevice {
     pub fn uncache(&self) -> Result<()> {
         // SAFETY: BLKFLSBUF ignores its argument.
         let request = unsafe { ioctl::NoArg::<FLUSH>::new() };
-        // SAFETY: the same.
+        // SAFETY: BLKFLSBUF ignores its argument.
         let flushed = unsafe { ioctl::ioctl(&self.open, request) };
         flushed.with_context(|| format!("drop {} from the page cache", self.path()))
     }
@@ -175,9 +178,9 @@ impl LoopDevice {
     /// The kernel refuses.
     pub fn limit_size(&self, bytes: Option<u64>) -> Result<()> {
         let mut info: Info = [0; 232];
-        // SAFETY: LOOP_GET_STATUS64 writes a struct loop_info64, whose size this is.
+        // SAFETY: LOOP_GET_STATUS64 writes a struct loop_info64, which has the size of `Info`.
         let request = unsafe { ioctl::Updater::<GET_STATUS, Info>::new(&mut info) };
-        // SAFETY: the same.
+        // SAFETY: LOOP_GET_STATUS64 writes only to `info`.
         let read = unsafe { ioctl::ioctl(&self.open, request) };
         read.with_context(|| format!("get the size of {}", self.path()))?;
         // The kernel treats 0 as no limit.
@@ -185,7 +188,7 @@ impl LoopDevice {
         info[INFO_SIZE_LIMIT..INFO_SIZE_LIMIT + 8].copy_from_slice(&bytes.to_ne_bytes());
         // SAFETY: LOOP_SET_STATUS64 reads a struct loop_info64, which the kernel has just written.
         let request = unsafe { ioctl::Setter::<SET_STATUS, Info>::new(info) };
-        // SAFETY: the same.
+        // SAFETY: LOOP_SET_STATUS64 only reads a struct loop_info64.
         let set = unsafe { ioctl::ioctl(&self.open, request) };
         set.with_context(|| format!("limit the size of {} to {bytes}", self.path()))
     }
@@ -219,8 +222,8 @@ impl LoopConfig {
     fn new(image: &Path, file: &OwnedFd) -> LoopConfig {
         let mut info: Info = [0; 232];
         info[INFO_FLAGS..INFO_FLAGS + 4].copy_from_slice(&(AUTOCLEAR | DIRECT_IO).to_ne_bytes());
-        // The name that `losetup` shows. A path that is too long is shortened to its end, and a
-        // zero byte follows.
+        // The name that `losetup` shows. If the path is too long, only its end is stored. A zero
+        // byte follows.
         let path = image.as_os_str().as_encoded_bytes();
         let shown = &path[path.len().saturating_sub(INFO_NAME_BYTES - 1)..];
         info[INFO_NAME..INFO_NAME + shown.len()].copy_from_slice(shown);

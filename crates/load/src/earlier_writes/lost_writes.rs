@@ -1,8 +1,9 @@
-//! Attributes lost acknowledged writes to faults, using the times of their acknowledgements.
+//! Attributes lost acknowledged writes to faults, using the times at which the writes were
+//! acknowledged.
 //!
-//! Invariant: a loss counts as unexplained only if this is proven. The interval between the sending
-//! and the acknowledgement of the write must not overlap any span in which writes may have been
-//! lost.
+//! Invariant: a loss counts as unexplained only if this is proven. For the proof, the interval
+//! between the sending and the acknowledgement of the write must not overlap any span in which
+//! faults may have lost writes.
 
 use super::{EarlierWrites, RowWrites, TICK_NS};
 use crate::missed_rows::MISSED_ROWS_MAX;
@@ -14,13 +15,12 @@ use std::sync::{Mutex, PoisonError};
 /// Spans in which acknowledged writes may have been lost, and the losses that were found.
 #[derive(Debug)]
 pub(crate) struct Losses {
-    /// Spans of ticks. Each is the first and the last tick.
+    /// Spans in which writes may have been lost, each as its first and its last tick.
     spans: Vec<[u32; 2]>,
     unexplained: AtomicU64,
-    /// Time at which the oldest lost write was acknowledged, in ticks. [`NEVER`] if no write is
-    /// lost.
+    /// Tick at which the oldest lost write was acknowledged. [`NEVER`] if no write is lost.
     oldest: AtomicU32,
-    /// Examples of wrong rows.
+    /// Examples of rows that were not as expected.
     examples: Mutex<Vec<(u64, WriteMismatch, u32)>>,
 }
 
@@ -32,7 +32,7 @@ pub struct MissedRow {
     /// Kind of the error.
     pub missed: WriteMismatch,
     /// Latest time at which the missing write of the row may have been acknowledged, in ns of the
-    /// monotonic clock. `None` for loaded values, and if the time is unknown.
+    /// monotonic clock. `None` for loaded values, or if the time is unknown.
     pub acknowledged_ns: Option<u64>,
 }
 
@@ -44,8 +44,8 @@ pub struct Lost {
     /// Number of rows with a lost write that no fault explains.
     pub unexplained: u64,
     /// Latest time at which the oldest lost write may have been acknowledged, in ns of the
-    /// monotonic clock. For a loaded value, it is the start of the main stage. `None` if no write
-    /// is lost, or if the time is unknown.
+    /// monotonic clock. If the oldest loss is a loaded value, this is the start of the main stage.
+    /// `None` if no write is lost, or if the time is unknown.
     pub oldest_ns: Option<u64>,
     /// The first rows with lost writes.
     pub rows: Vec<MissedRow>,
@@ -63,7 +63,7 @@ impl Default for Losses {
 }
 
 impl Losses {
-    /// Allows losses of writes that were acknowledged in a span of ticks.
+    /// Allows the loss of writes that were acknowledged in this span of ticks.
     pub fn allow(&mut self, span: [u32; 2]) {
         self.spans.push(span);
     }
@@ -75,8 +75,8 @@ impl Losses {
         self.examples = Mutex::default();
     }
 
-    /// Counts a row with these lost writes. Each write is given as the ticks of its sending and its
-    /// acknowledgement.
+    /// Counts a row whose writes in `writes` are lost. Each write consists of the ticks at which it
+    /// was sent and acknowledged.
     pub fn note(&self, row: u64, missed: WriteMismatch, writes: impl Iterator<Item = [u32; 2]>) {
         let mut is_explained = true;
         let mut last = 0;
@@ -92,8 +92,8 @@ impl Losses {
         self.name(row, missed, last);
     }
 
-    /// Adds an example of a wrong row, with the tick at which its write was acknowledged (0 if
-    /// unknown).
+    /// Adds a row that was not as expected to the examples, with the tick at which its write was
+    /// acknowledged (0 if unknown).
     pub fn name(&self, row: u64, missed: WriteMismatch, acknowledged: u32) {
         let mut examples = self.examples.lock().unwrap_or_else(PoisonError::into_inner);
         if examples.len() < MISSED_ROWS_MAX {
@@ -116,7 +116,7 @@ impl Losses {
 }
 
 impl EarlierWrites {
-    /// Allows losses of writes that were acknowledged in this time span, in ns of the monotonic
+    /// Allows the loss of writes that were acknowledged in this time span, in ns of the monotonic
     /// clock.
     pub fn may_lose(&mut self, span_ns: Range<u64>) {
         let Some(epoch_ns) = self.epoch_ns else {
@@ -158,7 +158,7 @@ impl EarlierWrites {
     }
 
     /// Records that a row is missing. Its last acknowledged write is lost. The loaded value is also
-    /// lost, unless it was deleted.
+    /// lost, unless the row was deleted.
     pub(crate) fn note_missing(&self, number: u64, row: &RowWrites) {
         let last = (row.write_sent > 0).then_some([row.write_sent, row.write_done]);
         let is_loaded = row.delete_ended == 0 && self.is_loaded(number) == Some(true);
@@ -167,19 +167,19 @@ impl EarlierWrites {
         self.losses.note(number, WriteMismatch::Lost, writes);
     }
 
-    /// Records that a value older than the last acknowledged one was read.
+    /// Records that a read returned an older value than the last acknowledged value of the row.
     pub(crate) fn note_stale(&self, number: u64, row: &RowWrites) {
         let last = std::iter::once([row.write_sent, row.write_done]);
         self.losses.note(number, WriteMismatch::Stale, last);
     }
 
-    /// Records that a deletion is lost.
+    /// Records that a deletion of the row is lost.
     pub(crate) fn note_resurrected(&self, number: u64, row: &RowWrites) {
         let last = std::iter::once([row.delete_sent, row.delete_done]);
         self.losses.note(number, WriteMismatch::Resurrected, last);
     }
 
-    /// Records a value that was never written.
+    /// Records that a read returned a value that was never written.
     pub(crate) fn note_wrong(&self, number: u64) {
         self.losses.name(number, WriteMismatch::Wrong, 0);
     }

@@ -1,4 +1,5 @@
-//! Tests the table against a model, which is a map of the waiting attempts in the order of sending.
+//! Tests the table against a model. The model is a map of the waiting attempts in the order of
+//! sending.
 
 use super::*;
 use proptest::prelude::*;
@@ -45,7 +46,7 @@ fn a_timed_out_stream_is_not_used_again_before_its_answer() {
 }
 
 /// The client of another tool increased its stream ids without limit. The ids became negative, and
-/// the server mistook them for its own.
+/// the server mistook them for its own stream ids.
 #[test]
 fn a_stream_id_is_never_negative_after_many_operations() {
     let mut table = InFlight::new(SLOTS_MAX, &ONE);
@@ -96,7 +97,7 @@ fn a_request_sent_on_the_same_stream_has_its_whole_time_again() {
     assert_eq!(table.expire(18).map(|(id, _)| id), Some(first));
 }
 
-/// The model. The key is the send time and the id of a waiting slot.
+/// The model. The keys are the send time and the id of each waiting slot.
 type Waiting = BTreeMap<(u64, u16), (u8, u16)>;
 
 proptest! {

@@ -1,4 +1,4 @@
-//! Divides a ledger into pieces, for transfer to the client that joins all pieces.
+//! Divides a ledger into pieces, for transfer to the client that joins the pieces of all clients.
 
 use super::{
     CHUNK_OPERATIONS, CHUNK_TIMES, LEDGER_OPERATIONS_MAX, Ledger, LedgerPart, Numbers,
@@ -7,8 +7,8 @@ use super::{
 use crate::record_pieces::{ClientRecords, RecordKind, RecordPiece};
 
 impl Ledger {
-    /// Returns the contents of the parts in pieces of at most `bytes_max`, without pieces that are
-    /// all zeros.
+    /// Returns the contents of the parts in pieces of at most `bytes_max` bytes. Omits pieces that
+    /// contain only zeros.
     pub(crate) fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = RecordPiece> + '_ {
         self.parts.iter().flat_map(move |part| {
             let states = part.chunks.iter().map(|chunk| (RecordKind::States, chunk.to_vec()));
@@ -48,7 +48,7 @@ impl Ledger {
         Ledger::new(numbers, (0..step).map(part).collect())
     }
 
-    /// Inserts a piece at its position. `None` if the piece does not fit.
+    /// Inserts a piece at its position. Returns `None` if the piece does not fit into the ledger.
     pub(crate) fn take_over(&mut self, piece: &RecordPiece) -> Option<()> {
         let worker = piece.first.checked_sub(self.numbers.first)?;
         let part = self.parts.get_mut(usize::try_from(worker).ok()?)?;

@@ -1,5 +1,5 @@
-//! Tests of the checks. Losses that the test causes on one row must be found, and consistent
-//! databases must not be accused.
+//! Tests of the checks. The checks must find losses that a test causes on one row, and must not
+//! report errors of a consistent database.
 
 use super::*;
 use crate::ledger::{Ledger, LedgerPart, Numbers, WriteState};
@@ -11,15 +11,16 @@ const MS: u64 = 1_000_000;
 const WRITE: u16 = 0;
 const DELETE: u16 = 3;
 
-/// Returns a workload of one row that is loaded, written and deleted. `seed` determines the order.
+/// Returns a program that loads, writes and deletes one row. `seed` determines the order of the
+/// operations.
 fn program(seed: u64) -> Arc<Program> {
     let mut spec = workload::Spec::new("kv", 1, seed);
     spec.mix = vec![("write".to_owned(), 2.0), ("delete".to_owned(), 1.0)];
     Arc::new(workload::compile(&spec).expect("kv has these kinds"))
 }
 
-/// Operation of the main stage, with the times at which it was sent and acknowledged, in ms. The
-/// second time is `None` if the operation was never acknowledged.
+/// Operation of the main stage, with the times at which it was sent and acknowledged, in ms.
+/// `acknowledged_ms` is `None` if the operation was never acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct TestOperation {
     sent_ms: u64,
@@ -44,8 +45,8 @@ fn written(program: &Arc<Program>, made: &[TestOperation], has_times: bool) -> E
     written
 }
 
-/// Returns the result of a read of the row: the value of the load, the value of an operation, or no
-/// row.
+/// Returns the result of a read of the row. The result is the value of the load, the value of an
+/// operation, or no row.
 fn found(writer: Option<(Stage, u64)>) -> ReadValue {
     let check = match writer {
         None => Check::Unknown,
@@ -73,8 +74,8 @@ fn counts_of(said: ReadValue, written: &EarlierWrites) -> CheckCounts {
         Some(WriteMismatch::TooLow) => checks.too_low,
         Some(WriteMismatch::TooHigh) => checks.too_high,
     };
-    // A row is named if and only if it is counted as an error. Both use the same word for the
-    // error.
+    // The check names a row if and only if it counts the row as an error. The name and the count
+    // use the same word for the error.
     assert_eq!(counted, u64::from(is_error(&checks)));
     checks
 }
@@ -83,7 +84,7 @@ fn is_error(checks: &CheckCounts) -> bool {
     checks.missing + checks.stale + checks.wrong + checks.resurrected > 0
 }
 
-/// Returns the numbers of the first operations of a statement under a seed.
+/// Returns the numbers of the first operations that execute a statement, under a seed.
 fn numbers(program: &Arc<Program>, statement: u16) -> Vec<u64> {
     let mut generator = program.generator(Stage::Main);
     (0..40)
@@ -91,8 +92,8 @@ fn numbers(program: &Arc<Program>, statement: u16) -> Vec<u64> {
         .collect()
 }
 
-/// Returns all first operations of a seed in sequence. Each takes 10 ms, and the next begins 10 ms
-/// later.
+/// Returns all first operations of a seed in sequence. Each operation takes 10 ms. The next
+/// operation begins 10 ms after the previous one has ended.
 fn in_turn() -> Vec<TestOperation> {
     let made = |number: u64| TestOperation {
         sent_ms: 20 * number,
@@ -109,8 +110,8 @@ fn planted_losses_are_told_apart() {
     let last = *writes.last().expect("there are writes");
     let until = |end: u64| written(&program, &in_turn()[..end as usize], true);
 
-    // The four reads after the last write return its value, an older value, a value that has been
-    // deleted since then, and no row.
+    // Four reads follow the last write. They return the value of that write, an older value, a
+    // value that has been deleted since it was written, and no row.
     let all = until(last + 1);
     let before_it = writes[writes.len() - 2];
     let counts = counts_of(found(of(last)), &all);
@@ -129,7 +130,7 @@ fn planted_losses_are_told_apart() {
     let counts = counts_of(found(None), &all);
     assert_eq!((counts.missing, counts.lost), (1, 1));
 
-    // After a deletion, no value is right. Any value that is found counts as resurrected.
+    // After a deletion, no value is right. Any value that a read returns counts as resurrected.
     let deleted = deletes[1];
     let gone = until(deleted + 1);
     assert_eq!(counts_of(found(None), &gone).deleted, 1);
@@ -139,7 +140,7 @@ fn planted_losses_are_told_apart() {
         1
     );
 
-    // No operation with this number was sent.
+    // The value names an operation that was never sent.
     assert_eq!(counts_of(found(of(last + 1)), &all).wrong, 1);
 }
 
@@ -206,7 +207,7 @@ fn a_loss_is_explained_by_when_it_was_acknowledged() {
     let seed = (0..100).find(first_writes).expect("two writes first");
     let program = program(seed);
     let both = || written(&program, &in_turn()[..2], true);
-    // The second write was sent after 20 ms and acknowledged after 30 ms.
+    // The second write of the row was sent after 20 ms and acknowledged after 30 ms.
     let of_first = found(Some((Stage::Main, 0)));
     let (unexplained, oldest_ns) = lost(&mut both(), of_first, 25..1000);
     assert_eq!(unexplained, 0, "its acknowledgement may have come within");
@@ -216,12 +217,13 @@ fn a_loss_is_explained_by_when_it_was_acknowledged() {
         let (unexplained, _) = lost(&mut both(), of_first, span_ms.clone());
         assert_eq!(unexplained, 1, "{span_ms:?}");
     }
-    // If the row is missing, the loaded value is also lost, and this value existed before the start
+    // If the row is missing, the loaded value is also lost. This value existed before the start
     // line.
     let (unexplained, oldest_ns) = lost(&mut both(), found(None), 1..1000);
     assert_eq!((unexplained, oldest_ns), (1, Some(7)));
     assert_eq!(lost(&mut both(), found(None), 0..1000).0, 0);
-    // Nothing is lost here. A write without recorded times may have been acknowledged at any time.
+    // In this case nothing is lost, because a write without recorded times may have been
+    // acknowledged at any time.
     let of_second = found(Some((Stage::Main, 1)));
     assert_eq!(lost(&mut both(), of_second, 40..1000), (0, None));
     let mut untimed = written(&program, &in_turn()[..2], false);
@@ -240,10 +242,10 @@ fn a_loss_is_explained_by_when_it_was_acknowledged() {
 }
 
 proptest! {
-    /// A database is never accused if it applies each acknowledged write at a time between the
-    /// sending and the acknowledgement. It may apply unacknowledged writes at any time or never. A
-    /// database is accused if it still shows the state before the last acknowledged operation that
-    /// does not overlap others.
+    /// The check never accuses a database that applies each acknowledged write at a time between
+    /// the sending and the acknowledgement. Such a database may apply unacknowledged writes at any
+    /// time or never. The check accuses a database that still returns the loaded value after an
+    /// acknowledged operation.
     #[test]
     fn a_database_that_keeps_its_promises_is_not_accused(
         seed in 0u64..50,
@@ -263,8 +265,9 @@ proptest! {
             .collect();
         let all = written(&program, &made, has_times);
         let mut generator = program.generator(Stage::Main);
-        // Times at which the operations take effect, in thousandths of the duration of the
-        // operation, or of a second after it.
+        // Times at which the operations take effect. The random number of an acknowledged operation
+        // is the position between its sending and its acknowledgement, in thousandths. For other
+        // operations, it is the position within the second after the sending.
         let mut effects: Vec<(u64, u64)> = Vec::new();
         for (number, operation) in (0u64..).zip(&operations) {
             let &(sent_ms, took_ms, at, is_acknowledged, is_done) = operation;

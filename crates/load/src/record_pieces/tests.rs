@@ -1,4 +1,4 @@
-//! Tests that the joined records of several clients equal those of a single client.
+//! Tests that the joined records of several clients equal the records of a single client.
 
 use super::*;
 use crate::ledger::{LedgerPart, Numbers, WriteState};
@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 const START_NS: u64 = 5_000_000_000;
 
-/// Returns the summary of a client that has the workers `own` of `workers` workers.
+/// Returns the summary of one client. The client runs the workers `own` of the `workers` workers of
+/// the run.
 fn summary(first: u64, workers: u64, own: std::ops::Range<u64>, writes: &[(u64, u64)]) -> Summary {
     let part = |worker| {
         let mut part = LedgerPart::new(first + worker, workers, 1 << 20, 1).timed(1 << 20, 1);

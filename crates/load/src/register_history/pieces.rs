@@ -1,16 +1,17 @@
-//! Divides a history into pieces, for transfer to the client that joins all pieces.
+//! Divides a history into pieces, for transfer to the client that joins the pieces of all clients.
 
 use super::{HISTORY_OPERATIONS_MAX, History, HistoryPart, StoredEvent};
 use crate::record_pieces::{ClientRecords, ClockConversion, RecordKind, RecordPiece};
 
-/// Number of bytes of an operation: the send time, the response time, the number found, and flags
-/// for the values that are present.
+/// Size of an operation in a piece, in bytes. An operation consists of the send time, the response
+/// time, the number found, and flags for the values that are present.
 const BYTES: usize = 8 + 8 + 8 + 1;
-/// Bit that is set if a number was found. The lower bits encode the condition.
+/// Flag that is set if the response contained a number. The lower bits of the flags encode the
+/// condition.
 const HAS_FOUND: u8 = 4;
 
 impl History {
-    /// Returns the contents of the parts in pieces of at most `bytes_max`.
+    /// Returns the contents of the parts in pieces of at most `bytes_max` bytes.
     pub(crate) fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = RecordPiece> + '_ {
         let each = (bytes_max / BYTES).max(1);
         self.parts.iter().flat_map(move |part| {
@@ -42,8 +43,8 @@ impl History {
     }
 
     /// Inserts a piece at its position, and converts its times to the local clock. The converted
-    /// send time is never too late, and the response time never too early. `None` if the piece does
-    /// not fit.
+    /// send time is never too late, and the converted response time is never too early. Returns
+    /// `None` if the piece does not fit.
     pub(crate) fn take_over(&mut self, piece: &RecordPiece, time: ClockConversion) -> Option<()> {
         let part = self.parts.iter_mut().find(|part| part.first == piece.first)?;
         match piece.what {

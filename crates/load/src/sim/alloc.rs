@@ -1,4 +1,4 @@
-//! Counts the worker's allocations, without those of the simulated world.
+//! Counts the worker's allocations, but not those of the simulated world.
 
 #[path = "../../../cql/tests/it/allocator.rs"]
 mod allocator;
@@ -7,7 +7,7 @@ use allocator::Telling;
 use std::cell::Cell;
 
 thread_local! {
-    /// Allocations up to now. `None` outside of [`counted`].
+    /// Number of allocations up to now. `None` outside of [`counted`].
     static COUNT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
@@ -19,14 +19,15 @@ static ALLOCATOR: Telling = Telling {
     returned: |_| (),
 };
 
-/// Runs `work`. Returns its result, and the number of its allocations outside of [`uncounted`].
+/// Runs `work`. Returns the result of `work`, and the number of its allocations outside of
+/// [`uncounted`].
 pub fn counted<T>(work: impl FnOnce() -> T) -> (T, u64) {
     COUNT.set(Some(0));
     let given = work();
     (given, COUNT.take().unwrap_or(0))
 }
 
-/// Runs work that does not belong to the worker.
+/// Runs `work`, which is not part of the worker, without counting its allocations.
 pub fn uncounted<T>(work: impl FnOnce() -> T) -> T {
     let count = COUNT.take();
     let given = work();

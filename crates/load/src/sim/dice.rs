@@ -24,7 +24,7 @@ impl Dice {
         low + self.below(high - low + 1)
     }
 
-    /// Returns true with this probability, which is in thousandths.
+    /// Returns true with the probability `per_mille`, in thousandths.
     pub fn chance(&mut self, per_mille: u64) -> bool {
         self.below(1000) < per_mille
     }

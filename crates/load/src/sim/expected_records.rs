@@ -1,7 +1,7 @@
-//! Expected contents of the worker's records, and their comparison with the actual contents.
+//! Expected contents of the worker's records, and the comparison with the actual contents.
 //!
-//! Histograms of many runs are compared together, because one histogram is far larger than the
-//! records of one run. Counts are compared part by part.
+//! The tests sum the histograms of many runs before they compare them, because one histogram is far
+//! larger than the records of one run. They compare counts part by part.
 
 use crate::recorder::Part;
 use measure::outcome::OUTCOMES;
@@ -11,13 +11,13 @@ use measure::{ClientCount, Histogram, KindCounts, KindInterval, Outcome};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub counts: KindCounts,
-    /// Number of successful responses to reads and writes that the worker waited for.
+    /// Number of successful responses to reads and writes for which the worker waited.
     pub reads: i64,
     pub writes: i64,
 }
 
-/// Events that occurred in one or many runs. An event that does not occur for any seed is not
-/// tested.
+/// Events that occurred in one or many runs. If an event does not occur for any seed, the
+/// simulation does not test it.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     pub expired: u64,
@@ -68,11 +68,11 @@ impl Coverage {
     }
 }
 
-/// Histograms of a kind. They are latency, service, errors, censored latency and censored service,
-/// and then latency, service and errors of early operations.
+/// Histograms of a kind: latency, service, errors, censored latency and censored service, and then
+/// latency, service and errors of early operations.
 type Values = [Histogram; 8];
 
-/// Expected histograms of the kinds in many runs.
+/// Expected histograms of each kind, summed over many runs.
 #[derive(Clone, Debug, Default)]
 pub struct ExpectedRecords(Vec<Values>);
 
@@ -81,8 +81,8 @@ impl ExpectedRecords {
         ExpectedRecords(vec![Values::default(); kinds_count])
     }
 
-    /// Returns the first difference between the expected histograms and the sum of those in
-    /// `parts`. Empties the histograms of `parts`.
+    /// Returns the first difference between the expected histograms and the sum of the histograms
+    /// in `parts`. Empties the histograms of `parts`.
     pub fn differs(&self, parts: &mut [Box<Part>]) -> Option<String> {
         for (kind, expected) in self.0.iter().enumerate() {
             let mut sums = Values::default();
@@ -128,7 +128,7 @@ fn list(histogram: &Histogram) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Returns a part whose histograms are allocated in advance.
+/// Returns a part with memory for all histograms.
 pub fn part_with_room(kinds: &[workload::Kind]) -> Box<Part> {
     let mut part = Part::new(0, kinds);
     for kind in &mut part.kinds {
@@ -139,13 +139,13 @@ pub fn part_with_room(kinds: &[workload::Kind]) -> Box<Part> {
     Box::new(part)
 }
 
-/// Defect that the oracle deliberately injects in one operation, so that oracle and worker differ.
-/// The comparison must detect it.
+/// Defect that the oracle deliberately injects in one operation, so that the expectations of the
+/// oracle differ from the records of the worker. The comparison must detect the difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InjectedDefect {
     Twice,
     Lost,
-    /// The operation is recorded one nanosecond too late.
+    /// The oracle records the operation one nanosecond too late.
     Later,
 }
 
@@ -156,8 +156,8 @@ pub struct RunRecords {
     expected: ExpectedRecords,
     counts: Vec<Counts>,
     taken: Vec<Counts>,
-    /// Number of outcomes since the last part, by kind and outcome, separately for operations in
-    /// the window and early operations.
+    /// Number of outcomes since the last part, by kind and outcome. Operations in the window and
+    /// early operations are counted separately.
     outcomes: Vec<[[u64; OUTCOMES.len()]; 2]>,
     /// Number of successes of whole operations, by kind.
     succeeded: Vec<i64>,
@@ -172,7 +172,7 @@ pub struct RunRecords {
 }
 
 impl RunRecords {
-    /// Starts a run. Its expected records are added to those of earlier runs.
+    /// Starts a run, which adds its expected records to those of earlier runs.
     pub fn new(expected: ExpectedRecords) -> RunRecords {
         let kinds = expected.0.len();
         RunRecords {
@@ -259,8 +259,8 @@ impl RunRecords {
             assert_eq!(part.start_ns, self.end_ns, "slices follow on each other");
         }
         let holds = part.start_ns < window_from_ns && window_from_ns < part.end_ns;
-        // If the window begins after the stop, it does not contain operations, so the drain may
-        // span the start of the window.
+        // A window that begins after the stop does not contain operations, so the drain may span
+        // the start of the window.
         assert!(
             !holds || part.draining,
             "a slice spans the start of the window"

@@ -1,15 +1,16 @@
-//! Derives the expected records of a run independently, from the exchanged data and the clock.
+//! Derives the expected records of a run independently of the worker, from the exchanged data and
+//! the clock.
 //!
-//! In an open schedule, an operation is due at its scheduled time. In a closed loop, it is due when
-//! a slot became free. Its send time is the latest clock reading. A response is known at the first
-//! clock reading after the wait that found it. If connections report arrival times, a response ends
-//! at the arrival of the last response that was read in the same call. The end and the times of
-//! each operation follow from these rules, to the nanosecond. The worker must record exactly the
-//! same values.
+//! With an open schedule, an operation is due at its scheduled time. With a closed loop, it is due
+//! when a slot became free. The send time of an operation is the latest clock reading. The worker
+//! knows of a response at the first clock reading after the wait that found the response. If
+//! connections report arrival times, a response ends at the arrival of the last response that was
+//! read in the same call. The end and the times of each operation follow from these rules, to the
+//! nanosecond. The worker must record exactly the same values.
 //!
 //! An iteration of the worker has a fixed order: responses first, then expired attempts, then all
-//! sends. So a request that was not caused by a response proves that the worker has abandoned
-//! expired attempts.
+//! sends. A request that was not caused by a response therefore proves that the worker has already
+//! abandoned expired attempts.
 
 mod answers;
 mod due;
@@ -32,7 +33,7 @@ struct Try {
     connection: u16,
     number: u64,
     sent_ns: u64,
-    /// Number of requests that were sent before this one.
+    /// Number of requests that the worker sent before this request.
     order: u64,
     /// True if the worker no longer waits for the response.
     is_orphan: bool,
@@ -40,7 +41,8 @@ struct Try {
     prepares: bool,
     /// True if this is a speculative second attempt.
     is_second: bool,
-    /// True if a response has arrived after which another request on the stream must follow.
+    /// True if the worker has read a response after which it must send another request on the same
+    /// stream.
     goes_on: bool,
 }
 
@@ -54,7 +56,7 @@ struct OpenOperation {
     part_due_ns: u64,
     part_sent_ns: u64,
     retries: u8,
-    /// True if there was more than one attempt.
+    /// True if the operation had more than one attempt.
     is_repeated: bool,
     rows: u64,
     /// Outcome and time of a failed attempt, if the operation will be retried.
@@ -74,7 +76,7 @@ pub struct Oracle {
     retries_min: u8,
     in_flight_max: usize,
     slots: usize,
-    /// Number of the worker's next operation. The following fields are the step between two
+    /// Number of the worker's next operation. The following two fields are the step between two
     /// operations, and the first number beyond the limit.
     next: u64,
     step: u64,
@@ -96,7 +98,7 @@ pub struct Oracle {
     /// Operations that wait for another attempt, in the order in which they failed.
     again: VecDeque<u64>,
     has_tried_again: bool,
-    /// Connections that have ended or sent invalid data, and that the worker must still close.
+    /// Connections that have ended or sent invalid data. The worker must still close them.
     broken: BTreeSet<u16>,
     requests: u64,
     pub ledger: Option<LedgerPart>,
@@ -156,7 +158,7 @@ impl Oracle {
         }
     }
 
-    /// Returns the number of the next operation that the worker should report.
+    /// Returns the number of the operation that the worker should report next.
     pub fn next_number(&self) -> u64 {
         self.next
     }
@@ -180,13 +182,13 @@ impl Oracle {
         self.awaits_turn = true;
     }
 
-    /// Records that the worker sleeps. If `rests` is true, a response does not wake the worker.
+    /// Records that the worker sleeps. If `rests` is true, a response does not wake the worker up.
     pub fn rests(&mut self, rests: bool) {
         let is_idle = self.streams.is_empty();
         self.seen.rested += u64::from(rests && !is_idle);
     }
 
-    /// Marks that the worker has done all of its work and waits.
+    /// Marks that the worker has done all of its work and waits for an event.
     pub fn ends_turn(&mut self) {
         if self.is_running {
             self.expire();
@@ -196,7 +198,7 @@ impl Oracle {
         }
     }
 
-    /// Abandons expired attempts, as the worker does before any send that was not caused by a
+    /// Abandons expired attempts. The worker does this before any send that was not caused by a
     /// response.
     fn expire(&mut self) {
         if std::mem::replace(&mut self.has_expired, true) {
@@ -209,7 +211,8 @@ impl Oracle {
         let mut old: Vec<(bool, u64, u16)> = old
             .map(|(stream, made)| (self.speculates(made.number), made.order, *stream))
             .collect();
-        // Attempts with the first timeout come before those with the second timeout.
+        // The order is by timeout: attempts with the first timeout come before attempts with the
+        // second timeout.
         old.sort_unstable();
         for (_, _, stream) in old {
             let made = self.orphan(stream);
@@ -266,7 +269,8 @@ impl Oracle {
 
     // Due operations.
 
-    /// Takes the next operation, after checking that it may be taken. Returns its due time.
+    /// Takes the next operation, after checking that the worker may take it. Returns the due time
+    /// of the operation.
     fn take_next(&mut self, number: u64) -> u64 {
         assert_eq!(number, self.next, "numbers go up by {}", self.step);
         assert!(number < self.end, "operation {number} is beyond the limit");
@@ -284,9 +288,9 @@ impl Oracle {
         due_ns
     }
 
-    /// Records that the worker has generated the operation with this number. The worker will send
-    /// the operation if it has a connection. If it has had no connection for too long, the
-    /// operation has ended.
+    /// Records that the worker has generated the operation with this number. If the worker has a
+    /// connection, it will send the operation. If it has had no connection for too long, the
+    /// operation ends.
     pub fn begun(&mut self, operation: Operation) {
         if !self.is_running || self.has_given_up {
             return;
@@ -315,8 +319,8 @@ impl Oracle {
 
     // Sends.
 
-    /// Records that a request was written for the socket. Its stream must be free, or belong to the
-    /// operation.
+    /// Records that the worker has written a request for the socket. The stream of the request must
+    /// be free, or belong to the operation.
     pub fn encoded(&mut self, connection: u16, stream: u16, number: u64) {
         self.say(|| format!("operation {number} on stream {stream} of {connection}"));
         if let Some(made) = self.streams.get_mut(&stream).filter(|made| made.goes_on) {
@@ -365,8 +369,8 @@ impl Oracle {
         }
     }
 
-    /// Begins the operation of a new attempt, unless it has already begun. Returns true if another
-    /// attempt of the operation waits for a response.
+    /// Begins the operation of a new attempt, unless the operation has already begun. Returns true
+    /// if another attempt of the operation waits for a response.
     fn begin(&mut self, number: u64) -> bool {
         let turn_ns = self.turn_ns;
         let beside: Vec<Try> = self
@@ -429,7 +433,7 @@ impl Oracle {
         self.recorded.take(part, self.control.window_from_ns());
     }
 
-    /// Prints an event if only a single seed is run.
+    /// Prints an event, but only if a single seed is run.
     fn say(&self, what: impl FnOnce() -> String) {
         if self.tells {
             eprintln!(
@@ -440,7 +444,7 @@ impl Oracle {
         }
     }
 
-    /// Returns the events that have occurred at least once.
+    /// Returns the set of events that have occurred at least once.
     pub fn coverage(&self) -> Coverage {
         self.seen.clone()
     }

@@ -1,5 +1,5 @@
-//! A program with one statement of each type that the worker distinguishes. The values of an
-//! operation are its number, so that the server can identify the operation.
+//! A program with one statement of each type that the worker treats differently. The values of an
+//! operation contain its number, so that the server can identify the operation.
 
 #[expect(dead_code, reason = "the tests' file, of which this uses a part")]
 #[path = "../../tests/it/program.rs"]
@@ -17,17 +17,18 @@ use workload::{BatchKind, Kind, Policy, Program, Statement};
 pub const PARTS: [u8; 2] = [6, 7];
 /// Statements with which an operation may begin.
 pub const FIRST: [u16; 9] = [0, 1, 2, 3, 4, 5, 7, 8, 9];
-/// The subset of `FIRST` whose operations have exactly one response.
+/// Statements of `FIRST` whose operations have exactly one response.
 const ONE_REQUEST: [u16; 3] = [0, 1, TEXT];
-/// The paged statement, the batch statement and the conditional statement.
+/// The paged statement. The next two constants are the batch statement and the conditional
+/// statement.
 pub const PAGED: u16 = 4;
 pub const BATCH: u16 = 7;
 pub const CONDITION: u16 = 8;
 /// Statement that is never prepared.
 pub const TEXT: u16 = 9;
 
-/// Returns the number of statements of operation `n` if it is a batch. An operation with 0
-/// statements cannot be sent.
+/// Returns the number of statements of operation `n` if it is a batch. The worker cannot send an
+/// operation with 0 statements.
 pub fn entries(seed: u64, n: u64) -> usize {
     (mix(seed ^ n) % 16).min(3) as usize
 }
@@ -50,7 +51,7 @@ pub fn text(statement: u16) -> String {
     }
 }
 
-/// Builds the program described in the module documentation. `extra` determines which statements
+/// Builds the program that the module documentation describes. `extra` determines which statements
 /// are idempotent. If every operation is one request and one attempt, no statement of the program
 /// leads to further requests.
 pub fn program(

@@ -1,4 +1,4 @@
-//! The scripted server. It parses requests and chooses responses at random.
+//! The scripted server. It parses requests and chooses its responses at random.
 
 use super::dice::Dice;
 use super::program::{CONDITION, PAGED};
@@ -9,7 +9,7 @@ use cql::request::{BatchStatement, BoundValue, Request, parse};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, PreparedStatement};
 use cql::{CqlType, Value, reply};
 
-/// Stream id that no worker uses.
+/// Stream id that the workers never use.
 const NO_STREAM: i16 = 30_000;
 
 /// Request that the server has parsed.
@@ -18,14 +18,15 @@ pub struct SimRequest {
     pub stream: i16,
     pub statement: u16,
     pub prepares: bool,
-    /// Number of the operation. It is not used if the request is a PREPARE.
+    /// Number of the operation. A PREPARE does not belong to an operation, so its number has no
+    /// meaning.
     pub number: u64,
     /// Number of statements in the request.
     pub entries: usize,
     pub paging_state: Option<Vec<u8>>,
 }
 
-/// Response, reduced to the content that the worker should use.
+/// Meaning of a response, reduced to the content that the worker should use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Reply {
     #[default]
@@ -42,8 +43,8 @@ pub enum Reply {
     Poison,
 }
 
-/// Returns the first complete request in `bytes`, and its length. The id of a prepared statement is
-/// its text.
+/// Returns the first complete request in `bytes`, and the length of that request. The server uses
+/// the text of a prepared statement as its id.
 pub fn next_request(bytes: &[u8], statements: &[Vec<u8>]) -> Option<(SimRequest, usize)> {
     let header = Header::parse_request(bytes).expect("a frame")?;
     let end = header.frame_bytes();
@@ -93,7 +94,7 @@ pub fn next_request(bytes: &[u8], statements: &[Vec<u8>]) -> Option<(SimRequest,
     Some((asked, end))
 }
 
-/// Chooses a response: the stream, the meaning and the bytes.
+/// Chooses a response. Returns its stream, its meaning and its bytes.
 pub fn answer(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> (i16, Reply, Vec<u8>) {
     let mut bytes = Vec::new();
     let stream = asked.stream;
@@ -116,7 +117,7 @@ pub fn answer(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> (i16, Rep
     (stream, reply, bytes)
 }
 
-/// Moves a response to a stream that belongs to another connection.
+/// Changes the stream of a response to one that belongs to another connection.
 pub fn stray_to(bytes: &mut [u8], stream: u16) {
     if bytes[2..4] == NO_STREAM.to_be_bytes() {
         bytes[2..4].copy_from_slice(&stream.to_be_bytes());
@@ -144,7 +145,8 @@ fn decide(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> Reply {
     match asked.statement {
         PAGED => {
             let page = asked.paging_state.as_ref().map_or(0, |state| state[0]);
-            // A response that repeats the same paging state would cause an endless loop of pages.
+            // This fault repeats the paging state of the request. Unless the worker detects the
+            // repetition, it reads the same page in an endless loop.
             let turns = page > 0 && dice.chance(faults.error / 8);
             let more = page < 4 && dice.chance(600);
             let next = (more || turns).then(|| vec![if turns { page } else { page + 1 }; 40]);
@@ -244,7 +246,7 @@ fn warn(bytes: &mut Vec<u8>) {
     bytes[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Returns an event frame, which a server sends without a request.
+/// Returns an event frame. A server sends such a frame without a request.
 fn event() -> Vec<u8> {
     let mut bytes = Vec::new();
     let header = Header {

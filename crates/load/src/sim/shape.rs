@@ -11,23 +11,23 @@ use crate::worker_builder::Sizes;
 use std::time::Duration;
 use workload::Stage;
 
-/// Start of the run on the simulated clock, in ns. It may be any time except 0.
+/// Start of the run on the simulated clock, in ns. The start may be at any time except 0.
 pub const START_NS: u64 = 1_000_000;
 
-/// Frequency of each fault, in thousandths.
+/// Frequency of each fault, in thousandths of the cases in which it can occur.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     /// Error responses.
     pub error: u64,
-    /// Responses which state that the prepared statement is unknown.
+    /// Responses which state that the server does not know the prepared statement.
     pub forget: u64,
-    /// Requests that are never answered.
+    /// Requests that the server never answers.
     pub never: u64,
-    /// Responses later than the timeout.
+    /// Responses that arrive after the timeout.
     pub late: u64,
-    /// Responses that are not frames, or whose stream has no waiting request.
+    /// Responses that are not valid frames, or on whose stream no request waits.
     pub poison: u64,
-    /// Requests after which the connection ends.
+    /// Requests after which the connection breaks.
     pub close: u64,
     /// Writes after which the socket accepts no data for a while.
     pub block: u64,
@@ -35,24 +35,25 @@ pub struct Faults {
     pub partial: u64,
     /// Waits after which no connection is ready, or that take much longer than requested.
     pub wake: u64,
-    /// Responses with a warning in front.
+    /// Responses whose body begins with a warning.
     pub warning: u64,
     /// Intervals that end before the collector has returned an empty part.
     pub collector: u64,
 }
 
-/// Action of the caller of the run.
+/// Action by which the caller influences the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
-    /// No action. The run ends at its limit.
+    /// The caller does nothing. The run ends at its limit.
     Waits,
-    /// Stops the load after this time, in ns. Operations that were due are still sent.
+    /// The caller stops the load after this time, in ns. The worker still sends operations that
+    /// were due before.
     Stops(u64),
-    /// Abandons the run after the first time, and stops waiting for responses after the second
-    /// time, both in ns.
+    /// The caller abandons the run after the first time. The worker stops waiting for responses
+    /// after the second time. Both times are in ns.
     Abandons(u64, u64),
-    /// Begins the measured window after the first number of intervals. The window lasts for the
-    /// second number of intervals.
+    /// The caller begins the measured window after the first number of intervals. The window lasts
+    /// for the second number of intervals.
     Measures(u64, u64),
 }
 
@@ -89,7 +90,8 @@ fn keeps(dice: &mut Dice) -> LedgerMode {
 impl Shape {
     pub fn new(seed: u64) -> Shape {
         let dice = &mut Dice::new(seed);
-        // A histogram resolves every nanosecond up to 2,048 ns, so most seeds use shorter times.
+        // A histogram resolves every nanosecond up to 2,048 ns. Most seeds therefore use such short
+        // times.
         let unit = dice.pick(&[1, 1, 1, 40]);
         let first = first(dice);
         let timeout_ns = unit * dice.between(300, 2_500);
@@ -162,7 +164,8 @@ fn first(dice: &mut Dice) -> Vec<u16> {
     (0..count).map(|_| dice.pick(&program::FIRST)).collect()
 }
 
-/// Returns workers of other clients. There is at least one operation in flight for each worker.
+/// Returns the workers of other clients. The limits are such that each worker can have at least one
+/// operation in flight.
 fn others(dice: &mut Dice, in_flight: u32) -> OtherWorkers {
     let mut some = || dice.pick(&[0, 0, 1]) as usize * usize::from(in_flight > 3);
     OtherWorkers {
@@ -196,7 +199,7 @@ fn course(dice: &mut Dice, long_ns: u64, interval_ns: u64) -> (Caller, Limit, Wi
     (caller, limit, window)
 }
 
-/// Returns the frequency of faults. A third of the seeds have no faults, and the others have rare
+/// Returns the frequency of faults. A third of the seeds have no faults. The other seeds have rare
 /// or frequent faults.
 fn faults(dice: &mut Dice) -> Faults {
     if dice.below(3) == 0 {

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 
-/// The worker's end of a connection.
+/// The worker's end of a simulated connection, in place of a socket.
 pub struct Stream {
     pub index: u16,
     pub state: Rc<RefCell<State>>,
@@ -41,7 +41,7 @@ impl Write for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // If the run has already panicked, a second failure would add no information.
+        // If the run has already panicked, a second panic would add no information.
         if !std::thread::panicking() {
             uncounted(|| self.state.borrow_mut().closed(self.index));
         }

@@ -1,7 +1,7 @@
-//! The world of a simulated worker. It has a clock that advances when it is read, connections with
+//! The world of a simulated worker. It has a clock that advances at every reading, connections with
 //! scripted bytes, a caller that stops the run, and a collector that may be late.
 //!
-//! Every event that the worker can observe is reported to the [`Oracle`] as it happens.
+//! The world reports every event that the worker can observe to the [`Oracle`] as it happens.
 
 use super::alloc::uncounted;
 use super::dice::Dice;
@@ -23,17 +23,17 @@ use workload::Operation;
 /// Number of parts in circulation, as in a real run.
 pub const PARTS: usize = crate::recorder::PARTS_PER_WORKER;
 
-/// Maximum number of clock readings. It is more than any run needs.
+/// Maximum number of clock readings in a run. The limit is higher than any correct run needs.
 const READINGS_MAX: u64 = 400_000;
-/// Maximum number of successive iterations without a sleep in which no event occurs.
+/// Maximum number of successive iterations in which the worker does not sleep and no event occurs.
 const IDLE_TURNS_MAX: u32 = 20;
 
 thread_local! {
-    /// State of the run on this thread, to which the program's operations report.
+    /// State of the run on this thread. The program reports its operations to this state.
     static RUNNING: RefCell<Option<Rc<RefCell<State>>>> = const { RefCell::new(None) };
 }
 
-/// Reports that the generator was set to an operation that may be sent next.
+/// Reports that the worker has set the generator to an operation, which it may send next.
 pub fn begun(operation: Operation) {
     uncounted(|| {
         RUNNING.with_borrow(|running| {
@@ -79,7 +79,7 @@ impl State {
         self.now_ns
     }
 
-    /// Performs the caller's action if it is time for it.
+    /// Performs the caller's action if the time for the action has come.
     fn call(&mut self) {
         let due = |after_ns: u64| self.now_ns >= START_NS + after_ns;
         match self.shape.caller {
@@ -110,7 +110,7 @@ impl State {
         })
     }
 
-    /// Returns the next time after the current time at which a connection becomes ready.
+    /// Returns the earliest time after the current time at which a connection becomes ready.
     fn next_event_ns(&self) -> Option<u64> {
         let of_wire = |wire: &Wire| {
             let room = (wire.watch == Some(Watch::ReadsAndWrites)).then_some(wire.blocked_until_ns);
@@ -315,7 +315,7 @@ impl State {
         Some(index)
     }
 
-    /// Lets the collector take a part, so that the caller receives the interval.
+    /// Lets the collector take a part, so that the caller receives the interval of the part.
     fn collect(&mut self, mut part: Box<Part>) {
         self.oracle.takes(&mut part);
         self.intervals += 1;
@@ -369,7 +369,7 @@ impl Sim {
         sim
     }
 
-    /// Returns the connections with which a run begins.
+    /// Returns the connections that are open at the start of the run.
     pub fn links(&self) -> Vec<Link<Stream>> {
         let mut state = self.0.borrow_mut();
         let count = state.wires.len() as u16;
@@ -395,7 +395,7 @@ impl Sim {
 }
 
 impl State {
-    /// Returns the oracle, and the parts that were in circulation.
+    /// Returns the oracle and the parts that were in circulation.
     pub fn into_parts(self) -> (Oracle, Vec<Box<Part>>) {
         (self.oracle, self.empties)
     }

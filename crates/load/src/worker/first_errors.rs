@@ -1,7 +1,7 @@
-//! Keeps the message of the first error of each kind, which a report quotes.
+//! Keeps the message of the first error of each kind. A report quotes these messages.
 //!
-//! All memory is allocated before the start line. Errors often come together with other problems,
-//! and the message of one node must not delay the responses of the others.
+//! The module allocates all memory before the start line, because errors often come together with
+//! other problems. The message of one node must not delay the responses of the other nodes.
 
 use measure::Outcome;
 use measure::outcome::OUTCOMES_COUNT;
@@ -34,8 +34,8 @@ impl FirstErrors {
         }
     }
 
-    /// Records a message about node number `node`, from the node or from the client, if it is the
-    /// first of its kind.
+    /// Records a message about node number `node` if it is the first message of its kind. The
+    /// message is from the node or from the client.
     pub fn note(&mut self, outcome: Outcome, node: usize, message: &impl Display) {
         if self.seen.iter().any(|seen| seen.outcome == outcome) {
             return;
@@ -50,7 +50,7 @@ impl FirstErrors {
             texts: &mut self.texts,
             left: MESSAGE_BYTES_MAX,
         };
-        // Writing fails if the text is truncated, which is intended.
+        // Writing fails if the writer truncates the text. This is intended.
         let _ = write!(cut, "{message}");
     }
 

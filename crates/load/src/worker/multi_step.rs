@@ -1,5 +1,6 @@
-//! Handles operations that have an operation state. It encodes them and processes their responses
-//! (another page, the following statement, the end). Plain operations never reach this code.
+//! Handles operations that have an operation state. This module encodes their requests and
+//! processes their responses (another page, the following statement, the end). Plain operations
+//! never reach this code.
 //!
 //! The costs were measured with `cassay`'s example `engine_cost` on one of two shared vCPUs, with
 //! 128 operations in flight and including the kernel. An operation that may be retried or has a
@@ -32,8 +33,8 @@ pub(super) enum Unsendable {
 }
 
 impl<W: World> Worker<W> {
-    /// Appends the current request of the operation in slot `id`, to which the generator is set. If
-    /// the request does not fit in any frame, returns `Err` and appends nothing.
+    /// Appends the current request of the operation in slot `id`. The generator must be set to this
+    /// operation. If the request does not fit in any frame, returns `Err` and appends nothing.
     pub(super) fn encode_special(
         &mut self,
         output: &mut Vec<u8>,
@@ -90,7 +91,7 @@ impl<W: World> Worker<W> {
         Ok(())
     }
 
-    /// Appends the request of slot `id` to the output of its connection.
+    /// Appends the request of the operation in slot `id` to the output of its connection.
     pub(super) fn send_special(&mut self, id: u16) -> Result<(), Unsendable> {
         let index = usize::from(self.in_flight.slot(id).connection);
         let Some(connection) = &mut self.connections[index] else {
@@ -154,12 +155,13 @@ impl<W: World> Worker<W> {
         if applied == Some(false) {
             self.write_down_not_applied(&slot.operation);
         } else {
-            // Another attempt may still be in flight. If the client does not set the timestamp,
-            // that attempt is a separate write, with the timestamp of the node that receives it.
+            // Another attempt of the operation may still be in flight. If the client does not set
+            // the timestamp, that attempt is a separate write, with the timestamp of the node that
+            // receives it.
             let is_one_write = facts.stamped || !self.courses[usize::from(id)].is_repeated;
             self.write_down_acknowledged(&slot.operation, is_one_write.then_some(now_ns));
         }
-        // This request counts as the operation itself.
+        // This count excludes the request that counts as the operation itself.
         let is_write = self.facts.kinds[usize::from(slot.operation.kind)].is_write;
         self.count_request(slot.operation.kind, !is_write, -1);
         let sent_ns = self.courses[usize::from(id)].first_sent_ns;
@@ -209,8 +211,8 @@ impl<W: World> Worker<W> {
         }) += count;
     }
 
-    /// Counts and verifies a page. A page is judged by its rows. A read counts as missing a row
-    /// only if none of its pages has a row.
+    /// Counts and verifies a page by its rows. A read counts as missing a row only if none of its
+    /// pages has a row.
     fn take_page(
         &mut self,
         id: u16,

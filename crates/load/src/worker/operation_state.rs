@@ -6,41 +6,44 @@
 use crate::inflight::NONE;
 
 /// Maximum number of successive pages without a row. Cassandra ends a page early if a filter or
-/// tombstones take too much time, but such pages never follow each other this many times.
+/// tombstones take too much time, but this never happens for this number of successive pages.
 const EMPTY_PAGES_MAX: u32 = 1_000;
-/// Expected maximum size of a paging state, in bytes. In Cassandra, it contains the partition key,
-/// the clustering of the last row and a few counters.
+/// Expected maximum size of a paging state, in bytes. A paging state of Cassandra contains the
+/// partition key, the clustering of the last row and a few counters.
 const PAGING_STATE_BYTES_USUAL: usize = 256;
-/// Maximum number of pages of one operation. Even with one row per page, a partition cannot have
-/// this many rows.
+/// Maximum number of pages of one operation. Even at one row per page, a partition cannot have this
+/// number of rows.
 const PAGES_MAX: u32 = 10_000_000;
 
 /// State of the operation in a slot.
 #[derive(Debug)]
 pub(crate) struct OperationState {
-    /// Send time of the operation's first request.
+    /// Send time of the operation's first request, in ns.
     pub first_sent_ns: u64,
-    /// Due time of the current part. The first part is due with the operation.
+    /// Due time of the current part, in ns. The first part is due at the same time as the
+    /// operation.
     pub part_due_ns: u64,
-    /// Send time of the first request of the current part.
+    /// Send time of the first request of the current part, in ns.
     pub part_sent_ns: u64,
-    /// Timestamp set by the client. It is the same for all attempts, so that they are one write.
+    /// Timestamp that the client sets for the write, in µs since 1970. All attempts have the same
+    /// timestamp, so that they count as one write.
     pub timestamp_us: i64,
     /// Number of rows that the current part has read.
     rows: u64,
     pages: u32,
     empty_pages: u32,
-    /// Paging state of the last requested page. It is empty for the first page.
+    /// Paging state of the most recently requested page. The paging state is empty for the first
+    /// page.
     pub paging_state: Vec<u8>,
     /// Number of retries that the whole operation has used.
     pub retries: u8,
-    /// True if there was more than one attempt.
+    /// True if the operation had more than one attempt.
     pub is_repeated: bool,
-    /// Slot of the other waiting attempt, or [`NONE`].
+    /// Slot of the operation's other waiting attempt, or [`NONE`].
     pub twin: u16,
-    /// True if this attempt is the speculative one.
+    /// True if this attempt is the speculative attempt of the operation.
     pub speculative: bool,
-    /// Statement that is being prepared again.
+    /// Statement that the client is preparing again.
     pub preparing: u16,
     /// Number of tables that the request writes. The server counts the request once for each table.
     pub tables: u8,
@@ -70,18 +73,18 @@ impl Default for OperationState {
     }
 }
 
-/// Times at which an operation, and its current part, were due and first sent.
+/// Times at which an operation and its current part were due, and at which they were first sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StartTimes {
     pub intended_ns: u64,
-    /// Send time of the first request. `None` if no request was sent.
+    /// Send time of the first request, in ns. `None` if the client did not send a request.
     pub sent_ns: Option<u64>,
     pub part_due_ns: u64,
     part_sent_ns: u64,
 }
 
 impl StartTimes {
-    /// Returns the times of an operation of one request.
+    /// Returns the times of an operation that consists of one request.
     pub fn once(intended_ns: u64, sent_ns: u64) -> StartTimes {
         StartTimes {
             intended_ns,
@@ -91,7 +94,8 @@ impl StartTimes {
         }
     }
 
-    /// Returns the send time of the part. `None` if no request of the operation was sent.
+    /// Returns the send time of the part. Returns `None` if the client did not send any request of
+    /// the operation.
     pub fn part_sent_ns(&self) -> Option<u64> {
         self.sent_ns.map(|_| self.part_sent_ns)
     }
@@ -100,7 +104,8 @@ impl StartTimes {
 /// Continuation of an operation after a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// The operation ends. This was the last page, or the last page that the operation requests.
+    /// The operation ends, because this was the last page, or because the operation requests no
+    /// further pages.
     Last,
     /// The operation reads the next page, which begins at [`OperationState::paging_state`].
     Next,
@@ -120,8 +125,8 @@ pub(crate) enum Endless {
 }
 
 impl OperationState {
-    /// Creates a state in which the first paging state of ordinary length does not require an
-    /// allocation.
+    /// Creates an empty state. If `has_pages` is true, the state has memory for a paging state of
+    /// ordinary length.
     pub fn with_room(has_pages: bool) -> OperationState {
         let bytes = if has_pages {
             PAGING_STATE_BYTES_USUAL
@@ -134,7 +139,7 @@ impl OperationState {
         }
     }
 
-    /// Copies another state into the memory of this one.
+    /// Copies another state into this state, and reuses the memory of this state.
     pub fn copy_from(&mut self, other: &OperationState) {
         let mut paging_state = std::mem::take(&mut self.paging_state);
         paging_state.clear();
@@ -145,7 +150,8 @@ impl OperationState {
         };
     }
 
-    /// Begins an operation that was due at `due_ns` and is sent for the first time.
+    /// Begins an operation that was due at `due_ns`. The worker sends the operation for the first
+    /// time at `now_ns`.
     pub fn begin(&mut self, due_ns: u64, now_ns: u64, timestamp_us: i64) {
         let mut paging_state = std::mem::take(&mut self.paging_state);
         paging_state.clear();
@@ -159,7 +165,8 @@ impl OperationState {
         };
     }
 
-    /// Begins the part that follows an answered statement. The part is due now and sent at once.
+    /// Begins the next part of an operation, after the response to the previous statement. The part
+    /// is due now, and the worker sends it at once.
     pub fn begin_part(&mut self, now_ns: u64) {
         self.part_due_ns = now_ns;
         self.part_sent_ns = now_ns;
@@ -169,7 +176,7 @@ impl OperationState {
         self.paging_state.clear();
     }
 
-    /// Returns the start times of the operation, given that it was due at `intended_ns`.
+    /// Returns the start times of the operation, which was due at `intended_ns`.
     pub fn begun(&self, intended_ns: u64) -> StartTimes {
         StartTimes {
             intended_ns,

@@ -16,7 +16,7 @@ use std::fmt::Display;
 use workload::Operation;
 
 /// Time after the stop during which slow verifications continue, in ns. Only a few reads are still
-/// in flight then, and the stop waits for them.
+/// in flight then, and the stop waits for the verifications.
 const JUDGES_AFTER_STOP_NS: u64 = 100 * clock::MILLISECOND_NS;
 
 /// Reason why a connection is unusable.
@@ -39,8 +39,8 @@ enum Broken {
 
 impl<W: World> Worker<W> {
     pub(super) fn receive(&mut self, index: u16, now_ns: u64) {
-        // The connection is moved out of the worker, so that the worker can read responses and
-        // record them at the same time.
+        // This code moves the connection out of the worker, so that the worker can read responses
+        // and record them at the same time.
         let Some(mut connection) = self.connections[usize::from(index)].take() else {
             return;
         };
@@ -53,8 +53,8 @@ impl<W: World> Worker<W> {
                     self.sockets.arrived_ns =
                         connection.arrived_ns().map_or(now_ns, |ns| ns.min(now_ns));
                     self.recorder.heard(self.sockets.arrived_ns);
-                    // A read that did not fill the buffer has emptied the socket. Only TLS and
-                    // segments may still contain data.
+                    // A read that did not fill the buffer has emptied the socket. More data can
+                    // then only be in the buffers of TLS and segments.
                     let more = connection.may_have_more();
                     let read = self.read_answers(&mut connection, index, now_ns, &mut plain);
                     if read.is_err() || !more {
@@ -143,14 +143,14 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns the largest body that the response to an operation can have.
+    /// Returns the size of the largest body that the response to an operation can have, in bytes.
     #[inline]
     fn body_bytes_max(&self, slot: &Slot) -> u32 {
         self.facts.statements[usize::from(slot.operation.statement)].body_bytes_max
     }
 
-    /// Refuses a large response as soon as its header has arrived, if it exceeds the maximum size
-    /// for its request.
+    /// Fails as soon as the header of a response has arrived, if the response exceeds the maximum
+    /// size for its request.
     #[cold]
     fn check_awaited(&mut self, header: &Header, index: u16) -> Result<(), Broken> {
         let slot = self.in_flight.get(header.stream, index).copied();
@@ -174,12 +174,12 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Compares the read rows with the values that the seed prescribes, and with the ledgers, if
-    /// they are available.
+    /// Compares the rows of a read with the values that the seed prescribes. Also compares them
+    /// with the ledgers, if ledgers are available.
     pub(super) fn judge(&mut self, operation: Operation, rows: &RawRows<'_>) {
         let (control, world) = (&self.control, &self.world);
         // The check of a whole partition of thousands of rows takes a while, and many reads may be
-        // in progress. Therefore the check is given up some time after the stop.
+        // in progress. The worker therefore abandons the check some time after the stop.
         let gives_up = || world.now_ns() > control.stop_ns().saturating_add(JUDGES_AFTER_STOP_NS);
         let check = self.generator.check_until(operation, rows, gives_up);
         let said = ReadValue {
@@ -208,9 +208,10 @@ impl<W: World> Worker<W> {
         self.succeed(id, slot, slot.sent_ns, now_ns);
     }
 
-    /// Ends the operation of `slot` with success. Its first request was sent at `sent_ns`. Its
-    /// latency ends at the arrival of the response. In a closed loop, the next operation is due
-    /// only now, because a delay in the client's reading is not a latency of the target.
+    /// Ends the operation of `slot`, whose first request was sent at `sent_ns`, with success. The
+    /// latency of the operation ends at the arrival of the response. In a closed loop, the next
+    /// operation is due only now, because a delay in the client's reading is not a latency of the
+    /// target.
     #[inline]
     pub(super) fn succeed(&mut self, id: u16, slot: &Slot, sent_ns: u64, now_ns: u64) {
         self.in_flight.release(id);

@@ -1,5 +1,5 @@
-//! Releases due operations. For each operation, it chooses a connection, and encodes and sends the
-//! request.
+//! Releases due operations. For each operation, this module chooses a connection, encodes the
+//! request and sends it.
 
 use super::multi_step::Unsendable;
 use super::{DueTimes, Worker};
@@ -9,21 +9,21 @@ use crate::worker_io::{Watch, World};
 use measure::{ClientCount, Outcome, clock};
 use std::fmt::Display;
 
-/// Maximum number of operations that are encoded between two clock readings and sent together. At
-/// about 100 ns per operation, a batch takes less than 10 µs. A larger batch would make the send
-/// time inaccurate and delay the requests.
+/// Maximum number of operations that the worker encodes between two clock readings and sends
+/// together. At about 100 ns per operation, a batch takes less than 10 µs. A larger batch would
+/// make the send time inaccurate and delay the requests.
 const BATCH: u32 = 64;
-/// Duration above which a batch is too large, in ns. This happens if operations are costly to
-/// generate.
+/// Duration above which a batch counts as too large, in ns. Batches take this long only if
+/// operations are costly to generate.
 const BATCH_MAX_NS: u64 = clock::MILLISECOND_NS;
-/// Longest time without a check for responses and the stop, in ns. Only a single operation that
-/// takes longer may exceed it.
+/// Longest time without a check for responses and the stop, in ns. The worker exceeds this time
+/// only if a single operation takes longer.
 const TURN_MAX_NS: u64 = 10 * clock::MILLISECOND_NS;
-/// An operation that is sent later than this after its due time counts as late (rule V1), in ns.
+/// Delay after the due time above which an operation counts as sent late (rule V1), in ns.
 const LATE_NS: u64 = clock::MILLISECOND_NS;
 
-/// Number of operations that are encoded between two clock readings. It starts at one, and grows
-/// while operations are cheap to generate.
+/// Number of operations that the worker encodes between two clock readings. The number starts at
+/// one, and grows while operations are cheap to generate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch {
     operations: u32,
@@ -74,15 +74,15 @@ impl<W: World> Worker<W> {
                 now_ns = self.world.now_ns();
                 self.batch.took(now_ns.saturating_sub(begun_ns));
             }
-            // A batch that is still growing is not sent alone, but together with the following
-            // batches.
+            // While batches are still growing, the worker sends several of them together.
             let is_full = unsent >= BATCH || self.batch.operations() == 1;
             if unsent > 0 && (is_full || !more) {
                 self.send_all(begun_ns);
                 self.release_next_ns = woken_ns + self.release_quantum_ns;
                 unsent = 0;
             }
-            // The other steps of the loop must also be executed, especially the check for the stop.
+            // The worker must also execute the other steps of the loop, especially the check for
+            // the stop.
             if !more || (unsent == 0 && now_ns.saturating_sub(woken_ns) > TURN_MAX_NS) {
                 return;
             }
@@ -130,14 +130,16 @@ impl<W: World> Worker<W> {
         true
     }
 
-    /// Sends the first request of the most recent operation, which has an operation state.
+    /// Sends the first request of the most recent operation. The operation must have an operation
+    /// state.
     fn begin_special(&mut self, id: u16, due_ns: u64, now_ns: u64) -> Result<(), Unsendable> {
         let timestamp_us = self.timestamps.next_us(now_ns);
         self.courses[usize::from(id)].begin(due_ns, now_ns, timestamp_us);
         self.send_special(id)
     }
 
-    /// Ends the operation in slot `id` without sending it, because it does not fit in any frame.
+    /// Ends the operation in slot `id` without sending it, because its request does not fit in any
+    /// frame.
     #[cold]
     fn refuse(&mut self, id: u16, now_ns: u64, why: &impl Display) -> bool {
         let slot = *self.in_flight.slot(id);
@@ -145,8 +147,9 @@ impl<W: World> Worker<W> {
         self.recorder.part.client.counts[ClientCount::Dropped] += 1;
         self.note_failure(id, &slot, Outcome::ClientRefused, now_ns, why);
         self.advance();
-        // Only one operation is refused per iteration. In a closed loop, the next operation is due
-        // at once, and may also be refused.
+        // Returning false ends this iteration. In a closed loop, the next operation is due at once
+        // and may also be too large, so the loop must not refuse more than one operation per
+        // iteration.
         false
     }
 
@@ -168,8 +171,8 @@ impl<W: World> Worker<W> {
 
     #[inline]
     fn note_lag(&mut self, due_ns: u64, now_ns: u64) {
-        // Only operations of the window count. Until the start of the window is known, all
-        // operations count.
+        // The lag counts only for operations of the window. While the start of the window is
+        // unknown, all operations count.
         let is_carried_over = self.recorder.is_early(due_ns) && !self.recorder.is_early(now_ns);
         if is_carried_over {
             return;
@@ -185,9 +188,9 @@ impl<W: World> Worker<W> {
         client.counts[ClientCount::Late] += u64::from(lag_ns > LATE_NS);
     }
 
-    /// Returns the connection for the most recent operation. It leads to a node that owns the
-    /// operation's token if such a connection is open, and otherwise to any node. `None` if no
-    /// connection is open, or if all are full.
+    /// Returns the connection for the most recent operation. If a connection to a node that owns
+    /// the operation's token is open, the function chooses that connection. Otherwise it chooses a
+    /// connection to any node. Returns `None` if all connections are closed or full.
     #[inline]
     fn pick(&mut self) -> Option<u16> {
         let count = self.connections.len();
@@ -225,7 +228,8 @@ impl<W: World> Worker<W> {
             .is_some_and(|c| c.has_room(self.frame_bytes_max))
     }
 
-    /// Ends an operation that has waited longer than its timeout while no connection was open.
+    /// If all connections are closed, ends an operation that has waited for longer than its
+    /// timeout. Returns true if it has ended the operation.
     #[cold]
     fn drop_if_hopeless(&mut self, kind: u8, due_ns: u64, now_ns: u64) -> bool {
         let timeout_ns = self.facts.kinds[usize::from(kind)].timeout_ns;
@@ -241,9 +245,9 @@ impl<W: World> Worker<W> {
         true
     }
 
-    /// Frees streams if all are in use. If most streams belong to operations that timed out on one
-    /// connection, this connection is unusable. The worker then closes it, which frees its streams,
-    /// and reopens it.
+    /// Frees streams if all streams are in use. If most streams belong to operations that timed out
+    /// on one connection, this connection is unusable. The worker then closes the connection, which
+    /// frees its streams, and reopens it.
     #[cold]
     pub(super) fn unblock(&mut self, now_ns: u64) {
         if self.in_flight.has_room() || self.in_flight.orphans_count() == 0 {
@@ -259,7 +263,7 @@ impl<W: World> Worker<W> {
         self.lose(worst.unwrap_or(0) as u16, now_ns, &text);
     }
 
-    /// Sends requests that were encoded in other steps than the release of due operations.
+    /// Sends requests that the worker encoded in other steps than the release of due operations.
     #[inline]
     pub(super) fn send_rest(&mut self, now_ns: u64) {
         if std::mem::take(&mut self.sockets.unsent) {

@@ -1,9 +1,9 @@
-//! Handles operations with more than one attempt. A further attempt is sent after a failed one
-//! (retries), or in parallel with an unanswered one (speculation).
+//! Handles operations with more than one attempt. The worker sends a further attempt after a failed
+//! attempt (retries), or in parallel with an unanswered attempt (speculation).
 //!
-//! Invariants: an operation has at most `1 + retries` successive attempts. At most two wait at a
-//! time, and each then refers to the other. The first response ends the operation, and the result
-//! of the other attempt does not count.
+//! Invariants: an operation has at most `1 + retries` successive attempts. At most two attempts
+//! wait for a response at a time, and each of the two then refers to the other. The first response
+//! ends the operation, and the result of the other attempt does not count.
 
 use super::Worker;
 use super::operation_state::OperationState;
@@ -27,14 +27,14 @@ pub(crate) struct Again {
 }
 
 impl<W: World> Worker<W> {
-    /// Returns the number of operations that have been sent and have not ended.
+    /// Returns the number of operations that the worker has sent and that have not ended.
     #[inline]
     pub(super) fn operations_count(&self) -> u32 {
         self.in_flight.waiting_count() - self.twins_count + self.again.len() as u32
     }
 
-    /// Handles the failed attempt of `slot`, which has already been freed or orphaned. The
-    /// operation ends unless another of its attempts waits or may follow.
+    /// Handles the failed attempt of `slot`. The slot must already be free or orphaned. The
+    /// operation ends unless another attempt of it waits for a response or may follow.
     pub(super) fn fail_try(
         &mut self,
         id: u16,
@@ -96,7 +96,7 @@ impl<W: World> Worker<W> {
         })
     }
 
-    /// Sends the retries for which a connection has room.
+    /// Sends the retries for which connections have room.
     pub(super) fn try_again(&mut self, now_ns: u64) {
         while let Some(again) = self.again.front() {
             let (operation, avoid) = (again.operation, again.avoid);
@@ -126,8 +126,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// If no connection is open, ends the operation of the oldest failed attempt after its timeout.
-    /// Returns true if it has ended an operation.
+    /// If all connections are closed, ends the operation of the oldest failed attempt once its
+    /// timeout has elapsed. Returns true if the function has ended an operation.
     fn give_up(&mut self, now_ns: u64) -> bool {
         let Some(again) = self.again.front() else {
             return false;
@@ -136,8 +136,8 @@ impl<W: World> Worker<W> {
         now_ns.saturating_sub(again.failed_ns) >= timeout_ns && self.end_failed(now_ns)
     }
 
-    /// Ends the operation of the oldest failed attempt without a retry. Returns false if there is
-    /// no failed attempt.
+    /// Ends the operation of the oldest failed attempt without a retry. Returns false if the list
+    /// of failed attempts is empty.
     pub(super) fn end_failed(&mut self, now_ns: u64) -> bool {
         let Some(again) = self.again.pop_front() else {
             return false;
@@ -149,8 +149,8 @@ impl<W: World> Worker<W> {
         true
     }
 
-    /// Sends a second attempt in parallel if this is permitted, because the attempt in slot `id`
-    /// has waited too long.
+    /// Sends a second attempt in parallel, because the attempt in slot `id` has waited too long.
+    /// Does nothing if a second attempt is not permitted.
     pub(super) fn speculate(&mut self, id: u16, now_ns: u64) {
         let slot = *self.in_flight.slot(id);
         let course = &self.courses[usize::from(id)];
@@ -158,7 +158,7 @@ impl<W: World> Worker<W> {
         if slot.is_plain() || !is_free || !self.is_idempotent(slot.operation) {
             return;
         }
-        // Second attempts never use the streams that upcoming operations need.
+        // Second attempts must leave the streams that upcoming operations need.
         let to_come = self.in_flight_max.saturating_sub(self.operations_count());
         if self.in_flight.free_count() <= to_come as usize {
             return;
@@ -182,7 +182,7 @@ impl<W: World> Worker<W> {
         self.send_other(twin, now_ns);
     }
 
-    /// Encodes a further attempt. The generator must be set to its operation.
+    /// Encodes a further attempt of an operation. The generator must be set to this operation.
     fn send_other(&mut self, id: u16, now_ns: u64) {
         self.sockets.unsent = true;
         if let Err(why) = self.send_special(id) {
@@ -192,8 +192,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns a connection other than `avoid` for the operation to which the generator is set. It
-    /// prefers the next replica, then any other node, then the same node.
+    /// Returns a connection other than `avoid` for the operation to which the generator is set. The
+    /// function prefers the next replica, then any other node, then the same node.
     fn pick_other(&mut self, avoid: u16) -> Option<u16> {
         let per_node = self.connections_per_node;
         let nodes = self.connections.len() / per_node;

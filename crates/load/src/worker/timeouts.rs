@@ -1,4 +1,5 @@
-//! Handles timeouts, forgotten statements and lost connections, off the hot path.
+//! Handles timeouts, statements that a server has forgotten, and lost connections. This code is not
+//! on the hot path.
 
 use super::Worker;
 use crate::connect;
@@ -22,8 +23,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns the statement that the server has forgotten. It is the operation's statement with
-    /// this id, provided that the client has prepared it.
+    /// Returns the statement of the operation that the server has forgotten. `id` is the id of that
+    /// statement. Returns `None` if the client has not prepared the statement.
     #[cold]
     pub(super) fn forgotten(&mut self, slot: &Slot, id: &[u8]) -> Option<u16> {
         let statement = slot.operation.statement;
@@ -36,8 +37,8 @@ impl<W: World> Worker<W> {
         let others = (0..entries).map(|entry| self.generator.entry_statement(entry));
         let mut known = [statement].into_iter().chain(others);
         let named = known.find(|index| template(*index) == Some(id));
-        // A proxy may answer with another id. With a single statement, the forgotten statement is
-        // known anyway.
+        // A proxy may answer with another id. If the operation has a single statement, this
+        // statement is the forgotten one in any case.
         let is_only = entries == 0 && template(statement).is_some();
         named.or(is_only.then_some(statement))
     }
@@ -62,8 +63,8 @@ impl<W: World> Worker<W> {
         self.in_flight.slot(id).state = State::Preparing;
     }
 
-    /// Stores the id under which a statement was prepared again. The id is a digest of the
-    /// statement, so it rarely changes.
+    /// Stores the id with which the server has prepared a statement again. The id is a digest of
+    /// the statement, so it rarely changes.
     #[cold]
     pub(super) fn learn(&mut self, id: u16, slot: &Slot, prepared: StatementId<'_>) {
         let index = self.prepared_again(id, slot);
@@ -81,7 +82,8 @@ impl<W: World> Worker<W> {
         })
     }
 
-    /// Sends the operation again on the same stream, after its statement was prepared again.
+    /// Sends the operation again on the same stream, after the client has prepared its statement
+    /// again.
     #[cold]
     pub(super) fn send_again(
         &mut self,
@@ -110,7 +112,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Handles the end of a connection. The operations that waited on it fail, and it is reopened.
+    /// Handles the end of a connection. The operations that waited on the connection fail. The
+    /// worker then starts to reopen the connection.
     #[cold]
     pub(super) fn lose(&mut self, index: u16, now_ns: u64, reason: &impl Display) {
         if self.close(index, now_ns, reason) {
@@ -118,7 +121,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Ends all operations that are still in flight, because the client no longer waits for
+    /// Ends all operations that are still in flight, because the client stops waiting for
     /// responses.
     #[cold]
     pub(super) fn hang_up(&mut self, now_ns: u64) {
@@ -128,8 +131,8 @@ impl<W: World> Worker<W> {
         while self.end_failed(now_ns) {}
     }
 
-    /// Closes a connection. The operations that waited on it fail. Returns false if the connection
-    /// was not open.
+    /// Closes a connection. The operations that waited on the connection fail. Returns false if the
+    /// connection was not open.
     fn close(&mut self, index: u16, now_ns: u64, reason: &impl Display) -> bool {
         let Some(connection) = self.connections[usize::from(index)].take() else {
             return false;
@@ -160,7 +163,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Uses a link as connection number `index`.
+    /// Uses a new link as connection number `index`.
     pub fn adopt(&mut self, index: u16, link: Link<W::Stream>) -> io::Result<()> {
         self.world.watch(&link.stream, index, Watch::First)?;
         let Some(memory) = self.memory.pop() else {

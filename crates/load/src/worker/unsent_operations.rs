@@ -1,10 +1,11 @@
-//! Records operations that were due before the stop and will never be sent, with the lower bound of
-//! their latency.
+//! Records operations that were due before the stop and that the worker will never send, with the
+//! lower bound of their latency.
 //!
 //! A rate above the target's capacity can leave a huge number of such operations: 10^10 in ten
 //! seconds at the highest rate. Only the generator can determine their kinds. For a limited time,
-//! the worker calls the generator for each operation. The worker counts the rest in groups that a
-//! histogram cannot distinguish, with the same mix of kinds as before.
+//! the worker calls the generator for each operation. After this time, the worker counts operations
+//! in groups whose latencies a histogram cannot distinguish, and assumes the same mix of kinds as
+//! before.
 //!
 //! Invariant: every operation that was due in the window and not sent is counted once, in one kind,
 //! and never with more than its waiting time.
@@ -17,8 +18,8 @@ use measure::{Histogram, clock};
 /// Time limit for generating unsent operations to determine their kinds, in ns.
 const KINDS_ASKED_NS: u64 = 100 * clock::MILLISECOND_NS;
 
-/// Number of operations of each kind, which determines the proportions in which further operations
-/// are distributed.
+/// Number of operations of each kind. Further operations are distributed to the kinds in the same
+/// proportions.
 struct Mix {
     seen: [u64; KINDS_MAX],
     total: u64,
@@ -42,8 +43,8 @@ impl Mix {
         self.total += 1;
     }
 
-    /// Distributes `count` further operations and the earlier remainders over the kinds. Fractions
-    /// of an operation remain for the next call.
+    /// Distributes `count` further operations, and the remainders of earlier calls, over the kinds.
+    /// Fractions of an operation remain for the next call.
     fn share_out(&mut self, count: u64) -> [u64; KINDS_MAX] {
         let total = u128::from(self.total.max(1));
         let mut given = [0; KINDS_MAX];
@@ -70,7 +71,7 @@ impl Mix {
 }
 
 impl<W: World> Worker<W> {
-    /// Records operations that were due before the stop and will never be sent.
+    /// Records the operations that were due before the stop and that the worker will never send.
     #[cold]
     pub(super) fn leave_unsent(&mut self, now_ns: u64, stop_ns: u64) {
         let (mut mix, mut number) = (Mix::new(), self.number);

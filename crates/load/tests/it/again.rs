@@ -52,8 +52,8 @@ fn each_kind_has_its_own_time_out() {
     assert!(shortest(1) >= 89 * ms && longest(1) >= shortest(1));
 }
 
-/// A trial once failed because of 31 timeouts of 15,000 rows, although these rows could have been
-/// written again.
+/// A trial once failed because 15,000 row writes had 31 timeouts, although the client could have
+/// written these rows again.
 #[test]
 fn a_run_may_request_retries_but_nothing_is_executed_twice() {
     for (idempotent, expected) in [(true, [6, 0, 6]), (false, [0, 6, 0])] {
@@ -67,7 +67,7 @@ fn a_run_may_request_retries_but_nothing_is_executed_twice() {
     }
 }
 
-/// In another tool, `retries=0` once meant that operations were never executed.
+/// In another tool, `retries=0` once meant that the client never executed an operation.
 #[test]
 fn an_operation_has_one_try_and_as_many_more_as_retries() {
     for n in [0u8, 1, 3] {
@@ -156,7 +156,7 @@ fn after_a_time_out_and_a_lost_connection_there_is_another_try() {
     for ends in [true, false] {
         let bad = Server::start(move |_| if ends { Does::Closes } else { Does::Nothing });
         let good = Server::start(|_| Does::Acknowledges);
-        // On a busy machine, even the good node may not answer in time.
+        // On a busy machine, even the good node may miss the timeout.
         let policy = Policy {
             timeout: Some(Duration::from_millis(150)),
             ..retries(6)
@@ -190,7 +190,7 @@ fn speculative() -> Policy {
 
 #[test]
 fn the_first_answer_of_two_tries_wins_and_the_other_is_ignored() {
-    // Half of the operations begin at the late node. It answers only after the other node has
+    // Half of the operations begin at the late node, which answers only after the other node has
     // answered.
     let late = Server::start(|_| Does::AcknowledgesAfter(Duration::from_millis(300)));
     let quick = Server::start(|_| Does::Acknowledges);
@@ -201,16 +201,16 @@ fn the_first_answer_of_two_tries_wins_and_the_other_is_ignored() {
         (write.latency.count(), ran.summary.operations_ended),
         (24, 24)
     );
-    // Half of the operations began at the late node, and had their second attempt at the quick
-    // node.
+    // Half of the operations began at the late node, and the client sent their second attempts to
+    // the quick node.
     assert!(
         write.counts[KindCount::SpeculationsWon] > 0
             && write.counts[KindCount::SpeculationsWon] <= write.counts[KindCount::Speculations]
     );
     assert_eq!(quick.requests().len(), 24);
     assert_eq!(write.extra_uncertain, write.counts[KindCount::Speculations]);
-    // Operations that waited for the late node were completed by the other node before the late
-    // response.
+    // Operations that waited for the late node ended with the response of the quick node, before
+    // the late response.
     let longest = write.latency.quantile_ns(1.0);
     assert!(longest >= 10 * clock::MILLISECOND_NS);
 }
@@ -230,7 +230,8 @@ fn an_error_of_one_try_leaves_the_other_one_waiting() {
         outcomes.get(Outcome::ServerError),
     );
     assert_eq!((timeouts + failures, ran.summary.operations_ended), (8, 8));
-    // Operations that began at the silent node do not end with the error of the second attempt.
+    // An operation that began at the silent node ends with the timeout of its first attempt, and
+    // not with the error of the second attempt.
     assert_eq!(timeouts, silent.requests().len() as u64);
     assert_eq!(ran.kinds[0].counts[KindCount::SpeculationsWon], 0);
 }
@@ -242,7 +243,7 @@ fn an_operation_that_is_not_idempotent_is_not_sent_twice() {
     let nodes = [&servers[0], &servers[1]];
     let ran = run(&config(&nodes, writes(speculative(), false), 8));
     assert_eq!(ran.kinds[0].counts[KindCount::Speculations], 0);
-    // With a single connection, there is no other connection for a second attempt.
+    // With a single connection, the client cannot send a second attempt on another connection.
     let one = run(&config(&nodes[..1], writes(speculative(), true), 4));
     assert_eq!(one.kinds[0].counts[KindCount::Speculations], 0);
     assert_eq!(counts(&one.kinds[0]), [4, 0, 0]);

@@ -50,7 +50,8 @@ fn statements_of_an_operation_form_one_batch_of_the_given_kind() {
     }
 }
 
-/// Cassandra counts a batch once for each of its tables, regardless of the number of statements.
+/// Cassandra counts a batch once for each table that the batch writes, regardless of the number of
+/// statements.
 #[test]
 fn a_batch_is_expected_in_server_counts_once_for_each_table() {
     let other = "INSERT INTO k.other (a, b) VALUES (?, ?)";
@@ -172,7 +173,8 @@ fn pages_without_end_are_an_error_and_the_run_goes_on() {
     assert_eq!(stuck, 2, "the same paging state is asked for once");
 }
 
-/// If a batch is refused and sent again, its statements are not counted twice.
+/// If the server refuses a batch and the client sends it again, its statements still count only
+/// once.
 #[test]
 fn statements_of_a_batch_are_counted_once_when_it_succeeds() {
     let server = Server::start(|asked| match (asked.number, asked.before) {
@@ -203,8 +205,8 @@ fn statements_of_a_batch_are_counted_once_when_it_succeeds() {
     );
 }
 
-/// The waiting time of the whole operation includes the first part, whereas that of the unanswered
-/// part does not.
+/// The waiting time of the whole operation includes the first part. The waiting time of the
+/// unanswered part does not.
 #[test]
 fn a_part_without_an_answer_waits_since_it_was_due_itself() {
     let ms = Duration::from_millis;
@@ -264,8 +266,8 @@ fn a_chain_is_counted_as_one_and_as_its_parts() {
     let failed = |kind: usize| ran.kinds[kind].outcomes.get(Outcome::Invalid);
     assert_eq!([failed(0), failed(1), failed(2)], [1, 0, 1]);
     assert_eq!(ran.kinds[0].counts[KindCount::Rows], 30);
-    // The kind is not a write. Its successes therefore count as reads, and all updates as extra
-    // writes.
+    // The kind does not count as a write. Its successes therefore count as reads, and all updates
+    // as extra writes.
     let answered = (ran.kinds[0].extra_reads + 29, ran.kinds[0].extra_writes);
     assert_eq!(answered, (30, 29));
     assert_eq!(ran.summary.operations_ended, 30);
@@ -311,7 +313,7 @@ fn a_condition_that_does_not_hold_is_counted_and_is_no_error() {
         ),
         (0, 0)
     );
-    // Servers count a conditional write among their reads.
+    // Servers count a conditional write as a read.
     assert_eq!((write.extra_reads, write.extra_writes), (30, -30));
     let ledger = ran.summary.ledger.unwrap();
     assert_eq!(ledger.state(3), load::WriteState::Acknowledged);

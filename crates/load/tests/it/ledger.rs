@@ -1,4 +1,4 @@
-//! Tests the ledger of acknowledged writes, and the reads that are judged by it.
+//! Tests the ledger of acknowledged writes, and the verdicts on reads that depend on the ledger.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
@@ -64,8 +64,8 @@ fn without_being_asked_for_there_is_no_ledger() {
     assert!(run(&config(&[&server], script, 5)).summary.ledger.is_none());
 }
 
-/// Some writes of the load failed, and some acknowledged rows have disappeared. Only the latter are
-/// lost.
+/// Some writes of the load failed, and some acknowledged rows have disappeared. Only the
+/// acknowledged rows that disappeared are lost.
 #[test]
 fn a_read_tells_what_was_lost_from_what_was_never_written() {
     let server = Server::start(|asked| match (asked.cql[0].as_str(), asked.number % 10) {
@@ -87,7 +87,7 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
     let mut ran = run(&verify);
     let blind = ran.kinds.remove(0).checks;
     assert_eq!((blind.missing, blind.lost, blind.never_written), (33, 0, 0));
-    // The first missed rows are reported without a ledger, too.
+    // The report names the first missed rows even without a ledger.
     let named = ran.summary.missed_rows;
     assert_eq!(named.len(), 10);
     assert!(named.is_sorted_by_key(|(row, _)| *row), "{named:?}");
@@ -102,8 +102,8 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
     assert_eq!(ledger.bytes(), 1 << 20);
 }
 
-/// Rows 0 to 9 were overwritten in the main stage, but the overwrites of rows 3, 4 and 5 were not
-/// acknowledged. A missing row whose overwrite was acknowledged is lost, regardless of the load.
+/// The main stage overwrote rows 0 to 9, but the server did not acknowledge the overwrites of rows
+/// 3, 4 and 5. A missing row whose overwrite was acknowledged is lost, regardless of the load.
 #[test]
 fn the_writes_of_the_main_stage_are_known_by_their_rows() {
     let server = Server::start(|asked| match (asked.cql[0].as_str(), asked.number) {
@@ -138,8 +138,8 @@ fn the_writes_of_the_main_stage_are_known_by_their_rows() {
     );
 }
 
-/// The condition of one of three swaps holds, that of another does not, and the outcome of the
-/// third is unknown. Only answered operations have an end.
+/// Of three swaps, the condition of one holds, the condition of another does not, and the outcome
+/// of the third is unknown. Only operations with a response have an end.
 #[test]
 fn a_history_has_what_was_answered_and_no_end_for_what_was_not() {
     let server = Server::start(|asked| match asked.number % 3 {
@@ -169,8 +169,8 @@ fn a_history_has_what_was_answered_and_no_end_for_what_was_not() {
             "{number}"
         );
         assert!(happened.answered_ns.is_none_or(|ns| ns >= happened.sent_ns));
-        // The times in the ledger are coarser than those of the history, and only acknowledged
-        // writes have an end in it.
+        // The times in the ledger are coarser than the times in the history. In the ledger, only
+        // acknowledged writes have an end.
         assert!(ledger.sent_after_ns(number) <= happened.sent_ns, "{number}");
         let done_ns = ledger.done_before_ns(number);
         assert_eq!(done_ns.is_some(), expected == Some(true), "{number}");

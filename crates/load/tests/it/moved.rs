@@ -1,4 +1,4 @@
-//! Tests nodes that are restarted at another address during the load, as happens with pods.
+//! Tests nodes that restart at another address during the load, as pods do.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Asked, Does, Server};
@@ -42,8 +42,8 @@ fn tells(asked: &Asked, own: i64, other: &OnceLock<(SocketAddr, i64)>) -> Option
     Some(Does::Says(columns, vec![row]))
 }
 
-/// A node has moved, and a node of another cluster now has its old address. The load follows the
-/// node to its new address, and its requests count for that node.
+/// A node has moved, and a node of another cluster now has the old address. The load must follow
+/// the node to its new address, and count the requests there for the same node.
 #[test]
 fn a_node_that_has_moved_is_followed_by_its_tokens() {
     let (at_first, at_last) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
@@ -53,8 +53,8 @@ fn a_node_that_has_moved_is_followed_by_its_tokens() {
     at_first.set((stays.address, TOKENS[0])).unwrap();
     let is_gone = AtomicBool::new(false);
     let knows = Arc::clone(&at_first);
-    // After the first request, the other node (the one that stays) answers at the first node's
-    // address.
+    // After its first request, this server answers like the other node, as if that node had taken
+    // over the address of this server.
     let goes = Server::start(move |asked| match tells(asked, TOKENS[0], &knows) {
         Some(says) => says,
         None if is_gone.swap(true, Ordering::Relaxed) => Does::Closes,

@@ -1,4 +1,5 @@
-//! Programs with scripted operations for the tests. The simulation of the worker uses them too.
+//! Programs with scripted operations for the tests. The simulation of the worker also uses these
+//! programs.
 
 use cql::Consistency;
 use cql::response::RawRows;
@@ -16,7 +17,8 @@ pub struct Script {
     pub seed: u64,
     /// Statements with which operations begin.
     pub first: Vec<u16>,
-    /// Returns the index in `first` of the statement with which operation n begins.
+    /// Returns the index in `first` of the statement with which an operation begins. The second
+    /// argument is the number of the operation.
     pub choose: fn(&Script, u64) -> usize,
     /// Kind of each statement.
     pub kinds: Vec<u8>,
@@ -33,7 +35,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// Creates single-statement operations. They begin with the statements of `first` in turn.
+    /// Creates operations of one statement each. The operations begin with the statements of
+    /// `first` in turn.
     pub fn new(statements: &[Statement], first: &[u16]) -> Script {
         Script {
             seed: 0,
@@ -128,7 +131,7 @@ pub fn statement(cql: &str, kind: u8) -> Statement {
     }
 }
 
-/// Returns a kind with this policy.
+/// Returns a kind of operation with this policy.
 pub fn kind(name: &str, policy: Policy) -> Kind {
     Kind {
         policy,
@@ -136,14 +139,15 @@ pub fn kind(name: &str, policy: Policy) -> Kind {
     }
 }
 
-/// Returns a program of single-statement operations. They begin with the statements of `first` in
-/// turn.
+/// Returns a program whose operations consist of one statement each. The operations begin with the
+/// statements of `first` in turn.
 pub fn program(kinds: Vec<Kind>, statements: Vec<Statement>, first: &[u16]) -> Program {
     let script = Script::new(&statements, first);
     Program::from_source(kinds, statements, Arc::new(script))
 }
 
-/// Does the same as [`program`], with a given number of entries per operation.
+/// Returns a program like [`program`], in which `entries` determines the number of statements of
+/// each operation.
 pub fn batches(
     kinds: Vec<Kind>,
     statements: Vec<Statement>,

@@ -1,5 +1,5 @@
 //! A server with one thread per connection. It responds as a test specifies, and records its
-//! requests. The id of a prepared statement is its text.
+//! requests. The text of a prepared statement also serves as its id.
 
 use cql::frame::{HEADER_BYTES, Header};
 use cql::reply;
@@ -13,7 +13,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A request, as the behaviour of a test sees it.
+/// A request in the form that a test's behaviour receives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     /// Type of the request: `EXECUTE`, `QUERY`, or `BATCH` with the kind of batch.
@@ -32,21 +32,22 @@ pub struct Asked {
 /// Action of the server for a request.
 pub enum Does {
     Acknowledges,
-    /// Responds with this number of rows of one int, and with the paging state of the next page.
+    /// Responds with a number of rows that each contain one int, and with the paging state of the
+    /// next page, if any.
     Rows(usize, Option<Vec<u8>>),
     /// Responds with these columns and rows.
     Says(Vec<(&'static str, CqlType)>, Vec<Vec<Value>>),
     /// Responds with a row whose first column is `[applied]`.
     Applied(bool),
     Fails(ErrorCode),
-    /// Fails with the error that it does not know the statement with this id.
+    /// Fails with the error that the server does not know the statement with this id.
     Forgets(String),
     Nothing,
-    /// Acknowledges after this delay. Later requests on the connection wait too.
+    /// Acknowledges the request after this delay. Later requests on the connection must wait, too.
     AcknowledgesAfter(Duration),
     Closes,
-    /// Begins a response whose header announces the first number of bytes, and sends only the
-    /// second number.
+    /// Begins a response whose header announces the first number of bytes, but sends only the
+    /// second number of bytes.
     Claims(u32, usize),
 }
 
@@ -57,10 +58,11 @@ pub struct Server {
     asked: Arc<Mutex<Log>>,
 }
 
-/// Identity of a request across attempts: its type, first statement, number and page.
+/// Identity of a request across attempts. It consists of the type, the first statement, the number
+/// and the page.
 type Tried = (String, String, u64, Option<Vec<u8>>);
 
-/// All requests, and the number of attempts of each.
+/// All requests in the order of arrival, and the number of attempts of each request.
 #[derive(Default)]
 struct Log {
     asked: Vec<Asked>,
@@ -101,7 +103,7 @@ impl Server {
     }
 }
 
-/// Answers until the connection ends. All requests of one read are answered with one write.
+/// Answers requests until the connection ends. Answers all requests of one read with one write.
 fn serve(mut socket: TcpStream, log: &Mutex<Log>, behaviour: &Behaviour) {
     let mut input = Vec::new();
     let mut room = vec![0; 1 << 20];
@@ -127,7 +129,7 @@ fn serve(mut socket: TcpStream, log: &Mutex<Log>, behaviour: &Behaviour) {
     }
 }
 
-/// Returns true if the connection continues.
+/// Answers one request. Returns true if the connection continues.
 fn answer(
     out: &mut Vec<u8>,
     stream: i16,

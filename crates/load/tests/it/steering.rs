@@ -24,7 +24,8 @@ fn endless(server: &Server) -> Config {
     }
 }
 
-/// The caller's thread was once blocked until an interval had ended, and could not do other work.
+/// In an earlier version, the caller's thread was blocked until an interval had ended, and could
+/// not do other work.
 #[test]
 fn waiting_ends_when_its_time_has_come_and_the_load_goes_on() {
     let server = Server::start(|_| Does::Acknowledges);
@@ -53,8 +54,8 @@ fn a_stop_at_a_time_is_exact_whenever_it_is_heard() {
     load.end().unwrap();
 }
 
-/// A silent node once delayed the end of a run by the client's timeout, which is nearly a minute
-/// while data is loaded.
+/// In an earlier version, a silent node delayed the end of a run by the client's timeout, which is
+/// nearly a minute while cassay loads data.
 #[test]
 fn an_abandoned_run_does_not_wait_for_a_silent_servers_timeout() {
     let server = Server::start(|_| Does::Nothing);

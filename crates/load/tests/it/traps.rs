@@ -1,4 +1,4 @@
-//! Mistakes that other load generators have made. A test excludes each of them.
+//! Tests for mistakes that other load generators have made.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
@@ -38,8 +38,8 @@ fn stream_ids_are_never_negative_after_many_operations() {
     assert!(server.requests().iter().all(|asked| asked.stream >= 0));
 }
 
-/// The last interval of a run is shorter than a second. If its operations were divided by a whole
-/// second, the server would appear slower.
+/// The last interval of a run is shorter than a second. If the number of its operations were
+/// divided by a whole second, the server would appear slower.
 #[test]
 fn a_partial_interval_has_its_own_length() {
     let server = Server::start(|_| Does::Acknowledges);
@@ -55,8 +55,8 @@ fn a_partial_interval_has_its_own_length() {
     assert!(windows.clone().all(|pair| pair[0].end_ns == pair[1].start_ns));
 }
 
-/// Operations that became due during a stall are sent late, once, and their latency begins at their
-/// due time. No further values are added for them afterwards.
+/// The client sends operations that became due during a stall late, but only once. Their latency
+/// begins at their due time, and the client does not add corrected values for them afterwards.
 #[test]
 fn operations_caught_up_after_a_stall_are_counted_once() {
     let server = Server::start(|asked| match asked.number {

@@ -1,5 +1,5 @@
-//! Tests the measured population. Every operation that was due in the window is followed to its
-//! end, or counted with a lower bound.
+//! Tests the measured population. The client follows every operation that was due in the window to
+//! its end, or counts it with a lower bound.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
@@ -36,9 +36,9 @@ fn latencies(ran: &Ran) -> Times {
     latency
 }
 
-/// A server that paused for 1.2 s just before the end was once reported with a p99.9 of 244 ms.
-/// Operations that were due in the pause and waited for a free slot were never sent, and were
-/// missing from all percentiles.
+/// An earlier version reported a p99.9 of 244 ms for a server that had paused for 1.2 s just before
+/// the end. Operations that were due in the pause and waited for a free slot were never sent, and
+/// were missing from all percentiles.
 #[test]
 fn operations_held_back_at_the_window_end_are_still_followed() {
     let server = Server::start(|asked| match asked.number {
@@ -54,7 +54,7 @@ fn operations_held_back_at_the_window_end_are_still_followed() {
     assert_eq!(write.early.outcomes.get(Outcome::Ok), 400);
     let times = latencies(&ran);
     assert_eq!((times.all().count(), times.censored().count()), (800, 0));
-    // Operation 1000 was due 100 ms before the end, and 199 more were due after it.
+    // Operation 1000 was due 100 ms before the end, and another 199 operations were due after it.
     assert!(times.all().count_above(1050 * MS) >= 200, "{times:?}");
     let p999_ns = times.quantile_ns(0.999);
     assert_eq!(
@@ -96,15 +96,15 @@ fn unsent_operations_count_with_the_time_that_they_waited() {
         timed_out,
         "of what was sent"
     );
-    // One timeout has passed since the send, whereas unsent operations have waited for the whole
-    // drain.
+    // For operations in flight, only one timeout has passed since the send. Unsent operations have
+    // waited for the whole drain.
     assert!(times.censored().min_ns() >= 149 * MS, "{times:?}");
     assert!(times.quantile_ns(0.9).is_at_least());
     assert_eq!(ran.summary.next_operation, 200 - never_sent);
 }
 
-/// The load is two tenths of a second at the highest rate, of which almost no operation can be
-/// sent. Operations were once recorded one by one, which took a second per hundred million
+/// The load is two tenths of a second at the highest rate. Almost none of its operations can be
+/// sent. An earlier version recorded operations one by one, which took a second per hundred million
 /// operations.
 #[test]
 fn at_the_highest_rate_every_operation_is_counted() {
@@ -126,7 +126,7 @@ fn at_the_highest_rate_every_operation_is_counted() {
     assert_eq!(censored(0) + censored(1), 200_000_000);
     let share = censored(1) as f64 / 200e6;
     assert!((share - 0.25).abs() < 0.01, "{share} of them are scans");
-    // The last operation was due at the stop, and waited until the drain stopped sending.
+    // The last operation was due at the stop, and waited until the drain ended.
     let waited = &ran.kinds[0].censored.latency;
     assert!(waited.min_ns() >= 49 * MS && waited.max_ns() >= 249 * MS);
 }
@@ -152,9 +152,9 @@ fn an_abandoned_run_sends_nothing_more() {
     );
 }
 
-/// An operation lies before or after the window's start regardless of when the caller received the
-/// interval. A busy machine may sleep through a window of 150 ms. In that case the run shows
-/// nothing, and the test starts another run.
+/// The due time of an operation alone determines whether it lies before or after the window's
+/// start. The time at which the caller received the interval does not matter. A busy machine may
+/// sleep through a window of 150 ms. The run then proves nothing, and the test starts another run.
 #[test]
 fn a_window_that_begins_on_command_excludes_earlier_due_times() {
     let shows = |_| a_window_when_told() == (true, true);
@@ -192,7 +192,8 @@ fn a_window_when_told() -> (bool, bool) {
         if interval.end_ns <= from_ns {
             assert_eq!(kind.latency.count(), 0);
         } else {
-            // The early operations are at most the four that were in flight when the window began.
+            // The early operations are at most the four operations that were in flight when the
+            // window began.
             assert!(kind.early.latency.count() <= 4);
         }
         population += kind.latency.count();

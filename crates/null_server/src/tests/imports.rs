@@ -1,12 +1,13 @@
-//! Tests requests of other tools' workloads, with any table, any statement, batches, pages and
-//! texts.
+//! Tests requests as they occur in other tools' workloads: any table, any statement, batches, pages
+//! and texts.
 
 use super::*;
 use cql::Consistency;
 use cql::request::{BatchEntry, BatchKind, BatchStatement};
 use target_spec::{NullSpec, Reads};
 
-/// Definitions in the form of profiles and workload files. The server must accept all of them.
+/// Definitions of tables, in the forms that occur in profiles and workload files. The server must
+/// accept all of them.
 const DEFINITIONS: [&str; 15] = [
     "CREATE KEYSPACE stresscql WITH replication = {'class': 'SimpleStrategy', \
      'replication_factor': 3};",
@@ -98,7 +99,8 @@ fn no_definition_and_no_statement_of_an_import_is_refused() {
                 timestamp_us: Some(1),
                 ..QueryParams::default()
             };
-            // The statement is sent as text. The second answer comes from the stored effect.
+            // The client then sends the statement twice as text. The second of these answers comes
+            // from the stored effect.
             let answers = [
                 client.ask(|out| request::execute(out, 1, &prepared.id, &params)),
                 client.ask(|out| request::query(out, 1, cql, &params).unwrap()),

@@ -1,5 +1,5 @@
-//! Tests the null target from the view of its clients, over plain sockets, with frames that `cql`
-//! encodes.
+//! Tests the null target as its clients use it: over plain sockets, with frames that the crate
+//! `cql` encodes.
 
 mod faults;
 mod imports;
@@ -31,7 +31,7 @@ struct Client {
 struct Answer {
     header: Header,
     body: Vec<u8>,
-    /// Length of the body as received.
+    /// Length of the body as it was received, in bytes.
     wire_bytes: u32,
 }
 
@@ -75,10 +75,11 @@ impl Answer {
 }
 
 impl Client {
-    /// Connected, nothing sent.
+    /// Returns a client that is connected, and has not sent any request.
     fn raw(server: &NullServer) -> Client {
         let socket = TcpStream::connect(server.address()).unwrap();
-        // A bug could make a read wait forever. With this timeout, the test fails instead.
+        // A bug could make a read wait forever. With this timeout, the test fails instead of
+        // hanging.
         socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         Client {
             socket,
@@ -86,7 +87,7 @@ impl Client {
         }
     }
 
-    /// Connected and started.
+    /// Returns a client that is connected, and has sent STARTUP.
     fn new(server: &NullServer) -> Client {
         let mut client = Client::raw(server);
         let answer = client.ask(|out| request::startup(out, cql::Version::V4, 1, None));
@@ -144,8 +145,8 @@ impl Client {
         self.ask(|out| request::execute(out, 4, id, &QueryParams::default()))
     }
 
-    /// Executes a statement `count` times on streams 0, 1, and so on, all sent together. Returns
-    /// the answers in the order of arrival.
+    /// Executes a statement `count` times, on the streams 0, 1, and so on. Sends all requests
+    /// together. Returns the answers in the order of arrival.
     fn pipeline(&mut self, id: &[u8], count: i16) -> Vec<Answer> {
         self.send(|out| {
             for stream in 0..count {
@@ -158,8 +159,8 @@ impl Client {
     /// Returns true if the server has closed the connection, after reading its last bytes.
     fn is_closed(&mut self) -> bool {
         let mut rest = Vec::new();
-        // A reset also counts, since the server may close the connection while there are unread
-        // bytes of the client.
+        // A reset also counts as a closed connection, because the server may close it before it has
+        // read all bytes of the client.
         let ended = self.socket.read_to_end(&mut rest);
         ended.is_ok() || ended.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset)
     }

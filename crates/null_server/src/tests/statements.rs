@@ -100,7 +100,7 @@ fn batches_and_unprepared_writes_are_acknowledged() {
 
 #[test]
 fn every_loop_knows_what_was_prepared_and_created_on_another() {
-    // Connections are distributed in turn, so each of these belongs to another loop.
+    // The server distributes connections in turn, so each of these two belongs to another loop.
     let server = start(NullSpec {
         cpus: vec![0, 0],
         ..NullSpec::default()
@@ -112,7 +112,7 @@ fn every_loop_knows_what_was_prepared_and_created_on_another() {
     assert_eq!(other.execute(&id).rows().0.len(), 0);
     other.query(CREATE_KEYSPACE);
     other.query(CREATE_TABLE);
-    // The answer changes with the table, in both loops.
+    // After the creation of the table, both loops must answer with its columns.
     assert_eq!(one.execute(&id).rows().0.len(), 6);
     assert_eq!(other.execute(&id).rows().0.len(), 6);
     let unknown = one.execute(&[1; 16]);
@@ -176,7 +176,7 @@ fn drivers_find_the_node_and_the_schema_in_the_system_tables() {
         let rows: Vec<Vec<String>> =
             rows.iter().map(|row| row.iter().map(unquote).collect()).collect();
         assert_eq!(rows, expected, "{cql}");
-        // A driver may also prepare these statements.
+        // The statements must also work when a driver prepares them.
         let id = client.prepare(cql).id;
         assert_eq!(client.execute(&id).rows().1.len(), expected.len(), "{cql}");
     }
@@ -238,7 +238,8 @@ fn every_schema_change_shows_and_impossible_ones_are_refused() {
             Some(ErrorCode::Invalid),
             false,
         ),
-        // In the original cluster of this workload, the keyspace already exists.
+        // The keyspace `x` was not created, because it already exists in the original cluster of
+        // such a workload.
         ("CREATE TABLE x.t (a int PRIMARY KEY)", None, true),
         ("CREATE TABLE k.t (a int PRIMARY KEY)", None, true),
         ("CREATE TABLE k.u (a int)", Some(ErrorCode::Invalid), false),

@@ -255,7 +255,7 @@ proptest! {
     }
 }
 
-/// Words of CQL statements. With these, random texts pass the check of the first word.
+/// Words of CQL statements. With these words, random texts pass the check of the first word.
 const WORDS: [&str; 48] = [
     "SELECT",
     "INSERT INTO",

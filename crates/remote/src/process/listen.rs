@@ -1,5 +1,5 @@
-//! Runs a program and reads its answer, with a limit on time and on bytes. cassay runs programs
-//! that answer a query only in this way.
+//! Runs a program and reads its answer, with limits on the time and on the number of bytes. cassay
+//! uses only this module to run programs that answer a query.
 //!
 //! A program may wait forever, print more than fits into memory, or leave children behind that keep
 //! its pipes open. This module never blocks the caller. After the timeout, it ends the program and
@@ -16,16 +16,16 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Duration of one wait for a program. cassay notices the end of the program, or Ctrl-C, at most
-/// this time later.
+/// Duration of one wait for a program. cassay notices the end of the program, or Ctrl-C, with at
+/// most this delay.
 const TICK: Duration = Duration::from_millis(20);
 const PIECE_BYTES: usize = 64 << 10;
-/// Maximum number of pieces to read between two checks of the clock: enough for a full pipe of the
-/// largest size, 1 MiB.
+/// Maximum number of pieces to read between two checks of the clock. It is enough for a full pipe
+/// of the largest size, which is 1 MiB.
 const PIECES_AT_ONCE: usize = 17;
 
-/// Maximum number of bytes of either stream of an answer. The largest answers are pod lists of
-/// large clusters.
+/// Maximum number of bytes in each of the two streams of an answer. The largest answers are pod
+/// lists of large clusters.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// Limit on the time that a program may take.
@@ -34,7 +34,7 @@ pub struct Patience {
     /// Time after which cassay ends the program.
     pub limit: Duration,
     /// True if Ctrl-C ends the program earlier. False for a program that cleans up after another
-    /// one.
+    /// program.
     pub heeds_interrupt: bool,
 }
 
@@ -52,13 +52,13 @@ pub enum Stream {
 pub struct Answer {
     /// Exit status of the program.
     pub status: ExitStatus,
-    /// All bytes of its output.
+    /// All bytes of the program's output.
     pub output: Vec<u8>,
-    /// All bytes of its error stream.
+    /// All bytes of the program's error stream.
     pub errors: Vec<u8>,
 }
 
-/// The error for a program that took too long and was ended.
+/// The error for a program that took too long, so that cassay has ended it.
 #[derive(Debug)]
 pub struct Late {
     program: String,
@@ -79,7 +79,7 @@ impl std::fmt::Display for Late {
 impl std::error::Error for Late {}
 
 impl Patience {
-    /// Returns a limit of `limit`. Ctrl-C ends the program earlier.
+    /// Returns a patience with the limit `limit`. Ctrl-C ends the program earlier.
     pub fn up_to(limit: Duration) -> Patience {
         Patience {
             limit,
@@ -118,8 +118,9 @@ pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer>
     })
 }
 
-/// Runs a program, sends it `input`, and passes on its output as it arrives. Returns `None` if the
-/// program took longer than `patience`. In that case, cassay has ended it with all its children.
+/// Runs a program, sends it `input`, and passes its output to `take` as it arrives. Returns `None`
+/// if the program took longer than `patience`. In that case, cassay has ended it with all its
+/// children.
 ///
 /// # Errors
 /// The program cannot be started, Ctrl-C ended it, or `take` refuses the output.
@@ -215,7 +216,8 @@ impl<'i> Running<'i> {
                 Ok(count) => self.input = &self.input[count..],
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                // If the program has already ended, its exit status and output explain the reason.
+                // The program may have closed its input because it has ended. Its exit status and
+                // output then explain the reason.
                 Err(_) => break,
             }
         }
@@ -271,8 +273,8 @@ impl Drop for Running<'_> {
         if self.has_ended {
             return;
         }
-        // The status of the child has not been collected yet, so the kernel cannot have reused the
-        // ids of the child and its group.
+        // Killing the group is safe. The status of the child has not been collected yet, so the
+        // kernel cannot have reused the ids of the child and its group.
         if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -312,7 +314,7 @@ mod tests {
         let input: Vec<u8> = (0..1_000_000u32).map(|n| (n % 251) as u8).collect();
         let answer = ask(shell("cat"), &input, LONG).unwrap();
         assert!(answer.output == input, "{} bytes", answer.output.len());
-        // cassay does not wait for a program that does not read its input.
+        // A program that does not read its input must not make cassay wait.
         assert!(ask(shell("true"), &input, LONG).unwrap().status.success());
     }
 

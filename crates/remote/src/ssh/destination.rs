@@ -1,6 +1,6 @@
 //! Destination of an agent, as a user names it: a machine that `ssh` finds, or a pod that `kubectl`
-//! finds. Invariant: neither these programs nor a shell interpret any part of a destination except
-//! as a name.
+//! finds. Invariant: these programs and shells interpret every part of a destination only as a
+//! name.
 
 use anyhow::{Result, ensure};
 use std::fmt;
@@ -19,14 +19,14 @@ pub struct Destination {
     fate: Option<Fate>,
 }
 
-/// Function that finds out why a destination no longer answers. cassay calls it once, and it may
-/// take a few seconds.
+/// Function that finds out why a destination does not answer any more. cassay calls this function
+/// once, and it may take a few seconds.
 #[derive(Clone)]
 pub struct Fate(Arc<dyn Fn() -> Option<String> + Send + Sync>);
 
 impl Fate {
-    /// Creates a value from `told`. That function returns why the destination no longer answers, if
-    /// known.
+    /// Creates a value from the function `told`, which returns the reason why the destination does
+    /// not answer any more, if it is known.
     pub fn new(told: impl Fn() -> Option<String> + Send + Sync + 'static) -> Fate {
         Fate(Arc::new(told))
     }
@@ -63,7 +63,7 @@ pub(super) enum DestinationKind {
 /// A container of a pod, with the names that `kubectl` uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
-    /// Context of the user's configuration. `None` means the current context.
+    /// Context in the user's configuration of `kubectl`. `None` means the current context.
     pub context: Option<String>,
     /// Namespace of the pod.
     pub namespace: String,
@@ -73,29 +73,30 @@ pub struct Pod {
     pub container: String,
     /// Kubernetes node on which the pod runs.
     pub node: String,
-    /// Address of the pod in the pod network.
+    /// Address of the pod in the pod network, if known.
     pub address: Option<IpAddr>,
 }
 
-/// Returns true if `kubectl` reads a text as one name, and not as an option, a type or several
-/// words. Kubernetes itself refuses more names; `target_spec` implements its rule.
+/// Returns true if `kubectl` interprets a text as one name, and not as an option, a type or several
+/// words. Kubernetes itself refuses more names. The crate `target_spec` implements that stricter
+/// rule.
 fn is_one_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '.')
 }
 
-/// Returns true if a text can be the name of a context. Such a name may contain any text, but must
-/// not look like an option or contain control characters.
+/// Returns true if a text can be the name of a context. Such a name may have any characters except
+/// control characters, but must not look like an option.
 pub fn is_context_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && !text.chars().any(char::is_control)
 }
 
 impl Destination {
     /// Creates the destination of a machine. `ssh` is HOST, USER@HOST or `ssh://USER@HOST:PORT`, as
-    /// the program `ssh` interprets them. If `sudo` is true, the agent runs as root, by `sudo -n`
-    /// unless the user is already root. The program is copied into `folder` on the machine and runs
-    /// from there. The agent writes its files into the same folder. Without a folder, the program
-    /// is copied into the user's cache.
+    /// the program `ssh` interprets them. If `sudo` is true, the agent runs as root. For this,
+    /// cassay uses `sudo -n` unless the user is already root. The program is copied into `folder`
+    /// on the machine and runs from there. The agent writes its files into the same folder. Without
+    /// a folder, the program is copied into the user's cache.
     ///
     /// # Errors
     /// An invalid name or folder, with the valid form.
@@ -146,8 +147,8 @@ impl Destination {
         })
     }
 
-    /// Returns this destination with the given program instead of the `ssh` or `kubectl` in the
-    /// search path.
+    /// Returns this destination, which uses the given program instead of the `ssh` or `kubectl` in
+    /// the search path.
     #[must_use]
     pub fn by_program(self, program: &Path) -> Destination {
         Destination {
@@ -171,7 +172,8 @@ impl Destination {
         Destination { agent, ..self }
     }
 
-    /// Returns this destination with a function that finds out why it no longer answers.
+    /// Returns this destination with a function that finds out why the destination does not answer
+    /// any more.
     #[must_use]
     pub fn with_fate(self, fate: Fate) -> Destination {
         Destination {
@@ -197,7 +199,7 @@ impl Destination {
         }
     }
 
-    /// Returns the name of the destination for messages: `load-0-x7k2p on node7`.
+    /// Returns the name of the destination in messages, such as `load-0-x7k2p on node7`.
     pub fn words(&self) -> String {
         match &self.place {
             DestinationKind::Machine { ssh, .. } => ssh.clone(),
@@ -224,7 +226,7 @@ impl Destination {
         )
     }
 
-    /// Returns the folder for the program and for the agent's files, if one was named.
+    /// Returns the folder for the program and for the agent's files, if the destination has one.
     pub fn folder(&self) -> Option<&str> {
         self.folder.as_deref()
     }
@@ -248,7 +250,7 @@ impl Destination {
     }
 }
 
-/// Checks the folder for the program on the machine `whose`, and returns it.
+/// Checks the name of the folder for the program on the machine `whose`, and returns the name.
 fn plain_folder(whose: &str, folder: &str) -> Result<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._+@=:,-".contains(c);
     let is_below = folder.split('/').all(|part| part != ".." && part != ".");

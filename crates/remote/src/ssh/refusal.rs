@@ -11,8 +11,8 @@ use rows::{BEFORE_LOGIN, BY_KUBECTL, BY_LOGIN, BY_OTHERS, BY_SSH_ITSELF, Row};
 use std::fmt;
 use std::process::ExitStatus;
 
-/// Number of last lines to examine. The message about a changed key has 14 lines, and a banner may
-/// come before it.
+/// Number of last lines of the output to examine. The message about a changed key has 14 lines, and
+/// a banner may come before it.
 const LINES_MAX: usize = 20;
 
 /// Maximum length of an unknown message in a report, in characters.
@@ -30,7 +30,8 @@ pub struct Refusal {
     pub cause: String,
     /// Remedy for the user, if known.
     pub hint: Option<String>,
-    /// True if the sshd of the machine hung up before authentication. It may be busy.
+    /// True if the sshd of the machine closed the connection before authentication, perhaps because
+    /// it was busy.
     pub(super) is_before_login: bool,
 }
 
@@ -51,7 +52,7 @@ impl Refusal {
         }
     }
 
-    /// Returns this reason with the number of attempts.
+    /// Returns this reason with a remark on the number of attempts.
     pub(super) fn after_tries(mut self, count: u32) -> Refusal {
         self.cause = format!("{}, {count} times in a row", self.cause);
         self
@@ -81,7 +82,7 @@ impl std::error::Error for Refusal {}
 pub struct UnreachedMachines {
     /// Number of machines in the group.
     pub count_wanted: usize,
-    /// Unreachable machines, in the order of the list.
+    /// Unreachable machines with the reasons, in the order of the machines in the group.
     pub refusals: Vec<Refusal>,
 }
 
@@ -102,10 +103,10 @@ impl fmt::Display for UnreachedMachines {
 
 impl std::error::Error for UnreachedMachines {}
 
-/// Obstacle on the way to an agent.
+/// Problem that prevents the start of an agent.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// An obstacle whose cause cassay can state.
+    /// A problem whose cause cassay knows.
     Told { cause: String, hint: Option<String> },
     /// The destination has ended, or does not answer.
     BrokeOff(End),
@@ -119,7 +120,7 @@ impl Trouble {
         }
     }
 
-    /// Converts an error of this program, which may include a hint.
+    /// Converts an error of this program, which may include a hint, to a problem.
     pub(super) fn from_error(error: &anyhow::Error) -> Trouble {
         let words = format!("{error:#}");
         let (cause, hint) = match words.split_once("\nhint: ") {
@@ -129,7 +130,7 @@ impl Trouble {
         Trouble::Told { cause, hint }
     }
 
-    /// Converts an obstacle at the destination, as the script reports it.
+    /// Converts a problem at the destination, which the script has reported in its own words.
     pub(super) fn from_obstacle(wanted: &Destination, obstacle: &str, lines: &[String]) -> Trouble {
         let (what, folder) = obstacle.split_once(' ').unwrap_or((obstacle, ""));
         let other = "name another folder for the program (`folder`)";
@@ -172,12 +173,12 @@ impl Trouble {
     }
 }
 
-/// How a connection to a machine ended.
+/// Description of the end of a connection to a machine.
 #[derive(Debug)]
 pub(super) struct End {
-    /// Description of the current step, or the unexpected answer.
+    /// Description of the step in which the connection ended, or of the unexpected answer.
     pub(super) words: String,
-    /// Exit status of `ssh`, if it ended.
+    /// Exit status of `ssh`. `None` if it has not ended.
     pub(super) status: Option<ExitStatus>,
     /// Stage that the connection had reached.
     pub(super) stage: Stage,
@@ -188,7 +189,7 @@ pub(super) struct End {
 /// Stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// cassay has not received any marked line.
+    /// cassay has not received a marked line yet.
     Login,
     /// The script is running.
     Script,
@@ -197,7 +198,7 @@ pub(super) enum Stage {
 }
 
 impl Row {
-    /// Returns the first of `lines` that contains all words of this row.
+    /// Returns the first line in `lines` that contains all words of this row.
     fn line<'a>(&self, lines: &'a [String]) -> Option<&'a str> {
         let fits = |line: &&String| self.words.iter().all(|words| line.contains(words));
         lines.iter().rfind(fits).map(String::as_str)
@@ -219,7 +220,7 @@ impl Row {
     }
 }
 
-/// Returns the command that removes a changed host key.
+/// Returns the command with which the user can remove a changed host key.
 fn forget(lines: &[String]) -> String {
     let between = |before: &str, after: &str| {
         let within = |line: &String| {
@@ -242,13 +243,14 @@ impl End {
         self.status.and_then(|status| status.code())
     }
 
-    /// Returns the last lines, because earlier lines do not explain the end.
+    /// Returns the last lines of the output. Earlier lines are omitted, because they do not explain
+    /// the end.
     fn last_lines(&self) -> &[String] {
         let from = self.lines.len().saturating_sub(LINES_MAX);
         &self.lines[from..]
     }
 
-    /// Returns an explanation if the messages are known.
+    /// Returns an explanation of the end, if the messages are known.
     fn explained(&self, wanted: &Destination) -> Option<Refusal> {
         let lines = self.last_lines();
         let of = |rows: &[Row]| {
@@ -306,7 +308,7 @@ impl End {
         })
     }
 
-    /// Returns the unknown message verbatim.
+    /// Returns the text of an unknown message verbatim, as the cause.
     fn as_it_stands(&self, wanted: &Destination) -> (String, Option<String>) {
         let said = self.last_lines().join("; ");
         let surplus = said.chars().count().saturating_sub(TOLD_CHARS_MAX);

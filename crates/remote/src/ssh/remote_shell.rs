@@ -1,6 +1,6 @@
-//! The destination before the agent runs there. Reads the marked lines among all output of the
-//! remote shell, and sends bytes to the shell. Invariants: each wait has a limit, and none
-//! continues after Ctrl-C.
+//! Communication with a destination before the agent runs. The module finds the marked lines in the
+//! output of the remote shell, and sends bytes to the shell. Invariants: each wait has a limit, and
+//! Ctrl-C ends each wait.
 
 use crate::process;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -14,19 +14,19 @@ use std::time::Duration;
 /// Prefix of each line that the script prints. A login shell may print other lines before.
 const MARK: &str = "cassay-agent: ";
 
-/// Maximum number of bytes to read in search of the prefix. It exceeds the length of any message of
-/// the day, but limits the memory.
+/// Maximum number of bytes to read in search of the prefix. This is more than the length of any
+/// message of the day, but limits the memory that cassay uses.
 const SAID_BYTES_MAX: usize = 64 << 10;
 
-/// Duration of one wait, between two checks for an interrupt.
+/// Duration of one wait. cassay checks for an interrupt after each wait.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Number of bytes to write after one wait. A pipe that is ready for writing always accepts at
 /// least this number.
 const PIECE_BYTES: usize = 4096;
 
-/// Time limit for a destination that accepts no bytes. `ssh` itself detects a broken connection
-/// after 15 s.
+/// Time for which a destination may accept no bytes. `ssh` itself detects a broken connection after
+/// 15 s.
 const STALL_LIMIT: Duration = Duration::from_secs(60);
 
 /// Both directions of the connection to the destination.
@@ -35,12 +35,12 @@ pub(super) struct FarSide {
     pub(super) reader: ChildStdout,
 }
 
-/// Reason why no marked line has arrived.
+/// Reason why no marked line has arrived from the destination.
 #[derive(Debug)]
 pub(super) enum Unheard {
-    /// The destination has ended.
+    /// The connection to the destination has ended.
     HungUp,
-    /// The remote shell prints more than the limit.
+    /// The remote shell has printed more bytes than the limit.
     TooMuch,
     /// The destination has been silent for this time.
     Late(Duration),
@@ -55,12 +55,12 @@ impl From<anyhow::Error> for Unheard {
 }
 
 impl FarSide {
-    /// Returns the content of the next marked line.
+    /// Reads the next marked line, and returns its content.
     pub(super) fn line(&mut self, limit: Duration) -> Result<String, Unheard> {
         line(&mut self.reader, limit)
     }
 
-    /// Sends words for which the script waits.
+    /// Sends a line of words for which the script waits.
     ///
     /// # Errors
     /// Those of [`FarSide::send`].
@@ -72,7 +72,7 @@ impl FarSide {
     /// without an error, because its output explains the reason.
     ///
     /// # Errors
-    /// The bytes cannot be read, or the connection accepts none.
+    /// The bytes cannot be read, or the connection does not accept bytes for too long.
     pub(super) fn send(&mut self, bytes: &mut impl Read) -> Result<()> {
         let mut piece = [0; PIECE_BYTES];
         loop {
@@ -116,8 +116,8 @@ fn line(reader: &mut ChildStdout, limit: Duration) -> Result<String, Unheard> {
     let mut count_said = 0;
     let mut byte = [0];
     loop {
-        // Without the check of the deadline, a destination that never stops sending would keep this
-        // loop busy.
+        // The check of the deadline is necessary, because a destination that never stops sending
+        // would otherwise keep this loop busy.
         if deadline.passed() || !wait(&*reader, PollFlags::IN, deadline)? {
             return Err(Unheard::Late(limit));
         }
@@ -133,7 +133,7 @@ fn line(reader: &mut ChildStdout, limit: Duration) -> Result<String, Unheard> {
             said.push(byte[0]);
             continue;
         }
-        // Output without a line break may precede the mark.
+        // The mark may come after other output in the same line.
         let text = String::from_utf8_lossy(&said);
         if let Some((_, ours)) = text.rsplit_once(MARK) {
             return Ok(ours.trim().to_owned());
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_deadline_holds_though_there_is_always_more_to_read() {
         let (mut child, mut far) = child("yes hello");
-        // The input becomes ready before the time limit.
+        // The test first waits until input is available.
         assert!(wait(&far.reader, PollFlags::IN, Deadline::after(LIMIT)).unwrap());
         assert!(matches!(
             far.line(Duration::ZERO),

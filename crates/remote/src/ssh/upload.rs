@@ -1,5 +1,5 @@
-//! The programs to copy to machines, one for each processor architecture. They are the running
-//! program, and the programs of the same build for other architectures that are available locally.
+//! The programs to copy to machines, one for each processor architecture. These are the running
+//! program, and programs of the same build for other architectures that this machine has.
 
 use crate::link::OURSELVES;
 use anyhow::{Context, Result, bail};
@@ -13,7 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Programs read up to now, by processor name.
+/// Programs that this process has already read, by processor name.
 static PROGRAMS: Mutex<Option<HashMap<String, Arc<Program>>>> = Mutex::new(None);
 
 /// A program in the form in which it is sent to other machines.
@@ -23,8 +23,8 @@ pub(super) struct Program {
     /// SHA-256 of the program's bytes. It is the file name of the program on other machines.
     pub(super) digest: String,
     pub(super) bytes: u64,
-    /// Gzip form of the program, about a third of its size. It is created for the first machine
-    /// that needs it, and kept.
+    /// Gzip form of the program, which has about a third of its size. cassay creates this form for
+    /// the first machine that needs it, and keeps it in memory.
     packed: Mutex<Option<Arc<Vec<u8>>>>,
 }
 
@@ -33,8 +33,8 @@ impl Program {
     /// program once.
     ///
     /// # Errors
-    /// cassay found no such program. The message lists the paths that were searched, and how to get
-    /// the program.
+    /// cassay does not find such a program. The message lists the paths that were searched, and
+    /// explains how to get the program.
     pub(super) fn for_machine(machine: &str) -> Result<Arc<Program>> {
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         let programs = programs.get_or_insert_default();
@@ -72,7 +72,7 @@ impl Program {
         })
     }
 
-    /// Returns the path of the program, for messages. Returns `None` if it is the running program.
+    /// Returns the path of the program, for messages. Returns `None` for the running program.
     pub(super) fn other(&self) -> Option<&Path> {
         (self.file != Path::new(OURSELVES)).then_some(&self.file)
     }
@@ -83,8 +83,8 @@ impl Program {
             .with_context(|| format!("open {}", self.file.display()))
     }
 
-    /// Returns the gzip form of the program. Concurrent callers wait until the first one has
-    /// compressed it.
+    /// Returns the gzip form of the program. Concurrent callers wait until the first caller has
+    /// compressed the program.
     pub(super) fn packed(&self) -> Result<Arc<Vec<u8>>> {
         let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(packed) = &*packed {
@@ -147,11 +147,13 @@ fn other_program(machine: &str) -> Result<PathBuf> {
     )
 }
 
-/// Returns the processor name of a program, from its header. Returns `None` if it is unknown.
+/// Returns the processor name of a program, from its header. Returns `None` if the processor is
+/// unknown.
 fn processor(file: &Path) -> Option<&'static str> {
     let mut header = [0; 20];
     foreign::open(FileKind::Archive, file).ok()?.read_exact(&mut header).ok()?;
-    // The magic number of ELF, and the header field `e_machine` in little-endian order.
+    // The values are the magic number of ELF, and the header field `e_machine` in little-endian
+    // order.
     match (&header[..4], u16::from_le_bytes([header[18], header[19]])) {
         (b"\x7fELF", 62) => Some("x86_64"),
         (b"\x7fELF", 183) => Some("aarch64"),
@@ -170,7 +172,7 @@ mod tests {
         let file = folder.path().join("program");
         std::fs::write(&file, b"abc").unwrap();
         let program = Program::read(file).unwrap();
-        // The digest of "abc" in FIPS 180-2, appendix B.1.
+        // This is the digest of "abc" from FIPS 180-2, appendix B.1.
         let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!((program.digest.as_str(), program.bytes), (digest, 3));
         let mut bytes = Vec::new();

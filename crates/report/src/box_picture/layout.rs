@@ -5,7 +5,7 @@ use crate::page::{BoxGroup, Leaf};
 
 /// Height of a part of a tile, including the gap below it.
 pub const PART_PX: f64 = 20.0;
-/// Width of a tile, in which three digits fit.
+/// Width of a tile. Three digits fit into a tile.
 const TILE_PX: f64 = 28.0;
 /// Space for the label of a tile.
 const TILE_LABEL_PX: f64 = 13.0;
@@ -14,12 +14,13 @@ const GAP_PX: f64 = 8.0;
 const TILE_GAP_PX: f64 = 4.0;
 /// Height of a line of text.
 const LINE_PX: f64 = 14.0;
-/// Widths of letters: of a name, of the text below it, and of digits. They are the widths in a wide
-/// font (DejaVu Sans), because the font that a browser uses is unknown.
+/// Width of a letter of a name, of a letter of the text below it, and of a digit. These are the
+/// widths in a wide font (DejaVu Sans), because the font that a browser uses is unknown.
 const NAME_LETTER_PX: f64 = 7.7;
 const LETTER_PX: f64 = 6.6;
 const DIGIT_PX: f64 = 6.4;
-/// Maximum number of tiles in a row. It is sixteen, so that boxes with many cores become blocks.
+/// Maximum number of tiles in a row. The number is sixteen, so that boxes with many cores become
+/// blocks.
 const TILES_PX: f64 = 16.0 * (TILE_PX + TILE_GAP_PX);
 /// Maximum number of letters in a line. Longer lines are truncated.
 const LETTERS_MAX: usize = 48;
@@ -129,7 +130,8 @@ fn written_px(lines: &[String]) -> f64 {
 }
 
 fn flow_tiles(tiles: &[Leaf], limit: f64) -> (Vec<PlacedLeaf<'_>>, f64, f64) {
-    // The parts of all tiles are on the same lines, even if only some tiles have a label.
+    // The parts of all tiles are on the same lines. So if one tile has a label, all tiles leave
+    // space for a label.
     let label_px = if tiles.iter().all(|tile| tile.label.is_empty()) {
         0.0
     } else {
@@ -175,7 +177,7 @@ struct ItemPlace {
 }
 
 impl Rows {
-    /// Returns as few rows as possible within the width `limit`, with rows of similar width.
+    /// Returns as few rows as fit into the width `limit`. The rows have similar widths.
     fn even(sizes: &[[f64; 2]], limit: f64, gap: f64) -> Rows {
         /// Number of bisections from a width of a thousand pixels to one pixel.
         const HALVINGS: usize = 10;

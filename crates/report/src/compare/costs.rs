@@ -9,7 +9,8 @@ use analysis::multiple_comparisons::differing;
 use analysis::{Comparison, Metric, compare_unpaired};
 use store::record::{CostComparisonRecord, CostKind};
 
-/// Returns every cost that is known for both runs at a point. A cost of zero has no ratio.
+/// Returns every cost that is known for both runs at a point. A cost of zero is omitted, because it
+/// has no ratio.
 pub fn compared(matched: &MatchedPoints<'_, '_>) -> Vec<CostComparisonRecord> {
     let is_usable = |point: &Point<'_>| point.verdict != Verdict::Invalid;
     let usable = matched.iter().filter(|(a, b)| is_usable(a) && is_usable(b));

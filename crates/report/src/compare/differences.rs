@@ -13,7 +13,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the points that are in only one of two runs.
+/// Returns the points that only one of two runs has.
 pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, '_>]) -> Section {
     let mut blocks = Vec::new();
     for pair in pairs {
@@ -53,8 +53,8 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
     }
 }
 
-/// Returns the resolved study. Files that the study names are replaced by their length and hash,
-/// because keys of a user's table must not appear on a shared page.
+/// Returns the resolved study. Replaces the content of each file that the study names by a length
+/// and a hash, because keys of a user's table must not appear on a shared page.
 fn study(run: &RunView) -> BTreeMap<String, String> {
     let mut resolved = run.plan.resolved.clone();
     for text in resolved.overrides.inputs.values_mut() {
@@ -86,7 +86,8 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
         for (name, value) in &node.facts {
             all.insert(format!("{}: {name}", node.name), value.clone());
         }
-        // These settings were requested per trial, and another record describes them better.
+        // If the settings were requested per trial, this list omits them, because another record
+        // describes them better.
         let settings = if told { None } else { Some(&node.settings) };
         for (name, value) in settings.into_iter().flatten() {
             all.insert(format!("{} setting: {name}", node.name), value.clone());

@@ -13,14 +13,14 @@ use crate::sections::results::metric_name;
 use analysis::procedure;
 use store::record::{ComparisonRecord, Finding};
 
-/// Minimum number of loads from which a curve is drawn.
+/// Minimum number of loads for which a curve is drawn.
 const PLACES_MIN: usize = 3;
 /// Maximum number of ratios on the first screen.
 const RATIOS_MAX: usize = 12;
-/// Minimum number of values above a point of a curve. Points with fewer values are not drawn.
+/// Minimum number of values above a point of a curve. The plot omits points with fewer values.
 const ABOVE_MIN: f64 = 10.0;
 
-/// Returns the figure. `None` if the runs have nothing in common.
+/// Returns the figure. `None` if the runs have no point in common.
 pub(super) fn figure(
     sides: &[Side<'_>],
     left: &[Point<'_>],
@@ -132,7 +132,8 @@ fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurveP
     (plot, title)
 }
 
-/// Plots the distributions of latency at a point. `None` if there are none.
+/// Plots the distributions of latency at a point. `None` if no run has a distribution at this
+/// point.
 fn distributions(
     sides: &[Side<'_>],
     rows: &[&Row<'_, '_>],

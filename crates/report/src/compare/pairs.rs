@@ -15,7 +15,8 @@ pub(super) struct Pair<'p, 'a> {
     pub(super) points: &'p [Point<'a>],
     pub(super) matched: MatchedPoints<'p, 'a>,
     pub(super) comparisons: Vec<ComparisonRecord>,
-    /// Costs compared with those of the baseline. The module `costs` sets this field.
+    /// Costs of the contender, compared with the costs of the baseline. The module `costs` sets
+    /// this field.
     pub(super) costs: Vec<CostComparisonRecord>,
 }
 
@@ -46,7 +47,7 @@ pub(super) fn pairs<'p, 'a>(
     (pairs, many)
 }
 
-/// A pair of points: the same variant at the same point in both runs.
+/// Pairs of points. The points of a pair have the same variant and position in both runs.
 pub(super) type MatchedPoints<'p, 'a> = Vec<(&'p Point<'a>, &'p Point<'a>)>;
 
 fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> MatchedPoints<'p, 'a> {
@@ -55,7 +56,8 @@ fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> MatchedPoin
     left.iter().filter_map(pair).collect()
 }
 
-/// Compared metric, with its name in records, its margins, and its value.
+/// A metric to compare: the name in records, the metric itself (which has margins), and the
+/// function that returns the value of a trial.
 type ComparedMetric = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
 /// Metrics that are compared at each point.
@@ -82,8 +84,8 @@ struct SeenComparison {
 }
 
 /// Compares the points. One block is one observation, and the blocks of two runs are not pairs.
-/// Latencies of saturated points are omitted, because they depend on the length of the trial. Two
-/// lower bounds have no ratio.
+/// Omits latencies of saturated points, because they depend on the length of the trial. Also omits
+/// pairs of lower bounds, because they have no ratio.
 fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenComparison> {
     let primary = primary(matched);
     let mut found = Vec::new();
@@ -93,8 +95,8 @@ fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenCompa
         }
         for (metric, how, value) in METRICS {
             let is_saturated = a.saturated || b.saturated;
-            // If both runs kept up with a rate, throughput equals the offered rate, and shows
-            // nothing about either run.
+            // If both runs kept up with a rate, throughput equals the offered rate. So throughput
+            // shows nothing about either run.
             let is_as_offered = a.at.is_some_and(procedure::Point::is_rate) && !is_saturated;
             let is_throughput = metric == "ops_per_s";
             if (is_saturated && !is_throughput) || (is_as_offered && is_throughput) {
@@ -154,8 +156,8 @@ fn judge(pairs: &mut [Pair<'_, '_>]) -> Option<MultiplicityRecord> {
     })
 }
 
-/// Returns the metric that answers the question at a point: latency at a rate, otherwise
-/// throughput.
+/// Returns the metric that answers the question at a point. It is latency at a rate, and throughput
+/// otherwise.
 pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
     if point.at.is_some_and(procedure::Point::is_rate) {
         "latency_ms.p99"

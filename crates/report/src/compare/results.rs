@@ -25,7 +25,7 @@ pub(super) fn results(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, 
             1 => "Contender against baseline".to_owned(),
             _ => format!("{} against {}", pair.run.name, baseline.name),
         };
-        // In this table, baseline and contender are runs, and both have the same variant.
+        // In this table, baseline and contender are runs. Both runs have the same variant.
         let mut table = comparison_table(&pair.comparisons, &caption, |table| {
             table.text("Variant", |c| variant_name(&c.baseline, baseline))
         });
@@ -62,7 +62,7 @@ fn foot() -> String {
     )
 }
 
-/// A point with every run that has it. The baseline comes first.
+/// One point in all runs, with the baseline first. `None` for a run without this point.
 pub(super) type Row<'p, 'a> = Vec<Option<&'p Point<'a>>>;
 
 /// Returns the points that the baseline shares with at least one contender.
@@ -79,8 +79,8 @@ pub(super) fn rows<'p, 'a>(left: &'p [Point<'a>], pairs: &[Pair<'p, 'a>]) -> Vec
     left.iter().filter_map(row).collect()
 }
 
-/// Formats a point, such as `mixed, threads 8`. The text contains the variant only if there are
-/// several.
+/// Formats a point, such as `mixed, threads 8`. The text contains the variant only if the runs have
+/// several variants.
 pub(super) fn labels(rows: &[Row<'_, '_>], baseline: &RunView) -> Vec<String> {
     let points: Vec<&Point<'_>> = rows.iter().filter_map(|row| row[0]).collect();
     let several = points.iter().any(|p| p.variant != points[0].variant);

@@ -1,4 +1,4 @@
-//! A run on a page that shows several runs.
+//! A run on a page that shows several runs, with the link to its report.
 
 use crate::run_view::RunView;
 
@@ -7,6 +7,6 @@ use crate::run_view::RunView;
 pub struct Side<'a> {
     /// The run, as read from its folder.
     pub run: &'a RunView,
-    /// Link from the page to the run's report. `None` if no path leads there.
+    /// Link from the page to the run's report. `None` if no path leads from the page to the report.
     pub link: Option<String>,
 }

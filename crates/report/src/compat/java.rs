@@ -26,7 +26,7 @@ pub(super) fn fixed(value: f64, decimals: usize, grouped: bool) -> String {
 
 /// Returns the digits before and after the decimal point.
 fn rounded(value: f64, decimals: usize) -> (String, String) {
-    // These are the shortest digits that represent the same number, without an exponent.
+    // Rust prints the shortest digits that represent the same number, without an exponent.
     let shortest = format!("{value}");
     let (whole, fraction) = shortest.split_once('.').unwrap_or((&shortest, ""));
     let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();

@@ -1,4 +1,5 @@
-//! Finds the value of a percentile in the way of each tool.
+//! Finds the value of a percentile, separately for each tool, because the tools round in different
+//! ways.
 //!
 //! A line in a tool's output contains the value that the tool would print. The share of a
 //! percentile has no exact binary form: 99.9 % of 1,000 values is slightly more than 999, so
@@ -6,11 +7,11 @@
 
 use measure::Histogram;
 
-/// Returns the rank of a percentile (0 to 100) among `count` values, starting at 1, as in Java's
-/// HdrHistogram 2.1.9: the nearest whole number. YCSB 0.17 uses this rank, and so does
+/// Returns the rank of a percentile (0 to 100) among `count` values, starting at 1. It is the
+/// nearest whole number, as in Java's HdrHistogram 2.1.9. YCSB 0.17 uses this rank, and so does
 /// cassandra-stress from 3.11 on.
 fn nearest(percentile: f64, count: u64) -> u64 {
-    // In Java, this is a cast to a long, which truncates.
+    // In Java, this is a cast to a long. Like the cast in Rust, it truncates.
     ((percentile.min(100.0) / 100.0 * count as f64 + 0.5) as u64).max(1)
 }
 
@@ -19,8 +20,8 @@ pub(super) fn nearest_ns(histogram: &Histogram, percentile: f64) -> u64 {
     histogram.value_at_rank_ns(nearest(percentile, histogram.count()))
 }
 
-/// Returns the value at a share (0 to 1) of all values, in nanoseconds. Its index in the sorted
-/// list is `(int) (share * count)`, starting at 0, as in YCSB's `raw`.
+/// Returns the value at a share (0 to 1) of all values, in nanoseconds. The index of the value in
+/// the sorted list is `(int) (share * count)`, starting at 0, as in YCSB's `raw`.
 pub(super) fn behind_share_ns(histogram: &Histogram, share: f64) -> u64 {
     histogram.value_at_rank_ns((share * histogram.count() as f64) as u64 + 1)
 }
@@ -35,8 +36,8 @@ mod tests {
         histogram
     }
 
-    /// Expected results come from Java's HdrHistogram 2.1.9, for the whole numbers up to a count,
-    /// each recorded once.
+    /// The expected results come from Java's HdrHistogram 2.1.9. They are for the whole numbers up
+    /// to a count, each recorded once.
     #[test]
     fn percentiles_are_those_of_the_library_of_the_tools() {
         for (count, percentile, value) in [

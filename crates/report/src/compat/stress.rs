@@ -1,8 +1,8 @@
 //! Prints the output of cassandra-stress 3.11.4, during a run and at its end.
 //!
-//! The output was compared with that of the tool's own classes for the same numbers. One difference
-//! is deliberate: over several intervals, the tool adds up the longest pauses of the garbage
-//! collector, but this module keeps the longest one.
+//! The output was compared with the output of the tool's own classes for the same numbers. One
+//! difference is deliberate: over several intervals, the tool adds up the longest pauses of the
+//! garbage collector, but this module keeps the longest pause.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub const FAILURE: &str = "FAILURE\n";
 /// all kinds.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
-    /// Start and end, ns since an arbitrary moment. `None` before the first measurement.
+    /// Start and end, in ns since an arbitrary moment. `None` before the first measurement.
     pub span_ns: Option<(u64, u64)>,
     /// Partitions touched.
     pub partitions: u64,
@@ -29,8 +29,9 @@ pub struct Timing {
     pub rows: u64,
     /// Number of operations that failed.
     pub errors: u64,
-    /// Latency of all operations, including failed operations, in nanoseconds. At a fixed rate, it
-    /// counts from the time at which an operation was due, otherwise from the send.
+    /// Latency of all operations, including failed operations, in nanoseconds. At a fixed rate,
+    /// latency counts from the time at which an operation was due. Otherwise, latency counts from
+    /// the send.
     pub latency: Histogram,
 }
 
@@ -43,9 +44,9 @@ pub struct Gc {
     pub bytes: f64,
     /// Longest pause, ms.
     pub max_ms: f64,
-    /// Sum of all pauses, ms.
+    /// Sum of all pauses, in ms.
     pub sum_ms: f64,
-    /// Sum of the squares of all pauses, ms².
+    /// Sum of the squares of all pauses, in ms².
     pub sum_of_squares_ms: f64,
 }
 
@@ -81,8 +82,8 @@ impl Timing {
     fn seconds(&self) -> f64 {
         match self.span_ns {
             Some((from, to)) => to.saturating_sub(from) as f64 * 1e-9,
-            // These are the extremes in the tool. Their difference wraps to 1 ns, so that dividing
-            // zero by it results in zero.
+            // Without a measurement, start and end in the tool are the extremes of their type. The
+            // difference of these extremes wraps to 1 ns, so that zero divided by the time is zero.
             None => 1e-9,
         }
     }
@@ -123,8 +124,8 @@ impl Gc {
 }
 
 impl Sample {
-    /// Adds an interval to a run. The run takes over the standard error of the interval. For an
-    /// idle kind, time also continues, because all kinds share the time of the run.
+    /// Adds an interval to a run. The run takes over the standard error of the interval. The time
+    /// of an idle kind advances too, because all kinds share the time of the run.
     pub fn add(&mut self, interval: &Sample) {
         let passed = interval.total().span_ns;
         for timing in self.operations.values_mut() {
@@ -149,8 +150,9 @@ impl Sample {
 }
 
 /// Prints the lines of a run's intervals. Each line is delayed until the next interval is known.
-/// The interval after the last whole one only contains the last responses, and may be a few µs
-/// long. It is merged into the previous one, because its own rate would be meaningless.
+/// The interval after the last whole interval contains only the last responses, and may be a few µs
+/// long. It is merged into the previous interval, because the rate of such a short interval would
+/// be meaningless.
 #[derive(Debug, Default)]
 pub struct Lines {
     held: Option<Sample>,
@@ -194,7 +196,7 @@ impl Lines {
 /// Sections of settings, each with a title and its rows.
 pub type Settings = Vec<(&'static str, Vec<(&'static str, String)>)>;
 
-/// Returns the block of settings at the beginning of a run. Empty if there are no settings.
+/// Returns the block of settings at the beginning of a run. Empty if `settings` is empty.
 pub fn settings(settings: &Settings) -> String {
     if settings.is_empty() {
         return String::new();
@@ -230,9 +232,8 @@ fn headed(prefix: &str) -> String {
     )
 }
 
-/// Returns the rows of an interval, which `run` already includes. Empty without operations. If
-/// there are several kinds of operations, each kind has a row, and one more row covers all kinds
-/// together.
+/// Returns the rows of an interval, which `run` already includes. Empty without operations. With
+/// several kinds of operations, each kind has a row, and one more row covers all kinds together.
 pub fn interval(interval: &Sample, run: &Sample) -> String {
     let total = interval.total();
     if total.operations() == 0 {
@@ -240,7 +241,8 @@ pub fn interval(interval: &Sample, run: &Sample) -> String {
     }
     let mut text = String::new();
     if run.operations.len() > 1 {
-        // An idle kind still has a row, with zeros over the same time.
+        // An idle kind still has a row. The row has zeros and covers the same period as the other
+        // rows.
         let resting = Timing {
             span_ns: total.span_ns,
             ..Timing::default()
@@ -286,7 +288,7 @@ fn row(prefix: &str, name: &str, timing: &Timing, run: &Timing, sample: &Sample)
     ]
     .map(whole)
     .join(",");
-    // The tool divides in single precision, so this must do the same.
+    // The tool divides in single precision, so this line must do the same.
     let time = f64::from(run.milliseconds() as f32 / 1000f32);
     format!(
         "{prefix}{:<10}{:>10},{rates},{latencies},{:>7},{:>9},{:>7},{:>7},{pauses}\n",

@@ -1,5 +1,5 @@
 //! Prints means over several cassandra-stress clients, which publications often show instead of
-//! percentiles. The tool itself does not print them.
+//! percentiles. The tool itself does not print such means.
 
 use super::java::fixed;
 use super::stress::{Sample, Timing};
@@ -44,8 +44,8 @@ pub fn means(clients: &[Sample]) -> String {
     text
 }
 
-/// Returns the mean over the clients that have done operations. `None` if there are no such
-/// clients.
+/// Returns the mean over the clients that have done operations. `None` if no client has done
+/// operations.
 fn mean_of<'t>(
     timings: impl Iterator<Item = &'t Timing>,
     of: &dyn Fn(&Timing) -> f64,
@@ -59,7 +59,7 @@ fn mean_of<'t>(
 mod tests {
     use super::*;
 
-    /// Returns the measurements of one client, which are reads with these latencies, µs.
+    /// Returns the measurements of one client: reads with these latencies, in µs.
     fn sample(us: impl Iterator<Item = u64>) -> Sample {
         let mut timing = Timing::default();
         us.for_each(|us| timing.latency.record(us * 1000));
@@ -89,7 +89,8 @@ mod tests {
         .assert_eq(&means(&clients));
         assert_eq!(means(&clients[..1]), "");
         assert_eq!(means(&[clients[0].clone(), Sample::default()]), "");
-        // A client without operations of a kind has no figure for that kind.
+        // A client without operations of a kind has no figure for this kind, so the mean omits this
+        // client.
         let idle = [&clients[..], &[Sample::default()]].concat();
         assert_eq!(means(&idle), means(&clients));
     }

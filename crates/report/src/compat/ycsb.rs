@@ -16,7 +16,7 @@ const SHARES_OF_RAW: [(f64, &str); 8] = [
     (0.9999, "99.99"),
 ];
 
-/// One series of YCSB, which contains an operation or its failures.
+/// One series of YCSB: the measurements of one operation, or of the failures of one operation.
 #[derive(Clone, Debug)]
 pub struct Series {
     /// Name of the series, such as `READ`, `READ-MODIFY-WRITE` or `INSERT-FAILED`.
@@ -27,8 +27,8 @@ pub struct Series {
     pub service: Histogram,
     /// Latencies that count from the intended time.
     pub latency: Histogram,
-    /// Values for `timeseries`: times since the start in ms, and the average latency at each time,
-    /// in µs.
+    /// Values for `timeseries`. Each is a time since the start in ms, and the average latency at
+    /// this time in µs.
     pub averages: Vec<(u64, f64)>,
 }
 
@@ -37,13 +37,13 @@ pub struct Series {
 pub enum Measurement {
     /// A summary by HdrHistogram, with these percentiles.
     Hdr(Vec<f64>),
-    /// A histogram with this number of buckets of 1 ms each. The output lists the buckets if the
-    /// flag is true.
+    /// A histogram with this number of buckets of 1 ms each. If the flag is true, the output lists
+    /// the buckets.
     Buckets(usize, bool),
     /// Averages over time, with these percentiles.
     TimeSeries(Vec<f64>),
-    /// Raw values, which are written to another file. The output also contains a summary if the
-    /// flag is true.
+    /// Raw values, which are written to another file. If the flag is true, the output also contains
+    /// a summary.
     Raw(bool),
 }
 
@@ -81,8 +81,8 @@ pub enum Exporter {
 }
 
 impl Exporter {
-    /// Returns the exporter of a class, in any package. For an unknown class, returns the text
-    /// exporter, as YCSB does.
+    /// Returns the exporter for the name of a class, in any package. For an unknown class, returns
+    /// the text exporter, as YCSB does.
     #[must_use]
     pub fn from_class(class: &str) -> Exporter {
         match class.rsplit('.').next() {
@@ -171,11 +171,13 @@ pub fn end(
                 histogram,
                 (returns, measurement),
             );
-            // If there are two measurements, only the first one counts the return codes.
+            // If the output contains two measurements, only the first measurement counts the return
+            // codes.
             returns = &[];
         }
     }
-    // Return codes are printed once, together with the latencies from the send.
+    // The output contains the return codes once, together with the latencies from the send. So the
+    // second measurement omits them.
     if interval == Interval::Both {
         for one in &series {
             let name = format!("Intended-{}", one.name);
@@ -368,7 +370,8 @@ fn detail(
     behind
 }
 
-/// Returns the number of values in each bucket of 1 ms. The last number covers all larger values.
+/// Returns the number of values in each bucket of 1 ms. The last bucket also contains all larger
+/// values.
 fn milliseconds(histogram: &Histogram, buckets: usize) -> Vec<u64> {
     let mut counts = vec![0; buckets + 1];
     for bucket in histogram.hdr().iter_recorded() {

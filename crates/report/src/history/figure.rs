@@ -1,4 +1,5 @@
-//! The figure of the first screen, with the value at a point, run after run, and its changes.
+//! The figure of the first screen. It shows the value at a point for one run after the other, and
+//! the changes of this value.
 
 use super::page::{self, name};
 use super::{Change, ChangeKind, History, Line};
@@ -22,7 +23,7 @@ pub fn history(history: &History) -> Page {
     }
 }
 
-/// Returns the figure. `None` with fewer than two runs.
+/// Returns the figure. `None` if the history has fewer than two runs.
 fn figure(history: &History) -> Option<LeadFigure> {
     let lines = lines(history);
     if lines.is_empty() {
@@ -51,8 +52,8 @@ fn lines(history: &History) -> Vec<&Line> {
         std::cmp::Reverse(told.map(|change| change.run).max())
     };
     lines.sort_by_key(changed);
-    // If a metric of a point has changed, the point's other metric is more useful than another
-    // point.
+    // If a metric of a point has changed, the second plot shows the point's other metric, which is
+    // more useful than another point.
     if let Some(first) = lines.first().copied() {
         let is_other = |line: &&Line| line.variant != first.variant || line.point != first.point;
         lines.sort_by_key(is_other);
@@ -102,7 +103,7 @@ fn plot(history: &History, line: &Line) -> CurvePlot {
     }
 }
 
-/// Returns ticks at whole numbers, as many as fit.
+/// Returns ticks at whole numbers, as many ticks as fit on the axis.
 fn ticks(runs: usize) -> Vec<f64> {
     let step = runs.div_ceil(10).max(1);
     (1..=runs).step_by(step).map(|run| run as f64).collect()

@@ -11,10 +11,10 @@ use analysis::history::{CONFIRMED_BY, RUNS_MIN};
 
 /// Characters that draw a series in text, from low to high.
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Maximum number of values that a series in text shows. They are the last values.
+/// Maximum number of values in a series that is drawn as text. The text shows the last values.
 const COURSE_MAX: usize = 24;
-/// Minimum range of a series in text, as a share of its middle, so that noise does not look like a
-/// change.
+/// Minimum range of a series that is drawn as text, as a share of the middle of the range, so that
+/// noise does not look like a change.
 const COURSE_SPAN_MIN: f64 = 0.1;
 /// Maximum number of charts on a page. The table contains all series.
 const CHARTS_MAX: usize = 48;
@@ -54,7 +54,7 @@ pub(super) fn history(history: &History) -> Page {
     }
 }
 
-/// Returns the section for the page of a run. `None` if there is no earlier run.
+/// Returns the section for the page of a run. `None` if the history has no earlier run.
 pub fn section(history: &History) -> Option<Section> {
     if history.runs.len() < 2 || history.lines.is_empty() {
         return None;

@@ -44,8 +44,8 @@ pub struct Part {
     pub label: String,
     /// Text of the part's tooltip.
     pub hint: String,
-    /// Owners and marks of the part. There are several if the part is shared, and none if it has no
-    /// owner.
+    /// Owners and marks of the part. A shared part has several owners. The list is empty if the
+    /// part has no owner.
     pub looks: Vec<Style>,
 }
 

@@ -1,4 +1,5 @@
-//! Builds tables column by column, so that heading, unit and cells of a column are in one place.
+//! Builds tables column by column, so that the heading, the unit and the cells of a column are
+//! together in the code.
 
 use super::{Cell, Column, Row, Table, Tone};
 use crate::number;
@@ -31,7 +32,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::text(title), cell)
     }
 
-    /// Adds a column of text that is left out if space is limited.
+    /// Adds a column of text that renderers omit if space is limited.
     pub fn wide_text<C: Into<Cell>>(self, title: &str, cell: impl Fn(R) -> C) -> Self {
         self.column(Column::text(title).wide(), cell)
     }
@@ -41,7 +42,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::number(title, unit), cell)
     }
 
-    /// Adds a column of numbers that is left out if space is limited.
+    /// Adds a column of numbers that renderers omit if space is limited.
     pub fn wide_number<C: Into<Cell>>(
         self,
         title: &str,
@@ -100,12 +101,12 @@ impl<R: Copy> TableBuilder<R> {
 }
 
 impl Cell {
-    /// Returns a grey cell that stands for an unknown value.
+    /// Returns a grey cell for an unknown value.
     pub fn absent() -> Cell {
         Cell::new(number::ABSENT).tone(Tone::Muted)
     }
 
-    /// Returns a cell with a count that should be 0. Any other count is marked.
+    /// Returns a cell with a count that should be 0. The tone marks a count above 0.
     pub fn zero_expected(count: u64, tone_if_any: Tone) -> Cell {
         Cell::new(number::count(count)).tone(if count > 0 { tone_if_any } else { Tone::Plain })
     }
@@ -129,7 +130,7 @@ impl From<String> for Cell {
     }
 }
 
-/// An unknown value is shown by a special sign.
+/// A special sign stands for an unknown value.
 impl<T: Into<Cell>> From<Option<T>> for Cell {
     fn from(known: Option<T>) -> Cell {
         known.map_or_else(|| Cell::new(number::ABSENT), Into::into)

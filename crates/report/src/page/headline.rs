@@ -14,7 +14,7 @@ pub struct Headline {
     /// Figure that answers the question at a glance. `None` for a run without measurements.
     pub lead: Option<LeadFigure>,
     /// Sentences of the answer that the reader must see first, because data was lost or a
-    /// requirement was missed. The answer begins with these sentences.
+    /// requirement was missed. These sentences are also the beginning of the answer.
     pub alarms: Vec<String>,
     /// Answer to the question, one sentence each.
     pub answer: Vec<String>,
@@ -24,9 +24,9 @@ pub struct Headline {
     pub is_missed: bool,
     /// Meaning of the verdict, in one sentence.
     pub meaning: String,
-    /// Reasons why the run is not `valid`, in a few words each. Causes come first.
+    /// Reasons why the run is not `valid`. Each has a few words. Causes come first.
     pub short_reasons: Vec<String>,
-    /// Reasons why the run is not `valid`, with all numbers, one sentence each.
+    /// Reasons why the run is not `valid`. Each is a sentence with all numbers.
     pub reasons: Vec<String>,
     /// Key numbers of the run.
     pub figures: Vec<Figure>,

@@ -1,5 +1,5 @@
-//! The figure at the top of a page, which answers the question at a glance. It is drawn without a
-//! script, and a second time in other proportions for a narrow page.
+//! The figure at the top of a page, which answers the question at a glance. The page contains two
+//! drawings of the figure, for wide and for narrow pages. They need no script.
 
 /// One or two plots that answer the question.
 #[derive(Clone, Debug, Default)]
@@ -8,7 +8,8 @@ pub struct LeadFigure {
     pub title: String,
     /// Description for readers who cannot see the figure.
     pub what: String,
-    /// Plots of the figure, side by side if there is enough space, otherwise in one column.
+    /// Plots of the figure. They are side by side if the page is wide enough, and in one column
+    /// otherwise.
     pub plots: Vec<Plot>,
     /// Meanings of the colours, if the names of the marks do not show them.
     pub legend: Vec<(ColorRole, String)>,
@@ -39,8 +40,8 @@ pub struct CurvePlot {
 }
 
 impl CurvePlot {
-    /// Returns a plot of latency over the percentile. A horizontal value of n means that one of n
-    /// operations takes longer, so 100 is p99.
+    /// Returns a plot of latency over the percentile. A horizontal value of `n` means that one of
+    /// `n` operations takes longer, so 100 is p99.
     pub fn for_percentiles(marks: Vec<Mark>) -> CurvePlot {
         CurvePlot {
             x: PlotAxis {
@@ -66,8 +67,8 @@ pub struct PlotAxis {
     pub title: String,
     /// Division of the axis.
     pub scale: AxisScale,
-    /// Values that each have a tick, if there are few. If the list is empty, ticks are at round
-    /// numbers.
+    /// Values that each have a tick, for an axis with few values. If the list is empty, ticks are
+    /// at round numbers.
     pub ticks: Vec<f64>,
 }
 
@@ -77,7 +78,7 @@ pub enum AxisScale {
     /// Linear scale around the values.
     #[default]
     Linear,
-    /// Linear scale that begins at zero, regardless of the smallest value.
+    /// Linear scale that always begins at zero.
     FromZero,
     /// Logarithmic scale around the values.
     Logarithmic,
@@ -165,7 +166,7 @@ pub enum Mark {
 pub struct RowsPlot {
     /// Title of the plot with the unit of the values.
     pub title: String,
-    /// Value that means that there is no difference.
+    /// Value at which the compared things are equal, such as 1 for a ratio.
     pub baseline: Option<f64>,
     /// True if the axis is logarithmic.
     pub is_log: bool,
@@ -178,11 +179,12 @@ pub struct RowsPlot {
 pub struct ValueRow {
     /// Name of the row.
     pub label: String,
-    /// Value of the row, if there is one.
+    /// Value of the row. `None` if the value is unknown.
     pub value: Option<f64>,
     /// 95 % interval of the value.
     pub ci95: Option<[f64; 2]>,
-    /// Published value, which is drawn next to the measured one.
+    /// Published value, which is drawn next to the measured value. Low and high end are equal if it
+    /// is not a range.
     pub other: Option<[f64; 2]>,
     /// The value as text.
     pub text: String,

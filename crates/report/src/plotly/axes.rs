@@ -14,7 +14,7 @@ fn titled(title: &str) -> Value {
 pub fn x_axis(chart: &Chart) -> Value {
     let mut axis = titled(&chart.x.title);
     if chart.panels.len() > 1 && chart.unified_hover {
-        // If the reader points into one panel, the same time is marked in all panels.
+        // If the reader points at a time in one panel, all panels mark this time.
         axis["showspikes"] = true.into();
         axis["spikemode"] = "across".into();
         axis["spikethickness"] = 1.into();
@@ -30,8 +30,8 @@ pub fn x_axis(chart: &Chart) -> Value {
         }
         Scale::Log => axis["type"] = "log".into(),
         Scale::Percentile => {
-            // The ticks are the percentiles 90 %, 99 % and so on, up to one in ten billion, which
-            // is far beyond any run.
+            // The ticks are the percentiles 90 %, 99 % and so on. The last tick is one in ten
+            // billion, which is far beyond any run.
             let (mut values, mut texts) = (vec![1.0, 2.0, 10.0], vec!["0 %", "50 %", "90 %"]);
             let names = [
                 "99 %",
@@ -59,7 +59,7 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     let mut made = titled(&axis.title);
     made["automargin"] = true.into();
     if axis.scale == Scale::Names {
-        // The order is from the top, so the first name is at 1.
+        // The axis counts from the top, so the first name is at 1.
         let count = axis.names.len();
         made["tickvals"] = json!((1..=count).collect::<Vec<usize>>());
         made["ticktext"] = json!(escaped(&axis.names));
@@ -70,7 +70,8 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     let values = of_axis().flat_map(|s| s.y.iter().flatten().copied());
     if axis.scale != Scale::Log {
         made["rangemode"] = "tozero".into();
-        // This format displays `48k`, but it would display small numbers as `500m`.
+        // This format displays `48k`, but it would display small numbers as `500m`. So only axes
+        // with large values use it.
         if values.fold(0.0, f64::max) >= 1000.0 {
             made["tickformat"] = "~s".into();
         }
@@ -96,8 +97,8 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     made
 }
 
-/// Returns ticks at 1, 2 and 5 times every power of ten in the range. If there are many, returns
-/// only the powers of ten. If the range is between two such values, returns ticks at equal
+/// Returns ticks at 1, 2 and 5 times every power of ten in the range. If these ticks are too many,
+/// returns only the powers of ten. If the range contains too few of them, returns ticks at equal
 /// distances.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
@@ -115,10 +116,11 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     }
 }
 
-/// Returns ticks at distances of 1, 2 or 5 times a power of ten. There are about four in the range,
-/// and one beyond it at each end.
+/// Returns ticks at distances of 1, 2 or 5 times a power of ten. The range contains about four
+/// ticks, and one more tick follows beyond each end.
 fn even_ticks(low: f64, high: f64) -> Vec<f64> {
-    // For a single value, the range is assumed to be a tenth around it.
+    // A range with a single value is widened, so that it extends about 5 % below and above the
+    // value.
     let (low, high) = (low.min(high * 0.95), high.max(low * 1.05));
     let wanted = (high - low) / 4.0;
     let power = 10f64.powi(wanted.log10().floor() as i32);
@@ -154,7 +156,7 @@ mod tests {
         );
     }
 
-    /// In an earlier version, an axis of p99.9 from 120 to 184 ms had no ticks.
+    /// In an earlier version, an axis of p99.9 from 120 ms to 184 ms had no ticks.
     #[test]
     fn a_short_logarithmic_axis_has_ticks() {
         assert_eq!(log_ticks(120.0, 184.0), [120.0, 140.0, 160.0, 180.0, 200.0]);

@@ -25,7 +25,7 @@ pub struct Bands {
 /// Shades the bands and writes their names above the panels. Names that would touch each other are
 /// in different rows.
 pub fn band_labels(chart: &Chart) -> Bands {
-    /// Assumed width of the figure, which is that of a narrow window, and assumed width of a
+    /// Assumed width of the figure, which is the width of a narrow window, and assumed width of a
     /// letter.
     const WIDTH_PX: f64 = 700.0;
     const LETTER_PX: f64 = 6.5;

@@ -1,4 +1,4 @@
-//! Converts the texts of a drawing to outlines of the program's own font. There is one face for
+//! Converts the texts of a drawing to outlines of the program's own font. The font has one face for
 //! each weight, and letters follow each other without kerning. Size and alignment come from the
 //! drawing's style sheet.
 
@@ -14,7 +14,7 @@ const BOLD: &[u8] = include_bytes!("../../assets/font/Roboto-Bold.ttf");
 
 /// XML namespace of the drawing's elements.
 const SVG: &str = "http://www.w3.org/2000/svg";
-/// Size of a text to which no rule applies, px. It is the default of SVG.
+/// Default font size of SVG, in pixels, for a text to which no rule applies.
 const SIZE_PX: f32 = 12.0;
 /// Smallest weight for which the bold face is used.
 const BOLD_WEIGHT: u16 = 600;
@@ -40,7 +40,8 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
             path(node, &style, if style.is_bold { &bold } else { &regular })
         } else if node.is_text() && node.parent().is_some_and(|of| of.has_tag_name((SVG, "style")))
         {
-            // The rules for texts must also apply to the paths.
+            // The rules of the style sheet for texts must also apply to the paths, so the selector
+            // becomes a class.
             svg[range.clone()].replace(" text", " .text")
         } else {
             continue;
@@ -62,7 +63,8 @@ struct Style {
 }
 
 impl Style {
-    /// Applies the rules that match. More specific rules come later.
+    /// Returns the style of an element from the rules that match. More specific rules come later in
+    /// the style sheet, so they take precedence.
     fn from_node(node: Node, sheet: &StyleSheet) -> Style {
         let mut style = Style {
             size_px: SIZE_PX,
@@ -189,7 +191,7 @@ impl simplecss::Element for Element<'_, '_> {
 mod tests {
     use super::*;
 
-    /// Returns the extent of the outlines of a text, px, as left, right and height.
+    /// Returns the extent of the outlines of a text, in pixels, as left, right and height.
     fn extent(class: &str, said: &str) -> [f32; 3] {
         let svg = format!(
             "<svg xmlns=\"{SVG}\" class=\"glance\"><style>.glance text{{font-size: 12px}} .glance \

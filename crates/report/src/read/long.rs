@@ -1,9 +1,9 @@
 //! Reads the trials of a long run from their overviews, with the number of bins that a page can
 //! show.
 //!
-//! Invariant: the memory for a page depends on its content, not on the length of the run. If a
-//! trial has not ended, or if an earlier version wrote it, it lacks an overview. Then the module
-//! computes the overview from the raw lines, which takes as long as reading them.
+//! Invariant: the memory for a page depends on its content, not on the length of the run. A trial
+//! lacks an overview if the trial has not ended, or if an earlier version wrote it. In this case,
+//! the module computes the overview from the raw lines, which takes as long as reading them.
 
 use super::OTHERS;
 use crate::run_view::{ProbeSeries, TrialView};
@@ -15,11 +15,12 @@ use store::{
     OverviewBin, OverviewRecord, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial,
 };
 
-/// Maximum number of trials whose series are read. Even with the smallest number of bins, a page
-/// cannot contain more trials.
+/// Maximum number of trials whose series are read. A page cannot contain more trials, even with the
+/// smallest number of bins.
 const DETAILED_MAX: usize = 16;
-/// Maximum number of bins of all series with one name in all of these trials. A series of a single
-/// trial has the bins of its overview, and all series together take about 100 MB of memory.
+/// Maximum number of bins of all series with one name, over all trials whose series are read. A
+/// series of a single trial has the bins of its overview, and all series together take about 100 MB
+/// of memory.
 const DETAILED_PLACES_MAX: usize = 4_096;
 /// Minimum number of bins that still show a trend.
 const PLACES_MIN: usize = 64;
@@ -44,14 +45,14 @@ pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
     trials.iter().map(view).collect()
 }
 
-/// Approximate number of bins of a trial. There may be up to twice as many.
+/// Approximate number of bins of a trial. The exact number may be up to twice as large.
 struct Size {
     course: usize,
     series: usize,
 }
 
 /// Returns the numbers of the trials whose series are read. The first trial of every variant comes
-/// first, then the others in order.
+/// first, then the other trials in order.
 fn detailed(trials: &[Trial]) -> BTreeSet<usize> {
     let mut variants = BTreeSet::new();
     let mut first: Vec<&Trial> = Vec::new();
@@ -80,8 +81,8 @@ fn trial_view(
     let measured = phases.iter().find(|phase| phase.name == "measure");
     let window = measured.map(|phase| [phase.from_s, phase.to_s]);
     let written = trial.overview()?;
-    // Some series come from raw lines, if there is no overview, or if probes were added after it
-    // was written.
+    // A series comes from raw lines if the trial has no overview, or if the probe was added after
+    // the overview was written.
     let (read, read_series) = trial.gather(written.as_ref(), window)?;
     let mut series = SeriesOf::new(&read);
     series.extend(written.iter());
@@ -125,8 +126,8 @@ impl SeriesOf {
         all
     }
 
-    /// Adds the series of an overview, sorted by name and place. They have the figures of the
-    /// window, but no values.
+    /// Adds the series of an overview, sorted by name and place. These series have the figures of
+    /// the window, but no values.
     fn extend<'a>(&mut self, overviews: impl IntoIterator<Item = &'a OverviewRecord>) {
         let of = |one: &SeriesOverviewRecord| {
             let series = ProbeSeries {
@@ -161,8 +162,8 @@ fn key(series: &ProbeSeries) -> (&str, &str) {
     (&series.name, &series.place)
 }
 
-/// Returns two values for each bin that has values, at a quarter and at three quarters of it, and
-/// the mean of the bin.
+/// Returns two values for each bin that has values, and the mean of the bin. The two values are at
+/// a quarter and at three quarters of the width of the bin.
 fn place_series(places: &Places) -> ProbeSeries {
     let mut series = ProbeSeries::default();
     let known = places.places.iter().enumerate();

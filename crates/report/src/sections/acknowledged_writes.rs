@@ -1,4 +1,5 @@
-//! Checks of acknowledged writes, by reading all rows back and by histories of registers.
+//! Results of the checks for acknowledged writes. One check reads all rows back, and the other
+//! check judges histories of registers.
 
 use crate::merged_points::trial_table;
 use crate::number;
@@ -9,7 +10,7 @@ use store::record::{PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding};
 /// Maximum number of wrong rows that a sentence names.
 const NAMED_MAX: usize = 3;
 
-/// Returns a sentence and a table for each of the two checks that has a result.
+/// Returns a sentence and a table for each check of acknowledged writes that has a result.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -24,8 +25,8 @@ pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Returns the sentences without duplicates. If only some trials have a sentence, it begins with
-/// their names.
+/// Returns the sentences without duplicates. If only some trials have a sentence, the sentence
+/// begins with the names of these trials.
 fn sentences(
     trials: &[TrialFinding],
     of: impl Fn(&TrialFinding) -> Option<String>,
@@ -132,8 +133,8 @@ fn counts(record: &ReadBackRecord) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// States that some lost writes were acknowledged too long before a fault for any fault to explain
-/// the loss.
+/// States that no fault explains the loss of some writes, because these writes were acknowledged
+/// too long before a fault.
 fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(

@@ -1,8 +1,8 @@
-//! The hosts and nodes, with the limits of each host, the share of the tokens of each node, and
-//! unreadable values.
+//! The hosts and nodes. Shows the limits of each host, the share of the tokens of each node, and
+//! values that could not be read.
 //!
-//! If clusters of trials differ only in sizes, the trials share a table, which shows sizes as
-//! ranges.
+//! If the clusters of trials differ only in sizes, the trials share a table, which shows the sizes
+//! as ranges.
 
 use crate::merged_points::variant_name;
 use crate::number;
@@ -23,7 +23,8 @@ struct Alike<'a> {
     trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// Returns one table of nodes and one of hosts for every kind of cluster. `None` without records.
+/// Returns a table of nodes and a table of hosts for every kind of cluster. `None` if the run has
+/// no records of nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let groups = groups(&view.trials);
     if groups.is_empty() {
@@ -231,7 +232,7 @@ fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
         .unless_empty()
 }
 
-/// Returns the largest used share of the volume at the beginning of a window.
+/// Returns the cell with the largest used share of a volume at the beginning of a window.
 fn fullest(hosts: &[&HostRecord]) -> Cell {
     let share = |h: &&HostRecord| {
         let total = h.volume_bytes.filter(|total| *total > 0)?;

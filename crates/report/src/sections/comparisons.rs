@@ -56,7 +56,7 @@ pub fn comparison_table<'a>(
             c.p_adjusted.map_or_else(Cell::absent, |p| number::significant(p, 2).into())
         })
         // This cell is not grey, because a terminal would show an asterisk instead of the number of
-        // blocks.
+        // blocks in a grey cell.
         .text("Verdict", |c| {
             Cell::new(verdict_words(c.verdict)).detail(undecided(c)).tone(verdict_tone(c))
         })
@@ -71,7 +71,7 @@ pub fn comparison_table<'a>(
         .build()
 }
 
-/// Describes the robust ratio if one block differs from the others.
+/// Describes the robust ratio. Empty unless one block differs from the other blocks.
 fn beside(c: &ComparisonRecord) -> String {
     let beside = c.robust.as_ref();
     beside.map_or_else(String::new, |beside| {
@@ -88,8 +88,8 @@ pub fn ratio_words(c: &ComparisonRecord) -> String {
     format!("{}{}", bound_sign(c), number::ratio(c.ratio))
 }
 
-/// Returns the 95 % interval of a ratio. For a bound, returns the known end. `None` with one block
-/// a side.
+/// Returns the 95 % interval of a ratio. For a bound, returns the known end. `None` if each side
+/// has only one block.
 pub fn interval_words(c: &ComparisonRecord) -> Option<String> {
     match (c.ci95, c.ci95_end) {
         (Some([low, high]), _) => {
@@ -113,7 +113,7 @@ pub fn verdict_words(verdict: Finding) -> String {
 }
 
 /// Describes the difference that an undecided comparison could have detected, and the number of
-/// blocks that would decide. Empty for other verdicts.
+/// blocks that would decide. Empty for a comparison with another verdict.
 fn undecided(c: &ComparisonRecord) -> String {
     if !matches!(c.verdict, Finding::Inconclusive | Finding::LooksDifferent) {
         return String::new();

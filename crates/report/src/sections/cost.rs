@@ -36,7 +36,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns, in order, the kinds of cost that are known at any point.
+/// Returns the kinds of cost that are known at any point, in the order of the kinds.
 fn kinds<'a>(costs: impl Iterator<Item = &'a CostRecord>) -> Vec<CostKind> {
     let known: Vec<CostKind> = costs.map(|cost| cost.cost).collect();
     CostKind::ALL.into_iter().filter(|cost| known.contains(cost)).collect()

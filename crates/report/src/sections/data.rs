@@ -9,7 +9,8 @@ use crate::sections::{acknowledged_writes, initial_data, sides};
 use measure::KindCount;
 use store::record::{ServerCountsRecord, SettleEnd, TrialFinding};
 
-/// Returns verified reads, server counts and the load phase. `None` if none of them is recorded.
+/// Returns verified reads, server counts and the load phase. `None` if the run recorded none of
+/// these.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -122,7 +123,7 @@ const COUNTED: [(&str, &str); 4] = [
 ];
 
 /// Returns counts of rows, pages, batches, conditions, retries and speculative attempts, by kind.
-/// Columns that contain only zeros are omitted.
+/// The table omits columns that contain only zeros.
 fn counts_table(view: &RunView) -> Table {
     let all = [
         ("Rows", "read", KindCount::Rows),
@@ -164,7 +165,7 @@ fn counts_table(view: &RunView) -> Table {
 }
 
 fn server_table(view: &RunView) -> Table {
-    // Reads and writes are compared separately, because in a sum, too many reads would hide missing
+    // The page compares reads and writes separately. In a sum, too many reads would hide missing
     // writes.
     let difference = |server: &ServerCountsRecord| {
         let of = |theirs: u64, ours: u64| match ours {

@@ -1,8 +1,8 @@
 //! The effective configuration that the nodes reported. The differences come first, and all
 //! settings follow behind folds.
 //!
-//! If a value contains the node's own address, name or host, this is not a difference, because
-//! every node has its own.
+//! Every node has a different address, name and host. So these do not count as differences between
+//! values.
 
 use crate::merged_points::{variant_name, variants};
 use crate::page::{Block, Cell, Section, Table};
@@ -16,7 +16,7 @@ use store::record::NodeRecord;
 /// Maximum length of a value in a table. Longer values (lists of tokens, class paths) are
 /// truncated.
 const VALUE_CHARS_MAX: usize = 160;
-/// Placeholder for a node's own address or name in a value.
+/// Placeholder that replaces a node's own address or name in a value.
 const OWN: &str = "‹own›";
 
 /// Group of keys: settings, JVM flags, or facts about the JVM and its container.
@@ -137,7 +137,8 @@ fn without_own(value: &str, node: &NodeRecord) -> String {
     let address = node.address.rsplit_once(':').map_or(node.address.as_str(), |(a, _)| a);
     let mut text = value.to_owned();
     for own in [address, &node.name, &node.host] {
-        // Shorter names are not replaced, because they occur in other words by chance.
+        // This code does not replace shorter names, because a short name may occur in other words
+        // by chance.
         if own.len() > 3 {
             text = replace_word(&text, own);
         }
@@ -163,7 +164,7 @@ fn replace_word(text: &str, word: &str) -> String {
     out
 }
 
-/// Returns proofs, differences and all settings. `None` if there are no records of nodes.
+/// Returns proofs, differences and all settings. `None` if the run has no records of nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let effective = Effective::new(view);
     let mut blocks = proofs::blocks(view);
@@ -292,8 +293,8 @@ fn by_value(nodes: &[&str], sets: &[BTreeSet<String>]) -> String {
     groups.iter().map(group).collect::<Vec<_>>().join(" | ")
 }
 
-/// Lists the keys whose values changed between trials of one variant on one node, which must not
-/// happen.
+/// Lists the keys whose values changed between trials of one variant on one node. Such a change
+/// must not happen.
 fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     let mut changed = Vec::new();
     for ((kind, key), values) in &all.keys {
@@ -343,7 +344,7 @@ fn everything(view: &RunView, all: &Effective<'_>, kind: SettingKind) -> Option<
 }
 
 /// Returns settings and flags of a whole run by name, to compare runs. If all nodes and variants
-/// agree, a name has one value, otherwise it has values by node and variant.
+/// agree, a name has one value. Otherwise, a name has values by node and variant.
 pub fn summary(view: &RunView) -> BTreeMap<String, String> {
     let all = Effective::new(view);
     let mut summary = BTreeMap::new();

@@ -17,11 +17,12 @@ use store::record::{
 
 /// Height of a chart whose size does not depend on its content.
 const HEIGHT_PX: u32 = 340;
-/// Height of one effect in a forest plot, and height of the rest of the chart.
+/// Height of one effect in a forest plot, followed by the height of the rest of the chart, in
+/// pixels.
 const EFFECT_PX: u32 = 26;
 const MARGINS_PX: u32 = 120;
 
-/// Returns the effects at the primary point, and behind a fold the effects at other points. `None`
+/// Returns the effects at the primary point and, behind a fold, the effects at other points. `None`
 /// without a matrix of two axes.
 pub fn section(view: &RunView) -> Option<Section> {
     let all = &view.findings.effects;
@@ -77,7 +78,7 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     blocks
 }
 
-/// Formats a place, such as ` at threads 32, of the step main`.
+/// Formats the position of a point, such as ` at threads 32, of the step main`.
 fn title(effects: &EffectsRecord) -> String {
     let step = effects.step.as_ref();
     let step = step.map_or_else(String::new, |step| format!(", {step}"));
@@ -268,8 +269,8 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
     })
 }
 
-/// Returns a chart for each pair of axes. Each line is for a value of one axis, and the other axis
-/// is horizontal.
+/// Returns a chart for each pair of axes. Each line stands for a value of one axis, and the other
+/// axis is horizontal.
 fn interactions(effects: &EffectsRecord) -> Vec<(String, Chart)> {
     let mut charts = Vec::new();
     for along in 0..effects.axes.len() {

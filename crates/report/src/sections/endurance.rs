@@ -18,8 +18,8 @@ use store::record::{
     TrialFinding, TurnRecord,
 };
 
-/// Maximum number of long trials with separate charts. The findings contain the numbers of the
-/// others.
+/// Maximum number of long trials with separate charts. Only the findings contain the numbers of the
+/// other trials.
 const TRIALS_MAX: usize = 12;
 
 /// Returns the section on endurance. `None` if the study has no endurance procedure.
@@ -149,7 +149,8 @@ fn turns(one: &EnduredRecord) -> Table {
         .build()
 }
 
-/// Describes the difference in throughput between the turns.
+/// Describes the difference in throughput between turns. A turn is the long trial or one of the
+/// shorter windows.
 fn agreed(one: &EnduredRecord) -> String {
     let within = number::percent(one.within);
     let apart = one.apart.map_or(String::new(), |apart| {
@@ -219,7 +220,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
 }
 
 fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
-    // `near` is the share of the window that is within one block of a change, on either side.
+    // `near` is the share of the window that is at most one block before or after a change.
     let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
     let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
     Table::from_records("Changes of level", &shown.changes)

@@ -1,4 +1,4 @@
-//! The faults, with their effect on the load, the evidence for them, and their times.
+//! The faults of a run, with the effect on the load, the evidence and the times of each fault.
 
 mod card;
 mod effect_table;
@@ -13,7 +13,7 @@ use store::record::{Aftermath, FaultRecord, FaultVerdict, Returns, SeriesEnd, si
 /// Maximum number of faults with a separate card. Every fault has a row in the tables.
 const CARDS_MAX: usize = 24;
 
-/// Returns the section on all faults of the run. `None` if there were none.
+/// Returns the section on all faults of the run. `None` if the run had no faults.
 pub fn section(view: &RunView) -> Option<Section> {
     let faults = &view.findings.faults;
     if faults.is_empty() {
@@ -100,8 +100,8 @@ fn tone(fault: &FaultRecord) -> Tone {
     }
 }
 
-/// Describes when one of the two series of a fault was back to normal. `None` if no level before
-/// the fault is known.
+/// Describes when throughput or p99 was back to normal after a fault. `None` if the level before
+/// the fault is unknown.
 fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Option<Cell> {
     let aftermath = Aftermath::from_fault(fault)?;
     let from = since(fault);
@@ -122,23 +122,23 @@ fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Opt
     })
 }
 
-/// Returns two periods of a trial with a fault: until all nodes of the target were up again, and
-/// from then until throughput and p99 were normal.
+/// Returns two periods of a trial with a fault. The first period lasts until all nodes of the
+/// target were up again. The second period then lasts until throughput and p99 were normal.
 pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     let finding = view.findings.trials.iter().find(move |t| t.index == trial);
     let faults = finding.into_iter().flat_map(|finding| &finding.faults);
     faults.flat_map(fault_bands)
 }
 
-/// Returns two periods of one fault: until all nodes of the target were up again, and from then
-/// until throughput and p99 were normal.
+/// Returns two periods of one fault. The first period lasts until all nodes of the target were up
+/// again. The second period then lasts until throughput and p99 were normal.
 pub fn fault_bands(fault: &FaultRecord) -> Vec<Band> {
     let recovery = fault.recovery.as_ref();
     let Some(from) = fault.injected_s else {
         return Vec::new();
     };
     let watched = recovery.map(|found| from + found.watched_s);
-    // If a fault was never healed, its period lasts until the end of the observation.
+    // If a fault was never healed, the period of the fault lasts until the end of the observation.
     let Some(to) = fault.whole_s.or(fault.healing_s).or(watched) else {
         return Vec::new();
     };

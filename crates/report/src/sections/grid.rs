@@ -1,5 +1,5 @@
-//! Results for every combination of a matrix or a grid. Two axes are rows and columns, and there is
-//! a table for each combination of the other axes.
+//! Results for every combination of a matrix or a grid. Two axes are rows and columns. Each
+//! combination of the other axes has a separate table.
 
 use crate::merged_points::axis_value;
 use crate::number;
@@ -53,8 +53,8 @@ enum Value {
     Place(procedure::Point),
 }
 
-/// Returns the axes: the load first, then the axes of the matrix. Axes with only one value are
-/// omitted.
+/// Returns the axes. The load comes first, then the axes of the matrix. Omits axes with only one
+/// value.
 fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     let mut places: Vec<procedure::Point> = Vec::new();
     let measured = view.findings.usable_points().filter_map(|point| point.point);
@@ -87,8 +87,8 @@ fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     all.filter(|axis| axis.values.len() > 1).collect()
 }
 
-/// Returns every combination of the values of some axes, with the names of the values. If there are
-/// no axes, returns one empty combination.
+/// Returns every combination of the values of some axes, with the names of the values. Without
+/// axes, returns one empty combination.
 fn each(axes: &[AxisLabels]) -> Vec<Vec<(String, Value)>> {
     let mut all = vec![Vec::new()];
     for axis in axes {

@@ -1,5 +1,6 @@
-//! How the evidence of a study grew: the interval of each primary comparison after each look. The
-//! section is for studies that end with their answer, and for studies to which blocks were added.
+//! Shows how the evidence of a study grew, with the interval of each primary comparison after each
+//! look at the data. The section is for studies that end with their answer, and for studies to
+//! which blocks were added.
 
 use crate::merged_points::{place, variant_name};
 use crate::number;
@@ -11,7 +12,8 @@ use crate::sections::comparisons::verdict_words;
 use crate::sections::results::metric_name;
 use store::record::{ComparisonRecord, LooksHow, LooksRecord};
 
-/// Returns a chart and a table for each comparison with looks. `None` if no comparison has looks.
+/// Returns a chart and a table for each comparison that was looked at repeatedly. `None` if the
+/// findings record no looks.
 pub fn section(view: &RunView) -> Option<Section> {
     let comparisons = view.findings.comparisons.iter();
     let looked: Vec<(&ComparisonRecord, &LooksRecord)> = comparisons
@@ -40,7 +42,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Explains the looks, and the meaning of the intervals.
+/// Explains the looks at the data, and the meaning of the intervals.
 fn how(looks: &LooksRecord) -> String {
     if looks.how == LooksHow::Anytime {
         return format!(

@@ -127,7 +127,7 @@ fn run_seconds(view: &RunView) -> Option<f64> {
     Some(last.checked_sub(first)? as f64 / 1e9)
 }
 
-/// Returns p99 latency in ms, preceded by a sign if it is a lower bound.
+/// Returns p99 latency in ms, preceded by `≥` if the value is a lower bound.
 fn p99(view: &RunView, point: &Point<'_>) -> Option<String> {
     Some(number::known_ms(point.latency(view, ALL)?.p99))
 }
@@ -155,9 +155,9 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     answer
 }
 
-/// Returns the primary comparison. If there is none, returns the comparison of throughput whose
-/// ratio is furthest from 1. Decided comparisons come first, and a ratio without an interval does
-/// not count.
+/// Returns the primary comparison. If the run has no primary comparison, returns the comparison of
+/// throughput whose ratio is furthest from 1. Decided comparisons come first, and a ratio without
+/// an interval does not count.
 fn strongest(view: &RunView) -> Option<&ComparisonRecord> {
     let weight = |c: &ComparisonRecord| (c.verdict != Finding::Inconclusive, c.ratio.ln().abs());
     let order = |a: &&ComparisonRecord, b: &&ComparisonRecord| {
@@ -197,12 +197,12 @@ fn short_metric(metric: &str) -> &str {
     }
 }
 
-/// Maximum number of cards on the first screen. More cards would not be "a few numbers".
+/// Maximum number of cards on the first screen, which should show only a few numbers.
 const CARDS_MAX: usize = 4;
 
-/// Returns the result of each variant, and the ratio of the strongest comparison. If there are too
-/// many variants, choosing the first ones would be arbitrary. Then the cards show the ratios that
-/// have published counterparts, or the best variant.
+/// Returns the result of each variant, and the ratio of the strongest comparison. If the cards
+/// cannot show all variants, choosing the first variants would be arbitrary. In this case, the
+/// cards show the ratios that have published counterparts, or the best variant.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
     let bests = (0..names.len()).filter_map(|index| best(view, points, index));
@@ -256,8 +256,8 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     figures
 }
 
-/// Returns true if the interval of a ratio is narrow enough to be meaningful, which is within a
-/// factor of ten in both directions.
+/// Returns true if the interval of a ratio is narrow enough to be meaningful. The limit is a factor
+/// of ten in both directions.
 fn says_something(comparison: &ComparisonRecord) -> bool {
     let tenfold = 1.0 + analysis::TENFOLD;
     comparison
@@ -265,7 +265,7 @@ fn says_something(comparison: &ComparisonRecord) -> bool {
         .is_none_or(|[low, high]| low >= 1.0 / tenfold && high <= tenfold)
 }
 
-/// Costs that a comparison of two variants always shows, which are disk space and CPU time.
+/// Costs that a comparison of two variants always shows.
 const COSTS_SHOWN: [CostKind; 2] = [CostKind::DiskSpace, CostKind::ServerCpu];
 
 /// Returns the ratios of disk space and CPU time of two variants, and the ratio of the cost that
@@ -331,7 +331,7 @@ fn range_tile(view: &RunView, search: &SearchRecord, range: SearchRangeRecord) -
 }
 
 /// Returns the best of many variants, by throughput. If all variants kept up with their rates,
-/// returns the best by latency.
+/// returns the variant with the best latency.
 fn best_tile(view: &RunView, bests: &[&Point<'_>]) -> Option<Figure> {
     let count = bests.len();
     let p99 = |point: &Point<'_>| point.latency(view, ALL).map_or(f64::MAX, |l| l.p99.least());
@@ -363,7 +363,8 @@ fn published_tiles(view: &RunView) -> Vec<Figure> {
     ratios.filter_map(tile).take(CARDS_MAX + 1).collect()
 }
 
-/// Kind of mean that a card states, if a ratio with an interval is the quotient of two such means.
+/// Words for the kind of mean that a card states. They are used if a ratio with an interval is the
+/// quotient of two such means.
 const BY_BLOCKS: &str = "geometric mean of blocks";
 
 /// Returns the latency of a variant that kept up with a rate.
@@ -425,8 +426,9 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     }
 }
 
-/// Returns half the interval of the throughput with a remark. If the interval is wide, returns its
-/// ends. `compared` is the geometric mean of blocks, with the relative error of that mean.
+/// Returns half the interval of the throughput with a remark. If the interval is wide, returns the
+/// two ends of the interval. `compared` is the geometric mean of blocks, with the relative error of
+/// that mean.
 fn error_of(point: &Point<'_>, compared: Option<f64>) -> String {
     let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
     if let Some(ends) = measure::number::wide_ends(value, ci95, compared) {

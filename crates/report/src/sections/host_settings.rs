@@ -1,8 +1,8 @@
 //! Settings of the hosts that are important to the database. The deviations come first, with their
 //! remedies. All settings follow behind a fold.
 //!
-//! Trials and hosts with the same setting share a row. A value that differs from trial to trial
-//! (such as the CPUs of interrupts) does not separate them. The row shows the last value.
+//! Trials and hosts with the same setting share a row. Trials share a row even if a value differs
+//! from trial to trial (such as the CPUs of interrupts). The row then shows the last value.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -79,7 +79,7 @@ fn deviates(one: &Shared<'_>) -> bool {
     )
 }
 
-/// Returns the settings as JSON, without duplicates. Each has a list of the hosts that have it.
+/// Returns the settings as JSON, without duplicates. Each setting has a list of its hosts.
 pub fn json(view: &RunView) -> Option<Value> {
     let one = |one: &Shared<'_>| {
         let found = one.found;
@@ -127,7 +127,8 @@ fn hosts<'a>(one: &Shared<'a>) -> Vec<&'a str> {
     in_order(one.values.keys().map(|(host, _)| *host))
 }
 
-/// Returns the nodes or devices that have the setting. Empty if it belongs to the host itself.
+/// Returns the nodes or devices that have the setting. Empty if the setting belongs to the host
+/// itself.
 fn on<'a>(one: &Shared<'a>) -> Vec<&'a str> {
     in_order(one.values.keys().map(|(_, on)| *on).filter(|on| !on.is_empty()))
 }

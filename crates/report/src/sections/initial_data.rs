@@ -14,7 +14,7 @@ const CPU_SHARE_WARN: f64 = 0.05;
 /// fingerprints.
 const FINGERPRINT_CHARS: usize = 16;
 
-/// Returns the section on restored snapshots. Empty if no trial restored one.
+/// Returns the section on restored snapshots. Empty if no trial restored a snapshot.
 pub fn data(view: &RunView) -> Vec<Block> {
     let restored = |t: &'_ TrialFinding| t.data.is_some();
     if !view.findings.trials.iter().any(restored) {
@@ -44,7 +44,7 @@ pub fn data(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Fingerprints by snapshot and node, each with the trials that had it.
+/// Fingerprints by snapshot and node, each with the trials that had this fingerprint.
 type Fingerprints<'a> = BTreeMap<&'a str, BTreeMap<&'a str, BTreeMap<&'a str, Vec<usize>>>>;
 
 fn fingerprints(view: &RunView) -> Fingerprints<'_> {
@@ -100,7 +100,7 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns the fingerprint of the first node, and the number of other fingerprints.
+/// Returns the fingerprint of the first node, and the number of the other fingerprints.
 fn fingerprint(data: &DataRecord) -> Cell {
     let Some((node, text)) = data.fingerprints.first_key_value() else {
         return Cell::absent();
@@ -121,8 +121,8 @@ pub fn probes(view: &RunView) -> Vec<Block> {
     let all: Vec<(usize, &ProbeRecord)> =
         trials.flat_map(|t| t.probes.iter().map(|p| (t.index, p))).collect();
     let names: BTreeSet<&str> = all.iter().map(|(_, p)| p.probe.as_str()).collect();
-    // If only the probe ran that every trial has, there is no table, because rule V17 covers that
-    // probe.
+    // Every trial runs the probe `others`, and rule V17 covers it. So if no other probe ran, the
+    // page has no table.
     if names.iter().all(|name| *name == "others") {
         return Vec::new();
     }
@@ -206,7 +206,7 @@ fn cpu_share(all: &[(usize, &ProbeRecord)]) -> Option<f64> {
 /// Places and trials that have a problem.
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
 
-/// Returns every problem once, with the trials and places that had it.
+/// Returns every problem once, with the trials and places where it occurred.
 fn problems(all: &[(usize, &ProbeRecord)]) -> Vec<String> {
     let mut known: BTreeMap<[&str; 2], Where<'_>> = BTreeMap::new();
     for (trial, probe) in all {

@@ -53,7 +53,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Describes the share of the run in which trials were measured, and the steps that took the rest.
+/// Describes the share of the run in which trials were measured, and the steps that took the rest
+/// of the time.
 fn time_use(view: &RunView) -> Option<String> {
     let used = view.findings.time_use.as_ref()?;
     let steps: Vec<String> = used
@@ -88,7 +89,7 @@ fn table(view: &RunView) -> Table {
     };
     trial_table(view, "The client, trial by trial", clients)
         .number("Ceiling", "op/s", |(trial, _)| ceiling(trial))
-        // V3 judges whether the client was the limit, so the page does not judge this again.
+        // Rule V3 judges whether the client was the limit, so the page does not judge this again.
         .number("Share used", "", |(trial, _)| {
             cell(
                 ceiling_share(trial).map(number::percent),
@@ -146,7 +147,8 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Lists each client, if there are several, so that the reader notices differences between them.
+/// Lists each client if the run has several clients, so that the reader notices differences between
+/// them.
 fn clients(view: &RunView) -> Table {
     let trials = view.findings.trials.iter();
     let each = trials.flat_map(|trial| trial.clients.iter().map(move |client| (trial, client)));
@@ -198,9 +200,10 @@ fn clients(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns a latency of one client, in ms; a dash if the client reported none.
+/// Returns a latency of one client, in ms. Returns a dash if the client reported no latency.
 fn latency(client: &ClientEndRecord, of: fn(&QuantilesRecord) -> Known) -> Cell {
-    // In runs of earlier versions, the figures of a client without operations are zero.
+    // In runs of earlier versions, the figures of a client without operations are zero, so this
+    // code ignores them.
     let told = client.latency_ms.as_ref().filter(|times| times.count > 0);
     let why = match &client.lost {
         Some(lost) => lost.as_str(),
@@ -263,8 +266,8 @@ fn health<'a>(
         })
 }
 
-/// Returns a cell with a figure, marked by the rule that judges it. If there is no figure, returns
-/// the reason.
+/// Returns a cell with a figure, marked by the rule that judges this figure. Without a figure, the
+/// cell contains the reason.
 fn cell(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
     match figure {
         Some(figure) => Cell::new(figure).tone(tone),

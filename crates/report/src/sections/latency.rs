@@ -1,5 +1,5 @@
-//! Percentile curves, which show the whole distribution of latency. The part of a curve that is not
-//! reliable is marked.
+//! Percentile curves, which show the whole distribution of latency. The page marks the part of a
+//! curve that is not reliable.
 
 use crate::merged_points::{ALL, Point, variant_name, variants};
 use crate::number;
@@ -9,8 +9,8 @@ use crate::page::{
 use crate::run_view::{Curve, RunView};
 use analysis::VariantName;
 
-/// Returns one chart per variant, kind and clock, from which the reader chooses. `None` if there
-/// are no curves.
+/// Returns one chart per variant, kind and clock, from which the reader chooses. `None` if the run
+/// has no curves.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     let mut charts = Vec::new();
     for (index, variant) in variants(view).into_iter().enumerate() {
@@ -54,7 +54,7 @@ impl Clock {
     }
 }
 
-/// Returns the kinds that have curves. All kinds together come first.
+/// Returns the kinds of operations that have curves. The curve of all kinds together comes first.
 fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
     let mut kinds: Vec<&str> = Vec::new();
     for point in view.points.iter().filter(|p| p.variant == *variant) {
@@ -63,7 +63,8 @@ fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
         }
     }
     kinds.sort_by_key(|kind| *kind != ALL);
-    // If there is only one kind, the curve of all kinds together would be the same.
+    // With only one kind, the curve of all kinds together would be the same as the curve of this
+    // kind, so the chart omits it.
     if kinds.len() == 2 && kinds.first() == Some(&ALL) {
         kinds.truncate(1);
     }
@@ -111,12 +112,12 @@ fn chart(view: &RunView, points: &[&Point<'_>], kind: &str, clock: Clock) -> Opt
 }
 
 /// Returns the curve up to the last quantile that has 100 values above it, and a dotted curve from
-/// there to the last value. Both contain the point at which they meet.
+/// there to the last value. Both parts contain the point at which they meet.
 pub fn curve_series(curve: &Curve, label: &str, color: Color) -> Vec<Series> {
     let count = curve.quantiles.count as f64;
     let (mut sure, mut unsure) = (Vec::new(), Vec::new());
     for &(quantile, ms) in &curve.values {
-        // The maximum is at 1 ÷ (1 − q) = count, because it is one of `count` values.
+        // The maximum is at 1 ÷ (1 − q) = count, because the maximum is one of `count` values.
         let x = (1.0 / (1.0 - quantile)).min(count);
         if !(x >= 1.0 && ms > 0.0) {
             continue;

@@ -7,7 +7,7 @@ use store::record::{
     LimitSpan, TrialFinding, limit_name, limit_value,
 };
 
-/// Returns the section. `None` for the null target, and for runs of earlier versions.
+/// Returns the section. `None` for the null target and for runs of earlier versions.
 pub fn section(view: &RunView) -> Option<Section> {
     let limits = &view.findings.limits;
     if limits.is_empty() {

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord};
 use trial_groups::Group;
 
-/// Maximum number of pictures. The tables also contain the remaining variations.
+/// Maximum number of pictures. The tables contain all variations.
 const PICTURES_MAX: usize = 12;
 /// Maximum number of NUMA nodes for which a table of distances is shown.
 const DISTANCES_MAX: usize = 24;
@@ -83,8 +83,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the picture of a machine with its processes. If there is no picture, returns a sentence
-/// that states this.
+/// Returns the picture of a machine with its processes. If the machine cannot be drawn, returns a
+/// sentence that states this.
 fn drawn<'a>(
     name: PictureName,
     machine: &'a MachineTopologyRecord,
@@ -192,7 +192,7 @@ fn says(group: &Group<'_>) -> Vec<String> {
     said
 }
 
-/// Returns true if the client's machine is certainly different from those of the nodes.
+/// Returns true if the client's machine is certainly different from the machines of the nodes.
 fn is_client_elsewhere(record: &NodesRecord) -> bool {
     let (client, nodes): (Vec<_>, Vec<_>) =
         record.placements.iter().partition(|one| one.is_client());

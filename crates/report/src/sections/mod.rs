@@ -1,4 +1,4 @@
-//! The sections of a run's page, in one file each.
+//! The sections of a run's page. Each section has a separate file.
 
 pub mod comparisons;
 pub mod cost;

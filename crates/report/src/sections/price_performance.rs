@@ -1,4 +1,4 @@
-//! Throughput in relation to its price, and the number of nodes that a throughput needs.
+//! Throughput in relation to the price, and the number of nodes that a throughput needs.
 
 use crate::merged_points::{place, variant_name};
 use crate::number;

@@ -1,5 +1,5 @@
 //! Proofs that requested settings are in effect. Settings that are not in effect, or that no node
-//! reports, are visible. The others are behind a fold.
+//! reports, are visible. All other proofs are behind a fold.
 //!
 //! Invariant: the section states that all settings are in effect only if nodes reported all of
 //! them.
@@ -12,8 +12,8 @@ use crate::sections::effective::cut;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::ProofOutcome;
 
-/// Properties that all proofs in a row share: key, requested value, effective value (or the reason
-/// why it is unknown), and source.
+/// Properties that all proofs in a row share: the key, the requested value, the effective value (or
+/// the reason why this value is unknown), and the source.
 type Same<'a> = [&'a str; 4];
 /// Nodes and trials that a row covers.
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);

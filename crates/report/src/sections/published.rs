@@ -6,11 +6,11 @@ use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
 use store::record::{PublishedFailureRecord, PublishedRatioRecord, PublishedRecord};
 
-/// Factor by which a printed mean may deviate from Little's law. Rounding and clients that wait
-/// cause small deviations.
+/// Factor by which a printed mean may deviate from Little's law. Small deviations come from
+/// rounding and from clients that wait.
 const LITTLE_MAX: f64 = 1.25;
 
-/// Returns the published figures. `None` if the study names none.
+/// Returns the published figures. `None` if the study names no published figures.
 pub fn section(view: &RunView) -> Option<Section> {
     let published = view.findings.published.as_ref()?;
     let mut blocks = Vec::new();
@@ -105,7 +105,8 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     } else if most < low {
         ("this run is higher: outside its interval", Tone::Warn)
     } else if (low..=high).contains(&1.0) && !(least..=most).contains(&1.0) {
-        // The published difference may exist even if the measured difference may be zero.
+        // The interval contains the published value and 1. So the measured difference may be zero,
+        // but the published difference may still exist.
         let what = "inside the interval of this run, as is 1 (no difference)";
         (what, Tone::Muted)
     } else if least == most {

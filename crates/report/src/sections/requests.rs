@@ -1,7 +1,8 @@
 //! Properties of requests for each kind of operation, such as consistency, timeouts and retries.
 //!
-//! They come from `requests` in the plan. Equal variants and statements share a row. A property has
-//! a column only if rows differ in it. Otherwise, a sentence below the table states it.
+//! The properties come from `requests` in the plan. Equal variants and statements share a row. A
+//! property has a column only if its value differs between rows. Otherwise, a sentence below the
+//! table states the value.
 
 use crate::merged_points::{variant_name, variants};
 use crate::number;
@@ -14,15 +15,15 @@ use store::record::RequestRecord;
 /// Maximum length of a statement in a cell. The whole statement is in a separate table.
 const CQL_CHARS_SHORT: usize = 40;
 
-/// One recorded property of a request. In a narrow terminal, columns are omitted from the last
-/// property on, if a sentence states the property.
+/// One recorded property of a request. A narrow terminal omits columns, beginning with the last
+/// property, if a sentence states the property.
 struct Field {
     title: &'static str,
-    /// Returns the value for a statement. `None` if the property does not apply or was not
-    /// recorded.
+    /// Function that returns the value for a statement. The value is `None` if the property does
+    /// not apply or was not recorded.
     value: fn(&RequestRecord) -> Option<String>,
-    /// Returns a sentence about all statements together. `None` if the property always has a
-    /// column.
+    /// Function that returns a sentence about all statements together. `None` if the property
+    /// always has a column.
     said: Option<fn(&str) -> String>,
 }
 
@@ -34,7 +35,7 @@ const FIELDS: [Field; 10] = [
     },
     Field {
         title: "Serial consistency",
-        // Conditional statements for which no level is set use the default of the protocol.
+        // Conditional statements without a configured level use the default of the protocol.
         value: |r| {
             let default = || r.conditional.then(|| "SERIAL".to_owned());
             r.serial_consistency.clone().or_else(default)
@@ -57,7 +58,7 @@ const FIELDS: [Field; 10] = [
     Field {
         title: "Speculative execution",
         value: |r| {
-            // Plans that do not record retries do not record this property either.
+            // Plans that do not record retries do not record speculative execution either.
             r.retries?;
             let after = r.speculate_after_ms.map(milliseconds);
             Some(after.map_or("none".into(), |after| format!("after {after}")))
@@ -94,7 +95,7 @@ const FIELDS: [Field; 10] = [
     },
     Field {
         title: "Timestamps",
-        // Reads have no write timestamps.
+        // Reads have no write timestamps, so the property does not apply to them.
         value: |r| match r.returns_rows {
             Some(true) => None,
             _ => r.timestamps.clone(),
@@ -124,8 +125,8 @@ fn milliseconds(ms: f64) -> String {
         1000.0.. => (ms / 1e3, "s"),
         _ => (ms, "ms"),
     };
-    // Six digits are enough. Without rounding, sums such as 0.1 + 0.2 would be written with all
-    // digits.
+    // Six digits are enough. Without rounding, the text would contain all digits of a sum such as
+    // 0.1 + 0.2.
     format!("{} {unit}", number::round(value, 6))
 }
 
@@ -165,7 +166,7 @@ struct Group<'a> {
     cqls: Vec<&'a str>,
 }
 
-/// Returns the table, and the text of the statements. Empty for a plan that does not record them.
+/// Returns the table, and the text of the statements. Empty if the plan does not record requests.
 pub fn blocks(view: &RunView) -> Vec<Block> {
     let requests = requests(view);
     if requests.is_empty() {
@@ -313,7 +314,8 @@ fn variants_cell(view: &RunView, of: &[&VariantName], all: &[&VariantName]) -> C
     Cell::new(names.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns a value. It is emphasized if rows of the same kind differ.
+/// Returns the cell of a value. The cell is emphasized if rows of the same kind differ in this
+/// value.
 fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
     let Some(value) = &group.values[field] else {
         return Cell::absent();
@@ -327,7 +329,7 @@ fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
     }
 }
 
-/// Lists the properties that have no column, because they are the same wherever they apply.
+/// Lists the properties that have no column because their value is the same wherever they apply.
 fn said_of_all(groups: &[Group<'_>]) -> String {
     let said: Vec<String> = FIELDS
         .iter()

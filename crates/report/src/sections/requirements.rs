@@ -7,7 +7,7 @@ use crate::run_view::RunView;
 use store::record::RequirementOutcome;
 use store::record::{Bound, RequiredMetric, RequirementRecord};
 
-/// Returns the requirements. `None` if the study has none.
+/// Returns the requirements. `None` if the study has no requirements.
 pub fn section(view: &RunView) -> Option<Section> {
     let requirements = &view.findings.requirements;
     (!requirements.is_empty()).then(|| Section {
@@ -94,7 +94,7 @@ pub fn words(one: &RequirementRecord) -> String {
     };
     let limit = match one.metric {
         RequiredMetric::ErrorRate | RequiredMetric::OpsPerS => amount(one, one.limit),
-        // The limit has the same format as in the study.
+        // The text shows the limit in the same format as the study.
         metric if metric.is_latency() => format!("{} ms", one.limit),
         _ => one.limit.to_string(),
     };

@@ -1,4 +1,5 @@
-//! The results: one row per point, the same numbers as charts, and the results of comparisons.
+//! The results. Shows one row per point, the same numbers as charts, and the results of
+//! comparisons.
 
 use crate::merged_points::{ALL, Point, axis_value, trial_table, variant_name};
 use crate::number;
@@ -42,7 +43,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Throughput ÷ rate above which the ends of a window cannot explain the difference.
+/// Ratio of throughput to offered rate above which the ends of a window cannot explain the
+/// difference.
 const MORE_THAN_OFFERED: f64 = 1.01;
 
 /// Returns true if a point's throughput exceeds the offered rate.
@@ -56,7 +58,7 @@ fn did_more_than_offered(point: &Point<'_>) -> bool {
 }
 
 /// Returns the cell of a quantile. If too few values are above the quantile, the cell is grey and
-/// contains their number.
+/// contains the number of these values.
 pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     let Some(record) = quantiles.filter(|q| q.count > 0) else {
         return Cell::absent();
@@ -99,7 +101,7 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     cell
 }
 
-/// Returns the cell of errors, with their number, and with the kinds of errors in the tooltip.
+/// Returns the cell of errors, with the number of errors. The tooltip contains the kinds of errors.
 fn errors_cell<'a>(errors: impl Iterator<Item = (&'a str, u64)>) -> Cell {
     let errors: Vec<(&str, u64)> = errors.filter(|e| e.1 > 0).collect();
     let total: u64 = errors.iter().map(|e| e.1).sum();
@@ -232,7 +234,7 @@ fn row_tone(verdict: Verdict) -> Tone {
     }
 }
 
-/// Returns one row per point and kind. `None` if there is only one kind.
+/// Returns one row per point and kind. `None` if the run has only one kind.
 fn kinds_table(view: &RunView, points: &[Point<'_>]) -> Option<Table> {
     let mut rows: Vec<(&Point<'_>, &String)> = Vec::new();
     for point in points {

@@ -126,7 +126,7 @@ fn table(view: &RunView, rules: &[&str]) -> Table {
 }
 
 /// Lists the reasons why trials are not valid. A reason that several trials share appears once,
-/// with the text of the first of the worst trials.
+/// with the text of the worst trial. Among equally bad trials, the first trial counts.
 fn reasons(view: &RunView) -> Option<Table> {
     let mut reasons: Vec<Reason<'_>> = Vec::new();
     for trial in &view.findings.trials {

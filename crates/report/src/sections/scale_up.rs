@@ -61,8 +61,8 @@ fn load_blocks(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     blocks
 }
 
-/// Describes the conclusions that the measurements allow or do not allow. If they are the same for
-/// all arms, they are stated only once.
+/// Describes the conclusions that the measurements allow or do not allow. If all arms have the same
+/// conclusions, the page states them only once.
 fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     let list = |heading: String, of: &ScaleUpRecord| Block::List(heading, of.sentences.clone());
     let heading = "Limits of this measurement";
@@ -79,7 +79,7 @@ fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     }
 }
 
-/// Returns the load, such as ` under reads`. Empty if there is only one load.
+/// Returns the load, such as ` under reads`. Empty if all arms have the same load.
 fn under(arms: &[&ScaleUpRecord]) -> String {
     match arms.first().map_or("", |arm| arm.load.as_str()) {
         "" => String::new(),
@@ -87,7 +87,8 @@ fn under(arms: &[&ScaleUpRecord]) -> String {
     }
 }
 
-/// Returns the load and the arm, such as `: reads, planned`. Empty if there is only one of each.
+/// Returns the load and the arm, such as `: reads, planned`. Empty if the run has only one load and
+/// one arm.
 fn arm_words(record: &ScaleUpRecord) -> String {
     let load = Some(record.load.as_str()).filter(|load| !load.is_empty());
     let parts: Vec<&str> = load.into_iter().chain(record.arm.as_deref()).collect();
@@ -132,8 +133,8 @@ fn share_words(ratio: &ScaleRatioRecord) -> String {
     format!("{} ({interval})", number::percent(ratio.value))
 }
 
-/// Describes the known efficiencies in one sentence each. Unknown efficiencies are listed below,
-/// with the reason.
+/// Describes the known efficiencies in one sentence each. Then lists the unknown efficiencies with
+/// the reason.
 fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     let unit = unit_name(&record.unit);
     let all = u64::from(record.units_per_socket) * u64::from(record.sockets);
@@ -166,8 +167,8 @@ fn has_arms(arms: &[&ScaleUpRecord]) -> bool {
     arms.len() > 1 || arms.iter().any(|arm| arm.arm.is_some())
 }
 
-/// Begins a table with a row for each record of each arm. If there are several arms, the first
-/// column names the arm.
+/// Begins a table with a row for each record of each arm. With several arms, the first column names
+/// the arm.
 fn arm_table<'a, T>(
     arms: &[&'a ScaleUpRecord],
     caption: &str,

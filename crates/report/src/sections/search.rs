@@ -11,10 +11,10 @@ use analysis::procedure::Point;
 use analysis::procedure::Role;
 use store::record::{SearchOutcome, SearchProcedure, SearchRecord, SearchResult, SearchStepRecord};
 
-/// Maximum number of searches with a chart. The tables contain all of them.
+/// Maximum number of searches with a chart. The tables contain all searches.
 const CHARTS_MAX: usize = 24;
 
-/// Returns the section on all searches. `None` if there are none.
+/// Returns the section on all searches. `None` if the run has no searches.
 pub fn section(view: &RunView) -> Option<Section> {
     let searches = &view.findings.searches;
     let first = searches.first()?;
@@ -213,7 +213,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
     })
 }
 
-/// Returns the text next to a mark, which states the latency that decided the result.
+/// Returns the text next to a mark. The text states the latency that decided the result.
 fn label(step: &SearchStepRecord) -> String {
     let sign = if step.at_least { "≥ " } else { "" };
     step.latency_ms

@@ -18,7 +18,7 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     if !view.facts.is_empty() {
         blocks.push(Block::Facts(view.facts.clone()));
     }
-    // Settings that are recorded per trial are in separate sections.
+    // Separate sections show the settings that cassay recorded per trial.
     let told = effective::is_known(view);
     if !told {
         blocks.extend(nodes_table(view).map(Block::Table));
@@ -50,18 +50,19 @@ fn notes(view: &RunView) -> Option<Block> {
     (!notes.is_empty()).then(|| Block::List("Notes".into(), notes))
 }
 
-/// Maximum number of bytes of a file that are shown. Four files of this size are a small part of a
-/// page of 6 MB.
+/// Maximum number of bytes that the page shows of a file. Four files of this size are a small part
+/// of a page of 6 MB.
 const INPUT_BYTES_MAX: usize = 64 << 10;
 
-/// Extension of files that contain data and are not part of the study's text.
+/// Extension of files that contain data. These files are not part of the study's text.
 const DATA_FILE: &str = ".csv";
 
 /// Returns the files that the study names, with the content that was read.
 fn input_files(view: &RunView) -> Vec<Block> {
     let file = |(name, text): (&String, &String)| {
         if name.ends_with(DATA_FILE) {
-            // Keys of a user's table must not appear on a shared page.
+            // Keys of a user's table must not appear on a shared page, so the page states only the
+            // number of lines.
             let lines = measure::number::counted(text.lines().count() as u64, "line");
             let said = format!("{lines}, which this page does not show; plan.json contains them.");
             return Block::Details(format!("The file {name}"), vec![Block::Text(said)]);
@@ -90,14 +91,14 @@ fn resolved(view: &RunView) -> Vec<(String, String)> {
     flatten(&tree).into_iter().collect()
 }
 
-/// Returns the settings in which variants differ, with one column per variant. `None` if there is
-/// only one variant.
+/// Returns the settings in which variants differ, with one column per variant. `None` if the study
+/// has only one variant.
 pub fn variant_difference_table(view: &RunView) -> Option<Table> {
     let names = variants(view);
     if names.len() < 2 {
         return None;
     }
-    // Compares the first trial of each variant, all at the same point.
+    // Compares the first trial of each variant. All these trials have the same point.
     let settings: Vec<BTreeMap<String, String>> = names
         .iter()
         .map(|name| {
@@ -151,8 +152,8 @@ fn nodes_table(view: &RunView) -> Option<Table> {
         .unless_empty()
 }
 
-/// Returns all settings of the nodes. If the nodes agree, they share one column, otherwise each
-/// node has a column.
+/// Returns all settings of the nodes. If the nodes agree, the table has one column for all nodes.
+/// Otherwise, each node has a column.
 fn settings_table(view: &RunView) -> Option<Table> {
     let nodes = view.nodes.iter().filter(|node| !node.settings.is_empty());
     let maps: Vec<(&str, &BTreeMap<String, String>)> =
@@ -172,7 +173,7 @@ fn settings_table(view: &RunView) -> Option<Table> {
     Some(table.build())
 }
 
-/// Returns the command that repeats the run, the seed and the files.
+/// Returns the command that repeats the run, with the seed and the files.
 pub fn rerun(view: &RunView) -> Option<Section> {
     let mut blocks = vec![
         Block::Code(view.plan.rerun.clone()),

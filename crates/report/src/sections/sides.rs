@@ -1,5 +1,5 @@
-//! Compares the data on disk of the variants in a comparison, which must be the same for a fair
-//! comparison.
+//! Compares the data on disk of the variants in a comparison. For a fair comparison, the data must
+//! be the same.
 
 use crate::merged_points::variant_name;
 use crate::number;
@@ -17,8 +17,8 @@ struct Side<'a> {
     releases: BTreeSet<&'a str>,
 }
 
-/// Returns a sentence on the formats of the files, and a table. Empty if there is only one variant,
-/// or if the disks were not read.
+/// Returns a sentence on the formats of the files, and a table. Empty if the study has only one
+/// variant, or if the disks were not read.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let sides = sides(view);
     let is_seen = sides.iter().any(|side| !side.formats().is_empty());

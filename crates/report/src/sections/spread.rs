@@ -1,8 +1,8 @@
 //! The balance between hosts and between nodes, by their means over the measured window.
 //!
-//! A cluster is as fast as its slowest node. A node with more or less load than the others is a
-//! sign of an uneven ring, a faulty machine or a client that uses only one node. A sentence states
-//! this.
+//! A cluster is as fast as its slowest node. A node with more or less load than the other nodes is
+//! a sign of an uneven ring, a faulty machine or a client that uses only one node. The page has a
+//! sentence about such a node.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Minimum ratio of the largest to the smallest value for which the page contains a sentence. Nodes
-/// of one ring differ by about 10 to 20 %, because of their random tokens.
+/// of one ring differ by about 10 to 20 %, because their tokens are random.
 const RATIO_MAX: f64 = 1.5;
-/// Maximum number of trials with a separate table, which takes 1 kB.
+/// Maximum number of trials with a separate table. A table takes 1 kB.
 const TRIALS_MAX: usize = 100;
-/// Maximum number of nodes that each have a column. If there are more nodes, only the extremes are
-/// shown.
+/// Maximum number of nodes that each have a column. With more nodes, the table shows only the
+/// extremes.
 const COLUMNS_MAX: usize = 6;
 /// Places that are not part of the cluster.
 const OUTSIDE: [&str; 3] = ["machine", "client", ""];
@@ -34,7 +34,7 @@ struct Measure {
     floor: f64,
 }
 
-/// Way of combining the series of one owner to one number.
+/// How the series of one owner are combined into one number.
 #[derive(Clone, Copy, PartialEq)]
 enum Combination {
     /// The sum of the means of the series.
@@ -125,7 +125,7 @@ const MEASURES: [Measure; 11] = [
 pub struct Spread {
     name: &'static str,
     unit: String,
-    /// Owners and their means, ordered by name. There are at least two.
+    /// Owners and their means, ordered by name. At least two owners have a mean.
     values: Vec<(String, f64)>,
     floor: f64,
 }
@@ -141,7 +141,7 @@ impl Spread {
         most.expect("there are two values at least")
     }
 
-    /// Returns the ratio of the largest to the smallest mean. `None` if the smallest is zero.
+    /// Returns the ratio of the largest to the smallest mean. `None` if the smallest mean is zero.
     fn ratio(&self) -> Option<f64> {
         (self.low().1 > 0.0).then(|| self.high().1 / self.low().1)
     }
@@ -184,7 +184,8 @@ pub fn trial_spreads(view: &RunView, trial: &TrialView) -> Vec<Spread> {
 fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spread> {
     let named = |s: &&ProbeSeries| measure.names.iter().any(|name| is_like(&s.name, name));
     let mine: Vec<&ProbeSeries> = trial.probes.iter().filter(named).collect();
-    // The figure of a host already includes those of its CPUs.
+    // The figure of a host already includes the figures of its CPUs, so this code omits the series
+    // of single CPUs.
     let whole = |s: &&&ProbeSeries| measure.name != "CPU of the host" || !s.place.contains('/');
     let mut found: BTreeMap<&str, f64> = BTreeMap::new();
     for series in mine.iter().filter(whole) {
@@ -228,7 +229,7 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
 }
 
 /// Returns sentences on uneven quantities, the widest spread of every quantity, and the tables of
-/// every trial behind a fold. `None` if no quantity has two nodes.
+/// every trial behind a fold. `None` if no quantity has values of two hosts or nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let of = |trial| (trial, trial_spreads(view, trial));
     let all: Vec<(&TrialView, Vec<Spread>)> =

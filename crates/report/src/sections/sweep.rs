@@ -1,8 +1,8 @@
 //! The points of a sweep as charts of throughput and latency.
 //!
-//! Charts of throughput draw an invalid point hatched, and all other charts leave it out. Charts of
-//! latency also leave out saturated points: their throughput is the capacity of the target, but
-//! their latency depends on the length of the trial.
+//! Charts of throughput draw an invalid point hatched, and all other charts omit such a point.
+//! Charts of latency also omit saturated points: the throughput of a saturated point is the
+//! capacity of the target, but its latency depends on the length of the trial.
 
 use crate::merged_points::{
     ALL, Point, axis_value, bound_labels, compare_places, only_axis, variant_name, variants,
@@ -15,7 +15,7 @@ use store::record::QuantilesRecord;
 /// Draws bars of throughput with a line of p99.9, over the only axis of the study.
 pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let axis = only_axis(points);
-    // If there is no axis, each variant has one bar.
+    // Without an axis, each variant has one bar.
     if points.len() < 2 {
         return None;
     }
@@ -53,8 +53,8 @@ fn places(points: &[Point<'_>], axis: Option<&str>, view: &RunView) -> Vec<Strin
     names
 }
 
-/// Returns the text below the bar of a point: its value on the axis, or its variant if there is no
-/// axis.
+/// Returns the text below the bar of a point: the value on the axis or, without an axis, the
+/// variant.
 fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
     match axis.and(point.at) {
         Some(at) => axis_value(at.value()),
@@ -63,7 +63,7 @@ fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
 }
 
 /// Returns the bars and the line of one variant. Bars of invalid points are hatched, and the line
-/// omits these points.
+/// skips these points.
 fn variant_series(
     view: &RunView,
     points: &[Point<'_>],
@@ -118,8 +118,8 @@ fn variant_series(
     series
 }
 
-/// Returns p50 and p99 of one variant against its throughput. Empty if there are fewer than two
-/// points.
+/// Returns p50 and p99 of one variant against the throughput of the variant. Empty if the variant
+/// has fewer than two points.
 fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Series> {
     let of = || {
         let of = points.iter().filter(move |p| p.variant_index == index);
@@ -153,7 +153,7 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
     vec![p50, p99]
 }
 
-/// Draws latency against throughput, which shows the point beyond which more load gains little.
+/// Draws latency against throughput. The chart shows the point beyond which more load gains little.
 pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let of = |index: usize| tradeoff_series(view, points, index);
     let series: Vec<Series> = (0..variants(view).len()).flat_map(of).collect();

@@ -1,8 +1,8 @@
 //! The series of each trial, with throughput, latency and errors of each second.
 //!
-//! The series of a long run are thinned so that the page stays small. Counts of joined intervals
-//! are added up. Of percentiles, the worst is kept, because percentiles cannot be averaged. The
-//! chart states this.
+//! This module thins the series of a long run so that the page stays small. A joined interval has
+//! the sum of the counts of its intervals, and the worst of their percentiles, because percentiles
+//! cannot be averaged. The chart states this.
 
 use crate::merged_points::{place, variant_name};
 use crate::page::{
@@ -14,23 +14,24 @@ use crate::sections::faults;
 use std::collections::BTreeMap;
 use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord, Verdict};
 
-/// Maximum number of bins on the time axis of one trial, which is as many as a screen can show.
+/// Maximum number of bins on the time axis of one trial. A screen can show this many bins.
 pub const PLACES_PER_TRIAL_MAX: usize = 900;
 /// Maximum number of bins on all time axes of a page. With ten series and twelve bytes per value,
-/// they remain below 800 kB. Then the page, with the panels and the chart library, remains below 6
-/// MB.
+/// the charts take less than 800 kB. The page, with the panels and the chart library, then takes
+/// less than 6 MB.
 pub const PLACES_PER_PAGE_MAX: usize = 6_000;
-/// Maximum number of trials with a chart. With [`PLACES_PER_TRIAL_MIN`] bins each, they still fit.
+/// Maximum number of trials with a chart. The bins of so many charts fit on a page, with
+/// [`PLACES_PER_TRIAL_MIN`] bins for each chart.
 const TRIALS_MAX: usize = 150;
-/// Colour of the client, which is far from those of the first kinds of operations.
+/// Colour of the client. It is far from the colours of the first kinds of operations.
 const CLIENT_COLOR: usize = 7;
-/// Colours of the CPU time of other programs, and of silences.
+/// Colour of the CPU time of other programs, followed by the colour of silences.
 const OTHERS_COLOR: usize = 6;
 const SILENCE_COLOR: usize = 5;
 /// Minimum number of bins that still show a trend.
 const PLACES_PER_TRIAL_MIN: usize = 30;
 
-/// Returns one chart per trial, from which the reader chooses. `None` if there are no intervals.
+/// Returns one chart per trial, from which the reader chooses. `None` if the run has no intervals.
 pub fn section(view: &RunView) -> Option<Section> {
     let with_records = || view.trials.iter().filter(|t| !t.intervals.is_empty());
     let places = PLACES_PER_PAGE_MAX / with_records().count().clamp(1, TRIALS_MAX);
@@ -63,7 +64,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Names a trial in a list, by its number, variant, point and block, and states its problem.
+/// Names a trial in a list, by number, variant, point and block. Also states the problem of the
+/// trial.
 pub fn label(view: &RunView, index: usize) -> String {
     let trial = view.findings.trials.iter().find(|t| t.index == index);
     let planned = view.plan.trials.iter().find(|t| t.index == index);
@@ -86,7 +88,7 @@ pub fn label(view: &RunView, index: usize) -> String {
     }
 }
 
-/// Several neighbouring intervals of one kind, which are joined to one.
+/// Several neighbouring intervals of one kind of operation, joined into one interval.
 #[derive(Clone, Default)]
 struct MergedIntervals {
     t_s: f64,
@@ -123,8 +125,8 @@ fn worst(known: Option<f64>, value: f64) -> Option<f64> {
     Some(known.map_or(value, |known| known.max(value)))
 }
 
-/// Returns the intervals of one kind, joined so that at most `places` remain. Also returns the
-/// largest number of joined intervals.
+/// Returns the intervals of one kind, joined so that at most `places` intervals remain. Also
+/// returns the largest number of intervals that were joined into one.
 fn join(trial: &TrialView, kind: &str, places: usize) -> (u64, Vec<MergedIntervals>) {
     let records: Vec<&IntervalRecord> = trial.intervals.iter().filter(|i| i.kind == kind).collect();
     let step = records.len().div_ceil(places).max(1);
@@ -209,7 +211,7 @@ fn panels(
         group: name.clone(),
         name,
         in_legend: true,
-        // The first line has the colour of errors, and the others must differ from it.
+        // The first line has the colour of errors, and the other lines must have different colours.
         color: if index == 0 {
             Color::Error
         } else {
@@ -237,8 +239,8 @@ fn panels(
     panels
 }
 
-/// Returns the CPU time of the workers, as a share of one core, and that of other programs, as a
-/// share of all CPUs.
+/// Returns the CPU time of the workers, as a share of one core, and the CPU time of other programs,
+/// as a share of all CPUs.
 fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     let client = client_points(trial, |client| Some(client.cpu_share * 100.0));
     let mut lines = Vec::new();
@@ -262,7 +264,8 @@ fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
 fn stall_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     let late = client_points(trial, |client| client.hiccup_ms_max);
     let silence = client_points(trial, |client| Some(client.quiet_ms).filter(|ms| *ms > 0.0));
-    // Runs of earlier versions recorded neither timer delays nor silences.
+    // Runs of earlier versions recorded neither timer delays nor silences, so their charts lack
+    // these lines.
     let late = highest("client, latest timer", CLIENT_COLOR, "ms", &late, places);
     let silence = highest(
         "target, longest silence",
@@ -282,8 +285,8 @@ fn client_points(
     trial.intervals.iter().filter_map(of).collect()
 }
 
-/// Returns a line. Where intervals are joined, it has their highest value. `None` if there are no
-/// values.
+/// Returns a line. Where intervals are joined, the line has the highest value of these intervals.
+/// `None` if the intervals have no values.
 fn highest(
     name: &str,
     color: usize,

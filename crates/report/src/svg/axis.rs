@@ -63,8 +63,8 @@ impl Axis {
         }
     }
 
-    /// Returns the position of a value in the drawing. Values beyond the ends have the position of
-    /// the end.
+    /// Returns the position of a value in the drawing. A value beyond an end of the axis has the
+    /// position of this end.
     pub(super) fn position_of(&self, value: f64) -> f64 {
         let scaled = |value: f64| {
             if self.scale.is_log() {
@@ -78,7 +78,7 @@ impl Axis {
         self.pixels[0] + share * (self.pixels[1] - self.pixels[0])
     }
 
-    /// Returns the ticks with their names, as many as fit if each needs `room_px`.
+    /// Returns the ticks with their names, as many as fit if each tick needs `room_px`.
     pub(super) fn ticks(&self, room_px: f64) -> Vec<(f64, String)> {
         let mut kept: Vec<(f64, String)> = Vec::new();
         for tick in &self.ticks {

@@ -18,14 +18,14 @@ const RIGHT_PX: f64 = 14.0;
 /// Half the width of the strokes at the ends of an interval.
 const WHISKER_PX: f64 = 4.0;
 
-/// Draws a plot. The names of lines may be at their ends.
+/// Draws a plot. If `has_names` is true, the names of lines are at the ends of the lines.
 pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bool) {
     let right = if has_names { names::room(plot) } else { 0.0 };
     let said = lines(&plot.says, area.width);
     let [left, width] = [area.x + LEFT_PX, area.width - LEFT_PX - right.max(RIGHT_PX)];
     let (xs, ys) = values(&plot.marks);
     let x = Axis::new(&plot.x, &xs, [left, left + width]);
-    // The names of ranges and limits are above the plot, so that they cover no points.
+    // The names of ranges and limits are above the plot, so that the names cover no points.
     let above = names::above(plot, &x, [left, left + width]);
     let rows = above.iter().map(|name| name.row + 1).max().unwrap_or(0);
     let top = TOP_PX + LINE_PX * (said.len() + rows) as f64;
@@ -63,7 +63,7 @@ pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bo
 }
 
 /// Returns the title of an axis. If the axis does not begin at zero, the title contains its start,
-/// so that readers do not assume that it does.
+/// so that readers do not assume a start at zero.
 fn titled(spec: &PlotAxis, axis: &Axis) -> String {
     match axis.note() {
         Some(note) if spec.ticks.is_empty() => format!("{} ({note})", spec.title),
@@ -83,8 +83,8 @@ fn values(marks: &[LeadMark]) -> (Vec<f64>, Vec<f64>) {
             LeadMark::Dot { x, y, ci95, .. } => {
                 xs.push(*x);
                 ys.push(*y);
-                // An interval that is many times larger than its value is left out, because it
-                // would hide all other values.
+                // The plot omits an interval that is many times larger than its value, because such
+                // an interval would hide the differences between all other values.
                 let near = |end: &f64| *end > 0.0 && *end < y.abs() * 20.0;
                 ys.extend(ci95.iter().flatten().copied().filter(near));
             }

@@ -5,7 +5,8 @@ use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
 use crate::page::LeadMark;
 
-/// Number of positions that are tried along a line, both above and below it.
+/// Number of positions that are tried along a line. Each position is tried above and below the
+/// line.
 const PLACES: usize = 24;
 /// Half the height and half the width of a point, including the space around the point.
 const POINT_PX: f64 = 6.5;
@@ -36,8 +37,8 @@ pub(super) fn rect(label: &str, [x, y]: [f64; 2]) -> Rect {
     [x, y - TEXT_PX, x + width_of(label), y + 3.0]
 }
 
-/// Returns the first position next to a line at which the name covers no point. If there is none,
-/// returns the position at which it covers the least.
+/// Returns the first position next to a line at which the name covers no point. If the name covers
+/// a point at every position, returns the position at which it covers the least.
 fn place(label: &str, at: f64, inner: Area, taken: &[Rect]) -> [f64; 2] {
     let free_px = (inner.width - width_of(label) - 10.0).max(0.0);
     let above = at - 5.0;

@@ -1,4 +1,4 @@
-//! Places the names of lines, limits and ranges so that they do not overlap.
+//! Places the names of lines, limits and ranges so that the names do not overlap.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
@@ -57,8 +57,8 @@ pub(super) fn room(plot: &CurvePlot) -> f64 {
 }
 
 /// Writes the name of each line at the right of the plot, as near to the end of the line as the
-/// other names allow. The leader has the colour of the line. The name itself does not, because the
-/// colour could be too pale for text.
+/// other names allow. The leader has the colour of the line. The name itself has the colour of
+/// text, because the colour of the line could be too pale.
 pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
     let ends: Vec<(ColorRole, &str, [f64; 2])> = plot.marks.iter().filter_map(end_of).collect();
     let wanted: Vec<f64> = ends.iter().map(|(.., [_, value])| y.position_of(*value)).collect();
@@ -100,14 +100,14 @@ pub(super) struct PlotLabel<'a> {
     /// Start of the text, or its end if the text is right-aligned.
     from: f64,
     leans_left: bool,
-    /// Maximum length of the text, px.
+    /// Maximum length of the text, in pixels.
     room: f64,
     /// Row of the name, from the top.
     pub row: usize,
 }
 
-/// Places the names of limits and ranges. Each name is on the side with more space, and in another
-/// row if a name is already there. `ends` are the ends of the plot.
+/// Places the names of limits and ranges. A name is on the side with more space. If another name is
+/// already at this position, the name moves to another row. `ends` are the ends of the plot.
 pub(super) fn above<'a>(
     plot: &'a CurvePlot,
     x: &Axis,
@@ -186,9 +186,9 @@ pub(super) fn write_above(out: &mut String, above: &[PlotLabel<'_>], inner: Area
 }
 
 /// Returns positions as near to the wanted positions as possible, between two ends, and with
-/// distances of at least `gap`. Where there is not enough space, positions are centred on the mean
-/// of the wanted positions (isotonic regression, by pooling neighbours). If not all positions fit,
-/// they extend beyond the second end.
+/// distances of at least `gap`. Where space is too small, positions are centred on the mean of the
+/// wanted positions (isotonic regression, by pooling neighbours). If not all positions fit, the
+/// last positions are beyond the second end.
 fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -214,7 +214,8 @@ fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     places
 }
 
-/// Returns the row of each range, which is the first row in which it does not overlap other ranges.
+/// Returns the row of each range. This is the first row in which the range does not overlap other
+/// ranges.
 fn rows(spans: &[[f64; 2]]) -> Vec<usize> {
     let mut taken: Vec<Vec<[f64; 2]>> = Vec::new();
     let mut rows = Vec::new();
@@ -241,7 +242,8 @@ mod tests {
             (vec![60.0, 20.0], vec![60.0, 20.0]),
             (vec![50.0, 50.0], vec![45.0, 55.0]),
             (vec![50.0, 52.0, 80.0], vec![46.0, 56.0, 80.0]),
-            // Two names were moved apart, and now overlap a third name. So all three must move.
+            // Two names were moved apart, and now overlap a third name. So all three names must
+            // move.
             (vec![50.0, 50.0, 58.0], vec![42.666, 52.666, 62.666]),
             (vec![0.0, 1.0], vec![0.0, 10.0]),
             (vec![99.0, 100.0], vec![90.0, 100.0]),

@@ -17,8 +17,8 @@ pub(super) fn plain(svg: &str) -> String {
     substitute(&svg, &colors, "")
 }
 
-/// Returns names and values of the variables in the style sheet. Those of the light page come
-/// first.
+/// Returns names and values of the variables in the style sheet. The variables of the light page
+/// come first.
 fn colors() -> BTreeMap<&'static str, &'static str> {
     let block = STYLE.split_once(":root {").and_then(|(_, rest)| rest.split_once('}'));
     let lines = block.map_or("", |(inner, _)| inner).split(';');

@@ -13,8 +13,8 @@ const TICKS_PX: f64 = 26.0;
 /// Largest share of the width for names that are next to their values. If a name is longer, names
 /// are above their values.
 const NAMES_SHARE: f64 = 0.3;
-/// Length at which intervals are truncated, as a multiple of the range of the values, so that a
-/// meaningless interval does not hide the others.
+/// Length at which intervals are truncated, as a multiple of the range of the values. Without
+/// truncation, a meaningless interval would hide the other intervals.
 const INTERVAL_SPANS_MAX: f64 = 3.0;
 
 /// Returns the height of a plot of the given width.

@@ -1,7 +1,7 @@
 //! Sizes of rectangles and letters of the figure, in pixels.
 
-/// Width of an average letter, as a multiple of the font size. It is an estimate, because the text
-/// is not measured in a browser.
+/// Width of an average letter, as a multiple of the font size. The width is an estimate, because
+/// the text is not measured in a browser.
 pub(super) const LETTER: f64 = 0.56;
 /// Font size of all text in the figure.
 pub(super) const TEXT_PX: f64 = 12.0;

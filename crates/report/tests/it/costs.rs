@@ -106,7 +106,7 @@ fn two_runs_are_compared_by_what_both_know() {
     let records = compared.data["cost_comparisons"].as_array().expect("a list");
     assert!(!records.is_empty());
     for record in records {
-        // In the first block, nothing was read from a disk, so reads have no ratio.
+        // In the first block, the server read nothing from a disk, so reads have no ratio.
         assert_eq!(record["cost"], "memory_bytes");
         assert!((record["ratio"].as_f64().expect("a number") - 3.0).abs() < 1e-6);
         assert_eq!(record["differs"], true);

@@ -1,4 +1,5 @@
-//! Tests the page of a trial of hours under one load, and the page of every combination of a grid.
+//! Tests the page of a trial that lasts for hours under one load, and the page of every combination
+//! of a grid.
 
 use crate::fixture;
 use analysis::procedure::Role;

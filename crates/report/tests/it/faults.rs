@@ -121,7 +121,7 @@ fn stretch(seconds: f64, ops_per_s: f64, p99: f64) -> StretchRecord {
     }
 }
 
-/// Returns throughput, p99 and lost connections of a second.
+/// Returns throughput, p99 and the number of lost connections of a second.
 fn second(at: u64) -> (f64, f64, u64) {
     match at {
         60..=67 => (0.38 + 0.05 * (at - 60) as f64, 48.0, 8),
@@ -232,7 +232,7 @@ fn a_fault_has_a_card_with_its_effect_and_bands_on_all_series() {
             ("node-kill of node2", Tone::Bad)
         );
         assert_eq!((broken.from, broken.to), (60.2, 104.5));
-        // p99 had not returned to normal by the end of the observation.
+        // p99 was not back to normal by the end of the observation.
         assert_eq!((recovering.from, recovering.to), (104.5, 180.0));
     }
     let html = report::html(&page);
@@ -305,7 +305,7 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
         });
         assert_says(&said_in_figure(&broken), &[expected]);
     }
-    // If rows were read back in only one of two trials, nothing is known about both trials
+    // The rows of only one of two trials were read back, so nothing is known about both trials
     // together.
     let mut second = broken.findings.trials[0].clone();
     second.read_back = None;
@@ -447,7 +447,8 @@ fn a_fault_stands_beside_the_same_trials_without_it() {
         against("broken", [0.702, 1.31, 8.4], Some(1.1), [0, 218]),
         against("after", [0.991, 1.0, 1.02], None, [0, 0]),
     ];
-    // In the second period, no operation was done.
+    // The second period has no comparison, because the test assumes that no operation ended in this
+    // period.
     view.findings.without_faults[1].comparisons.remove(0);
     let page = page(&view);
     golden::keep("faults-without", &page);

@@ -1,9 +1,9 @@
 //! A run of a study with two variants. It has a sweep of six thread counts, with 5 s of warm-up and
 //! 30 s of measurement in each trial. One trial is invalid and one is suspect. The run is built
-//! from real histograms, so that all numbers agree with each other. It is the same in every
-//! execution of the tests.
+//! from real histograms, so that all numbers agree with each other. Every execution of the tests
+//! builds the same run.
 //!
-//! Long because it is one run.
+//! This file is long because it builds one complete run.
 
 use crate::requests::{counts, request};
 use analysis::procedure::Point;
@@ -94,8 +94,8 @@ fn kind_interval(
     index: u64,
 ) -> KindInterval {
     let mut kind = KindInterval::default();
-    // Only a fiftieth of the operations is recorded, so that the tests are faster. The shape of the
-    // distribution is the same.
+    // The fixture records only a fiftieth of the operations, so that the tests are faster. The
+    // shape of the distribution is the same.
     for _ in 0..(ops / 50.0) as u64 {
         let tail = if chance.unit() < 0.003 { 6.0 } else { 1.0 };
         let ns = lognormal(chance, median_ns * tail, 0.45);
@@ -140,7 +140,7 @@ fn series(kinds: &[&KindInterval]) -> SeriesRecord {
         errors.add(&kind.errors);
     }
     let ops = latency.count();
-    // Each recorded operation represents fifty operations.
+    // Each recorded operation represents fifty operations, so the rate is multiplied by fifty.
     let rate = 50.0 * ops as f64 / MEASURE_S as f64;
     SeriesRecord {
         ops,

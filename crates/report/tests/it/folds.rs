@@ -27,8 +27,8 @@ fn a_run_is_told_as_question_evidence_trust_and_set_up() {
     }
 }
 
-/// In earlier versions, the printed page had 21 sheets with truncated charts, and later one sheet
-/// without charts.
+/// In earlier versions, a printed page first had 21 sheets with truncated charts, and later one
+/// sheet without charts.
 #[test]
 fn a_print_has_the_answer_charts_and_a_note_on_the_rest() {
     let html = html(&page(&lab::run()));
@@ -53,7 +53,8 @@ fn a_print_has_the_answer_charts_and_a_note_on_the_rest() {
         let (_, rest) = script.split_once(&format!("const {name} = ")).expect(name);
         rest.split(';').next().and_then(|text| text.parse().ok()).expect(name)
     };
-    // Within their margins, A4 and US letter are at least 690 px wide and 930 px high.
+    // Within their margins, A4 and US letter are at least 690 px wide and 930 px high. A page for
+    // paper must not be larger.
     assert!(number("PAPER_PX") <= 690 && number("PAPER_PAGE_PX") <= 930);
     assert!(
         3 * (number("PAPER_ROW_PX") + 60) <= 930,
@@ -69,8 +70,8 @@ fn a_print_has_the_answer_charts_and_a_note_on_the_rest() {
     }
 }
 
-/// In an earlier version, a busy machine led to a table of five screens, with one sentence per
-/// trial.
+/// In an earlier version, a run on a busy machine had a table of five screens, with one sentence
+/// per trial.
 #[test]
 fn a_rule_that_several_trials_broke_is_given_once() {
     let mut view = fixture::run(1);

@@ -1,13 +1,13 @@
-//! Compares the pages with stored copies. The text is compared completely, and the HTML by its
-//! structure.
+//! Compares the pages with stored copies. The tests compare the whole text, and the structure of
+//! the HTML.
 
 use crate::{fixture, lab};
 use analysis::procedure::Point;
 use expect_test::{expect, expect_file};
 use report::{Page, compare, html, json, page, text};
 
-/// Returns the elements of the page without the chart library, the style and the script. There is
-/// one line for each heading, table, chart and option.
+/// Returns the elements of the page without the chart library, the style and the script. The text
+/// has one line for each heading, table, chart and option.
 fn digest(html: &str) -> String {
     let body = html.split_once("<body>").map_or("", |(_, body)| body);
     let body = body.split_once("<script type=\"text/plain\"").map_or(body, |(body, _)| body);
@@ -27,7 +27,7 @@ fn digest(html: &str) -> String {
             _ => {}
         }
     }
-    // Rows and heads of tables are counted, not listed.
+    // The digest counts rows and heads of tables, and does not list them.
     let mut folded: Vec<(String, usize)> = Vec::new();
     for line in lines {
         let same = line == "tr" || line.starts_with("option ");

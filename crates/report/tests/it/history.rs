@@ -69,7 +69,8 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
     writer.path().to_owned()
 }
 
-/// Writes twelve runs around 10,000 op/s. The last four are slower, and have another heap.
+/// Writes twelve runs around 10,000 op/s. The last four runs are slower, and have another heap
+/// size.
 fn twelve(results: &Path, slower: &Told<'_>) -> Vec<PathBuf> {
     let run = |index: usize| {
         let told = if index < 8 { &USUAL } else { slower };
@@ -124,8 +125,8 @@ fn a_change_is_named_with_its_run_and_what_differs_there() {
         all.iter().all(|l| l["metric"] != "p999_ms"),
         "a lower bound is not a number"
     );
-    // There is one sentence on throughput and one on p99. If the change is already known, there are
-    // none.
+    // The history reports one sentence on throughput and one on p99. If the change is already
+    // known, it reports none.
     assert_eq!(of.regressions("").len(), 2);
     assert_eq!(of.regressions("9").len(), 0);
     let shown = text(&history(&of));
@@ -198,7 +199,7 @@ fn the_page_of_a_run_shows_its_past_and_not_what_came_after() {
     );
 }
 
-/// Checks the files in the way in which `otava/importer.py` and `otava/test_config.py` read them.
+/// Reads the files as `otava/importer.py` and `otava/test_config.py` do, and checks them.
 #[test]
 fn otava_gets_a_file_for_each_point_with_directions() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -256,7 +256,8 @@ fn no_text_of_a_study_becomes_markup_or_script() {
         let html = own(&html(&page));
         assert!(!html.contains("<img"), "an element came through");
         assert!(!html.contains("<script>alert"), "a script came through");
-        // As many script elements end as begin, which shows that the text did not close any.
+        // The page has as many ends as beginnings of script elements, so the text did not close a
+        // script element.
         assert_eq!(
             html.matches("<script").count(),
             html.matches("</script>").count()
@@ -276,7 +277,7 @@ fn figures_stay_json_and_their_text_stays_text() {
         if figure["frames"].is_array() {
             continue;
         }
-        // plotly interprets tags in names, so names must not contain any.
+        // plotly interprets tags in names, so names must not contain tags.
         for trace in figure["data"].as_array().expect("traces") {
             let name = trace["name"].as_str().unwrap_or("");
             assert!(!name.contains('<'), "{name}");
@@ -375,7 +376,7 @@ fn library(html: &str) -> String {
 #[test]
 fn an_hour_of_seconds_in_each_of_36_trials_stays_under_six_mb() {
     let mut run = fixture::run(3);
-    // There are 36 trials, and each is stretched to an hour.
+    // The run has 36 trials, and the test extends each trial to an hour.
     for trial in &mut run.trials {
         let second = trial.intervals.clone();
         for repeat in 1..103 {
@@ -386,7 +387,7 @@ fn an_hour_of_seconds_in_each_of_36_trials_stays_under_six_mb() {
             }));
         }
     }
-    // Each trial has thirty probes.
+    // The test gives each trial thirty probes.
     for trial in &mut run.trials {
         let samples = trial.probes.clone();
         for number in 1..30 {

@@ -1,8 +1,8 @@
 //! A run of three hosts in the form of the store, with nodes, settings, proofs, series of every
-//! probe, phases, and restored data. It is written to a folder and read back, so that the page uses
-//! the files on disk. One second of one trial has a peak, one node has more load than the others,
-//! one setting is not in effect, and one pool of series is missing. The page must show each of
-//! these.
+//! probe, phases, and restored data. The tests write the run to a folder and read it back, so that
+//! the page uses the files on disk. One second of one trial has a peak, one node has more load than
+//! the others, one setting is not in effect, and one pool of series is missing. The page must show
+//! each of these.
 
 use crate::fixture::{self, Shape};
 use crate::machines;
@@ -16,7 +16,7 @@ use store::record::*;
 
 /// Seconds of loading and settling before the warm-up.
 const BEFORE_S: u64 = 90;
-/// Second in which the disk of one host was busy and a pause was long, in every trial.
+/// In every trial, the disk of one host was busy in this second, and a pause was long.
 pub const PEAK_S: f64 = 101.0;
 /// Height of the peak. No other value of any series has this height.
 pub const PEAK: f64 = 98.765;
@@ -96,7 +96,7 @@ pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
     }
 }
 
-/// Returns one setting for each verdict. One of them has a different value in each trial.
+/// Returns one setting for each verdict. One of these settings has a different value in each trial.
 fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
     let one = |setting: &str, on: &str, value: &str, wanted: &str, verdict: &str| {
         let deviates = ["warning", "advice"].contains(&verdict);
@@ -287,7 +287,7 @@ pub fn complete(finding: &mut TrialFinding, measure_to_s: f64) {
     });
 }
 
-/// Writes the run into the folder `results`. The writer knows the path of the run.
+/// Writes the run into the folder `results`. Returns the writer, which knows the path of the run.
 pub fn write(results: &Path) -> RunWriter {
     let shapes: &[Shape] = &fixture::shapes(1)[..4];
     let trials: Vec<_> = shapes.iter().map(|s| fixture::intervals(*s, 7)).collect();
@@ -317,13 +317,13 @@ pub fn write(results: &Path) -> RunWriter {
     writer
 }
 
-/// Returns the run after it was read back.
+/// Writes the run, reads it back, and returns it.
 pub fn run() -> RunView {
     let folder = tempfile::tempdir().expect("a folder");
     let writer = write(folder.path());
     let run = store::Run::open(writer.path()).expect("the run opens");
     let mut view = RunView::read(&run).expect("the run reads");
-    // Names of folder and stamp contain the current time, so they are replaced.
+    // Names of folder and stamp contain the current time, so fixed names replace them.
     view.name = "vtopology/20261121T120000Z".into();
     view.folder = "results/vtopology/20261121T120000Z".into();
     view.journal.clear();

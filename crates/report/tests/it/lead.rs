@@ -116,7 +116,7 @@ fn a_search_shows_its_limit_its_result_and_each_trials_outcome() {
     }
 }
 
-/// With four types of machine, trials of only one of them would not answer the question.
+/// With four types of machine, trials of a single type would not answer the question.
 #[test]
 fn answers_for_many_variants_stand_below_each_other() {
     use store::record::SearchOutcome;
@@ -144,8 +144,7 @@ fn answers_for_many_variants_stand_below_each_other() {
     assert!(!svg.contains("1,000 op/s"), "{svg}");
 }
 
-/// In an earlier version, the first screen reported reads without a row as changed data, which was
-/// wrong.
+/// In an earlier version, the first screen wrongly reported reads without a row as changed data.
 #[test]
 fn only_differing_reads_are_said_to_have_returned_other_data() {
     let mut view = fixture::run(1);
@@ -186,8 +185,8 @@ fn reasons_of_the_first_screen_are_few_and_count_their_trials() {
     }
 }
 
-/// Every form of the page must state lost rows in its first sentences, above the figure. It must
-/// not present the results of other reads as success.
+/// Every form of the page must state lost rows in its first sentences, above the figure. No form
+/// may present the results of other reads as success.
 #[test]
 fn lost_data_is_seen_before_anything_else() {
     let mut view = fixture::run(1);

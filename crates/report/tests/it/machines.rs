@@ -1,5 +1,5 @@
-//! Tests pictures of machines with the processes on them. The machines are small, large or several,
-//! and some variants place nodes in different ways.
+//! Tests pictures of machines with the processes on them. The tests use small machines, large
+//! machines and several machines, and variants that place nodes in different ways.
 
 use crate::golden::keep;
 use crate::{fixture, lab};
@@ -9,7 +9,8 @@ use report::{RunView, page};
 use std::collections::BTreeMap;
 use store::record::*;
 
-/// Numbers of packages, NUMA nodes in each, L3 groups in each, cores in each, and threads in each.
+/// Number of packages, of NUMA nodes per package, of L3 groups per NUMA node, of cores per L3
+/// group, and of threads per core.
 #[derive(Clone, Copy)]
 struct Counts(u32, u32, u32, u32, u32);
 
@@ -128,8 +129,8 @@ pub fn all_over(count: usize, trial: usize) -> Vec<PlacementRecord> {
     all
 }
 
-/// Returns the first four trials of the fixture with these machines, and the placements of each
-/// variant.
+/// Returns a run with the first four trials of the fixture, on these machines. `of` returns the
+/// placements of a variant.
 fn run(machines: Vec<MachineTopologyRecord>, of: &dyn Fn(&str) -> Vec<PlacementRecord>) -> RunView {
     let mut run = fixture::run(1);
     let variants: Vec<String> = run.plan.trials.iter().map(|one| one.variant.to_string()).collect();
@@ -189,7 +190,7 @@ fn a_machine_of_two_sockets_is_drawn_for_each_placement() {
     let [off, on] = pictures[..] else {
         panic!("{}", pictures.len())
     };
-    // The picture contains packages, NUMA nodes and L3 groups, and every thread in its colour.
+    // The picture must contain packages, NUMA nodes and L3 groups, and every thread in its colour.
     for picture in [off, on] {
         let boxes = ["box d0", "box d1", "box d2"].map(|class| count(picture, class));
         assert_eq!(boxes, [2, 8, 16]);
@@ -266,12 +267,13 @@ fn a_machine_of_384_threads_is_drawn_with_few_tiles() {
     assert_eq!(pictures.len(), 1);
     let [boxes, parts] = ["box d1", "part"].map(|class| count(pictures[0], class));
     // Each group has seven cores of a node and one free core, with two threads each. The last group
-    // is the client's.
+    // belongs to the client.
     assert_eq!([boxes, parts], [24, 23 * 4 + 2]);
     assert!(pictures[0].len() < 40_000, "{}", pictures[0].len());
 }
 
-/// Each core differs from its neighbour, so tiles of equal cores would number in the thousands.
+/// Each core differs from its neighbour. Without a limit, the picture would have a separate tile
+/// for each of thousands of cores.
 #[test]
 fn a_machine_that_is_cut_up_keeps_its_picture_small() {
     let large = machine("db1", Counts(8, 4, 4, 16, 2));

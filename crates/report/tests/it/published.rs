@@ -1,5 +1,5 @@
 //! Tests published figures next to measured figures, which are inside or outside the measured
-//! interval. Also tests whether published figures are consistent in themselves.
+//! interval. Also tests whether the published figures are consistent with each other.
 
 use crate::fixture;
 use report::{html, page, text};
@@ -7,8 +7,8 @@ use store::record::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
 };
 
-/// With ten variants, cards of the four that ran first would answer nothing, but cards of the
-/// ratios do.
+/// With ten variants, cards of the first four variants would not answer the question. Cards of the
+/// published ratios answer it.
 #[test]
 fn published_ratios_are_the_figure_and_cards_of_many_variants() {
     let mut view = fixture::run(1);

@@ -42,8 +42,8 @@ fn a_run_on_disk_becomes_the_same_curves_and_findings() {
         [("rack".to_string(), "r1".to_string())]
     );
     assert_eq!(view.nodes[0].settings["commitlog_sync"], "batch");
-    // There are curves for two points, with two kinds and all kinds together. They do not contain
-    // the warm-up.
+    // The view has curves for two points. Each point has curves for two kinds of operations and for
+    // all kinds together. The curves do not contain the warm-up.
     assert_eq!(view.points.len(), 2 * 3);
     for point in &view.points {
         let trial = findings.trials.iter().find(|t| t.variant == point.variant).expect("known");
@@ -106,7 +106,8 @@ fn with_probe(folder: &Path, more_bytes: u64) -> PathBuf {
     writer.path().to_owned()
 }
 
-/// In an earlier version, pages from the lines of a day took minutes and gigabytes of memory.
+/// In an earlier version, building a page from the lines of a day took minutes and gigabytes of
+/// memory.
 #[test]
 fn a_long_run_has_the_page_that_its_lines_would_have() {
     let folder = tempfile::tempdir().expect("a folder");

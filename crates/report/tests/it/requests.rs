@@ -1,5 +1,5 @@
-//! Tests the sections of the page about requests: how they were sent, counters besides time, and
-//! the notes of a run.
+//! Tests the sections of the page about requests. They show how requests were sent, counts of rows
+//! and pages, and the notes of a run.
 
 use crate::fixture::{self, Shape};
 use measure::{KindCount, KindCounts};
@@ -34,7 +34,7 @@ pub fn request(kind: &str) -> Value {
     })
 }
 
-/// Returns the counts of reads besides time, with ten rows in each page.
+/// Returns counts of reads, with ten rows in each page. They do not include times.
 pub fn counts(shape: Shape, reads: u64) -> BTreeMap<String, KindCounts> {
     let counts = KindCounts::from([
         (KindCount::Rows, 10 * reads),
@@ -66,7 +66,7 @@ fn table<'a>(page: &'a Page, caption: &str) -> &'a Table {
     found.unwrap_or_else(|| panic!("no table {caption:?}"))
 }
 
-/// Returns heads and rows of a table, one line each. `!` marks emphasized cells.
+/// Returns heads and rows of a table, with one line for each row. `!` marks emphasized cells.
 fn lines(table: &Table) -> Vec<String> {
     let heads: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
     let mut lines = vec![heads.join(" | ")];
@@ -81,7 +81,7 @@ fn lines(table: &Table) -> Vec<String> {
     lines
 }
 
-/// Returns a statement that differs from the others of its kind.
+/// Returns a statement that differs from the other statements of its kind.
 fn with(kind: &str, changes: &[(&str, Value)]) -> Value {
     let mut request = request(kind);
     for (key, value) in changes {
@@ -194,7 +194,7 @@ fn kinds_that_were_never_executed_have_no_row() {
         table.rows.iter().map(kind).collect()
     };
     assert_eq!(kinds(&view), ["write", "read"]);
-    // Before any statement was executed, all possible kinds are shown.
+    // Before any statement was executed, the page shows all possible kinds.
     view.trials.clear();
     assert_eq!(kinds(&view), ["write", "read", "delete"]);
 }
@@ -218,7 +218,8 @@ fn a_plan_with_few_or_no_recorded_requests_has_a_page() {
     view.plan.resolved.requests.clear();
     let text = text(&page(&view));
     assert!(!text.contains("How requests are sent"));
-    // The plan records only the kind of the statement.
+    // The plan records nothing about the statement except its kind, so the other columns have
+    // dashes.
     shows(
         &run(json!([{"kind": "read"}]), json!([{"kind": "read"}])),
         &["Kind | Consistency | Time-out", "read | – | –"],
@@ -254,8 +255,8 @@ fn files_of_a_study_keep_their_lines_and_a_long_one_is_cut() {
     assert!(html.contains("overrides.seed") && !html.contains("overrides.inputs"));
 }
 
-/// Keys of a user's table are stored with a run, but must not be on a page, because pages are
-/// shared.
+/// cassay stores keys of a user's table with a run. The keys must not be on a page, because users
+/// share pages.
 #[test]
 fn keys_of_a_table_are_not_on_the_page() {
     let mut view = fixture::run(1);

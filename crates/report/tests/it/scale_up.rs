@@ -56,7 +56,8 @@ fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFit
     }
 }
 
-/// Returns three curves: one that could not be fitted, one with a peak, and the best one.
+/// Returns three curves. The first could not be fitted, the second has a peak, and the third is the
+/// best curve.
 fn fits() -> Vec<ScaleFitRecord> {
     let amdahl = ScaleFitRecord {
         model: analysis::scale_up::models::Model::Amdahl,
@@ -231,17 +232,17 @@ fn a_figure_has_both_arms_their_ideal_lines_and_the_best_curve() {
             "usual, N times one unit",
         ]
     );
-    // The figure omits points that were not measured. Measured points have intervals.
+    // The figure omits points that were not measured. The measured points have intervals.
     assert_eq!(series[0].y.len(), 5);
     assert!(series[0].y_ci.iter().all(Option::is_some));
     assert_eq!(series[1].y, [Some(10_000.0), Some(80_000.0)]);
-    // A line begins at the first measured point. On two sockets, this point has three units on
-    // each.
+    // A line begins at the first measured point. With two sockets, this point has three units on
+    // each socket.
     let XValues::Numbers(units) = &series[3].x else {
         panic!("{:?}", series[3].x);
     };
     assert_eq!((units[0], units[units.len() - 1]), (6.0, 8.0));
-    // The curve goes through the points of its fit.
+    // The curve goes through the points to which it was fitted.
     let last = |index: usize| series[index].y.last().unwrap().unwrap();
     assert!((last(2) / 39_200.0 - 1.0).abs() < 1e-3, "{}", last(2));
     assert!((last(3) / 72_000.0 - 1.0).abs() < 1e-3, "{}", last(3));
@@ -266,9 +267,9 @@ fn loads_are_apart_and_uneven_sockets_have_their_own_line() {
         let found = all.iter().find(|of| of.name.ends_with(name));
         found.map(|of| of.y.len())
     };
-    // Two points are on two sockets, so the line goes from one to the other.
+    // Two points are on two sockets, so the line goes from one point to the other.
     assert_eq!(line(&charts[0], "2 sockets"), Some(2));
-    // Only one point is on two sockets, so there is no line.
+    // Only one point is on two sockets, so the chart has no line for two sockets.
     assert_eq!(line(&charts[2], "2 sockets"), None);
     // No curve is the best, so the figure shows the curve that predicts best.
     assert!(line(&charts[1], "the Universal Scalability Law").is_some());
@@ -282,7 +283,7 @@ fn only_a_run_with_units_has_the_section_and_all_of_it_as_json() {
     let printed: serde_json::Value =
         serde_json::from_str(&json(&page(&run(vec![planned(), usual()])))).expect("JSON");
     let again: FindingsRecord = serde_json::from_value(printed).expect("findings");
-    // Numbers may differ in their last digit.
+    // The arms keep their order, although numbers may differ in the last digit.
     let names: Vec<&str> = again.scale_ups.iter().map(|of| of.arm.as_deref().unwrap()).collect();
     assert_eq!(names, ["planned", "usual"]);
     assert_eq!(again.scale_ups[0].fits, planned().fits);
@@ -297,7 +298,7 @@ fn numbers_and_names_that_make_no_sense_are_shown_as_they_are() {
     odd.sockets = u32::MAX;
     odd.points[1].split = Some(Vec::new());
     odd.points[0].units = 0;
-    // The model has the wrong number of coefficients.
+    // The law has too few coefficients, so the page must not compute values from it.
     odd.fits[2].coefficients.truncate(1);
     odd.fits[1].best = true;
     let view = run(vec![odd, ScaleUpRecord::default()]);

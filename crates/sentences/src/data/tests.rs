@@ -1,10 +1,10 @@
-//! Tests that the first sentences describe planted losses.
+//! Tests that the first sentences of an answer describe planted losses.
 
 use super::*;
 use measure::WriteMismatch;
 use store::record::{RuleOutcome, RuleRecord, ViolationRecord};
 
-/// Returns a trial with this outcome of V14.
+/// Returns a trial in which rule V14 had the outcome `result`.
 fn trial(block: usize, result: RuleOutcome) -> TrialFinding {
     TrialFinding {
         index: block,
@@ -83,7 +83,7 @@ fn lost_rows_are_counted_and_the_first_are_named() {
 fn an_allowed_loss_is_not_an_alarm_and_a_forbidden_one_is() {
     let allowed = with_rows(0, RuleOutcome::Pass, lost(PromiseKind::None));
     assert_eq!(against(&[allowed]), Vec::<String>::new());
-    // The reads during the window of such a trial may also differ.
+    // In a trial that lost rows, the reads during the window may differ as well.
     let mut both = with_rows(0, RuleOutcome::Warn, lost(PromiseKind::None));
     (both.verify.checked, both.verify.stale) = (10, 2);
     assert_eq!(against(&[both]), Vec::<String>::new());
@@ -113,13 +113,13 @@ fn reads_that_differ_are_said_where_no_row_was_read_back() {
              value (rows 8 and 3 more)."
         ]
     );
-    // The consistency level allows this difference.
+    // The consistency level allows this difference, so no sentence states it.
     let weak = TrialFinding {
         rules: trial(0, RuleOutcome::Warn).rules,
         ..read
     };
     assert_eq!(against(&[weak]), Vec::<String>::new());
-    // A server that answers every request and stores nothing.
+    // This server answers every request but stores nothing.
     let mut nothing = trial(0, RuleOutcome::Fail);
     (nothing.verify.checked, nothing.verify.missing) = (40, 40);
     let said = against(&[nothing]).remove(0);

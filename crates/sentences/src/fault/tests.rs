@@ -3,8 +3,9 @@
 use super::*;
 use store::record::{Dip, ReturnTime, Returns};
 
-/// Returns a fault of node2 that lowered throughput by this share, with 40 s of the window left
-/// after the healing. Throughput was normal again after `back_s` seconds, or not at all.
+/// Returns a fault of node2 that lowered throughput by the share `depth`. After the healing, 40 s
+/// of the window remain. Throughput was normal again after `back_s` seconds, or stayed low if
+/// `back_s` is `None`.
 fn fault(depth: f64, back_s: Option<f64>, failed: u64) -> FaultRecord {
     let errors = [("overloaded".to_owned(), failed)];
     let back = ReturnTime {
@@ -40,7 +41,7 @@ fn fault(depth: f64, back_s: Option<f64>, failed: u64) -> FaultRecord {
     }
 }
 
-/// Adds p99 before and during the fault, in ms.
+/// Adds the p99 before the fault and the p99 during the fault, in ms.
 fn slowed(one: FaultRecord, [before, during]: [f64; 2]) -> FaultRecord {
     let mut one = one;
     let found = one.recovery.as_mut().unwrap();
@@ -91,8 +92,8 @@ fn a_few_faults_have_a_sentence_each_with_what_they_cost_first() {
     );
 }
 
-/// Four faults at a fixed rate. In an earlier version, a sentence about throughput alone reported a
-/// normal state, although p99 was not normal.
+/// The trial has four faults at a fixed rate. In an earlier version, the sentence considered only
+/// throughput and reported a normal state, although p99 was not normal.
 #[test]
 fn many_faults_at_a_rate_begin_with_latency_and_end_in_a_count() {
     let mut faults = vec![
@@ -101,7 +102,8 @@ fn many_faults_at_a_rate_begin_with_latency_and_end_in_a_count() {
         slowed(fault(0.3, Some(2.0), 2), [50.0, 52.0]),
         slowed(fault(0.9, None, 1000), [51.0, 1041.0]),
     ];
-    // For the second fault p99 was not as before, and for the third it could not be measured.
+    // After the second fault, p99 did not return to its previous level. After the third fault, p99
+    // could not be measured.
     let not_back = ReturnTime {
         left_s: Some(1.0),
         back_s: None,
@@ -148,7 +150,7 @@ fn full_recovery_is_stated_only_if_every_fault_recovered() {
     );
 }
 
-/// cassay read back the rows of several trials, of which one had no fault. In an earlier version,
+/// cassay read back the rows of several trials, one of them without a fault. In an earlier version,
 /// the rows of that trial were missing from the sum.
 #[test]
 fn all_rows_that_were_read_back_are_counted() {

@@ -3,8 +3,8 @@
 use super::*;
 use crate::record::{ReturnTime, StretchRecord};
 
-/// Returns a fault of node2, injected 20 s into a window of 75 s and healed after 20 s. All nodes
-/// were up at `whole_s`. Throughput fell, and was normal again at `back_s`.
+/// Returns a fault of node2 that is injected 20 s into a window of 75 s and healed 20 s later. All
+/// nodes are up at `whole_s`. Throughput falls, and is normal again at `back_s`.
 fn fault(whole_s: Option<f64>, back_s: Option<f64>) -> FaultRecord {
     let back = |since_s: f64| ReturnTime {
         left_s: Some(1.0),
@@ -67,8 +67,8 @@ fn a_recovery_that_nobody_could_see_is_neither_normal_nor_not() {
     assert!(words(&next).unwrap().contains("after the next fault began"));
 }
 
-/// An earlier report contained two contradictory sentences: everything was normal, and p99 was not.
-/// Here, throughput is normal and p99 is not.
+/// An earlier report contradicted itself: one sentence said that everything was normal, another
+/// that p99 was not. In this test, throughput is normal and p99 is not.
 #[test]
 fn all_is_normal_only_if_throughput_and_p99_are() {
     let mut one = fault(Some(44.0), Some(3.0));

@@ -1,27 +1,28 @@
 //! Decodes a histogram in a log (HdrHistogram's V2, compressed by zlib), bucket by bucket.
 //!
 //! A histogram begins with a cookie and a length. The compressed content has a header of 40 bytes,
-//! followed by the counts as zigzag numbers of seven bits a byte. A negative number stands for that
-//! many empty buckets. Histograms of another layout or with other bounds are left to the library.
+//! followed by the counts as zigzag numbers with seven bits per byte. A negative number -n stands
+//! for n empty buckets. The library decodes histograms with another layout or other bounds.
 
 use crate::buckets::BucketCount;
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// Cookie of a compressed histogram, and cookie of its content.
+/// Cookie at the beginning of a compressed histogram. The cookie of the decompressed content
+/// follows.
 const PACKED: u32 = 0x1c84_9314;
 const PLAIN: u32 = 0x1c84_9313;
-/// Number of bytes before the compressed part.
+/// Number of bytes before the compressed content.
 const OUTER_BYTES: usize = 8;
-/// Size of the header, which contains the cookie, length, offset, digits, lowest and highest value,
-/// and ratio.
+/// Size in bytes of the header, which contains the cookie, length, offset, digits, lowest and
+/// highest value, and ratio.
 const HEADER_BYTES: usize = 40;
-/// Maximum number of bytes of the content. A full histogram with cassay's bounds has fewer: 45,056
-/// buckets of at most 9 bytes.
+/// Maximum number of bytes of the decompressed content. A full histogram with cassay's bounds is
+/// smaller, because it has 45,056 buckets of at most 9 bytes.
 const BYTES_MAX: usize = 1 << 19;
-/// Maximum number of buckets. A histogram of 64-bit values at three digits has fewer buckets.
+/// Maximum number of buckets. A histogram of 64-bit values with three digits has fewer buckets.
 const BUCKETS_MAX: u64 = 64 << 10;
 
-/// Reusable buffers for decoding.
+/// Buffers for decoding, which are reused for every histogram.
 pub struct V2Room {
     inflate: Decompress,
     bytes: Vec<u8>,
@@ -39,7 +40,7 @@ impl Default for V2Room {
 }
 
 impl V2Room {
-    /// Returns the buckets of an encoded histogram that contain values, in ascending order. `None`
+    /// Decodes a histogram and returns the buckets that contain values, in ascending order. `None`
     /// if the library has to decode the histogram.
     pub(super) fn buckets(&mut self, encoded: &[u8]) -> Option<&[BucketCount]> {
         let (outer, packed) = encoded.split_at_checked(OUTER_BYTES)?;
@@ -47,8 +48,8 @@ impl V2Room {
             return None;
         }
         self.inflate.reset(true);
-        // The content is decompressed into a slice, because the spare capacity of a vector would be
-        // zeroed again for every histogram.
+        // The content is decompressed into a slice. With a vector, the spare capacity would be
+        // zeroed for every histogram.
         let done = self.inflate.decompress(packed, &mut self.bytes, FlushDecompress::Finish);
         if !matches!(done, Ok(Status::StreamEnd)) {
             return None;
@@ -68,7 +69,7 @@ impl V2Room {
     }
 }
 
-/// Returns the big-endian number at a position.
+/// Returns the big-endian number at the position `at`.
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..)?.first_chunk::<4>()?;
     Some(u32::from_be_bytes(*four))
@@ -92,12 +93,13 @@ fn counted(bytes: &[u8], held: &mut Vec<BucketCount>) -> Option<()> {
         }
         bucket += 1;
     }
-    // The sum over several kinds must fit as well.
+    // The sum over several kinds of operations must also fit into 64 bits, so the total of one
+    // histogram has a lower limit.
     (total < u64::MAX / 1024).then_some(())
 }
 
-/// Returns the next number. The inner value is `None` at the end. The outer value is `None` if the
-/// data is truncated.
+/// Returns the next zigzag number. The inner option is `None` at the end of the data. The outer
+/// option is `None` if the data is truncated.
 fn zigzag(bytes: &mut std::slice::Iter<'_, u8>) -> Option<Option<i64>> {
     let Some(first) = bytes.next() else {
         return Some(None);

@@ -1,25 +1,27 @@
 //! Records of a machine and of the placement of processes on it, for `nodes.json`.
 //!
-//! Every set of CPUs or of NUMA nodes is a list in the kernel's format (`0-3,8`). So the record of
-//! a machine with 384 threads takes only some kilobytes. CPUs and nodes have the numbers of the OS.
+//! Every set of CPUs or of NUMA nodes is a list in the kernel's format (`0-3,8`), so the record of
+//! a machine with 384 threads takes only a few kilobytes. CPUs and NUMA nodes have the numbers that
+//! the operating system assigns.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Largest number that is read in a list of CPUs or NUMA nodes. The kernel itself is built for at
+/// Largest number that is accepted in a list of CPUs or NUMA nodes. The kernel itself supports at
 /// most 8192 CPUs.
 const NUMBERS_MAX: u32 = 8192;
 
-/// Topology of a machine. The shares of its CPU time are in [`crate::record::MachineRecord`].
+/// Topology of a machine. The shares of the machine's CPU time are in
+/// [`crate::record::MachineRecord`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineTopologyRecord {
-    /// Hosts on this machine. There are several if they are simulated.
+    /// Hosts on this machine. Several simulated hosts may share one machine.
     #[serde(default)]
     pub hosts: Vec<MachineHostRecord>,
-    /// Description of the source of the information.
+    /// Description of the source from which the topology was read.
     #[serde(default)]
     pub source: String,
-    /// Physical sockets.
+    /// Physical sockets of the machine.
     #[serde(default)]
     pub packages: Vec<PackageRecord>,
     /// Dies of the machine. If the dies are unknown, each package counts as one die.
@@ -28,26 +30,29 @@ pub struct MachineTopologyRecord {
     /// NUMA nodes, including those without CPUs.
     #[serde(default)]
     pub numa_nodes: Vec<NumaNodeRecord>,
-    /// Groups of cores that share an L3 cache, or a substitute if the caches are unknown.
+    /// Groups of cores that share an L3 cache. If the caches are unknown, other groups are used as
+    /// a substitute.
     #[serde(default)]
     pub l3: Vec<L3Record>,
     /// CPUs of each core, in the order of the core's threads.
     #[serde(default)]
     pub cores: Vec<String>,
-    /// CPUs of each kind of core (`performance`, `efficiency`). Empty if all cores are of one kind.
+    /// CPUs of each kind of core (`performance`, `efficiency`). Empty if all cores are of the same
+    /// kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<String, String>,
-    /// CPUs that exist but are not online. Their location is unknown.
+    /// CPUs that exist but are not online. The location of these CPUs is unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub offline: String,
-    /// Distances between the NUMA nodes, in the order of the nodes in this record; 10 means local,
-    /// and 0 unknown. Empty if the machine does not state distances.
+    /// Matrix of the distances between the NUMA nodes, in the order of the nodes in this record.
+    /// The distance 10 means local, and 0 means unknown. Empty if the machine does not report
+    /// distances.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<Vec<u32>>,
     /// Network cards and drives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceRecord>,
-    /// Missing or odd information, and the assumptions made instead. One sentence each.
+    /// Sentences about missing or unusual information, and about the assumptions that replace it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -57,18 +62,18 @@ pub struct MachineTopologyRecord {
 pub struct MachineHostRecord {
     /// Name of the host, such as `host1` or `this machine`.
     pub name: String,
-    /// CPUs that are online and that processes of the host may use.
+    /// CPUs that are online and that the host's processes may use.
     #[serde(default)]
     pub cpus: String,
-    /// NUMA nodes whose memory processes of the host may use.
+    /// NUMA nodes whose memory the host's processes may use.
     #[serde(default)]
     pub mems: String,
 }
 
-/// A physical socket.
+/// A physical socket of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageRecord {
-    /// Number that the firmware assigns to the package, if any.
+    /// Number that the firmware assigns to the package. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os: Option<u32>,
     /// CPUs of the package that are online.
@@ -84,7 +89,7 @@ pub struct DieRecord {
     pub cpus: String,
 }
 
-/// A NUMA node.
+/// A NUMA node of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumaNodeRecord {
     /// Number of the NUMA node.
@@ -95,20 +100,21 @@ pub struct NumaNodeRecord {
     /// Memory of the node, bytes. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Kind of the node's memory, if known: `HBM` or `CXL`.
+    /// Kind of the node's memory: `HBM` or `CXL`. Empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
 }
 
-/// Cores that share an L3 cache.
+/// A group of cores that share an L3 cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct L3Record {
-    /// CPUs of the group that are online. They may belong to several NUMA nodes.
+    /// CPUs of the group that are online. The CPUs may belong to several NUMA nodes.
     pub cpus: String,
     /// Size of the cache in bytes, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// True if this cache exists. Otherwise, the cores of a NUMA node are used as a substitute.
+    /// True if the L3 cache was found. Otherwise, the record is a substitute that contains the
+    /// cores of a NUMA node.
     pub is_real: bool,
 }
 
@@ -129,8 +135,9 @@ pub struct DeviceRecord {
 pub struct PlacementRecord {
     /// Name of the node, or `client`.
     pub who: String,
-    /// Name of its host, as in [`MachineTopologyRecord::hosts`]. If a process runs on the machine
-    /// but outside the simulated hosts, the name is `this machine`.
+    /// Name of the host on which the process runs, as in [`MachineTopologyRecord::hosts`]. A
+    /// process that runs on the machine but outside the simulated hosts has the host name `this
+    /// machine`.
     pub host: String,
     /// CPUs on which threads of the process may run, such as `0-3,8`.
     pub cpus: String,
@@ -143,16 +150,16 @@ pub struct PlacementRecord {
     /// Resident memory of the process by NUMA node, bytes. Empty if unknown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resident_bytes: BTreeMap<u32, u64>,
-    /// Topology keyword of the variant: `none`, `auto`, `pinned`, `one-socket-per-vcpu`.
+    /// Topology keyword of the variant: `none`, `auto`, `pinned` or `one-socket-per-vcpu`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub topology: String,
-    /// Remarks on the placement, one sentence each.
+    /// Remarks on the placement. Each remark is one sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl PlacementRecord {
-    /// Name of the client in the field `who`.
+    /// Value of the field `who` for the client.
     pub const CLIENT: &'static str = "client";
 
     /// Returns true if this is the placement of the client.
@@ -161,14 +168,15 @@ impl PlacementRecord {
     }
 }
 
-/// Part of a machine on which its nodes ran.
+/// Part of a machine on which the nodes of the target ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartRecord {
-    /// Unit of the counts: `cores`, `l3`, `numa` or `sockets`.
+    /// Unit in which the part is counted: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// Number of units in use on each socket that has any in use, in order.
+    /// Number of units in use on each socket, in the order of the sockets. Unused sockets are left
+    /// out.
     pub split: Vec<u32>,
-    /// Number of units that fill one socket of the machine.
+    /// Number of units on one socket of the machine.
     pub units_per_socket: u32,
     /// Number of sockets of the machine.
     pub sockets: u32,
@@ -177,8 +185,8 @@ pub struct PartRecord {
     pub client_shares: bool,
 }
 
-/// Returns the numbers in a list of the kernel. Leaves out malformed entries, so that a record with
-/// such a list can still be shown.
+/// Returns the numbers in a list in the kernel's format. Leaves out malformed entries, so that a
+/// record with a malformed list can still be displayed.
 pub fn numbers_of(list: &str) -> BTreeSet<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

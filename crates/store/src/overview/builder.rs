@@ -10,21 +10,21 @@ use crate::record::{FORMAT, IntervalRecord, SampleRecord};
 use measure::Bins;
 use std::collections::BTreeMap;
 
-/// Maximum number of bins for the series of a trial, because a screen shows only a few hundred of
-/// them. In trials of up to 17 minutes, a bin is one second.
+/// Maximum number of bins for a series of a kind of operation, because a screen shows only a few
+/// hundred bins. In trials of up to 17 minutes, a bin is one second long.
 const COURSE_MAX: usize = 1024;
-/// Maximum number of bins for a series of a probe, which takes 37 kB of memory. In trials of up to
-/// 8 minutes, a bin is one second.
+/// Maximum number of bins for a series of a probe. Such a series takes 37 kB of memory. In trials
+/// of up to 8 minutes, a bin is one second long.
 const SERIES_MAX: usize = 512;
-/// Probe that measures how much CPU time other programs use.
+/// Name of the probe that measures how much CPU time other programs use.
 const OTHERS: &str = "others";
 
-/// Summary of the lines that were written so far.
+/// Summary of the lines of a trial that were written so far.
 #[derive(Debug, Default)]
 pub(crate) struct OverviewBuilder {
-    /// Figures by kind of operation, in the order of the lines, then by name.
+    /// Figures of each kind of operation, by name. The kinds are in the order of the lines.
     kinds: Vec<(String, BTreeMap<String, Bins>)>,
-    /// Series by probe, name, and node or host.
+    /// Series of the probes, by probe, then by name of the series, then by node or host.
     series: BTreeMap<String, BTreeMap<String, BTreeMap<String, Series>>>,
 }
 
@@ -35,7 +35,7 @@ struct Series {
 }
 
 impl OverviewBuilder {
-    /// Adds a line of `intervals.ndjson`.
+    /// Adds a line of `intervals.ndjson` to the summary.
     pub(crate) fn interval(&mut self, line: &IntervalRecord) {
         let figures = self.figures_of(&line.kind);
         let mut push = |name: &str, value: f64| match figures.get_mut(name) {
@@ -67,7 +67,7 @@ impl OverviewBuilder {
         }
     }
 
-    /// Adds a sample of a probe.
+    /// Adds a sample of a probe to the summary.
     pub(crate) fn sample(&mut self, probe: &str, sample: &SampleRecord) {
         if probe == OTHERS && sample.name == CPU_OTHERS {
             let figures = self.figures_of(CLIENT_KIND);
@@ -100,8 +100,8 @@ impl OverviewBuilder {
         &mut self.kinds[at].1
     }
 
-    /// Returns the records. `window` is the measured window in seconds, to which the sums of the
-    /// probes' series are limited.
+    /// Returns the records of the overview. `window` is the measured window in seconds. The sums of
+    /// the probes' series include only values in this window.
     pub(crate) fn records(
         &self,
         window: Option<[f64; 2]>,

@@ -1,4 +1,5 @@
-//! Packs the bins of a series as four 32-bit floats each, little-endian, in base64.
+//! Packs the bins of a series. Each bin becomes four little-endian 32-bit floats, encoded in
+//! base64.
 //!
 //! Decimal digits would take twice the space, and ten times the time to read. A report of 200
 //! trials reads about ten million numbers.
@@ -8,14 +9,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use measure::{Bin, Bins};
 
-/// Values in one bin of a series.
+/// Summary of the values in one bin of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OverviewBin {
     /// Number of values. If it is 0, the other fields have no meaning.
     pub count: u64,
     /// Mean of the values.
     pub mean: f64,
-    /// Smallest and largest value, in the order in which they occurred.
+    /// Smallest and largest value of the bin. The value that occurred first comes first.
     pub ends: [f64; 2],
 }
 
@@ -53,7 +54,7 @@ impl OverviewBin {
         self.ends[0].max(self.ends[1])
     }
 
-    /// Joins neighbouring bins to one bin.
+    /// Joins neighbouring bins into one bin.
     pub(super) fn joined(places: &[OverviewBin]) -> OverviewBin {
         let mut places = places.iter().filter(|place| place.count > 0);
         let Some(first) = places.next() else {

@@ -1,4 +1,4 @@
-//! Tests overviews, which are written at the same time as the lines that they summarize.
+//! Tests overviews, which cassay writes while it writes the lines that they summarize.
 
 use super::*;
 use crate::record::{
@@ -8,9 +8,9 @@ use crate::{HistogramKind, Run, RunWriter, WindowHistograms, convert};
 use measure::{Interval, KindInterval, Outcome};
 use std::path::{Path, PathBuf};
 
-/// Length of the trial in seconds. It is larger than the number of bins.
+/// Length of the trial in seconds. It is larger than the maximum number of bins.
 const SECONDS: u64 = 1_100;
-/// Time of the only slow second, which is also the time of the only high reading.
+/// Time of the only slow second of the trial. The only high reading has the same time.
 const SLOW_S: u64 = 834;
 
 fn interval(index: u64) -> Interval {
@@ -48,7 +48,7 @@ fn sample(second: u64) -> SampleRecord {
     }
 }
 
-/// Creates a finished run of one trial. Returns its path and the trial's finding.
+/// Creates a finished run with one trial. Returns the path of the run and the finding of the trial.
 fn run(folder: &Path, raw_bytes: u64) -> (PathBuf, TrialFinding) {
     let record = TrialRecord {
         slug: "00".into(),
@@ -101,7 +101,8 @@ fn the_overview_equals_its_lines_and_keeps_the_one_slow_second() {
     assert_eq!((lines.len(), series.len()), (1, 1));
     assert_eq!(lines[0].places, series[0].places);
 
-    // A bin does not contain the exact time of a value. All other information is kept.
+    // A bin does not store the exact time of a value, so the times are not compared. All other
+    // information is kept.
     let of_window = &written.series[0];
     let sum: f64 = (0..SECONDS).map(|second| sample(second).value).sum();
     assert_eq!((of_window.count, of_window.sum), (SECONDS, sum));
@@ -160,7 +161,7 @@ fn the_windows_histograms_are_what_the_logs_add_up_to() {
     }
 }
 
-/// Comparing every byte of the lines of a day took longer than a page may take.
+/// Comparing every byte of the lines of a one-day trial took too long for displaying a page.
 #[test]
 fn a_long_run_is_verified_byte_by_byte_except_unshown_lines() {
     let folder = tempfile::tempdir().unwrap();
@@ -177,7 +178,7 @@ fn a_long_run_is_verified_byte_by_byte_except_unshown_lines() {
     assert!(opened.is_long);
     assert!(opened.notes.iter().any(|note| note.contains("only the lengths")));
     assert_eq!(Run::salvage(&path).unwrap().damages.len(), 1);
-    // This damage is detected when the file is read.
+    // A reader detects this damage only when it reads the file.
     flip("series.ndjson");
     let trial = Run::open(&path).unwrap().trial(0).unwrap().unwrap();
     let error = trial.series().unwrap_err().to_string();

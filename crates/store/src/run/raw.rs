@@ -1,4 +1,4 @@
-//! Raw lines of a run: their total size, and the extent to which they are verified.
+//! Raw lines of a run: their total size, and the extent to which cassay verifies them.
 
 use crate::file;
 use crate::file_digests::{self, Depth, Sums};
@@ -9,20 +9,20 @@ use anyhow::Result;
 use std::fs;
 use std::path::Path;
 
-/// Size of raw lines above which a run is long, bytes. Two cores verify and read this many bytes in
-/// two seconds. A node with all probes writes this much in half an hour.
+/// Size of the raw lines in bytes above which a run is long. Two cores verify and read this many
+/// bytes in two seconds. A node with all probes writes this many bytes in half an hour.
 const RAW_BYTES_MAX: u64 = 100 << 20;
 
 /// The raw lines of a run.
 pub(super) struct Raw<'a> {
-    /// Total length, bytes.
+    /// Total size of the raw lines, bytes.
     bytes: u64,
     sums: &'a Sums,
 }
 
 impl<'a> Raw<'a> {
-    /// Sums up the raw lines of all trials. `sums` contains the checksums of the trials that have
-    /// ended.
+    /// Adds up the sizes of the raw lines of all trials. `sums` contains the checksums of the
+    /// trials that have ended.
     pub(super) fn read(run: &Path, plan: &PlanRecord, sums: &'a Sums) -> Result<Raw<'a>> {
         let known = sums.iter().filter(|(path, _)| {
             let inner = inner_of(path);
@@ -42,14 +42,14 @@ impl<'a> Raw<'a> {
         Ok(Raw { bytes, sums })
     }
 
-    /// Returns true if pages have to use the overviews.
+    /// Returns true if the raw lines are so large that pages have to use the overviews.
     pub(super) fn is_long(&self) -> bool {
         self.bytes > RAW_BYTES_MAX
     }
 
-    /// Returns the extent to which a file is verified when the run is opened. For a trial with an
-    /// overview, the page of a long run does not use the raw lines. The series of the overview are
-    /// verified when they are read.
+    /// Returns the extent to which a file is verified when the run is opened. In a long run, a page
+    /// does not read the raw lines of a trial with an overview, so only their lengths are verified.
+    /// The series of the overview are verified when they are read.
     pub(super) fn depth(&self, of_run: Depth, path: &str) -> Depth {
         let is_unshown = inner_of(path).is_some_and(|(slug, inner)| {
             let overview = ledger::prefix(slug) + file::OVERVIEW;
@@ -62,7 +62,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Returns a remark for the run, if the run is long.
+    /// Returns a remark if only the lengths of raw lines were verified, because the run is long.
     pub(super) fn note(&self, depth: Depth) -> Option<String> {
         (depth == Depth::Shown && self.is_long()).then(|| {
             format!(
@@ -75,14 +75,15 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Returns true if a file in the folder of a trial contains raw lines.
+/// Returns true if the file with this path in the folder of a trial contains raw lines.
 fn is_raw(inner: &str) -> bool {
     let is_log = inner.ends_with(".hlog") && inner != file::WINDOW;
     let is_probe = inner.strip_prefix(file::PROBES);
     is_log || is_probe.is_some_and(|rest| rest.starts_with('/')) || inner == file::INTERVALS
 }
 
-/// Returns the trial's folder and the path within that folder, for a file of a trial.
+/// Splits the path of a trial's file. Returns the trial's folder, and the path within that folder.
+/// `None` for other files.
 fn inner_of(path: &str) -> Option<(&str, &str)> {
     let rest = path.strip_prefix(file::TRIALS)?.strip_prefix('/')?;
     rest.split_once('/')

@@ -1,4 +1,4 @@
-//! Reads one trial: its records, its samples, its histograms.
+//! Reads the records, samples and histograms of one trial.
 
 use super::{PROBE_ENDING, names_in, read_json};
 use crate::file;
@@ -15,24 +15,25 @@ use measure::{Histogram, Times};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Kind of the histograms of operations in a log.
+/// Kind of values in a histogram log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistogramKind {
-    /// Latency of successes since the intended start, including [`HistogramKind::LatencyCensored`].
+    /// Latency of successful operations from the intended start, including
+    /// [`HistogramKind::LatencyCensored`].
     Latency,
-    /// Service time of successes since the send, including [`HistogramKind::ServiceCensored`].
+    /// Service time of successful operations from the sending, including
+    /// [`HistogramKind::ServiceCensored`].
     Service,
-    /// Latency of failures since the intended start.
+    /// Latency of failed operations from the intended start.
     Errors,
-    /// Lower bounds of latency since the intended start, of operations that the client stopped
-    /// following.
+    /// Lower bounds of the latency from the intended start, for operations that the client gave up.
     LatencyCensored,
-    /// Lower bounds of service time since the send, of the same operations.
+    /// Lower bounds of the service time from the sending, for operations that the client gave up.
     ServiceCensored,
 }
 
 impl HistogramKind {
-    /// All kinds of histograms, in the order in which they are written.
+    /// All kinds of histograms, in the order in which cassay writes them.
     pub(crate) const ALL: [HistogramKind; 5] = [
         HistogramKind::Latency,
         HistogramKind::Service,
@@ -69,15 +70,16 @@ pub struct Trial {
     pub path: PathBuf,
     /// Resolved configuration of the trial.
     pub record: TrialRecord,
-    /// Names of the probes that belong to the run. With `None`, all probes are accepted.
+    /// Names of the probes that belong to the run. `None` if all probes in the folder belong to the
+    /// run.
     pub(super) probes: Option<BTreeSet<String>>,
-    /// Checksum of `series.ndjson`, if the trial has an overview.
+    /// Checksum of `series.ndjson`. `None` if the trial has no overview.
     pub(super) series: Option<FileSum>,
 }
 
 impl Trial {
-    /// Returns a trial in a folder without verifying it. This is only for its writer and for tests:
-    /// for a run, [`super::Run::trials`] returns verified trials.
+    /// Returns the trial in a folder without verifying its files. Only the writer of the trial and
+    /// tests should use this function. [`super::Run::trials`] returns verified trials.
     pub fn unverified(path: PathBuf, record: TrialRecord) -> Trial {
         Trial {
             path,
@@ -87,18 +89,18 @@ impl Trial {
         }
     }
 
-    /// Returns the hosts and nodes of the trial. `None` in runs that did not record them.
+    /// Returns the hosts and nodes of the trial. `None` if the run did not record them.
     pub fn nodes(&self) -> Result<Option<NodesRecord>> {
         let path = self.path.join(file::NODES);
         path.exists().then(|| read_json(&path)).transpose()
     }
 
-    /// Returns the lines of intervals, in order of time, one at a time.
+    /// Returns an iterator over the lines of intervals, in order of time.
     pub fn intervals(&self) -> Result<Lines<IntervalRecord>> {
         Lines::open(&self.path.join(file::INTERVALS))
     }
 
-    /// Returns the names of the recorded probes.
+    /// Returns the names of the probes whose samples were recorded.
     pub fn probes(&self) -> Result<Vec<String>> {
         let folder = self.path.join(file::PROBES);
         let names = names_in(&folder)?.into_iter();
@@ -112,20 +114,20 @@ impl Trial {
             .collect())
     }
 
-    /// Returns the samples of one probe, one at a time.
+    /// Returns an iterator over the samples of one probe.
     pub fn samples(&self, probe: &str) -> Result<Lines<SampleRecord>> {
         let name = Name::new("probe", &format!("{probe}{PROBE_ENDING}"))?;
         Lines::open(&name.in_folder(&self.path.join(file::PROBES)))
     }
 
-    /// Returns the overview. `None` for trials that have not ended, and for trials of earlier
-    /// versions.
+    /// Returns the overview of the trial. `None` for trials that have not ended, and for trials of
+    /// earlier versions.
     pub fn overview(&self) -> Result<Option<OverviewRecord>> {
         let path = self.path.join(file::OVERVIEW);
         self.series.as_ref().map(|_| read_json(&path)).transpose()
     }
 
-    /// Returns the series of the overview, one at a time.
+    /// Returns an iterator over the series of the overview.
     ///
     /// # Errors
     /// The bins are damaged, or cannot be read.
@@ -146,9 +148,9 @@ impl Trial {
         Lines::open(&self.path.join(file::SERIES))
     }
 
-    /// Computes the overview and its series from the raw lines, in constant memory. Skips probes in
-    /// `known`. Reads the lines of intervals only if `known` is `None`. `window` is the measured
-    /// window, in seconds.
+    /// Computes the overview and its series from the raw lines, in constant memory. Skips the
+    /// probes in `known`. Reads the lines of intervals only if `known` is `None`. `window` is the
+    /// measured window in seconds.
     ///
     /// # Errors
     /// A line is damaged.
@@ -175,20 +177,21 @@ impl Trial {
         Ok(gathered.records(window))
     }
 
-    /// Returns the log of the measured window. `None` without an overview.
+    /// Opens the log of the measured window. `None` if the trial has no overview.
     pub(crate) fn window_log(&self) -> Result<Option<HlogReader>> {
         let log = || HlogReader::open(&self.path.join(file::WINDOW));
         self.series.as_ref().map(|_| log()).transpose()
     }
 
-    /// Returns the histogram of `kind` over the whole of `phase` (`measure`, `warmup`, …), with
-    /// values in ns.
+    /// Returns the histogram of one kind of operation over the whole of `phase` (`measure`,
+    /// `warmup`, …), with values in ns.
     pub fn histogram(&self, which: HistogramKind, phase: &str, kind: &str) -> Result<Histogram> {
         hlog::merged(&self.log_path(which), &tag_of(phase, kind), None)
     }
 
-    /// Returns the latencies of `kind` over the whole of `phase`. With `service`, they count from
-    /// the send, otherwise from the intended start. Runs of earlier versions have no lower bounds.
+    /// Returns the latencies of one kind of operation over the whole of `phase`. They count from
+    /// the sending if `service` is true, or from the intended start otherwise. Runs of earlier
+    /// versions have no lower bounds.
     pub fn times(&self, service: bool, phase: &str, kind: &str) -> Result<Times> {
         let (all, censored) = logs_of(service);
         Ok(Times::from_logs(
@@ -197,41 +200,41 @@ impl Trial {
         ))
     }
 
-    /// Returns the path of a histogram log, for [`hlog::merged`] over a range of time and for other
-    /// tools.
+    /// Returns the path of a histogram log. Callers use it for [`hlog::merged`] with a time range,
+    /// and for other tools.
     pub fn log_path(&self, which: HistogramKind) -> PathBuf {
         self.path.join(which.file_name())
     }
 
-    /// Returns the lines of the log, one at a time. Each line contains an interval and a tag (see
+    /// Returns an iterator over the lines of a log. Each line contains an interval and a tag (see
     /// [`hlog::Entry`]).
     pub fn log(&self, which: HistogramKind) -> Result<HlogReader> {
         HlogReader::open(&self.log_path(which))
     }
 
-    /// Merges all kinds of operations of each interval, one interval at a time. With `service`,
-    /// latencies count from the send, otherwise from the intended start. `parts` contains kinds
-    /// that are parts of other operations.
+    /// Merges all kinds of operations, one interval at a time. Latencies count from the sending if
+    /// `service` is true, or from the intended start otherwise. `parts` contains the kinds whose
+    /// operations are parts of other operations.
     pub fn together(&self, service: bool, parts: &[String]) -> Result<MergedKinds> {
         let (all, censored) = logs_of(service);
         Ok(MergedKinds::new(self.log(all)?, self.log(censored)?, parts))
     }
 
-    /// Returns the start line as in the histogram logs, ns since 1970, rounded to the millisecond.
-    /// `None` if the trial has no records yet.
+    /// Returns the start line of the trial from its histogram logs, in ns since 1970, rounded to
+    /// the millisecond. `None` if the trial has no records yet.
     pub fn start_unix_ns(&self) -> Result<Option<u64>> {
         let mut log = self.log(HistogramKind::Latency)?;
         log.next().transpose()?;
         Ok(log.base_unix_s().map(|seconds| (seconds * 1e3).round() as u64 * 1_000_000))
     }
 
-    /// Returns the folder of the nodes' log files.
+    /// Returns the folder that contains the nodes' log files.
     pub fn logs_dir(&self) -> PathBuf {
         self.path.join(file::LOGS)
     }
 }
 
-/// Returns the log of all values, and the log of the lower bounds among them.
+/// Returns the log of all values, and the log of the values that are lower bounds.
 fn logs_of(service: bool) -> (HistogramKind, HistogramKind) {
     if service {
         (HistogramKind::Service, HistogramKind::ServiceCensored)

@@ -8,8 +8,8 @@ use crate::record::{
 use crate::{Run, RunWriter};
 use std::fs;
 
-/// Files of additions are in the same folder as the plan, which does not change. The journal
-/// contains their checksums.
+/// The files of additions are in the same folder as the plan, and the plan does not change. The
+/// journal contains the checksums of these files.
 #[test]
 fn blocks_are_added_to_a_plan_that_stays_what_it_was() {
     let results = tempfile::tempdir().unwrap();
@@ -44,7 +44,7 @@ fn blocks_are_added_to_a_plan_that_stays_what_it_was() {
     let last = crate::last_finished(results.path(), "first").unwrap();
     assert_eq!(last.stamp, read.stamp);
     assert!(crate::last_finished(results.path(), "none").is_none());
-    // cassay does not open a run with a changed addition.
+    // cassay refuses to open a run if an addition was changed.
     let added = path.join("added-2.json");
     let text = fs::read_to_string(&added).unwrap();
     fs::write(&added, text.replace("\"blocks\": 2", "\"blocks\": 9")).unwrap();
@@ -52,7 +52,7 @@ fn blocks_are_added_to_a_plan_that_stays_what_it_was() {
     assert!(said.contains("added-2.json"), "{said}");
 }
 
-/// Creates a run of a study in which the requirement has this result. Returns the stamp of the run.
+/// Creates a run of a study whose requirement has this outcome. Returns the stamp of the run.
 fn ended(
     results: &std::path::Path,
     verdict: Verdict,
@@ -71,8 +71,8 @@ fn ended(
     Run::open(run.path()).unwrap().stamp
 }
 
-/// In an earlier version, a run that missed a requirement became the baseline of the next run. So a
-/// regression was reported only once, and later runs passed.
+/// In an earlier version, a run that missed a requirement became the baseline of the next run. So
+/// cassay reported a regression only once, and later runs passed.
 #[test]
 fn the_last_run_that_met_its_requirements_is_the_next_baseline() {
     use RequirementOutcome::{Met, Missed, Untold};
@@ -101,7 +101,7 @@ fn the_last_run_that_met_its_requirements_is_the_next_baseline() {
     }
     let none = ended(results.path(), Verdict::Valid, None);
     assert_eq!(of(None), Some((none.clone(), crate::DidWell::Met)));
-    // Neither the run itself nor a later run is a baseline.
+    // A run cannot have itself or a later run as its baseline.
     assert_eq!(of(Some(&none)), Some((met.clone(), crate::DidWell::Met)));
     assert_eq!(of(Some(&met)), Some((untold, crate::DidWell::MissedNone)));
 }

@@ -1,4 +1,4 @@
-//! Tests a run folder with every known kind of damage. The numbers that are read must never differ.
+//! Tests a run folder with every known kind of damage. A reader must never return wrong numbers.
 
 #[expect(dead_code, reason = "workload's file, of which this uses a part")]
 #[path = "../../../workload/src/random.rs"]
@@ -16,7 +16,7 @@ use std::path::Path;
 /// Number of damaged folders that the test reads.
 const SEEDS: u64 = 1000;
 
-/// Source of random damage. The same seed repeats the same damage.
+/// Source of random damage. The same seed produces the same damage.
 struct Chance(Draws);
 
 impl Chance {
@@ -67,8 +67,8 @@ fn finding(index: usize) -> TrialFinding {
     finding
 }
 
-/// Creates a run of two trials, with a renamed earlier attempt, files added after the end of a
-/// trial, and a report. The run is finished if `is_finished`, otherwise interrupted after the
+/// Creates a run of two trials. It has a renamed earlier attempt, files added after the end of a
+/// trial, and a report. The run is finished if `is_finished`, and otherwise interrupted after the
 /// trials.
 fn make(results: &Path, is_finished: bool) -> RunWriter {
     let mut run = RunWriter::create(results, "study: first\n", &plan("first")).unwrap();
@@ -94,7 +94,7 @@ fn make(results: &Path, is_finished: bool) -> RunWriter {
     run
 }
 
-/// Returns everything that a reader can read from the run, except the journal.
+/// Returns all numbers and texts that a reader can read from the run, except the journal.
 fn numbers(run: &Run) -> String {
     let mut text = String::new();
     let mut add = |value: &dyn std::fmt::Debug| writeln!(text, "{value:?}").unwrap();
@@ -133,7 +133,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Restores a folder.
+/// Restores the files of a folder.
 fn restore(folder: &Path, as_it_was: &BTreeMap<String, Vec<u8>>) {
     if files(folder) == *as_it_was {
         return;
@@ -146,7 +146,7 @@ fn restore(folder: &Path, as_it_was: &BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Damages the folder in a way that depends on the seed. Returns a description.
+/// Damages the folder in a way that depends on the seed. Returns a description of the damage.
 fn damage(folder: &Path, whole: &BTreeMap<String, Vec<u8>>, seed: u64) -> String {
     let mut chance = Chance(Draws::sequence(seed));
     let names: Vec<&String> = whole.keys().collect();
@@ -191,7 +191,8 @@ fn damage(folder: &Path, whole: &BTreeMap<String, Vec<u8>>, seed: u64) -> String
     format!("seed {seed}: {name}: {how}")
 }
 
-/// Changes a file at random. Returns a description and the new content.
+/// Changes the content of a file at random. Returns a description of the change, and the new
+/// content.
 fn changed(whole: &[u8], chance: &mut Chance) -> (&'static str, Vec<u8>) {
     let mut bytes = whole.to_vec();
     let at = chance.below(bytes.len());
@@ -224,7 +225,8 @@ fn changed(whole: &[u8], chance: &mut Chance) -> (&'static str, Vec<u8>) {
     }
 }
 
-/// Reads damaged folders. Returns the numbers of folders that were rejected and that were read.
+/// Reads damaged folders, one for each seed. Returns the number of folders that the reader
+/// rejected, and the number that it read.
 fn read_damaged(is_finished: bool, seeds: std::ops::Range<u64>) -> (usize, usize) {
     let results = tempfile::tempdir().unwrap();
     let folder = make(results.path(), is_finished).path().to_owned();
@@ -235,7 +237,8 @@ fn read_damaged(is_finished: bool, seeds: std::ops::Range<u64>) -> (usize, usize
         let how = damage(&folder, &as_it_was, seed);
         match Run::open(&folder) {
             Ok(run) => {
-                // Damage to the journal is reported, and does not affect the numbers of any trial.
+                // The reader reports damage to the journal. Such damage does not affect the numbers
+                // of any trial.
                 let is_same = numbers(&run) == expected;
                 let said = !run.notes.is_empty();
                 assert!(is_same || (!is_finished && said), "{how}");
@@ -283,7 +286,7 @@ fn read_damaged(is_finished: bool, seeds: std::ops::Range<u64>) -> (usize, usize
 #[test]
 fn no_damaged_folder_of_a_thousand_is_read_with_other_numbers() {
     let (refused, read) = read_damaged(true, 0..SEEDS);
-    // If all folders or none were rejected, the test would be meaningless.
+    // If the reader rejected all folders or none, the test would be meaningless.
     assert!(refused > 500 && read > 50, "{refused} refused, {read} read");
 }
 
@@ -293,8 +296,8 @@ fn nor_is_an_interrupted_run() {
     assert!(refused > 100 && read > 5, "{refused} refused, {read} read");
 }
 
-/// These cases come from the audit. In an earlier version, each was read with other numbers and
-/// without a message.
+/// These cases come from the audit. In an earlier version, the reader accepted each of these files
+/// without a message and returned other numbers.
 #[test]
 fn a_damaged_file_is_named_with_what_it_was_and_what_it_is() {
     let results = tempfile::tempdir().unwrap();
@@ -349,7 +352,7 @@ fn restore_all(folder: &Path, as_it_was: &BTreeMap<String, Vec<u8>>) {
 }
 
 /// The journal has an incomplete line in the middle. The findings are intact, so the run can be
-/// read and resumed. After that, only a note about the damage remains.
+/// read and resumed. After the resume, only a note about the damage remains.
 #[test]
 fn a_torn_line_of_the_journal_stops_nobody() {
     let results = tempfile::tempdir().unwrap();
@@ -374,8 +377,8 @@ fn a_torn_line_of_the_journal_stops_nobody() {
     assert!(!run.is_journal_damaged && !run.notes.is_empty());
 }
 
-/// A name in a record points to another folder. In the audit, `report` read the folder of another
-/// run.
+/// A name in a record points to another folder. In the version before the audit, `report` read the
+/// folder of another run.
 #[test]
 fn a_name_that_leads_out_of_the_run_is_not_followed() {
     for (file, from, to) in [
@@ -385,7 +388,7 @@ fn a_name_that_leads_out_of_the_run_is_not_followed() {
     ] {
         let results = tempfile::tempdir().unwrap();
         let folder = make(results.path(), true).path().to_owned();
-        // Without its journal, the run has no checksums that would detect the change.
+        // Without its journal, the run lacks the checksums that would detect the change.
         fs::write(folder.join("journal.ndjson"), "").unwrap();
         let path = folder.join(file);
         let text = fs::read_to_string(&path).unwrap();
@@ -418,8 +421,8 @@ fn a_folder_called_latest_stops_a_run_before_it_makes_anything() {
     assert!(!results.path().join("first").exists());
 }
 
-/// Two kinds of files are added after the trial's finding was written. The logs of nodes are copied
-/// when the nodes stop, and external series are added when the run ends.
+/// Two kinds of files are added after the finding of a trial was written. The logs of nodes are
+/// copied when the nodes stop, and external series are added when the run ends.
 #[test]
 fn additions_to_a_finished_trial_are_vouched_and_others_ignored() {
     let results = tempfile::tempdir().unwrap();
@@ -445,7 +448,7 @@ fn additions_to_a_finished_trial_are_vouched_and_others_ignored() {
     let path = writer.path().to_owned();
     let probes = || Run::open(&path).map(|run| run.trial(0).unwrap().unwrap().probes().unwrap());
     assert_eq!(probes().unwrap(), ["esxtop-a", "jvm"]);
-    // The same check applies if another process resumes the run.
+    // The reader makes the same check when another process resumes the run.
     drop(writer);
     let mut writer = RunWriter::resume(&path).unwrap();
     writer.finish(&findings(Verdict::Valid), "0.1.0", None).unwrap();

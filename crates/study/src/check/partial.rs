@@ -1,6 +1,6 @@
 //! Checks the parts of a study that are partial studies: variants, axes of a matrix, phases,
-//! scales. This module checks only their form. Their keys and values are checked when they are
-//! merged into the study.
+//! scales. This module checks only the form of these parts. Their keys and values are checked when
+//! they are merged into the study.
 
 use super::{any, join, name};
 use crate::checked_tree::Tree;
@@ -18,8 +18,8 @@ pub(super) fn variants(node: &Node, path: &str, diagnostics: &mut Diagnostics) -
     Tree::Null
 }
 
-/// Checks that a variant changes only the permitted sections. The keys of these sections are
-/// checked when they are merged into the study.
+/// Checks that a partial study changes only sections that a variant may change. The keys of these
+/// sections are checked when they are merged into the study.
 fn partial(what: &str, node: &Node, diagnostics: &mut Diagnostics) {
     if !matches!(node.raw, Raw::Map(_) | Raw::Null) {
         let message = format!(

@@ -11,7 +11,7 @@ pub(super) enum CompileFailure {
     Mistakes(Diagnostics),
 }
 
-/// Compiles a workload file. The files that it names are in the same folder as the workload file.
+/// Compiles a workload file. All files that it refers to are in the same folder.
 pub(super) fn compiled(
     file: &str,
     text: &str,

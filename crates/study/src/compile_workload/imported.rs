@@ -12,13 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use yaml::{Diagnostics, Node, Place, Raw};
 
-/// Settings that become variants of a study.
+/// Settings that become variants of a study, with notes on them.
 #[derive(Debug, Default)]
 pub struct Steps {
-    /// The settings of each step, with its name. The name is empty if the workload is not an
-    /// import.
+    /// Name and settings of each step. The name is `None` if the workload is not an import.
     pub steps: Vec<(Option<String>, Settings)>,
-    /// Differences between the tool and cassay, with a sentence for each.
+    /// Sentences about differences between the other tool and cassay.
     pub notes: Vec<String>,
 }
 
@@ -83,8 +82,8 @@ fn procedure(step: &ImportStep) -> Procedure {
     }
 }
 
-/// Returns the window of a step. The window has the duration of the step, if that is known before
-/// the step runs.
+/// Returns the window of a step. The window has the duration of the step if the duration is known
+/// before the step runs.
 fn window(step: &ImportStep) -> Window {
     Window {
         warmup: Warmup::Fixed(0),
@@ -97,7 +96,8 @@ fn window(step: &ImportStep) -> Window {
     }
 }
 
-/// Imports all command lines. Returns the steps of all of them in order, each with a unique name.
+/// Imports all command lines. Returns the steps of all command lines in order. Each step has a
+/// unique name.
 ///
 /// # Errors
 /// The mistakes in the first command line that cannot be imported.
@@ -130,15 +130,16 @@ pub fn import(
     Ok(all)
 }
 
-/// Divides the range of each step between the clients, so that each client processes its own part.
+/// Divides the range of each step between the clients, so that each client processes a separate
+/// part.
 fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagnostics> {
     let workers = &imported.range_workers;
     let needed: u64 = workers.iter().sum();
     let mut has_range = false;
     for step in &mut all.steps {
         let name = &step.name;
-        // A step that creates tables has one operation in flight, because its statements run one
-        // after the other.
+        // A step that creates tables has only one operation in flight, because its statements run
+        // one after the other. Such a step is not divided.
         let threads = least_in_flight(step.offer);
         if u64::from(threads) < needed {
             all.notes.push(format!(
@@ -177,7 +178,7 @@ fn in_ranges(all: &mut Import, imported: &ImportedCommands) -> Result<(), Diagno
     Err(refused(imported.tool, command, &why, hint))
 }
 
-/// Returns the smallest number of operations in flight.
+/// Returns the smallest number of operations in flight that an offer uses.
 fn least_in_flight(offer: Offer) -> u32 {
     match offer {
         Offer::Threads(threads) | Offer::Rate { threads, .. } => threads,
@@ -202,8 +203,8 @@ fn import_one(
     let import = imports::import(tool, &words, seed, &|name| inputs.read(name))?;
     if let Some(password) = &import.connection.password {
         inputs.hide(password.reveal());
-        // cassay refuses a password in the command, because a study is stored and shown with its
-        // run.
+        // cassay refuses a password in the command, because the study is stored with its run and
+        // shown to readers.
         if tool.without_password(&words, password.reveal()) != words {
             return Err(refused(
                 tool,
@@ -226,7 +227,7 @@ fn refused(tool: Tool, command: &str, why: &str, hint: &str) -> Diagnostics {
     out
 }
 
-/// Reports faults that end after their step has ended, if the length of the step is known.
+/// Reports faults that last longer than their step, if the length of the step is known.
 pub(super) fn beyond_step(
     node: &Node,
     draft: &Draft,

@@ -1,5 +1,5 @@
-//! Compiles the workload of an existing table. Before cassay has read the table, it compiles an
-//! outline of the workload.
+//! Compiles the workload of an existing table. Until cassay has read the table, this module
+//! compiles an outline of the workload.
 
 use super::file::{CompileFailure, compiled};
 use crate::inputs::Inputs;
@@ -7,8 +7,8 @@ use crate::settings::{OwnTable, Study};
 use target_spec::Target;
 use workload::{Program, Spec, table_outline};
 
-/// Returns the program for a table. Before cassay has contacted the cluster, this is an outline of
-/// the table's workload.
+/// Returns the program for a table. Until cassay has contacted the cluster, the program is an
+/// outline of the table's workload.
 pub(super) fn program(
     table: &OwnTable,
     spec: &Spec,
@@ -18,13 +18,14 @@ pub(super) fn program(
     if let Some(text) = inputs.recorded_text(&file) {
         return compiled(&file, &text, spec, inputs);
     }
-    // An invalid name has already been reported at its place.
+    // An invalid name becomes an empty name here, because it has already been reported at its
+    // place.
     let (keyspace, name) = table.names().unwrap_or_default();
     table_outline(&keyspace, &name, &spec.mix, table.keys).map_err(CompileFailure::Problems)
 }
 
-/// Returns the tables of a study that have not been read yet, without duplicates. Each comes with
-/// its cluster. Without reading these tables, the study can be planned, but it cannot run.
+/// Returns the tables of a study that have not been read yet, without duplicates, each with its
+/// cluster. A study with such tables can be planned, but cannot run.
 pub fn unread_tables(study: &Study) -> Vec<(&OwnTable, &Target)> {
     let mut unread: Vec<(&OwnTable, &Target)> = Vec::new();
     for variant in &study.variants {

@@ -1,4 +1,4 @@
-//! Recorded traffic as the workload of a study.
+//! Supports recorded traffic as the workload of a study.
 
 use crate::inputs::Inputs;
 use crate::settings::{Data, Load, RecordedTraffic, Sample, Settings, Warmup, Window};
@@ -28,7 +28,7 @@ pub(super) fn program(recorded: &RecordedTraffic, inputs: &Inputs<'_>) -> Result
 }
 
 /// Applies a recording to the settings, and returns notes on the recording. Resolving has already
-/// reported its mistakes.
+/// reported mistakes in the recording.
 pub(super) fn apply(
     settings: &mut Settings,
     recorded: &RecordedTraffic,
@@ -38,13 +38,13 @@ pub(super) fn apply(
         return Vec::new();
     };
     if recorded.schema.is_none() && matches!(settings.target, Target::Attach(_)) {
-        // The tables of the recording are used unchanged.
+        // cassay uses existing tables of an attached cluster unchanged.
         settings.data = Data {
             load: Load::None,
             ..Data::present(0)
         };
     }
-    // No read is compared, because a recording contains no answers.
+    // Reads are not verified, because a recording does not contain the responses.
     settings.verify.every_nth = None;
     settings.verify.sample = Sample::Rows(0);
     if let Some(speed) = recorded.speed {
@@ -63,14 +63,15 @@ pub(super) fn apply(
     notes
 }
 
-/// Returns the length of a window that sends a whole recording once, in ns. The window ends with
-/// the recording, within a second. A recording shorter than a second repeats until the end of the
-/// second.
+/// Returns the length in ns of a window that sends the whole recording once. The window ends less
+/// than a second after the end of the recording. A recording that is shorter than a second repeats
+/// until the end of the second.
 fn window_ns(recording: &Recording, speed: f64) -> u64 {
     let ns = |seconds: f64| (seconds * SECOND_NS as f64 / speed).floor() as u64;
     let exact = ns(recording.seconds());
     let in_ms = exact / MILLISECOND_NS * MILLISECOND_NS;
-    // Whole milliseconds are easier to read, but the window must include the last operation.
+    // The length is rounded to milliseconds, which are easier to read, unless the window would then
+    // end before the last operation.
     let window = if ns(recording.last_due_s()) < in_ms {
         in_ms
     } else {
@@ -95,7 +96,7 @@ fn offered(recording: &Recording, speed: f64) -> String {
     )
 }
 
-/// Returns the notes on a recording, with a sentence for each.
+/// Returns notes on a recording. Each note is one sentence.
 fn notes(recording: &Recording, settings: &Settings) -> Vec<String> {
     let mut notes = vec![format!(
         "recorded traffic: {} operations of {} kinds in {:.1} s, {:.1} op/s on average. Logs \

@@ -1,4 +1,4 @@
-//! Tests of the description of conditions of studies.
+//! Tests the description of a study's conditions.
 
 use super::*;
 use crate::resolve::resolve;
@@ -18,7 +18,8 @@ fn check(text: &str, expect: Expect) {
     expect.assert_eq(&conditions(&study).into_iter().map(line).collect::<String>());
 }
 
-/// A matrix of 24 combinations used to print 24 lines for four kinds of machine.
+/// In an earlier version, the plan of a matrix with 24 combinations had 24 lines for four kinds of
+/// machine.
 #[test]
 fn conditions_that_one_axis_decides_are_told_by_its_values() {
     check(
@@ -61,7 +62,7 @@ fn conditions_that_one_axis_decides_are_told_by_its_values() {
     );
 }
 
-/// The output used to be "replicas 1" for a command line with three copies in dc1.
+/// In an earlier version, the plan showed "replicas 1" for a command line with three copies in dc1.
 #[test]
 fn the_replication_of_another_tool_s_words_is_said() {
     let of = |words: &str| {

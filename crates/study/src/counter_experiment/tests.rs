@@ -1,10 +1,10 @@
-//! Tests of the changes of counter-experiments, and of the studies that they make.
+//! Tests the changes of counter-experiments, and the studies that they produce.
 
 use super::*;
 use crate::resolve::resolve;
 use crate::settings::{Overrides, Settings, Workload};
 
-/// A study with a value for every setting that an experiment changes.
+/// A study that sets every setting that an experiment changes.
 const LIMITED: &str = "\
 study: which
 question: Which limit?
@@ -34,7 +34,15 @@ fn study(text: &str) -> Study {
 
 fn changed(kind: LimitKind, tree: &Tree) -> Result<(String, String, String), String> {
     let change = change(kind, tree, Some(2.0))?;
-    Ok((change.setting, change.from, change.to))
+    let joined = |of: fn(&ChangedSetting) -> &String| {
+        let words: Vec<&str> = change.settings.iter().map(|one| of(one).as_str()).collect();
+        words.join(" and ")
+    };
+    Ok((
+        joined(|one| &one.setting),
+        joined(|one| &one.from),
+        joined(|one| &one.to),
+    ))
 }
 
 #[test]
@@ -85,13 +93,16 @@ fn each_resource_changes_its_own_setting() {
     );
 }
 
-/// A node without limits gets fewer CPUs, because it cannot have more.
+/// A node without a CPU limit already has all CPUs, so the experiment reduces the number.
 #[test]
 fn an_unlimited_resource_is_reduced_or_refused() {
     let free = LIMITED.replace("      cpu_quota: 0.5\n", "");
     let tree = study(&free).variants[0].tree.clone();
     let change = change(LimitKind::Cpu, &tree, Some(2.0)).unwrap();
-    assert_eq!((change.to.as_str(), change.enlarges), ("1.5", false));
+    assert_eq!(
+        (change.settings[0].to.as_str(), change.enlarges),
+        ("1.5", false)
+    );
     let said = changed(LimitKind::CpuQuota, &tree).unwrap_err();
     assert_eq!(said, "the study does not set `target.local.host.cpu_quota`");
     assert!(changed(LimitKind::Tombstones, &tree).is_err());
@@ -102,7 +113,8 @@ fn an_unlimited_resource_is_reduced_or_refused() {
     assert!(changed(LimitKind::Cpu, &null.variants[0].tree).is_err());
 }
 
-/// Every change resolves to a study with two variants that differ only in the change.
+/// For every change, the experiment resolves to a study with two variants that differ only in the
+/// change.
 #[test]
 fn every_experiment_is_a_study_of_two_variants() {
     let study = study(LIMITED);

@@ -6,20 +6,20 @@ use cql::Consistency;
 use target_spec::SecretSource;
 use versions::Release;
 
-/// Type of a value. Each type contains the function that applies the value to the settings.
+/// Type of a value. Each type contains the function that applies a value to the settings.
 #[derive(Clone, Copy, Debug)]
 pub enum Type {
-    /// A non-empty text.
+    /// A text that is not empty.
     Text(fn(&mut Draft, &str)),
-    /// A name of letters, digits, `.`, `_` and `-`. The value becomes part of a path.
+    /// A name of letters, digits, `.`, `_` and `-`. The name becomes part of a path.
     Name(fn(&mut Draft, &str)),
-    /// A release of Cassandra, or a line of releases. A line means its newest release.
+    /// A release of Cassandra, or a release line. A line means its newest release.
     Release(fn(&mut Draft, &Release)),
-    /// A CQL name: letters, digits and `_`, beginning with a letter, with at most 48 characters.
+    /// A CQL name. It consists of at most 48 letters, digits and `_`, and begins with a letter.
     CqlName(fn(&mut Draft, &str)),
     /// A whole number with an optional suffix, between two limits.
     Count(u64, u64, fn(&mut Draft, u64)),
-    /// A number between two limits, which may have a fraction.
+    /// A number between two limits. It may have a fraction.
     Number(f64, f64, fn(&mut Draft, f64)),
     /// A share between two limits: `5%` or `0.05`.
     Share(f64, f64, fn(&mut Draft, f64)),
@@ -29,7 +29,7 @@ pub enum Type {
     Bytes(u64, u64, fn(&mut Draft, u64)),
     /// A bit rate between two limits, in bit/s.
     BitRate(u64, u64, fn(&mut Draft, u64)),
-    /// `true` or `false`.
+    /// The word `true` or `false`.
     Bool(fn(&mut Draft, bool)),
     /// One of these words.
     Choice(&'static [Word]),
@@ -37,31 +37,31 @@ pub enum Type {
     Fault(fn(&mut Draft, target_spec::fault::FaultKind)),
     /// One of these consistency levels.
     Level(&'static [Consistency], fn(&mut Draft, Consistency)),
-    /// A list of at least one item. Each item is applied as its type defines.
+    /// A list of at least one item. Each item is applied by the function of the item's type.
     List(&'static Type),
-    /// Keys that the user chooses, with values of one type. When a value is applied, the draft
-    /// contains its key.
+    /// A mapping with keys that the user chooses and values of one type. When a value is applied,
+    /// the draft contains the key.
     Map(&'static Type),
-    /// Any value, which is passed on unchanged. Examples are cassandra.yaml and parameters of a
-    /// workload.
+    /// Any value, which is passed on unchanged. cassandra.yaml and the parameters of a workload
+    /// have this type.
     Any(fn(&mut Draft, &Tree)),
     /// One of these words, or a value of this type.
     WordOr(&'static [Word], &'static Type),
     /// A value of the first type, a list of such values, or a mapping of the second type.
     Either(&'static Type, &'static Type),
-    /// Fixed keys, which are the rows below this one. They are applied after the function of the
-    /// section.
+    /// A mapping with fixed keys, which are the rows below this row. The keys are applied after the
+    /// function of the section.
     Section(fn(&mut Draft)),
-    /// The source of a secret: a name, a file, or an environment variable, but never the secret
-    /// itself.
+    /// The source of a secret, which is a name, a file or an environment variable. The secret
+    /// itself is not permitted.
     Secret(fn(&mut Draft, SecretSource)),
     /// Names of variants, each with a partial study.
     Variants,
-    /// Names of axes, each with names of values, each with a partial study.
+    /// Names of axes. Each axis has named values, and each value has a partial study.
     Matrix,
     /// A partial study of the settings that a phase may change.
     Phase,
-    /// Names of scales, each with dotted paths and values.
+    /// Names of scales. Each scale has dotted paths with values.
     Scales,
 }
 
@@ -91,10 +91,10 @@ pub struct Field {
     pub path: &'static str,
     /// Type of the value.
     pub typ: Type,
-    /// True if the key is required whenever its section is present.
+    /// True if the key must be present whenever its section is present.
     pub required: bool,
-    /// Default value, as users write it. `None` if the key has no default, or if `what` explains
-    /// the default.
+    /// Default value, as users write it. `None` if the key has no default, or if the default is
+    /// described in `what`.
     pub default: Option<&'static str>,
     /// Meaning of the key.
     pub what: &'static str,

@@ -1,4 +1,4 @@
-//! The rows of the table: every key that a study may have.
+//! The rows of the table. They contain every key that a study may have.
 //!
 //! Long because it is one table.
 
@@ -7,8 +7,9 @@ pub use row::LOCAL_NODES_MAX;
 use crate::format::field::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
-    Capacity, ClientMachine, KEYS_MAX, Load, PageCache, Priority, ROWS_UNLOADED, Reset,
-    RestoreMethod, SAMPLED_NTH, Sample, Settle, Split, Why,
+    Capacity, ClientMachine, KEYS_MAX, Load, PageCache, Priority, Profile, ProfileEvent,
+    ProfileEvery, ProfiledTrials, ROWS_UNLOADED, Reset, RestoreMethod, SAMPLED_NTH, Sample, Settle,
+    Split, Why,
 };
 use cql::Compression;
 use imports::Tool;
@@ -18,22 +19,23 @@ use row::{
 };
 use std::time::Duration;
 
-/// Makes the type of a choice between words. Each word has the value that it sets.
+/// Makes the type of a choice between words. Each word comes with the value that it sets.
 macro_rules! choice {
     (|$d:ident| $key:expr; $($word:literal => $value:expr),+) => {
         Type::Choice(&[$(($word, |$d| $key = $value)),+])
     };
 }
 
-/// Makes the rows of a key that has one value for all kinds of operations, or one for each kind.
+/// Makes the rows of a key that has either one value for all kinds of operations, or one value for
+/// each kind.
 macro_rules! of_kinds {
     ($one:expr) => {
         Type::Either(&$one, &Type::Map(&$one))
     };
 }
 
-/// Makes the row of a probe. Its value is the period of the probe, or a boolean that states whether
-/// the probe runs. `true` means `probes.period`.
+/// Makes the row of a probe. The value is the period of the probe, or a boolean that states whether
+/// the probe runs. `true` means the period in `probes.period`.
 macro_rules! probe {
     ($key:ident) => {
         Type::WordOr(
@@ -779,6 +781,43 @@ const INSTRUMENT: &[Field] = &[
         probe!(gc_log_ns),
         "true",
         "Every pause in the nodes' garbage collection logs.",
+    ),
+    optional(
+        "probes.profile",
+        Type::Section(|d| d.probes.profile = Some(Profile::default())),
+        "Flame graphs of the nodes, by async-profiler. After the trials, cassay repeats each \
+         variant with and without the profiler, in blocks. The report shows the CPU time per \
+         operation of each method, its difference between two variants, and the profiler's cost.",
+    ),
+    with(
+        "probes.profile.event",
+        choice!(|d| d.profile().event;
+            "ctimer" => ProfileEvent::Ctimer, "cpu" => ProfileEvent::Cpu,
+            "alloc" => ProfileEvent::Alloc, "lock" => ProfileEvent::Lock,
+            "wall" => ProfileEvent::Wall
+        ),
+        "ctimer",
+        "Event that the profiler samples: CPU time (`ctimer`; `cpu` includes the kernel's stacks, \
+         if the kernel permits it), allocated bytes, waits for locks, or elapsed time.",
+    ),
+    with(
+        "probes.profile.every",
+        choice!(|d| d.profile().every;
+            "variant" => ProfileEvery::Variant, "trial" => ProfileEvery::Trial
+        ),
+        "variant",
+        "Number of profiles of a variant: `variant` means one for each of four blocks, `trial` one \
+         for each block of the study.",
+    ),
+    with(
+        "probes.profile.trials",
+        choice!(|d| d.profile().trials;
+            "extra" => ProfiledTrials::Extra, "measured" => ProfiledTrials::Measured,
+            "none" => ProfiledTrials::None
+        ),
+        "extra",
+        "Trials that are profiled: `extra` trials after those of the study, or the `measured` \
+         trials themselves. `none`: the nodes load the profiler, but it does not sample.",
     ),
     optional(
         "probes.import",

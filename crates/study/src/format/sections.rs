@@ -1,7 +1,7 @@
 //! Defines relations between keys: keys that exclude each other, and keys that a variant or a phase
 //! may set.
 
-/// Keys that users often write in the wrong place, each with its right place.
+/// Keys that users often write in the wrong section, each with its correct path.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("topology", "target.local.topology"),
     ("defaults", "variants"),
@@ -28,8 +28,8 @@ pub const VARIANT_SECTIONS: &[&str] = &[
     "price_per_hour",
 ];
 
-/// Keys that a phase may set: settings that a restart of the nodes applies, and table options.
-/// Every other key would require another cluster, or other data.
+/// Keys that a phase may set. They are settings that take effect when the nodes restart, and table
+/// options. Every other key would require another cluster, or other data.
 pub const PHASE_PATHS: &[&str] = &[
     "target.local.heap",
     "target.local.gc",
@@ -49,9 +49,9 @@ pub const PHASES: &[&str] = &["phases.load", "phases.measure"];
 pub struct Exclusive {
     /// Path of the mapping that contains the keys.
     pub path: &'static str,
-    /// Keys of the mapping. At most one of them may be present.
+    /// Keys of the mapping. At most one of these keys may be present.
     pub keys: &'static [&'static str],
-    /// True if one of the keys is required.
+    /// True if one of the keys must be present.
     pub needed: bool,
 }
 
@@ -63,7 +63,8 @@ const fn one_of(path: &'static str, keys: &'static [&'static str]) -> Exclusive 
     }
 }
 
-/// Keys that exclude each other. If an override sets one of them, cassay removes the others.
+/// Sets of keys that exclude each other. If an override sets one key of a set, cassay removes the
+/// other keys.
 pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target", &["local", "attach", "null"]),
     one_of(
@@ -148,8 +149,8 @@ pub const EXCLUSIVE: &[Exclusive] = &[
     },
 ];
 
-/// Mappings that an override replaces as a whole. For example, the mix `{write: 1}` over `{write:
-/// 9, read: 1}` means only writes.
+/// Mappings that an override replaces as a whole. For example, if the mix `{write: 1}` overrides
+/// `{write: 9, read: 1}`, the result contains only writes.
 pub const REPLACED_WHOLE: &[&str] = &[
     "workload.mix",
     "workload.consistency",
@@ -168,7 +169,8 @@ pub const REPLACED_WHOLE: &[&str] = &[
     "target.attach.jolokia.password",
 ];
 
-/// Returns a path without its phase: `keyspace.name` for `phases.load.keyspace.name`.
+/// Returns a path without its phase. For example, returns `keyspace.name` for
+/// `phases.load.keyspace.name`.
 pub fn outside_phases(path: &str) -> &str {
     let behind = |phase: &&str| path.strip_prefix(*phase)?.strip_prefix('.');
     PHASES.iter().find_map(behind).unwrap_or(path)

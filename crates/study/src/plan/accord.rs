@@ -1,5 +1,5 @@
-//! Checks studies of Accord tables. Such tables support only some consistency levels, and a node
-//! with such a table does not start when Accord is off (6.0-alpha2).
+//! Checks studies with Accord tables. Such tables support only some consistency levels. A node with
+//! such a table does not start while Accord is off (6.0-alpha2).
 
 use crate::settings::Variant;
 use cql::Consistency::{self, All, Any, One, Quorum, Serial};
@@ -9,15 +9,15 @@ use target_spec::{Change, LocalSpec, Target};
 use workload::schema::{DefinedObject, parse};
 use workload::{Program, table_of};
 
-/// Levels that Accord supports for reads and writes (6.0-alpha2). For writes, Accord also supports
-/// Any.
+/// Consistency levels that Accord supports for reads and writes (6.0-alpha2). For writes, Accord
+/// also supports Any.
 const TAKEN: [Consistency; 4] = [One, Quorum, All, Serial];
 
 /// The transactional mode in which reads do not use Accord.
 const READS_AS_BEFORE: &str = "mixed_reads";
 
-/// Returns the kinds of a workload for which the server would refuse all requests, with the reason
-/// for each kind.
+/// Returns the kinds of operations of a workload for which the server would refuse all requests.
+/// Each kind comes with the reason.
 pub(super) fn refused_of(program: &Program) -> Vec<String> {
     let modes = modes_of(program);
     let mut refused = Vec::new();
@@ -48,8 +48,8 @@ pub(super) fn refused_of(program: &Program) -> Vec<String> {
     refused
 }
 
-/// Returns the transactional modes of the Accord tables that a program creates, by the name of the
-/// table.
+/// Returns the transactional modes of the Accord tables that a program creates. The keys are the
+/// names of the tables.
 fn modes_of(program: &Program) -> BTreeMap<String, String> {
     let mut types = Vec::new();
     let mut modes = BTreeMap::new();
@@ -65,14 +65,14 @@ fn modes_of(program: &Program) -> BTreeMap<String, String> {
     modes
 }
 
-/// Returns true if Accord is on for the nodes.
+/// Returns true if the nodes of a target run with Accord on.
 fn is_on(target: &Target) -> bool {
     let setting = |local: &LocalSpec| local.yaml.get("accord")?.get("enabled")?.as_bool();
     target.local().and_then(setting).unwrap_or(false)
 }
 
 /// Describes the first pair of variants for which a restart switches Accord off or on while nodes
-/// have an Accord table. `None` without such a pair. `programs` are the programs of the variants.
+/// have an Accord table. `None` if no pair does. `programs` are the programs of the variants.
 pub(super) fn switched(variants: &[Variant], programs: &[&Program]) -> Option<String> {
     for (one, program) in variants.iter().zip(programs) {
         let target = &one.settings.target;

@@ -13,24 +13,26 @@ pub enum PlanError {
     #[error("{0}")]
     Compile(String),
     /// The study has statements that do more than read and write data, and the user has not
-    /// declared the author trusted. Each statement comes with its variant.
+    /// declared that the author is trusted. Each statement comes with its variant.
     #[error("{}\nhint: pass --trust if you trust the author of the study", .0.join("\n"))]
     Untrusted(Vec<String>),
-    /// The study has statements that are not CQL, or that are ambiguous. Each statement comes with
-    /// its variant and place.
+    /// The study has statements that are not CQL or are ambiguous. Each statement comes with its
+    /// variant and its place.
     #[error("{}", .0.join("\n"))]
     Unreadable(Vec<String>),
-    /// The study sends requests to Accord tables at consistency levels that these tables do not
+    /// The study sends requests to Accord tables at consistency levels that Accord tables do not
     /// support. Each level comes with its variant.
     #[error("{}\nhint: write `consistency: ONE` or `QUORUM` below `workload`", .0.join("\n"))]
     Levels(Vec<String>),
-    /// Its variants switch Accord off on nodes that hold an Accord table.
+    /// A restart between two variants of the study switches Accord off on nodes that have an Accord
+    /// table.
     #[error("{0}\nhint: split the study into two, each with its own data")]
     AccordOff(String),
 }
 
 /// Refuses statements that cannot be parsed as Cassandra parses them. Also refuses statements that
-/// do more than read and write data, unless the study is trusted or is the user's own command line.
+/// do more than read and write data, unless the user trusts the study, or the study is the user's
+/// own command line.
 pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> {
     let overrides = &study.overrides;
     let is_trusted =
@@ -70,14 +72,14 @@ pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> 
     }
 }
 
-/// Refuses variants that switch Accord off on nodes with an Accord table.
+/// Refuses variants that switch Accord off while nodes have an Accord table.
 pub(super) fn accord_stays(study: &Study, works: &[Work]) -> Result<(), PlanError> {
     let programs: Vec<&Program> = works.iter().map(|work| &*work.program).collect();
     accord::switched(&study.variants, &programs)
         .map_or(Ok(()), |why| Err(PlanError::AccordOff(why)))
 }
 
-/// Refuses consistency levels for which the server would refuse all requests.
+/// Refuses consistency levels at which the server would refuse all requests of a kind.
 pub(super) fn only_levels_taken(study: &Study, works: &[Work]) -> Result<(), PlanError> {
     let mut refused = Vec::new();
     for (variant, work) in study.variants.iter().zip(works) {

@@ -10,7 +10,7 @@ use workload::random::Draws;
 pub struct Cell {
     /// Index of the variant in the study.
     pub variant: VariantIndex,
-    /// Index of the point on the axis.
+    /// Index of the point on the load axis.
     pub rung: usize,
     /// Index of the block.
     pub block: BlockIndex,
@@ -22,26 +22,26 @@ impl Study {
         (0..self.variants.len()).map(VariantIndex)
     }
 
-    /// Returns a variant. The index must be that of a variant of this study.
+    /// Returns a variant. `index` must be the index of a variant of this study.
     pub fn variant(&self, index: VariantIndex) -> &Variant {
         &self.variants[index.0]
     }
 }
 
-/// Returns the order of trials. In a sequential order, the variants run one after the other. In an
-/// interleaved order, every variant runs in each block, so that drift of the machine affects all of
-/// them. Variants with the same target take turns at every point. Variants with different targets
-/// keep their target for all their points, since a start takes longer than a trial. The runs of a
-/// screening are an exception. With several runs of one target in a row, drift of the machine would
-/// look like an effect of the target's settings.
+/// Returns the order of trials. In a sequential order, all trials of one variant run before the
+/// next variant. In an interleaved order, every variant runs in each block, so that drift of the
+/// machine affects all variants. Variants with the same target take turns at every point. Variants
+/// with different targets keep their target for all their points, because a start takes longer than
+/// a trial. The runs of a screening are an exception. If several runs with the same target followed
+/// each other, drift of the machine would look like an effect of the target's settings.
 ///
 /// Turns are counterbalanced (see [`balanced`]). A random order is too often like `ab ab ba ab ab`,
-/// and an effect of the position in a block would then count as a difference. The points of several
-/// blocks are also counterbalanced, unless the procedure chooses each point by the results of the
-/// previous one.
+/// and an effect of the position in a block would then look like a difference between variants. The
+/// points of several blocks are also counterbalanced, unless the procedure chooses each point by
+/// the results at the previous point.
 ///
 /// Steps of another tool's commands run in the order of those commands in each block, with any
-/// seed, because each step may need the data of the previous one. If there are several such
+/// seed, because each step may need the data of the previous step. If a study has several such
 /// sequences of steps, whole sequences take turns.
 ///
 /// Blocks that were added to a run come last, in a separate order. The planned order of earlier
@@ -116,12 +116,12 @@ enum Turns {
     Points {
         /// The variants that take turns.
         group: Vec<VariantIndex>,
-        /// The order of the points, for each block.
+        /// The order of the points in each block.
         rungs: Vec<Vec<usize>>,
         /// Order of the variants by point and block, as positions in the group.
         variants: Vec<Vec<Vec<usize>>>,
     },
-    /// Chains take turns. For each block, the variants of all chains in order.
+    /// Chains take turns. The list contains, for each block, the variants of all chains in order.
     Chains(Vec<Vec<VariantIndex>>),
 }
 
@@ -139,8 +139,8 @@ impl Turns {
             group.iter().flat_map(|chain| &chain.0).flatten().copied().collect();
         let of_group = || group.iter().map(|variant| &outlooks[variant.0]);
         let rungs_max = of_group().map(|outlook| outlook.turns_max).max().unwrap_or(0);
-        // The order of a single block cannot be balanced, so its points rise, which is easier to
-        // follow.
+        // The order of a single block cannot be balanced. In this case, the points rise, because
+        // such a run is easier to follow.
         let must_rise = blocks == 1 || of_group().any(|outlook| !outlook.any_order);
         Turns::Points {
             rungs: if must_rise {
@@ -156,7 +156,7 @@ impl Turns {
     fn arrange_chains(blocks: usize, group: &[Chain], chance: &mut Chance) -> Turns {
         let mut by_block = vec![Vec::new(); blocks];
         let chains = balanced(group.len(), blocks, chance);
-        // Order of the variants that take turns, by chain, step and block.
+        // Order of the variants that take turns. The indexes are the chain, the step and the block.
         let steps: Vec<Vec<Vec<Vec<usize>>>> = group
             .iter()
             .map(|chain| {
@@ -201,12 +201,12 @@ impl Turns {
     }
 }
 
-/// Steps that depend on each other, in their order. Each step lists the variants that take turns in
-/// it. A variant that is not a step of an import forms a chain with a single step.
+/// A sequence of steps that depend on each other. For each step, the list contains the variants
+/// that take turns in it. A variant that is not a step of an import is a chain with a single step.
 struct Chain(Vec<Vec<VariantIndex>>);
 
 /// Returns the chains of a study, in the order of the study. A variant without faults that was
-/// added to a step takes turns with that step, since it needs the same earlier steps.
+/// added for a step takes turns with that step, because it needs the same earlier steps.
 fn chains(study: &Study) -> Vec<Chain> {
     let import = |variant: VariantIndex| study.variant(variant).settings.workload.import.as_ref();
     let is_next = |last: &ImportedCommands, import: &ImportedCommands| {
@@ -235,8 +235,8 @@ fn chains(study: &Study) -> Vec<Chain> {
     chains
 }
 
-/// Returns true if a variant is the given step of an import without its faults, and was added for
-/// that step.
+/// Returns true if `variant` was added as the variant without faults for `step`, which is a step of
+/// an import.
 fn is_beside(study: &Study, step: VariantIndex, variant: VariantIndex) -> bool {
     let [step, variant] = [step, variant].map(|one| study.variant(one));
     variant.is_added
@@ -246,9 +246,9 @@ fn is_beside(study: &Study, step: VariantIndex, variant: VariantIndex) -> bool {
 
 /// Returns an order of `items` items for each block. In every `items` consecutive blocks, each item
 /// has each position once (a Latin square). So after any number of blocks, the numbers of times
-/// that an item had each position differ by at most one. The squares are Williams' (1949,
+/// that an item had each position differ by at most one. The squares are Williams squares (1949,
 /// "Experimental designs balanced for the estimation of residual effects of treatments"). Each item
-/// also follows each other item equally often, within one square for an even number of items, and
+/// also follows each other item equally often: within one square for an even number of items, and
 /// within two squares for an odd number. The assignment of items and the order of a square's rows
 /// are random.
 pub(super) fn balanced(items: usize, blocks: usize, chance: &mut Chance) -> Vec<Vec<usize>> {
@@ -275,8 +275,8 @@ pub(super) fn balanced(items: usize, blocks: usize, chance: &mut Chance) -> Vec<
     orders
 }
 
-/// Returns the number at a position of the sequence 0, 1, n − 1, 2, n − 2, …. The differences
-/// between neighbours are all different, modulo n.
+/// Returns the number at a position of the sequence 0, 1, n − 1, 2, n − 2, …, where n is `items`.
+/// The differences between neighbours, modulo n, are all different.
 fn zigzag(place: usize, items: usize) -> usize {
     match place % 2 {
         0 => (items - place / 2) % items,
@@ -297,12 +297,13 @@ fn groups_by_target(study: &Study) -> Vec<Vec<Chain>> {
     groups
 }
 
-/// A shuffle that depends only on a seed, with the same results on every machine.
+/// A source of shuffles that depend only on a seed. The same seed has the same results on every
+/// machine.
 pub(super) struct Chance(pub(super) Draws);
 
 impl Chance {
-    /// Shuffles by the method of Fisher and Yates. The bias of the modulo is below 2^-50 for any
-    /// number of variants.
+    /// Shuffles the items by the Fisher-Yates method. The bias of the modulo operation is below
+    /// 2^-50 for any number of variants.
     fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = (self.0.bits() % (last as u64 + 1)) as usize;

@@ -8,18 +8,18 @@ use analysis::procedure::Point;
 pub struct Phase {
     /// Kind of the phase.
     pub kind: PhaseKind,
-    /// Actions of the phase.
+    /// Work that the phase does.
     pub work: PhaseWork,
     /// Expected length of the phase, in seconds.
     pub seconds: f64,
 }
 
-/// Actions of a phase.
+/// Work that a phase does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhaseWork {
-    /// Actions that the plan describes only by this text.
+    /// Work that the plan describes only by this text.
     Said(String),
-    /// The phase offers load.
+    /// The phase applies this load.
     Offer(Offer),
 }
 
@@ -38,9 +38,10 @@ impl PhaseWork {
 /// Load that a phase applies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
-    /// Point on the axis. In a plan, `None` if the procedure chooses the point later.
+    /// Point on the load axis. In a plan, `None` if the procedure chooses the point later.
     pub at: Option<Point>,
-    /// True if arrivals at a rate form a Poisson process, like those of independent users.
+    /// True if the arrivals of operations at a rate form a Poisson process, like those of
+    /// independent users.
     pub is_poisson: bool,
     /// Speed of the replay relative to the recording. `None` if arrivals are regular or Poisson.
     pub recorded_speed: Option<f64>,
@@ -53,39 +54,39 @@ pub struct Offer {
 pub enum OfferLength {
     /// The load lasts for a fixed time, in ns.
     For(u64),
-    /// The load lasts until throughput is steady, but at most this time, in ns.
+    /// The load lasts until throughput is steady, but at most for this time, in ns.
     UntilSteady(u64),
-    /// The load lasts until the first time has passed after the last fault, but at most the second
-    /// time. Both times are in ns.
+    /// The load lasts until the first time has passed after the last fault, but at most for the
+    /// second time. The times are in ns.
     UntilFaults(u64, u64),
-    /// A number of operations.
+    /// The load consists of this number of operations.
     Uncounted(u64),
-    /// The length that an imported step states, as text.
+    /// The load has the length that an imported step states. The text describes this length.
     Step(String),
 }
 
 measure::word_enum! {
-    /// The phases, in the order in which a trial runs them.
+    /// Kinds of phases, in the order in which a trial runs them.
     pub enum PhaseKind {
         /// Starts or attaches the target.
         Target = "target",
         /// Creates or empties keyspace and tables.
         Schema = "schema",
-        /// Writes the rows of the data.
+        /// Writes the rows of the load phase.
         Load = "load",
         /// Waits for flushes and compactions.
         Settle = "settle",
-        /// Keeps the loaded data by hard links.
+        /// Creates a snapshot of the loaded data by hard links.
         Snapshot = "snapshot",
         /// Changes the nodes' configuration, one node after the other.
         Restart = "restart",
         /// Restores the data from a snapshot.
         Restore = "restore",
-        /// Applies load that does not count yet.
+        /// Applies load before the measured window.
         Warmup = "warmup",
-        /// Applies load that counts.
+        /// Applies load and measures it.
         Measure = "measure",
-        /// Reads rows back and compares them.
+        /// Reads rows back and compares them with the written values.
         Verify = "verify",
     }
 }

@@ -1,4 +1,4 @@
-//! Describes the actions of the phases of a plan.
+//! Describes the work in the phases of a plan.
 
 use crate::data_state::Preparation;
 use crate::estimate;
@@ -13,7 +13,7 @@ use std::fmt;
 use target_spec::Target;
 use workload::Program;
 
-/// Returns the length of a step, as text and in seconds.
+/// Returns the length of an imported step, as text and in seconds.
 pub(super) fn step_words(
     settings: &Settings,
     step: &ImportStep,
@@ -81,7 +81,7 @@ pub(super) fn load_words(settings: &Settings) -> String {
     }
 }
 
-/// Describes how all rows are read back, and states whether this proves that no write was lost.
+/// Describes how all rows are read back, and whether this proves that no write was lost.
 pub(super) fn read_back_words(levels: &Levels) -> String {
     let Levels {
         copies,

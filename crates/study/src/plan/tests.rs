@@ -1,4 +1,4 @@
-//! Tests of the trials into which a study expands, and of their order.
+//! Tests the trials into which a study expands, and their order.
 
 use super::order::{Chance, balanced};
 use super::*;
@@ -99,8 +99,8 @@ fn a_snapshot_is_made_once_and_every_trial_restores_it_first() {
     );
 }
 
-/// The trials of a ladder keep the order and the operations of earlier versions. So a run that was
-/// interrupted under an earlier version can be resumed.
+/// The trials of a ladder keep the order and the operations of earlier versions. So cassay can
+/// resume a run that was interrupted under an earlier version.
 #[test]
 fn a_ladder_is_planned_whole_and_its_first_point_is_certain() {
     let study = study(
@@ -134,8 +134,8 @@ fn a_ladder_is_planned_whole_and_its_first_point_is_certain() {
     assert!(plan.estimate.seconds_least < plan.estimate.seconds);
 }
 
-/// A ladder used to continue although five of its runs had improved by less than the measurable
-/// difference.
+/// In an earlier version, a ladder continued although five of its runs had improved by less than
+/// the measurable difference.
 #[test]
 fn an_imported_ladder_ends_by_uncertainty_if_its_runs_do() {
     for (words, expected) in [("write", Some(0.02)), ("write n=1000", None)] {
@@ -152,8 +152,8 @@ fn an_imported_ladder_ends_by_uncertainty_if_its_runs_do() {
     }
 }
 
-/// If a procedure finds its points during the run, the plan has a turn for each point that it may
-/// need.
+/// If a procedure finds its points during the run, the plan contains a turn for each point that the
+/// procedure may need.
 #[test]
 fn turns_without_a_point_are_planned_where_they_will_come() {
     let study = study(
@@ -254,7 +254,8 @@ fn every_item_has_every_place_and_predecessor_equally_often() {
             assert!(most - least <= 1, "{context}");
             assert_eq!(counts.iter().sum::<usize>(), blocks, "{context}");
         }
-        // A complete design has one square for an even number of items, and two for an odd number.
+        // A complete design consists of one square for an even number of items, and of two squares
+        // for an odd number.
         let whole = if items % 2 == 0 { items } else { 2 * items };
         if blocks % whole == 0 {
             let apart: BTreeSet<usize> = follows
@@ -330,8 +331,8 @@ fn the_shipped_first_look_fits_its_promises() {
     assert!(seconds(None, Some("ci")) < seconds(None, Some("laptop")));
 }
 
-/// Blocks beyond the minimum are planned, but not certain. Added blocks follow in their own order,
-/// and no existing trial changes its name.
+/// Blocks beyond the minimum are planned, but not certain. Added blocks have a separate order at
+/// the end, and existing trials keep their names.
 #[test]
 fn possible_blocks_are_not_certain_and_added_ones_move_none() {
     let mut study = study(
@@ -360,7 +361,8 @@ fn possible_blocks_are_not_certain_and_added_ones_move_none() {
     );
 }
 
-/// A comparison of compressors with random bytes was once planned without a warning.
+/// In an earlier version, cassay planned a comparison of compressors with random bytes without a
+/// warning.
 #[test]
 fn obstacles_to_an_answer_about_storage_give_warnings() {
     let warnings = |rest: &str| {
@@ -383,7 +385,8 @@ fn obstacles_to_an_answer_about_storage_give_warnings() {
     );
     let compressible = "workload: {use: kv, params: {compressible: 0.7}}\n";
     assert_eq!(warnings(&format!("{compressible}{compressors}")), "");
-    // Both compressors have the same ratio on disk unless flushes use the table's compressor.
+    // The data on disk has the same ratio with both compressors unless flushes use the table's
+    // compressor.
     let zstd = compressors.replace("Snappy", "Zstd");
     let said = warnings(&format!("{compressible}{zstd}"));
     assert!(said.starts_with("Cassandra compresses a table with ZstdCompressor by LZ4"));
@@ -403,7 +406,7 @@ fn obstacles_to_an_answer_about_storage_give_warnings() {
     assert!(warnings(sizes).contains("differ in `workload.params`"));
 }
 
-/// Returns the names of steps in the order in which they are measured, block by block.
+/// Returns the names of the imported steps in the order in which they are measured, block by block.
 fn steps_in_order(rest: &str, seed: u64) -> Vec<String> {
     let text = format!("study: s\nquestion: q\nseed: {seed}\ntarget: {{null: {{}}}}\n{rest}");
     let study = resolve("s", &text, &Overrides::default()).unwrap();
@@ -437,8 +440,8 @@ fn steps_of_another_tool_run_in_their_order_for_any_seed() {
     }
 }
 
-/// Sides take turns as a whole, so that the data of a side's step exists for the next step of this
-/// side.
+/// A side runs all of its steps before the next side runs, so that each step finds the data of the
+/// side's previous step.
 #[test]
 fn compared_imports_alternate_with_all_their_steps() {
     let rest = "workload: {stress: ['write n=9 -rate threads=1', 'read n=9 -rate threads=1']}\n\

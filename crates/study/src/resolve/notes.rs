@@ -1,5 +1,5 @@
-//! Notes on a study before it runs: adapted settings, differences of imports, the combinations of a
-//! grid, and observations that an endurance run cannot make without its probes.
+//! Notes on a study before it runs. They are about adapted settings, differences of imports, the
+//! combinations of a grid, and probes that an endurance run lacks.
 
 use super::ResolvedScale;
 use crate::checked_tree::Tree;
@@ -8,7 +8,7 @@ use analysis::VariantName;
 use analysis::screening::Design;
 use target_spec::Target;
 
-/// Returns the notes, with a sentence for each.
+/// Returns the notes on a study. Each note is one sentence.
 pub(super) fn notes(
     resolved: &ResolvedScale,
     overrides: &Overrides,
@@ -38,10 +38,11 @@ pub(super) fn notes(
         ));
     }
     notes.extend(experiments(resolved));
+    notes.extend(profiles(resolved));
     notes
 }
 
-/// Returns a note on the length of experiments after the trials.
+/// Returns a note on the duration of the experiments that follow the trials.
 fn experiments(resolved: &ResolvedScale) -> Option<String> {
     let why = resolved.tree.find("why")?;
     let minutes = why.find("confirm.minutes").and_then(Tree::count).unwrap_or(WHY_MINUTES);
@@ -49,6 +50,17 @@ fn experiments(resolved: &ResolvedScale) -> Option<String> {
         "after the trials, experiments of up to {minutes} min test the cause of the limit \
          (`why: confirm`); the durations above do not include them"
     ))
+}
+
+/// Returns a note on the extra trials that profile the nodes.
+fn profiles(resolved: &ResolvedScale) -> Option<String> {
+    let profile = resolved.tree.find("probes.profile")?;
+    let trials = profile.get("trials").map(Tree::to_word);
+    (trials.as_deref() == Some("extra")).then(|| {
+        "after the trials, cassay profiles at most two variants in extra trials \
+         (`probes.profile`); the durations above do not include them"
+            .to_owned()
+    })
 }
 
 /// Returns the notes without duplicates. If a note does not apply to all sides, it contains the
@@ -87,7 +99,7 @@ fn grid(resolved: &ResolvedScale) -> Option<String> {
     Some(format!("a grid of {}", axes.join(" × ")))
 }
 
-/// Keys of probes, each with the changes that an endurance run cannot observe without the probe.
+/// Names of probes, each with the changes that an endurance run cannot observe without the probe.
 const WITHOUT: [(&str, &str); 4] = [
     ("processes", "growth of a node's memory"),
     ("jvm", "growth of direct buffers, open files and threads"),
@@ -98,7 +110,7 @@ const WITHOUT: [(&str, &str); 4] = [
     ),
 ];
 
-/// Returns a note if a variant with a long trial lacks a probe.
+/// Returns a note if a variant with a long trial lacks one of the probes in [`WITHOUT`].
 fn unseen(variants: &[Variant]) -> Option<String> {
     let settings = variants.iter().map(|variant| &variant.settings);
     let long: Vec<_> = settings.filter(|s| s.procedure.endurance().is_some()).collect();

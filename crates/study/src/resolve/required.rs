@@ -1,4 +1,4 @@
-//! Reports requirements that can never be judged, or that can never be met, as mistakes of the
+//! Reports requirements that can never be judged or met. cassay treats them as mistakes in the
 //! study.
 
 use crate::settings::{Require, Variant, Where};
@@ -47,8 +47,7 @@ fn mistakes(variant: &Variant, variants_count: usize) -> Vec<Mistake> {
     found
 }
 
-/// Reports requirements at values of the axis that the study does not measure, if all points are
-/// known.
+/// Reports requirements at points that the study does not measure, if all points are known.
 fn beside_points(require: &Require, outlook: &ProcedureEstimate) -> Option<Mistake> {
     let Where::Values(values) = &require.at else {
         return None;

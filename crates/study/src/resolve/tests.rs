@@ -1,5 +1,5 @@
-//! Tests of mistakes and the places where they are shown, and of changes by scales, variants and
-//! the command line.
+//! Tests mistakes and the places where they are shown, and the changes that scales, variants and
+//! the command line make.
 
 mod attached;
 mod endurance;
@@ -44,7 +44,7 @@ fn good(overrides: &Overrides) -> Study {
     resolve("s.yaml", GOOD, overrides).unwrap()
 }
 
-/// A range was once planned without its last point, and no message reported that.
+/// In an earlier version, cassay planned a range without its last point and did not report it.
 #[test]
 fn a_range_with_an_end_has_all_its_points_or_is_refused() {
     let with = |axis: &str| GOOD.replace("threads: [4, 8]", axis);

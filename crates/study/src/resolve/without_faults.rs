@@ -12,13 +12,14 @@ use yaml::{Diagnostics, Node};
 const PATH: &str = "repeat.without_faults";
 
 /// Name of the added variant. If several variants are added, each name begins with the name of the
-/// first variant that the added variant belongs to.
+/// first variant with faults that needs the added variant.
 const NAME: &str = "without-faults";
 
-/// Name that the only side of a study gets when a variant is added.
+/// Name that the only side of a study gets when cassay adds a variant.
 const WITH: &str = "with-faults";
 
-/// Adds the variants without faults that the study does not have yet.
+/// Adds a variant without faults for each variant with faults, unless the study already has such a
+/// variant.
 pub(super) fn add(base: &Node, tree: &Tree, variants: &mut Vec<Variant>, out: &mut Diagnostics) {
     if !Draft::from_tree(tree).repeat.without_faults {
         return;

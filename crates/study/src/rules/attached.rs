@@ -1,5 +1,5 @@
-//! Rules for the machines of an attached cluster: the keys that they need, and the trust that is
-//! required to read files and run programs on them.
+//! Rules for the machines of an attached cluster. They check the keys that the machines need, and
+//! the trust that is required to read files and run programs on the machines.
 
 use super::Subject;
 use super::destination;
@@ -8,10 +8,10 @@ use std::net::IpAddr;
 use target_spec::{NODE_PLACE, NodePlace};
 use yaml::{Diagnostics, Node, Raw};
 
-/// Path of the machines of an attached cluster.
+/// Path of the key for the machines of an attached cluster.
 const HOSTS: &str = "target.attach.hosts";
 
-/// Path of the address translations.
+/// Path of the key for address translations.
 const TRANSLATED: &str = "target.attach.addresses";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -33,8 +33,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     check_keys(subject, HOSTS, hosts, out);
 }
 
-/// Checks keys that are used together with a bundle. The bundle names its CA and the proxy in front
-/// of the nodes. So only CQL can reach the nodes.
+/// Checks keys that are used together with a bundle. The bundle contains a certificate authority,
+/// and the address of the proxy in front of the nodes. So cassay can reach the nodes only by CQL.
 fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
     const BUNDLE: &str = "target.attach.secure_connect_bundle";
     if !subject.wrote(BUNDLE) {
@@ -52,7 +52,8 @@ fn bundled(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that both sides of a translation are addresses, and that no address occurs twice.
+/// Checks that the keys and values of all translations are addresses, and that no address occurs
+/// twice.
 fn translated(subject: &Subject<'_>, out: &mut Diagnostics) {
     let lines = subject.node.find(TRANSLATED).and_then(Node::entries);
     let mut sides: [Vec<NodePlace>; 2] = Default::default();
@@ -80,7 +81,7 @@ fn translated(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns the items of a list. Any other node is a list of one item.
+/// Returns the items of a list. A node that is not a list counts as a list of one item.
 fn items(node: &Node) -> &[Node] {
     match &node.raw {
         Raw::List(items) => items.as_slice(),
@@ -100,7 +101,7 @@ fn addresses(host: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Checks the keys of one machine, or of all machines.
+/// Checks the keys of one machine, or the keys for all machines.
 fn check_keys(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics) {
     for key in ["folder", "logs", "data"] {
         let Some(node) = host.entry(key).map(|entry| &entry.value) else {
@@ -139,7 +140,7 @@ fn control(subject: &Subject<'_>, path: &str, host: &Node, out: &mut Diagnostics
     }
 }
 
-/// Returns every scalar below a node.
+/// Returns all scalars below a node.
 fn words(node: &Node) -> Box<dyn Iterator<Item = &Node> + '_> {
     match &node.raw {
         Raw::List(items) => Box::new(items.iter().flat_map(words)),
@@ -148,7 +149,7 @@ fn words(node: &Node) -> Box<dyn Iterator<Item = &Node> + '_> {
     }
 }
 
-/// Returns true if programs interpret the text as a plain name, not as an option.
+/// Returns true if programs interpret the text as a plain name and not as an option.
 fn is_name(text: &str) -> bool {
     let plain = text.replace(NODE_PLACE, "x");
     plain.starts_with(|c: char| c.is_ascii_alphanumeric())

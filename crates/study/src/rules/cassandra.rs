@@ -1,5 +1,5 @@
-//! Determines the Cassandra and Java versions of local nodes. The version is that of a named
-//! release or of the user's own build. The rules examine the build, so that the version is known
+//! Determines the Cassandra and Java versions of local nodes. The Cassandra version is that of a
+//! named release or of the user's own build. The rules read the build, so that its version is known
 //! before nodes start.
 
 use super::harmless::{HINT, is_own_word};
@@ -21,7 +21,7 @@ const JAVA: &str = "target.local.java";
 
 const NO_TARBALL_HINT: &str = "use a binary distribution: apache-cassandra-5.0.9-bin.tar.gz";
 
-/// A setting with which nodes cannot start, with the reason.
+/// A setting with which nodes cannot start, and the reason.
 struct Mistake {
     path: &'static str,
     why: String,
@@ -61,8 +61,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         classes(&local.release, subject, out);
     }
     let settled = settled(&mut local, subject.node, subject.overrides);
-    // The digest is checked first. An incomplete download is also an invalid archive, but a wrong
-    // digest explains more.
+    // The digest is checked before the archive. An incomplete download is also an invalid archive,
+    // but the message about the digest explains more.
     mistakes.extend(compared(&local.origin).and(settled).err());
     for Mistake { path, why, hint } in mistakes {
         let message = format!("`{path}`: {why}");
@@ -71,8 +71,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     trust(subject, out);
 }
 
-/// Compares the digest of a distribution that is one file. This reads the whole file, so it happens
-/// once, and not in every rule that needs the release.
+/// Compares the digest of a distribution that is a single file. The comparison reads the whole
+/// file, so it is done once and not in every rule that needs the release.
 fn compared(origin: &Origin) -> Result<(), Mistake> {
     let Origin::Tarball { file, sha256 } = origin else {
         return Ok(());
@@ -103,7 +103,8 @@ fn classes(release: &Release, subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks trust. A program of the user's own needs `--trust`, or must be named on the command line.
+/// Checks trust. If a program belongs to the user, the study must be trusted with `--trust`, or the
+/// command line must name the program.
 fn trust(subject: &Subject<'_>, out: &mut Diagnostics) {
     let own = subject.node.find(CASSANDRA).filter(|node| matches!(node.raw, Raw::Map(_)));
     let java = subject
@@ -128,8 +129,8 @@ fn trust(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns the path of a file. The path in a study is relative to the folder of the study, and a
-/// path on the command line is relative to the current folder.
+/// Returns the path of a file. A path in a study is relative to the folder of the study. A path on
+/// the command line is relative to the current folder.
 fn located(path: &Path, node: &Node, key: &str, overrides: &Overrides) -> PathBuf {
     let stands_in_study = node.find(key).is_some_and(|node| node.place.source == 0);
     match overrides.files.as_ref().filter(|_| stands_in_study) {
@@ -138,16 +139,16 @@ fn located(path: &Path, node: &Node, key: &str, overrides: &Overrides) -> PathBu
     }
 }
 
-/// Examines the distribution from which local nodes start, records its version, and renames
-/// settings to their names in the release line of that version. Returns a sentence for each renamed
+/// Reads the version of the distribution from which local nodes start and records it. Renames
+/// settings to their names in the release line of this version. Returns a sentence for each renamed
 /// setting, and for an unsupported Java.
 pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<String> {
     let Target::Local(local) = target else {
         return Vec::new();
     };
-    // If this fails, the rule has already reported the mistake.
+    // An error is ignored here, because the rule has already reported it.
     let _ = settled(local, node, overrides);
-    // Identifying a build reads all jars. So this happens once, and not in every rule that needs
+    // Identifying a build reads all jars. So it is done once here, and not in every rule that needs
     // the release.
     if let Origin::Home(home) = &local.origin {
         local.build = Home::read(home).ok().and_then(|home| identified(&home));
@@ -157,15 +158,15 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) -> Vec<St
     let java = match &local.java {
         None => java_majors(&local.release).first().copied(),
         Some(JavaChoice::Major(major)) => Some(*major),
-        // The version of this Java is unknown until it runs.
+        // The version of a Java in a folder is unknown until that Java runs.
         Some(JavaChoice::Home(_)) => None,
     };
     said.extend(java.and_then(|major| java_unsupported(&local.release, major)));
     said
 }
 
-/// Does the same as [`settle`] for all settings of a trial, including those that faults change on
-/// local nodes.
+/// Does the same as [`settle`] for all settings of a trial, including settings that faults change
+/// on local nodes.
 pub fn settle_all(settings: &mut Settings, node: &Node, overrides: &Overrides) -> Vec<String> {
     let mut renamed = settle(&mut settings.target, node, overrides);
     if let Target::Local(local) = &settings.target {
@@ -193,7 +194,7 @@ fn rename_settings(release: &Release, yaml: &mut Map<String, Value>) -> Vec<Stri
     renamed.into_iter().map(note).collect()
 }
 
-/// Returns the specification of the nodes, with the release from which they start.
+/// Returns the specification of the local nodes, with the release from which they start.
 pub(super) fn found(draft: &Draft, subject: &Subject<'_>) -> LocalSpec {
     let mut local = draft.local();
     let _ = settled(&mut local, subject.node, subject.overrides);
@@ -232,8 +233,8 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
                     "use the folder with the source",
                 ));
             }
-            // An existing build states its release. Before the first build, the source tree states
-            // it.
+            // If the source tree has been built, the build states its release. Otherwise, the
+            // source tree itself states the release.
             if let Ok(found) = Home::read(home) {
                 local.release = found.release;
             } else if let Some(planned) = planned(home) {
@@ -248,7 +249,7 @@ fn settled(local: &mut LocalSpec, node: &Node, overrides: &Overrides) -> Result<
     Ok(())
 }
 
-/// Returns the identity of a home: its digest and commit.
+/// Returns the identity of a Cassandra home, which consists of its digest and its commit.
 fn identified(home: &Home) -> Option<Box<BuildIdentity>> {
     let (digest, commit) = (home.digest().ok()?, home.commit());
     Some(Box::new(BuildIdentity { digest, commit }))
@@ -262,7 +263,7 @@ fn planned(home: &Path) -> Option<Release> {
     Release::built(rest.split('"').next()?)
 }
 
-/// Refuses a home of Java that does not exist, or whose `release` file names an unsuitable version.
+/// Refuses a Java home that does not exist, or whose `release` file names an unsuitable version.
 fn java_of(home: &Path, release: &Release) -> Result<(), Mistake> {
     let shown = home.display();
     if !home.join("bin/java").is_file() {

@@ -1,4 +1,5 @@
-//! Rules for the machines of clients: the keys that they need, and the keys that they exclude.
+//! Rules for the machines of clients. They check the keys that the machines need, and keys that
+//! exclude each other.
 
 use super::Subject;
 use super::destination;
@@ -7,10 +8,10 @@ use super::kubernetes;
 use crate::checked_tree::Tree;
 use yaml::{Diagnostics, Raw};
 
-/// Path of the clients' machines.
+/// Path of the key for the clients' machines.
 const MACHINES: &str = "client.machines";
 
-/// Path of the clients' pods.
+/// Path of the key for the clients' pods.
 const PODS: &str = "client.kubernetes";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -23,7 +24,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         Raw::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
-    // If the file is trusted, its content is trusted too.
+    // If the user trusts the file, the machines in the file are trusted too.
     let is_named = is_own_word(subject.overrides, node);
     for item in items {
         if let Some(entry) = item.entry("ssh") {
@@ -40,7 +41,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that the arguments for `kubectl` are names, and that they are trusted.
+/// Checks that the arguments for `kubectl` are plain names, and that they are trusted.
 fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find(PODS) else {
         return;
@@ -62,8 +63,8 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     kubernetes::names(subject, PODS, &["image"], out);
 }
 
-/// Checks that `client.split: range` belongs to an import. Also checks that the study states the
-/// workers of every machine, since the parts of the range are proportional to them.
+/// Checks that a study with `client.split: range` has an import, and that it states the workers of
+/// every machine. The parts of the range are proportional to the numbers of workers.
 fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
     const SPLIT: &str = "client.split";
     if subject.text(SPLIT) != Some("range") {

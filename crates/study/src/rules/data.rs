@@ -1,10 +1,10 @@
-//! Rules for the state of the data: the amounts of data that each target supports, and the ways of
-//! resetting the data.
+//! Rules for the state of the data. They check the amounts of data that each target supports, and
+//! the methods of resetting the data.
 
 use super::rule_input::Subject;
 use ::yaml::Diagnostics;
 
-/// Applies the rules.
+/// Applies the rules for the data.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     reset(subject, out);
     restore(subject, out);

@@ -1,4 +1,4 @@
-//! Rules for machines that are reached by `ssh`. cassay passes the text to `ssh`, whose
+//! Rules for machines that cassay reaches by `ssh`. cassay passes the text to `ssh`, whose
 //! configuration may run a program.
 
 use super::harmless::HINT;
@@ -7,8 +7,8 @@ use yaml::{Diagnostics, Node};
 /// Hint for an invalid destination.
 const FORM: &str = "write HOST, USER@HOST or ssh://USER@HOST:PORT";
 
-/// Checks the destination at `path`. `does` describes the use of the machine. It appears in the
-/// message about an untrusted machine.
+/// Checks the destination at `path`. `does` describes how cassay uses the machine. The message
+/// about an untrusted machine contains this description.
 pub(super) fn check(
     is_trusted: bool,
     (path, node): (&str, &Node),

@@ -10,12 +10,12 @@ use measure::number::counted;
 use target_spec::HostIndex;
 use target_spec::fault::{FaultOption, FaultPlace, Length};
 
-/// Applies the rules.
+/// Applies the rules for faults.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find("faults") else {
         return;
     };
-    // If the null target replaces the target of the study, faults are omitted with a note.
+    // If the null target replaces the target of the study, cassay omits faults and adds a note.
     if subject.has("target.null") && subject.target_replaced {
         return;
     }
@@ -28,7 +28,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Raw::List(items) = &node.raw else {
         return;
     };
-    // Mistakes in an item have been reported. Such items are skipped here.
+    // Items with mistakes are skipped here, because their mistakes have already been reported.
     let items: Vec<Item<'_>> = items.iter().zip(&draft.faults).map(Item::new).collect();
     let ground = draft.ground();
     for item in &items {
@@ -57,8 +57,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that the faults that an attached target defines have other names than the built-in
-/// faults.
+/// Checks that the faults that an attached target defines do not have the names of built-in faults.
 pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.node.find("target.attach.faults");
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
@@ -74,7 +73,7 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Returns a hint if no fault is possible on the target. `None` if faults are possible.
+/// Returns a hint if the target cannot have faults. `None` if it can.
 fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
     match draft.kind {
         _ if subject.has("target.local") => None,
@@ -102,7 +101,7 @@ struct NamedPlace {
     path: &'static str,
     what: &'static str,
     number: usize,
-    /// Number of such nodes or hosts that the target has.
+    /// Number of nodes, or number of hosts, that the target has.
     count: usize,
 }
 
@@ -129,7 +128,7 @@ impl<'a> Item<'a> {
     }
 
     /// Checks keys that need the length of the window. The length of an imported command line is
-    /// known only after reading it, or remains unknown.
+    /// known only after the command line is read, or remains unknown.
     fn in_a_step(&self, out: &mut Diagnostics) {
         for key in ["until", "every", "seed"].into_iter().filter(|key| self.wrote(key)) {
             let message =
@@ -138,7 +137,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that the kinds of faults of the item are possible on the target.
+    /// Checks that each kind of fault of the item is possible on the target.
     fn names(&self, draft: &Draft, out: &mut Diagnostics) {
         let Some(kind) = self.node.find("kind") else {
             return;
@@ -155,7 +154,7 @@ impl<'a> Item<'a> {
         };
         for node in names {
             let text = node.text().filter(|text| draft.kind_of(text).is_none());
-            // An invalid name has already been reported.
+            // An invalid name is skipped here, because it has already been reported.
             if let Some(text) = text.filter(|text| crate::check::name(text).is_ok()) {
                 let (message, hint) = crate::check::unknown("faults.kind", text, &known);
                 out.add(&node.place, message, hint);
@@ -163,7 +162,8 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that the target has the parts on which the item's kinds act.
+    /// Checks that the target has the nodes, hosts or volumes that the item's kinds of faults
+    /// affect.
     fn kinds(&self, draft: &Draft, ground: FaultTargets, out: &mut Diagnostics) {
         let breaks_volumes = |kind: &&target_spec::fault::FaultKind| {
             kind.needs.iter().any(|one| one.is_of_volumes())
@@ -210,7 +210,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that the numbers of the item refer to nodes and hosts that exist.
+    /// Checks that the target has the nodes and hosts that the item names by number.
     fn places(&self, ground: FaultTargets, out: &mut Diagnostics) {
         let takes_all = |kind: &&target_spec::fault::FaultKind| kind.place == FaultPlace::Cluster;
         if let Some(kind) = self.draft.kinds.iter().find(takes_all)
@@ -265,7 +265,7 @@ impl<'a> Item<'a> {
         self.split(hosts, out);
     }
 
-    /// Checks that the hosts that are cut off are cut off from other hosts.
+    /// Checks that the item cuts hosts off from other hosts, and not from themselves.
     fn split(&self, hosts: usize, out: &mut Diagnostics) {
         let mut kinds = self.draft.kinds.iter();
         if let Some(kind) = kinds.find(|kind| kind.place == FaultPlace::Split)
@@ -293,7 +293,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that the options of the item can have an effect on its target before the fault ends.
+    /// Checks that the options of the item can affect its target before the fault ends.
     fn limits(&self, ground: FaultTargets, out: &mut Diagnostics) {
         let options = &self.draft.options;
         if let (Some(leave), Some(volume)) = (options.leave_bytes, ground.volume_bytes)
@@ -358,7 +358,8 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Checks that each option belongs to a kind of the item, and that no option is missing.
+    /// Checks that each option belongs to a kind of fault of the item, and that no required option
+    /// is missing.
     fn options(&self, out: &mut Diagnostics) {
         let kinds = || self.draft.kinds.iter();
         for knob in FaultOption::ALL {
@@ -399,8 +400,8 @@ fn within_window(
     }
 }
 
-/// Checks that faults on one target do not overlap, because a second fault could not be observed. A
-/// repeating item is reported only once.
+/// Checks that faults on the same target do not overlap, because cassay could not observe the
+/// second fault. Reports a repeating item only once.
 fn alone(
     items: &[Item<'_>],
     faults: &[(usize, StudyFault)],

@@ -1,7 +1,7 @@
 //! Trust rules. A study may come from any author, so it may only describe data. cassay refuses a
-//! setting that does more, unless the user permits it on the command line. The user wrote the text
-//! on the command line, but a stranger may have written the text in the study, or in the record of
-//! a run (decision 028).
+//! setting that does more, unless the user permits it on the command line. The text on the command
+//! line comes from the user. The text in a study, or in the record of a run, may come from an
+//! unknown author (decision 028).
 
 use super::preset::USE;
 use super::rule_input::Subject;
@@ -17,7 +17,7 @@ use target_spec::{
 };
 use yaml::{Diagnostics, Node, Raw};
 
-/// Applies the rules.
+/// Applies the trust rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     jvm(subject, out);
     yaml(subject, out);
@@ -37,26 +37,27 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Path of a bundle.
+/// Path of the key for a secure connect bundle.
 const BUNDLE: &str = "target.attach.secure_connect_bundle";
 
 /// Keys of `tls` that name files.
 const TLS_FILES: [&str; 3] = ["ca", "cert", "key"];
 
-/// Path of the programs that break an attached cluster.
+/// Path of the key for programs that inject faults into an attached cluster.
 const COMMANDS: &str = "target.attach.faults";
 
-/// Names of the programs, which state their purposes.
+/// Keys of the programs of a fault. Each key states the purpose of its program.
 const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
-/// Hint for a setting that is forbidden in the study of a stranger.
+/// Hint for a setting that cassay refuses in a study by an unknown author.
 pub(super) const HINT: &str = "remove it, or pass --trust if you trust the author of the study";
 
-/// Returns true if the user is responsible for a node, because the node is on the command line or
-/// because the user trusts the whole study.
+/// Returns true if the user is responsible for a node. This is the case if the node is on the
+/// command line, or if the user trusts the whole study.
 pub fn is_own_word(overrides: &Overrides, node: &Node) -> bool {
     let is_open = overrides.files.as_ref().is_some_and(|files| files.open);
-    // Source 0 is the study. Other sources are the command line, or its record in a run.
+    // Source 0 is the study. All other sources are the command line. In a recorded run, they are
+    // the record of the command line.
     let is_written_there = node.place.source != 0 && !overrides.recorded;
     overrides.granted.trust || is_open || is_written_there
 }
@@ -95,8 +96,8 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
             let Some(entry) = node.entry(key) else {
                 continue;
             };
-            // `use` needs no trust, because its value is one of two words. The check refuses any
-            // other value.
+            // The key `use` needs no trust, because its value is one of two words. The check
+            // refuses any other value.
             if key == USE || is_own_word(subject.overrides, &entry.value) {
                 continue;
             }
@@ -111,7 +112,7 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks classes in table options, because the server loads them by name.
+/// Checks the classes in table options, because the server loads these classes by name.
 fn classes(subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in ["compaction", "compression", "options"].map(|key| format!("keyspace.{key}")) {
         let entries = subject.node.find(&path).and_then(Node::entries);
@@ -136,7 +137,7 @@ fn classes(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks the programs that break, observe and heal an attached cluster.
+/// Checks the programs that inject, observe and heal faults of an attached cluster.
 fn programs(subject: &Subject<'_>, out: &mut Diagnostics) {
     let kinds = subject.node.find(COMMANDS).and_then(Node::entries);
     for kind in kinds.unwrap_or_default() {
@@ -183,8 +184,8 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a file whose text is sent to other machines is in the folder of the study, or was
-/// named on the command line.
+/// Checks a file whose text cassay sends to other machines. The file must be in the folder of the
+/// study, or the command line must name it.
 fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     let Some(name) = node.text().filter(|_| !is_own_word(subject.overrides, node)) else {
         return;
@@ -210,7 +211,7 @@ fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that an address of `probes.import` may be contacted without trust. Such an address
+/// Checks that cassay may contact an address in `probes.import` without trust. Such an address
 /// belongs to this machine or to a contact point.
 pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Result<(), String> {
     if is_own_word(subject.overrides, node) {
@@ -234,8 +235,8 @@ pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Res
     ))
 }
 
-/// Returns the host in `host`, `host:port` or `[v6]:port`. Any other text is returned unchanged,
-/// and matches no host.
+/// Returns the host in `host`, `host:port` or `[v6]:port`. Returns any other text unchanged, so
+/// that it matches no host.
 fn host_of(authority: &str) -> &str {
     if let Some((host, _)) = authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return host;
@@ -246,8 +247,8 @@ fn host_of(authority: &str) -> &str {
     }
 }
 
-/// Sets the folder in which programs run. Programs that the study names run in the folder of the
-/// study, and programs that the command line names run in the current folder.
+/// Sets the folder in which programs of faults run. Programs that the study names run in the folder
+/// of the study. Programs that the command line names run in the current folder.
 pub fn settle_programs(faults: &mut [StudyFault], node: &Node, overrides: &Overrides) {
     for fault in faults {
         let Means::Programs(commands) = &mut fault.kind.means else {
@@ -263,9 +264,9 @@ pub fn settle_programs(faults: &mut [StudyFault], node: &Node, overrides: &Overr
     }
 }
 
-/// Resolves paths and secrets. Paths in a study are relative to the folder of the study, and paths
-/// on the command line are relative to the current folder. The values of named secrets come from
-/// the command line.
+/// Resolves paths and secrets of a target. Paths in a study are relative to the folder of the
+/// study. Paths on the command line are relative to the current folder. The values of named secrets
+/// come from the command line.
 pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
     let Target::Attach(attach) = target else {
         return;

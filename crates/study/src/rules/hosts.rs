@@ -1,4 +1,4 @@
-//! Rules for local nodes and their hosts: numbers, racks, limits.
+//! Rules for local nodes and their hosts. They check numbers, racks and limits.
 
 use super::machines;
 use super::rule_input::Subject;
@@ -12,7 +12,7 @@ use measure::number::counted;
 const HOSTS: &str = "target.local.hosts";
 const HOST: &str = "target.local.host";
 
-/// Applies the rules.
+/// Applies the rules for hosts.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.has("target.local") {
         return;
@@ -30,7 +30,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     startable(subject, out);
 }
 
-/// Reports settings with which no machine could start the nodes.
+/// Reports settings with which nodes could not start on any machine.
 fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let local = super::cassandra::found(&Draft::from_tree(subject.tree), subject);
     for refusal in target_spec::spec_refusals(&local) {
@@ -39,7 +39,7 @@ fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a part of the machine has both a unit and a number of units.
+/// Checks that a study that uses a part of the machine states both a unit and a number of units.
 fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     const KEYS: [(&str, &str, &str); 2] = [
         ("units", "count", "add `count: 2`, or remove `units`"),
@@ -101,7 +101,7 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// Maximum number of threads that a core can have.
 const THREADS_OF_CORE_MAX: u64 = 8;
 
-/// Returns the number of local nodes, regardless of the keys that define it.
+/// Returns the number of local nodes. `None` if it is unknown. Several keys can define this number.
 pub fn nodes_count(subject: &Subject<'_>) -> Option<u64> {
     subject.has("target.local").then_some(())?;
     match on_hosts(subject) {
@@ -165,7 +165,7 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
         subject.say(path, message, Some(hint), out);
         return;
     }
-    // If the study has hosts, racks are assigned to hosts instead of nodes.
+    // If the study has hosts, racks belong to hosts instead of nodes.
     let (Some(places), word) = (
         hosts.or_else(|| nodes_count(subject)),
         hosts.map(|_| "host"),
@@ -222,7 +222,7 @@ fn too_many_copies(
     }
 }
 
-/// Reports keys that need hosts if the study has no hosts.
+/// Reports keys that need hosts if the study has none.
 fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.wrote(HOSTS) {
         return;
@@ -240,7 +240,8 @@ fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports limits of hosts with loopback isolation. Such hosts only have separate addresses.
+/// Reports limits of hosts if the isolation is loopback. Loopback hosts have only separate
+/// addresses and cannot have limits.
 fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("target.local.isolation") != Some("loopback") {
         return;
@@ -255,7 +256,7 @@ fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports limits of a volume that the hosts do not have.
+/// Reports limits of a volume if the hosts have no volumes.
 fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.disk";
     if subject.wrote(path) && !subject.wrote("target.local.host.volume") {
@@ -265,7 +266,7 @@ fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports a host whose memory is too small for starting its nodes.
+/// Reports a host whose memory is too small for its nodes.
 fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.host.memory";
     let (Some(memory), Some(heap), Some(nodes)) = (
@@ -313,7 +314,7 @@ fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Reports a study that selects two garbage collectors, which the JVM refuses.
+/// Reports a study that selects two garbage collectors, because the JVM refuses to start with both.
 fn collector(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "target.local.jvm";
     let options = subject.tree.find(path).map(Tree::items).unwrap_or_default();

@@ -6,14 +6,14 @@ use super::rule_input::Subject;
 use target_spec::is_kubernetes_name;
 use yaml::Diagnostics;
 
-/// Path of an attached cluster that Kubernetes describes.
+/// Path of the key for an attached cluster that Kubernetes describes.
 const ATTACHED: &str = "target.attach.kubernetes";
 
 /// Keys of the resources that can describe an attached cluster.
 const OWNERS: [&str; 3] = ["k8ssandra", "cass_operator", "service"];
 
-/// Checks an attached cluster. Exactly one resource must describe it, and no other key may repeat
-/// the facts in that resource.
+/// Checks an attached cluster. Exactly one resource must describe the cluster, and other keys must
+/// not repeat the facts in that resource.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Some(node) = subject.node.find(ATTACHED) else {
         return;
@@ -56,7 +56,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks pods of local nodes. They require trust, and no other key may describe the nodes too.
+/// Checks pods of local nodes. The pods require trust, and other keys must not describe the nodes
+/// as well.
 pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     const PODS: &str = "target.local.pods";
     let Some(node) = subject.node.find(PODS) else {
@@ -97,7 +98,7 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks the context, the namespace, a secret, and the other names of a section.
+/// Checks the names in a section: the context, the namespace, a secret, and the keys in `others`.
 pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: &mut Diagnostics) {
     for key in ["context", "namespace", "secret"].iter().chain(others) {
         let path = format!("{section}.{key}");

@@ -1,5 +1,5 @@
-//! Rules for machines that are used as local hosts: their addresses, the folder that cassay uses on
-//! them, and the limits that only simulated hosts have.
+//! Rules for machines that serve as local hosts. They check the addresses of the machines, the
+//! folder that cassay uses on them, and limits that only simulated hosts have.
 
 use super::destination;
 use super::harmless::is_own_word;
@@ -17,7 +17,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let Raw::List(items) = &node.raw else {
         return;
     };
-    // If the file is trusted, its content is trusted too.
+    // If the user trusts the file, the machines in the file are trusted too.
     let is_named = is_own_word(subject.overrides, node);
     for item in items {
         let is_trusted = is_named && is_own_word(subject.overrides, item);
@@ -55,8 +55,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 /// Returns the number of nodes on each machine of a study. The number is `None` for a machine that
-/// does not state one. Returns no list if a stated value is not a number, which the check of its
-/// type reports.
+/// does not state a number. Returns no list if a stated value is not a number, because the check of
+/// the value's type reports this.
 pub(super) fn nodes(study: &Node) -> Option<Vec<Option<u64>>> {
     let Some(Raw::List(items)) = study.find(PATH).map(|node| &node.raw) else {
         return Some(Vec::new());
@@ -90,7 +90,8 @@ fn value<'a>(item: &'a Node, key: &str) -> Option<(&'a Node, &'a str)> {
     Some((node, node.text()?))
 }
 
-/// Checks that a folder is a path that a JVM accepts, and that it is a single word in a shell.
+/// Checks that the path of a folder is acceptable to a JVM, and that it is a single word in a
+/// shell.
 fn folder(item: &Node, out: &mut Diagnostics) {
     let Some((node, text)) = value(item, "folder") else {
         return;
@@ -118,8 +119,8 @@ fn address(item: &Node, out: &mut Diagnostics) {
     }
 }
 
-/// Reports a machine that is named twice, because two hosts on it would share its memory and its
-/// disk.
+/// Reports a machine that is listed twice, because two hosts on one machine would share its memory
+/// and its disk.
 fn once_each(items: &[Node], out: &mut Diagnostics) {
     let mut seen: Vec<&str> = Vec::new();
     for (node, text) in items.iter().filter_map(|item| value(item, "ssh")) {

@@ -1,4 +1,4 @@
-//! Rules for table options: names and values that CQL accepts.
+//! Rules for table options. They check that CQL accepts the names and the values.
 
 use super::rule_input::Subject;
 use crate::checked_tree::Tree;
@@ -25,7 +25,7 @@ const KNOWN: &[&str] = &[
     "speculative_retry",
 ];
 
-/// Applies the rules.
+/// Applies the rules for table options.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for key in ["compaction", "compression"] {
         map(subject, key, out);
@@ -37,7 +37,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks a mapping of scalars, which needs a `class` unless the option is switched off.
+/// Checks an option that is a mapping of scalars. The mapping needs a `class` unless the option is
+/// switched off.
 fn map(subject: &Subject<'_>, key: &str, out: &mut Diagnostics) {
     let path = format!("keyspace.{key}");
     let Some(tree) = subject.tree.find(&path) else {
@@ -72,8 +73,8 @@ fn option(subject: &Subject<'_>, name: &str, value: &Tree, out: &mut Diagnostics
         let message = format!("`{name}` is not the name of an option: letters, digits and `_`");
         subject.say(&path, message, None, out);
     } else if !KNOWN.contains(&name) && subject.has("target.local") {
-        // An attached cluster may have another version of Cassandra, or be another database. The
-        // server itself then refuses an unknown option.
+        // This check applies only to local nodes. An attached cluster may run another version of
+        // Cassandra, or another database, and refuses unknown options itself.
         let message = format!("`{name}` is not a table option of Cassandra 5.0");
         let hint = did_you_mean(name, KNOWN.iter().copied());
         subject.say(&path, message, hint.as_deref(), out);

@@ -1,5 +1,5 @@
-//! Rules for an existing table that is used unchanged. It must be on an attached cluster, and no
-//! key may create it.
+//! Rules for an existing table that is used unchanged. The table must be on an attached cluster,
+//! and the study must not have keys that create or change it.
 
 use super::rule_input::Subject;
 use crate::settings::Draft;
@@ -17,7 +17,7 @@ const MAKES: [&str; 6] = [
     "phases",
 ];
 
-/// Applies the rules.
+/// Applies the rules for an existing table.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.wrote(TABLE) {
         if subject.wrote("workload.keys") {

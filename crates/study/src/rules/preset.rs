@@ -1,5 +1,5 @@
-//! `yaml: {use: latest}` selects a file of settings that ships with Cassandra. Settings in the
-//! study take precedence over this file.
+//! Expands `yaml: {use: latest}`, which selects a file of settings that ships with Cassandra.
+//! Settings in the study take precedence over this file.
 
 use serde_json::{Map, Value};
 use target_spec::{LocalSpec, yaml_named};
@@ -8,7 +8,8 @@ use versions::{Line, Preset};
 /// The key that selects the file.
 pub(super) const USE: &str = "use";
 
-/// Returns the mistake and the hint if a line of Cassandra has no such file.
+/// Returns a mistake and a hint if a release line of Cassandra does not ship the file that `value`
+/// selects. `None` if it does.
 pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
     let words = || Preset::ALL.map(Preset::word).join(" or ");
     let Some(preset) = value.as_str().and_then(Preset::find) else {
@@ -33,14 +34,14 @@ pub(super) fn refusal(line: &Line, value: &Value) -> Option<(String, String)> {
     })
 }
 
-/// Replaces `use` by the settings of the file, and returns a note. An unknown word is left in
-/// place, because a rule refuses it.
+/// Replaces `use` by the settings of the selected file, and returns a note. Leaves an unknown word
+/// in place, because a rule refuses it.
 pub(super) fn laid(local: &mut LocalSpec) -> Option<String> {
     let line = local.release.line();
     let preset = local.yaml.get(USE).and_then(Value::as_str).and_then(Preset::find)?;
     let settings = line.preset(preset)?;
     local.yaml.remove(USE);
-    // The study may use the name of a setting from another release line.
+    // The study may use the name that a setting has in another release line.
     let own: Map<String, Value> = yaml_named(line, &local.yaml);
     let new: Vec<(String, Value)> =
         settings.into_iter().filter(|(key, _)| !own.contains_key(key)).collect();

@@ -1,13 +1,14 @@
-//! Rules for probes: their requirements on the target, and the files and addresses of other
-//! programs.
+//! Rules for probes. They check that the target meets the requirements of the probes, and check the
+//! files and addresses of other programs.
 
 use super::{Subject, harmless};
 use crate::inputs;
 use ::yaml::{Diagnostics, Node, Raw};
 
-/// Applies the rules.
+/// Applies the rules for probes.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     check_null(subject, out);
+    check_profile(subject, out);
     let import = subject.node.find("probes.import");
     let items = match import.map(|node| &node.raw) {
         Some(Raw::List(items)) => items.as_slice(),
@@ -34,6 +35,20 @@ fn check_null(subject: &Subject<'_>, out: &mut Diagnostics) {
             );
         }
     }
+}
+
+/// Checks that cassay starts the nodes of a profile.
+fn check_profile(subject: &Subject<'_>, out: &mut Diagnostics) {
+    const PROFILE: &str = "probes.profile";
+    if !subject.wrote(PROFILE) || subject.has("target.local") || subject.target_replaced {
+        return;
+    }
+    let message = format!(
+        "`{PROFILE}` requires nodes that cassay starts, because they load the profiler at their \
+         start"
+    );
+    let hint = "remove it, or use `target: {local: {…}}`";
+    subject.say(PROFILE, message, Some(hint), out);
 }
 
 fn import(subject: &Subject<'_>, item: &Node, out: &mut Diagnostics) {

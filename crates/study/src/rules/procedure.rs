@@ -1,4 +1,4 @@
-//! Rules for procedures: ranges of points, bands, searches.
+//! Rules for procedures. They check ranges of points, bands and searches.
 
 use super::rule_input::Subject;
 use crate::checked_tree::Tree;
@@ -24,8 +24,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     arrival(subject, out);
 }
 
-/// Checks an endurance run. Its windows replace those of the study, so they must also have whole
-/// seconds.
+/// Checks an endurance run. Its windows replace the windows of the study, so their lengths must
+/// also be whole seconds.
 fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "procedure.endurance";
     if !subject.wrote(path) {
@@ -146,8 +146,8 @@ fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that a range with a stated end has all its points. Points that are silently omitted would
-/// mislead readers.
+/// Checks that a range with a stated end can have all of its points. If cassay omitted points
+/// silently, the results would mislead readers.
 fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &mut Diagnostics) {
     let range = Draft::from_tree(subject.tree).range;
     let points = range.map_or_else(Vec::new, |range| range.points(LADDER_POINTS_MAX + 1));

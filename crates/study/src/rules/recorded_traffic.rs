@@ -1,13 +1,14 @@
-//! Rules for recorded traffic: the keys that it replaces, and its requirements on the target.
+//! Rules for recorded traffic. They check keys that the recording replaces, and requirements on the
+//! target.
 
 use super::Subject;
 use crate::settings::Draft;
 use yaml::Diagnostics;
 
-/// Path of the replay's speed relative to the recording.
+/// Path of the key for the speed of the replay relative to the recording.
 pub(super) const SPEED: &str = "workload.recorded.speed";
 
-/// Reports keys that contradict a recording, and tables that no step would create.
+/// Reports keys that contradict a recording, and a recording whose tables no step would create.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.wrote("workload.recorded") {
         return;

@@ -1,17 +1,17 @@
 //! Rules for blocks that are added until the question is answered. They check the number of blocks,
-//! and the question.
+//! and that the question can be answered.
 
 use super::rule_input::Subject;
 use crate::checked_tree::Tree;
 use crate::screening;
 use ::yaml::{Diagnostics, Node};
 
-/// Checks the following, in this order:
+/// Checks the following conditions, in this order:
 ///
-/// 1. the number of blocks
-/// 2. that a question can be answered
-/// 3. that the study sets the primary comparison once
-/// 4. that faults have pairs
+/// 1. The number of blocks is valid.
+/// 2. The question can be answered.
+/// 3. The study sets the primary comparison only once.
+/// 4. Faults have pairs.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("repeat.until") == Some("answered") {
         numbers(subject, out);
@@ -29,8 +29,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks `without_faults`. Both trials of a pair need the same block, and a point that is known in
-/// advance.
+/// Checks `without_faults`. The two trials of a pair must be in the same block, at a point that is
+/// known in advance.
 fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.without_faults";
     if subject.text("repeat.order") == Some("sequential") {
@@ -78,8 +78,9 @@ fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Checks that the study has a comparison that can be answered. The comparison is at one point, or
-/// between the results of searches. It is made block by block, between variants that take turns.
+/// Checks that the study has a comparison that blocks can answer. The comparison must be at one
+/// point, or between the results of searches. It is made block by block, between variants that take
+/// turns.
 fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.until";
     let sides = subject.node.find("variants").and_then(Node::entries);

@@ -1,4 +1,4 @@
-//! Input of the rules, and functions that rules use to report mistakes.
+//! Input of the rules, and functions with which rules report mistakes.
 
 use crate::checked_tree::Tree;
 use crate::settings::Overrides;
@@ -8,7 +8,7 @@ use measure::clock::SECOND_NS;
 
 /// Input of a rule.
 pub struct Subject<'a> {
-    /// The merged nodes, with the text and the places of the values.
+    /// The merged nodes of the study, with the text and the places of the values.
     pub node: &'a Node,
     /// The checked tree of the same nodes.
     pub tree: &'a Tree,

@@ -1,13 +1,15 @@
-//! Decides which statements of a study only handle data, and which do more (decision 028).
+//! Decides which statements of a study only handle data, and which statements do more (decision
+//! 028).
 //!
-//! A statement is parsed as the server parses it, word by word without comments, so that comments
+//! A statement is parsed word by word without comments, as the server parses it, so that comments
 //! cannot hide words. A statement does more if it changes objects outside the keyspace of the
-//! study, grants access, or contains code. Reading only handles data, since cassay only compares
-//! the rows and never shows them.
+//! study, grants access, or contains code. A read only handles data, because cassay compares the
+//! rows and does not show them.
 
 use cql::tokens::{CqlMistake, Token, TokenKind};
 
-/// Objects that grant access or contain code. All statements on them do more than handle data.
+/// Kinds of objects that grant access or contain code. Every statement on such an object does more
+/// than handle data.
 const BEYOND: [&str; 6] = [
     "aggregate",
     "function",
@@ -17,7 +19,7 @@ const BEYOND: [&str; 6] = [
     "user",
 ];
 
-/// Words that precede the name of a changed object.
+/// Words that precede the name of the object that a statement changes.
 const BEFORE_A_NAME: [&str; 13] = [
     "columnfamily",
     "exists",
@@ -34,8 +36,8 @@ const BEFORE_A_NAME: [&str; 13] = [
     "view",
 ];
 
-/// Describes the first action of a study's statement that does more than store and read data in
-/// `keyspace`. `None` if the statement has no such action.
+/// Describes the first action of a statement that does more than store and read data in `keyspace`.
+/// `None` if the statement has no such action.
 ///
 /// # Errors
 /// The text is not CQL, or is ambiguous.
@@ -71,8 +73,8 @@ fn beyond(tokens: &[Token], keyspace: &str) -> Option<String> {
     }
 }
 
-/// Returns true if a value names a class that does not belong to Cassandra. Cassandra looks for a
-/// name without a package in its own packages.
+/// Returns true if a value names a class that does not belong to Cassandra. Cassandra searches its
+/// own packages for a name without a package.
 pub fn is_foreign_class(text: &str) -> bool {
     let is_part = |part: &str| {
         let mut chars = part.chars();
@@ -83,8 +85,8 @@ pub fn is_foreign_class(text: &str) -> bool {
     text.contains('.') && text.split('.').all(is_part) && !text.starts_with("org.apache.cassandra.")
 }
 
-/// Describes a change of a keyspace that is not the study's own. `None` if `name` is the study's
-/// own keyspace.
+/// Describes the change of a keyspace other than the study's own keyspace. `None` if `name` is the
+/// study's own keyspace.
 fn other_keyspace(name: &str, own: &str) -> Option<String> {
     if name == "system" || name.starts_with("system_") {
         return Some("a change of the server's own tables".to_owned());
@@ -94,7 +96,7 @@ fn other_keyspace(name: &str, own: &str) -> Option<String> {
     })
 }
 
-/// Returns the keyspace of the changed object, whose name begins at `at`.
+/// Returns the keyspace of the object whose name begins at `at`.
 fn changed_keyspace(tokens: &[Token], at: usize) -> Option<&str> {
     let found = name(tokens, at)?;
     let before = word(tokens, at.checked_sub(1)?)?;
@@ -102,14 +104,14 @@ fn changed_keyspace(tokens: &[Token], at: usize) -> Option<&str> {
     let is_qualified = tokens
         .get(at + 1)
         .is_some_and(|next| next.kind == TokenKind::Symbol && next.text == ".");
-    // This covers statements such as `CREATE KEYSPACE IF NOT EXISTS k`.
+    // This condition covers statements such as `CREATE KEYSPACE IF NOT EXISTS k`.
     let of_keyspace = is_keyspace(before) && !matches!(found, "if")
         || before == "exists" && word(tokens, 1).is_some_and(is_keyspace);
     (BEFORE_A_NAME.contains(&before) && (is_qualified || of_keyspace)).then_some(found)
 }
 
-/// Describes the first class in a definition that does not belong to Cassandra. Values of `comment`
-/// are skipped, since they may contain any text.
+/// Describes the first class in a definition that does not belong to Cassandra. Skips values of
+/// `comment`, because they may contain any text.
 fn class_in(tokens: &[Token]) -> Option<String> {
     let is_comment = |at: usize| {
         let before = at.checked_sub(2).and_then(|at| word(tokens, at));
@@ -129,7 +131,7 @@ fn word(tokens: &[Token], at: usize) -> Option<&str> {
     Some(&word.text)
 }
 
-/// Returns a name, which may be in quotes. `None` if the token is not a name.
+/// Returns the name at `at`, which may be in quotes. `None` if the token is not a name.
 fn name(tokens: &[Token], at: usize) -> Option<&str> {
     let is_name = |token: &&Token| matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
     Some(&tokens.get(at).filter(is_name)?.text)

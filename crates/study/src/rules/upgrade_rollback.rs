@@ -1,9 +1,9 @@
-//! Rules for the rollback of an upgrade. cassay refuses a change that cannot be undone.
+//! Rules for the rollback of an upgrade. cassay refuses an upgrade that cannot be undone.
 //!
-//! A node that goes back has its files from before the upgrade. It gets later writes only from
+//! A node that is rolled back has its files from before the upgrade. It gets later writes only from
 //! other nodes, by repair. So a write that N copies have acknowledged survives if fewer than N
-//! nodes go back. For counters that is not enough: a replica adds to its own earlier value, and the
-//! other replicas believe the replica that has added more often.
+//! nodes are rolled back. For counters, this is not enough. A replica adds to its own earlier
+//! value, and the other replicas trust the replica that has added more often.
 
 use crate::compile_workload;
 use crate::inputs::Inputs;
@@ -17,8 +17,8 @@ use target_spec::fault::Rollback;
 use versions::Release;
 use workload::{Program, Stage};
 
-/// Reports the reasons why nodes cannot go back after an upgrade between two releases, regardless
-/// of the workload.
+/// Reports the reasons why nodes cannot be rolled back after an upgrade from one release to
+/// another, regardless of the workload.
 pub(super) fn stated(
     item: &Node,
     (local, to): (&LocalSpec, &Release),
@@ -58,10 +58,11 @@ pub(super) fn stated(
     }
 }
 
-/// Reports variants whose writes would be lost.
+/// Reports variants that would lose writes in a rollback.
 pub fn check(node: &Node, variants: &[Variant], inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let items = match node.find("faults").map(|faults| &faults.raw) {
-        // If the study has other mistakes, it is still unknown which writes it makes.
+        // If the study has other mistakes, its writes are still unknown, so this rule does not
+        // apply.
         Some(Raw::List(items)) if out.is_empty() => items.as_slice(),
         _ => return,
     };
@@ -86,8 +87,8 @@ pub fn check(node: &Node, variants: &[Variant], inputs: &Inputs<'_>, out: &mut D
     }
 }
 
-/// Describes the data that would be lost if `count` nodes go back, and the remedy. `None` if no
-/// data is lost.
+/// Describes the data that would be lost if `count` nodes were rolled back, and the remedy. `None`
+/// if no data would be lost.
 fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String, String)> {
     let copies = settings.keyspace.replication.copies();
     if copies < 2 {
@@ -126,7 +127,7 @@ fn lost_by(settings: &Settings, program: &Program, count: u64) -> Option<(String
     Some((message, hint))
 }
 
-/// Returns true if a program writes and has counter tables.
+/// Returns true if a program writes, and has counter tables.
 fn counts(program: &Program) -> bool {
     let is_counter = |table: &String| {
         let tokens = tokens::tokens(table).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Rules for rolling upgrades: the new release must be newer than the release of the nodes, and the
+//! Rules for rolling upgrades. The new release must be newer than the release of the nodes, and the
 //! nodes must exist.
 
 use super::rule_input::Subject;
@@ -11,7 +11,7 @@ use target_spec::fault::FaultName;
 use target_spec::{JavaChoice, LocalSpec, Origin, java_majors};
 use versions::Release;
 
-/// Applies the rules.
+/// Applies the rules for rolling upgrades.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let items = match subject.node.find("faults").map(|faults| &faults.raw) {
         Some(Raw::List(items)) if subject.has("target.local") => items.as_slice(),
@@ -40,7 +40,7 @@ fn one((item, tree): (&Node, &Tree), local: &LocalSpec, registry: Registry, out:
     let mut say = |key: &str, message: String, hint: String| {
         out.add(&item.nearest(key).place, message, Some(hint));
     };
-    // Other rules report that the release is missing or invalid.
+    // If the release is missing or invalid, other rules report it.
     let Some(to) = tree.find("to").and_then(Tree::release) else {
         return;
     };
@@ -72,7 +72,8 @@ fn one((item, tree): (&Node, &Tree), local: &LocalSpec, registry: Registry, out:
         say("to", message, "remove `target.local.java`".to_owned());
     }
     for (key, value) in &local.yaml {
-        // The check uses the new release, in which the setting may have another name.
+        // The check uses the new release, because the setting may have another name in that
+        // release.
         if let Some(refused) = target_spec::yaml_refusal((to, &Origin::Maven), key, value) {
             say(
                 "to",
@@ -85,14 +86,14 @@ fn one((item, tree): (&Node, &Tree), local: &LocalSpec, registry: Registry, out:
     numbers(item, local, &mut say);
 }
 
-/// Refuses numbers of nodes that do not exist or are repeated.
+/// Refuses node numbers that are repeated, or that no node has.
 fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, String)) {
     let nodes = match item.find("nodes").map(|nodes| &nodes.raw) {
         Some(Raw::List(nodes)) => nodes.as_slice(),
         _ => &[],
     };
     let numbers = nodes.iter().map(|node| parse_count(node.text().unwrap_or_default()));
-    // The type check of the key reports texts that are not numbers.
+    // Texts that are not numbers are skipped here, because the type check of the key reports them.
     let Ok(numbers) = numbers.collect::<Result<Vec<u64>, _>>() else {
         return;
     };
@@ -115,17 +116,17 @@ fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, Str
     }
 }
 
-/// Returns true if release `to` is newer than `from`. It is newer if its line is later, or if its
-/// number in the same line is higher.
+/// Returns true if release `to` is newer than `from`. A release is newer if its line is later, or
+/// if its number in the same line is higher.
 fn is_newer(to: &Release, from: &Release) -> bool {
     let key = |release: &Release| {
         let rest = release.version().strip_prefix(release.line().name).unwrap_or_default();
         let (patch, preview) = rest.split_once('-').unwrap_or((rest, ""));
-        // After leading zeros are removed, the longer of two numbers is larger. A user's build may
-        // have a text after the number: 5.0.8+mine.
+        // Without leading zeros, the longer number is the larger one. A user's build may have text
+        // after the number, as in 5.0.8+mine.
         let digits = patch.trim_start_matches('.').trim_start_matches('0').bytes();
         let patch: Vec<u8> = digits.take_while(u8::is_ascii_digit).collect();
-        // A preview such as a beta is older than the release with the same number.
+        // A preview release, such as a beta, is older than the final release with the same number.
         let age = release.line().age();
         (
             (age, patch.len(), patch),
@@ -157,7 +158,7 @@ mod tests {
         assert!(!is("4.1", "4.1.10"));
     }
 
-    /// The number of a user's own build was once read as 0.
+    /// In an earlier version, the number of a user's own build was read as 0.
     #[test]
     fn a_build_of_ones_own_is_as_new_as_its_number() {
         let built = |version: &str| Release::built(version).unwrap();

@@ -1,5 +1,5 @@
-//! Rules for `cassandra.yaml` of local nodes. cassay controls some settings, and a study must not
-//! set those.
+//! Rules for `cassandra.yaml` of local nodes. cassay controls some settings, so a study must not
+//! set them.
 
 use super::preset::{self, USE};
 use super::rule_input::Subject;
@@ -9,21 +9,22 @@ use ::yaml::{Diagnostics, Node, Raw};
 use target_spec::{YamlRefusal, yaml_together};
 use versions::Release;
 
-/// Keys of `cassandra.yaml`, and their place in a study.
+/// Keys of `cassandra.yaml` in a study, with their path.
 pub(super) struct YamlKeys<'s> {
-    /// Path of the keys, such as `target.local.yaml`.
+    /// Path of the mapping that contains the keys, such as `target.local.yaml`.
     pub path: &'static str,
     pub node: &'s Node,
     /// The checked tree of the same keys.
     pub tree: &'s Tree,
-    /// Release to which a fault upgrades the nodes that get these keys. `None` without an upgrade.
+    /// Release to which a fault upgrades the nodes that get these keys. `None` if the keys do not
+    /// belong to an upgrade.
     pub upgraded_to: Option<Release>,
 }
 
 /// Path of the settings that a fault changes.
 const OF_FAULTS: &str = "faults.yaml";
 
-/// Returns all places in a study that contain such keys.
+/// Returns all mappings in a study that contain keys of `cassandra.yaml`.
 pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<YamlKeys<'s>> {
     const OF_NODES: &str = "target.local.yaml";
     let of_nodes = subject.node.find(OF_NODES).zip(subject.tree.find(OF_NODES));
@@ -51,7 +52,7 @@ pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<YamlKeys<'s>> {
     of_nodes.into_iter().chain(of_faults).collect()
 }
 
-/// Refuses keys that the nodes would refuse only when they start.
+/// Refuses keys that the nodes would only refuse when they start.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let local = super::cassandra::found(&Draft::from_tree(subject.tree), subject);
     for written in written(subject) {

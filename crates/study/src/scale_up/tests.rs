@@ -1,4 +1,4 @@
-//! Tests of the expansion of `scale_up`, and of values that cassay refuses.
+//! Tests the expansion of `scale_up`, and values that cassay refuses.
 
 use crate::resolve::resolve;
 use crate::settings::{Overrides, Study};
@@ -11,7 +11,7 @@ fn study(rest: &str) -> Result<Study, String> {
     resolve("s", &text, &Overrides::default()).map_err(|out| out.to_string())
 }
 
-/// Name, number of nodes, placement rule, and part of the machine of a variant.
+/// Description of a variant: name, number of nodes, placement rule, and part of the machine.
 type UnitVariant<'s> = (&'s str, usize, Placing, Option<(Units, u32)>);
 
 fn placed(study: &Study) -> Vec<UnitVariant<'_>> {
@@ -55,7 +55,8 @@ fn each_number_of_units_is_a_variant_with_the_procedures_load() {
     );
 }
 
-/// When `2.0` was omitted, the variant named for four cores got the count of the next value.
+/// In an earlier version, `2.0` was omitted from the counts. The variant named for four cores then
+/// got the number of the next value.
 #[test]
 fn a_count_in_another_form_is_a_number_of_units_too() {
     let study = study(

@@ -1,4 +1,4 @@
-//! Checks studies against the schema with a validator that is independent of cassay.
+//! Checks studies against the schema with a validator that does not depend on cassay.
 
 use crate::check;
 use crate::resolve::{read, resolve};
@@ -51,8 +51,8 @@ fn refusal_of(text: &str) -> Option<String> {
     refusal(&root.unwrap_or_else(|| panic!("{none}: {text}")))
 }
 
-/// Checks that the schema accepts a study. It is called for every self-contained study that a test
-/// of this crate resolves, including studies that are randomly damaged.
+/// Checks that the schema accepts a study. Tests of this crate call this function for every
+/// self-contained study that they resolve, including randomly damaged studies.
 pub(crate) fn must_accept(root: &Node, overrides: &Overrides) {
     let is_alone = overrides.set.is_empty()
         && overrides.target.is_none()
@@ -68,8 +68,8 @@ pub(crate) fn must_accept(root: &Node, overrides: &Overrides) {
 
 #[test]
 fn the_checked_in_schema_is_the_table() {
-    // Each value is on its own line, without indentation, because a file in the source tree must be
-    // small.
+    // Each value is on a separate line without indentation, because a file in the source tree must
+    // be small.
     let mut text = Vec::new();
     let lines = PrettyFormatter::with_indent(b"");
     super::study()
@@ -79,7 +79,7 @@ fn the_checked_in_schema_is_the_table() {
     expect_file!["../../../../docs/schema/study.schema.json"].assert_eq(&text);
 }
 
-/// Returns the files below a folder that have this extension.
+/// Returns the files below a folder that have the extension `ending`.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -93,7 +93,7 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the string literals in a Rust file that begin like a study.
+/// Returns the string literals in a Rust file whose beginning looks like a study.
 fn literals(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, _) in source.match_indices("study: ") {
@@ -121,7 +121,7 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-/// [`must_accept`] checks each study that is resolved here.
+/// The function [`must_accept`] checks each study that this test resolves.
 #[test]
 fn the_schema_accepts_every_study_that_the_program_accepts() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -166,25 +166,25 @@ scales:
 fn the_schema_finds_the_mistakes_that_people_make() {
     assert_eq!(refusal_of(GOOD), None);
     for (right, wrong) in [
-        // An unknown key, and misspelt keys, also in a scale.
+        // These cases contain an unknown key and misspelt keys, also in a scale.
         ("repeat: {blocks", "repeat: {rounds: 2, blocks"),
         ("heap: 1GiB", "heep: 1GiB"),
         ("window: {warmup", "window: {warm_up"),
         ("data.load.operations: 1k", "data.load.operation: 1k"),
-        // A value with another unit, or without a unit.
+        // These cases have a value with a wrong unit, or without a unit.
         ("measure: 1m30s", "measure: 90 secs"),
         ("measure: 1m30s", "measure: 90"),
         ("heap: 1GiB", "heap: 1Gb"),
         ("heap: 1GiB", "heap: 1024"),
         ("operations: 10k", "operations: 10kk"),
-        // A number instead of a mapping.
+        // This case has a number in place of a mapping.
         ("window: {warmup: auto, measure: 1m30s}", "window: 60"),
         ("{operations: 10k}", "10k"),
-        // A word that is not one of the choices.
+        // This case has a word that is not one of the choices.
         ("order: interleaved", "order: random"),
         ("settle: auto", "settle: yes"),
         ("consistency: one", "consistency: MOST"),
-        // Two keys that exclude each other, and then neither of them.
+        // The first case has two keys that exclude each other. The second case has neither of them.
         ("{sweep: {threads", "{fixed: {rate: 5}, sweep: {threads"),
         ("{use: standard1", "{file: w.yaml, use: standard1"),
         ("workload: {use: standard1", "workload: {timeout: 1s"),
@@ -195,19 +195,19 @@ fn the_schema_finds_the_mistakes_that_people_make() {
             "target: {locla: {}}",
         ),
         ("target: {local", "target: {null: {}, local"),
-        // The required keys are removed.
+        // These cases lack required keys.
         ("study: s\n", ""),
         ("target: {local: {nodes: 2, heap: 1GiB}}\n", ""),
         ("procedure: {sweep: {threads: [4, 8]}}\n", ""),
         ("local: {nodes: 2, heap: 1GiB}", "attach: {}"),
-        // A value that is too small, and a value that is too large.
+        // These cases have a value that is too small, and a value that is too large.
         ("blocks: 3", "blocks: 0"),
         ("blocks: 3", "blocks: -3"),
         ("nodes: 2", "nodes: 1000"),
-        // A list instead of a single value.
+        // This case has a list in place of a single value.
         ("measure: 1m30s", "measure: [10s, 20s]"),
         ("nodes: 2", "nodes: [1, 3]"),
-        // A name that is reserved for a link of cassay.
+        // This case has a name that cassay reserves for a link.
         ("study: s", "study: latest"),
     ] {
         assert!(GOOD.contains(right), "{right}");
@@ -220,8 +220,8 @@ fn the_schema_finds_the_mistakes_that_people_make() {
     }
 }
 
-/// Draft-07 editors must not misinterpret the schema. These keywords are newer than draft-07, or
-/// have another meaning there.
+/// Editors that support draft-07 must not misinterpret the schema. The keywords in this list are
+/// newer than draft-07, or have another meaning there.
 #[test]
 fn the_schema_has_only_keywords_that_editors_know() {
     let text = super::study().to_string();
@@ -235,7 +235,7 @@ fn the_schema_has_only_keywords_that_editors_know() {
     ] {
         assert!(!text.contains(&format!("\"{later}")), "{later}");
     }
-    // Draft-07 ignores the keywords next to a reference.
+    // Draft-07 ignores keywords next to a reference, so a reference must be alone.
     fn references(value: &Value) {
         match value {
             Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! Generates the schema of one key's values.
+//! Generates the schema for the values of one key.
 
 use super::{exclusions, properties, reference, whole};
 use crate::check;
@@ -6,13 +6,14 @@ use crate::format::{self, Field, Type};
 use crate::units;
 use serde_json::{Map, Value, json};
 
-/// Name of the form of a variant. No key of a study has this name.
+/// Name of the form of a variant. It cannot conflict with a key, because no key of a study has this
+/// name.
 pub(super) const VARIANT: &str = "a-variant";
 
 /// Pattern of a name that [`check`] accepts.
 const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$";
 
-/// Returns the form of a row's value, with the row's description.
+/// Returns the form of the value in a row of the table, with the description in the row.
 pub(super) fn field_form(field: &Field) -> Value {
     let mut form = object(form(field.path, &field.typ));
     if field.path == "study" {
@@ -31,7 +32,7 @@ pub(super) fn field_form(field: &Field) -> Value {
 fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
-        // A form is always a mapping of keywords, so this case does not occur.
+        // This case does not occur, because a form is always a mapping of keywords.
         _ => Map::new(),
     }
 }
@@ -39,7 +40,7 @@ fn object(value: Value) -> Map<String, Value> {
 fn form(path: &str, typ: &Type) -> Value {
     match typ {
         Type::Text(_) => json!({"type": ["string", "number", "boolean"], "pattern": "\\S"}),
-        // To an editor, a version such as 5.0 is a number, so numbers are accepted too.
+        // The schema also accepts numbers, because a version such as 5.0 is a number to an editor.
         Type::Name(_) | Type::Release(_) => {
             json!({"type": ["string", "number", "boolean"], "pattern": NAME, "minimum": 0})
         }
@@ -52,7 +53,8 @@ fn form(path: &str, typ: &Type) -> Value {
         Type::Bytes(..) => quantity(&units::pattern::bytes(), typ),
         Type::BitRate(..) => quantity(&units::pattern::bit_rate(), typ),
         Type::Choice(_) | Type::Level(..) => choice(&typ.words()),
-        // Other names are accepted, because the owner of an attached target may define faults.
+        // The schema accepts other names, because the owner of an attached target may define
+        // faults.
         Type::Fault(_) => json!({"anyOf": [
             {"enum": typ.words()},
             {"type": "string", "pattern": NAME},
@@ -79,8 +81,8 @@ fn form(path: &str, typ: &Type) -> Value {
     }
 }
 
-/// Returns the form of a number that is written as a number, or as a text in the format that people
-/// write.
+/// Returns the form of a number. Users may write it as a number, or as text in the format that
+/// people use.
 fn number<N: Into<Value>>(kind: &str, min: N, max: N, pattern: &str, typ: &Type) -> Value {
     json!({
         "type": [kind, "string"],
@@ -91,7 +93,7 @@ fn number<N: Into<Value>>(kind: &str, min: N, max: N, pattern: &str, typ: &Type)
     })
 }
 
-/// Returns the form of a number with a unit.
+/// Returns the form of a quantity, which is a number with a unit.
 fn quantity(pattern: &str, typ: &Type) -> Value {
     json!({"type": "string", "pattern": pattern, "errorMessage": message(typ)})
 }
@@ -101,8 +103,8 @@ fn message(typ: &Type) -> String {
     check::example(typ).unwrap_or_else(|| format!("it must be {}", check::words(typ)))
 }
 
-/// Accepts words in lower-case and upper-case letters. An editor suggests the spelling of the
-/// table.
+/// Returns the form of a choice. It accepts words in lower-case and upper-case letters, and an
+/// editor suggests the spelling of the table.
 fn choice(known: &[&str]) -> Value {
     let either = |c: char| {
         if c.is_ascii_alphabetic() {
@@ -116,13 +118,14 @@ fn choice(known: &[&str]) -> Value {
     json!({"anyOf": [{"enum": known}, {"type": "string", "pattern": pattern}]})
 }
 
-/// Returns the accepted words. If YAML reads a word as a boolean, this boolean is also accepted.
+/// Returns the accepted values of a choice: the words, and the booleans that YAML makes of some
+/// words.
 fn words(known: &[&str]) -> Vec<Value> {
     let more = known.iter().filter_map(|word| word.parse::<bool>().ok()).map(Value::from);
     known.iter().map(|word| json!(word)).chain(more).collect()
 }
 
-/// Returns the form of a list. An item without brackets is a list of one item, unless it is a
+/// Returns the form of a list. It accepts a single item without brackets, unless the item is a
 /// section.
 fn list(path: &str, item: &Type) -> Value {
     let one = form(path, item);
@@ -139,9 +142,9 @@ fn section(path: &str) -> Value {
         "type": ["object", "null"],
         "properties": properties(path),
     });
-    // To editors, an unquoted key `null` is not text. They recognize it among required keys, but
-    // not among optional keys. Here exactly one key is required, so the check remains equally
-    // strict.
+    // Editors do not recognize an unquoted key `null` as text. They find it among required keys,
+    // but not among optional keys. Exactly one key is required here, so this form of the check is
+    // equally strict.
     let has_null = format::children(path).any(|(key, _)| key == "null");
     if has_null {
         form["maxProperties"] = json!(1);
@@ -166,7 +169,7 @@ fn secret() -> Value {
     })
 }
 
-/// Returns the form of a mapping of names.
+/// Returns the form of a mapping from names to values of the form `one`.
 fn mapping(one: &Value) -> Value {
     json!({
         "type": "object",
@@ -175,7 +178,7 @@ fn mapping(one: &Value) -> Value {
     })
 }
 
-/// Returns the form of the changes that a phase may make below a path.
+/// Returns the form of the changes below a path that a phase may make.
 fn phase(path: &str) -> Value {
     let mut properties = Map::new();
     for (key, field) in format::children(path) {
@@ -193,7 +196,8 @@ fn phase(path: &str) -> Value {
     })
 }
 
-/// Returns the form of dotted keys with values. Keys inside lists cannot be written in this form.
+/// Returns the form of a scale, which has dotted keys with values. Such keys cannot lead into
+/// lists.
 fn scale() -> Value {
     let in_list = |path: &str| {
         let lists = format::fields().filter(|field| matches!(field.typ, Type::List(_)));
@@ -203,7 +207,7 @@ fn scale() -> Value {
     let keys: Map<_, _> = known
         .map(|field| {
             let value = match field.typ {
-                // A scale may omit some entries with the word `none`.
+                // A scale may omit an entry by the word `none`, so it accepts any value here.
                 Type::Variants | Type::Matrix => json!({}),
                 _ => reference(field.path),
             };
@@ -222,7 +226,7 @@ fn scale() -> Value {
     })
 }
 
-/// Returns true if the keys below a key of this type are not rows of the table.
+/// Returns true if a mapping of this type has keys that are not rows of the table.
 fn has_free_keys(typ: &Type) -> bool {
     match typ {
         Type::Map(_) | Type::Any(_) | Type::Secret(_) => true,

@@ -1,5 +1,5 @@
-//! The machines of an attached cluster as described in a study: settings for all of them, and
-//! settings of one machine.
+//! The machines of an attached cluster, as described in a study. They have settings for all
+//! machines, and settings for single machines.
 
 use super::Draft;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ impl HostsDraft {
         });
     }
 
-    /// Returns the machine whose keys are being filled in.
+    /// Returns the machine whose keys are currently applied.
     pub(crate) fn one(&mut self) -> &mut HostDraft {
         if self.each.is_empty() {
             self.push("");
@@ -75,7 +75,7 @@ impl Draft {
                 sudo: one.sudo.or(common.sudo).unwrap_or(false),
                 ..RemoteHost::default()
             },
-            // Invalid addresses have already been reported.
+            // Invalid addresses are skipped here, because they have already been reported.
             addresses: one.addresses.iter().filter_map(|text| text.parse().ok()).collect(),
             control: one.control().or_else(|| common.control()),
             logs: path(&one.logs, &common.logs),

@@ -7,9 +7,9 @@ use topology::Units;
 pub struct Axis {
     /// Name of the axis.
     pub name: String,
-    /// Names of the values of the axis. The first value is the baseline for the others.
+    /// Names of the values of the axis. The first value is the baseline for the other values.
     pub values: Vec<String>,
-    /// The whole axis in the form of one line.
+    /// Text of the whole axis, on one line.
     pub text: String,
 }
 
@@ -18,10 +18,11 @@ pub struct Axis {
 pub struct ScaleUp {
     /// Unit into which the machine is divided.
     pub units: Option<Units>,
-    /// Number of units for each value of the axis.
+    /// Number of units at each value of the axis.
     pub counts: Vec<u32>,
-    /// True if each unit has its own node.
+    /// True if one node runs on each unit.
     pub per_unit: bool,
-    /// Only results with a p99 up to this bound count, in ms.
+    /// Upper bound of p99, in ms. Only results within this bound count. `None` if the study has no
+    /// bound.
     pub p99_bound_ms: Option<f64>,
 }

@@ -5,14 +5,14 @@ use target_spec::Target;
 /// Settings of the load generator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
-    /// The machines on which clients run, one client on each. For pods, one entry for each pod. If
-    /// empty, this process applies the load.
+    /// Machines on which clients run, with one client on each machine. For pods, the list has one
+    /// entry for each pod. If the list is empty, this process generates the load.
     pub machines: Vec<ClientMachine>,
-    /// The pods in which clients run. `None` if clients do not run in pods.
+    /// Pods in which clients run. `None` if clients do not run in pods.
     pub kubernetes: Option<ClientPods>,
-    /// Division of an imported command's range between clients.
+    /// Method of dividing the range of an imported command between clients.
     pub split: Split,
-    /// Number of event loops. `None` means a number that depends on the machine.
+    /// Number of event loops. If it is `None`, the number depends on the machine.
     pub workers: Option<usize>,
     /// CPUs for the event loops. If empty, the event loops are not pinned.
     pub cpus: Vec<usize>,
@@ -22,11 +22,11 @@ pub struct Client {
     pub connections_per_node: usize,
     /// Timeout of an operation, in ns.
     pub timeout_ns: u64,
-    /// Maximum number of operations in flight at a rate.
+    /// Maximum number of operations in flight when operations are sent at a rate.
     pub in_flight_max: u32,
-    /// Shortest time between two releases at a rate, in ns.
+    /// Shortest time between two releases of operations at a rate, in ns.
     pub release_quantum_ns: u64,
-    /// Compression of CQL frames.
+    /// Compression of CQL frames. `None` if frames are not compressed.
     pub compression: Option<cql::Compression>,
 }
 
@@ -35,35 +35,37 @@ pub struct Client {
 pub struct ClientMachine {
     /// Destination for `ssh`. `None` for this machine, or for a pod.
     pub ssh: Option<String>,
-    /// True if the machine is one of the pods that are created for clients.
+    /// True if the entry is a pod that cassay creates for a client.
     pub is_pod: bool,
-    /// Remote folder for the program. `None` means the cache of the remote user.
+    /// Folder for the program on the machine. `None` means the cache folder of the remote user.
     pub folder: Option<String>,
     /// Number of event loops on the machine. `None` means the number in [`Client::workers`].
     pub workers: Option<usize>,
-    /// CPUs for these event loops. If empty, they are not pinned.
+    /// CPUs for the event loops on this machine. If the list is empty, the event loops are not
+    /// pinned.
     pub cpus: Vec<usize>,
 }
 
-/// The pods that are created for clients, with one client in each.
+/// Pods that cassay creates for clients, with one client in each pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientPods {
-    /// Context of kubectl's configuration. `None` means the current context.
+    /// Context in kubectl's configuration. `None` means the current context.
     pub context: Option<String>,
     /// Namespace of the pods. `None` means the namespace of the context.
     pub namespace: Option<String>,
     /// Number of clients, which is the number of pods.
     pub clients: usize,
-    /// CPU request and limit of each pod, in thousandths of a CPU. One worker runs on each whole
-    /// CPU.
+    /// CPU request and CPU limit of each pod, in thousandths of a CPU. One worker runs on each
+    /// whole CPU.
     pub millicpus: u32,
-    /// Memory request and limit of each pod, in bytes.
+    /// Memory request and memory limit of each pod, in bytes.
     pub memory_bytes: u64,
     /// Image of the container.
     pub image: String,
-    /// True if each pod must be on its own Kubernetes node.
+    /// True if each pod must run on a separate Kubernetes node.
     pub one_per_node: bool,
-    /// Machine type of the Kubernetes nodes for the pods. `None` means any type.
+    /// Machine type of the Kubernetes nodes for the pods. If it is `None`, the pods may run on any
+    /// machine type.
     pub machine_type: Option<String>,
 }
 
@@ -99,19 +101,20 @@ impl ClientPods {
     }
 }
 
-/// Division of an imported command's range between several clients.
+/// Method of dividing the range of an imported command between several clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
     /// All clients process the range together.
     #[default]
     Stride,
-    /// Each client processes its own part of the range, like the clients of the tool.
+    /// Each client processes a separate part of the range, like the clients of the imported tool.
     Range,
 }
 
 impl Client {
-    /// Returns the numbers of workers of all machines, if each client processes its own part of the
-    /// range. Empty if the clients share the range, or if a number of workers is not stated.
+    /// Returns the number of workers of each machine, if each client processes a separate part of
+    /// the range. Returns an empty list if the clients share the range, or if a number of workers
+    /// is not stated.
     pub(crate) fn range_workers(&self) -> Vec<u64> {
         if self.split == Split::Stride {
             return Vec::new();
@@ -123,7 +126,7 @@ impl Client {
 }
 
 impl ClientMachine {
-    /// Returns `here`, the destination for `ssh`, or `a pod`.
+    /// Describes where the client runs: `here`, the destination for `ssh`, or `a pod`.
     pub fn place(&self) -> &str {
         match &self.ssh {
             Some(ssh) => ssh,
@@ -136,17 +139,17 @@ impl ClientMachine {
 /// Scheduling priority of the client's workers relative to other programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
-    /// Realtime priority if nodes run on the same machine, otherwise normal priority.
+    /// Realtime priority if nodes run on the same machine, and normal priority otherwise.
     #[default]
     Auto,
-    /// The same priority as any program.
+    /// The normal priority of programs.
     Normal,
-    /// A priority above that of all programs with normal priority.
+    /// A priority above the normal priority of all other programs.
     Realtime,
 }
 
 impl Priority {
-    /// Returns true if the workers have realtime priority with this target.
+    /// Returns true if the workers have realtime priority when the load is sent to `target`.
     pub fn is_realtime(self, target: &Target) -> bool {
         match self {
             Priority::Auto => target.local().is_some_and(|local| local.machines().is_empty()),

@@ -1,21 +1,22 @@
-//! Settings of the data before a trial: its amount, and the methods of settling and resetting it.
+//! Settings of the data that a trial begins with: its amount, and the methods of settling and
+//! resetting it.
 
-/// Settings of the data before a trial.
+/// Settings of the data that a trial begins with.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Data {
     /// Amount of data that the load phase writes.
     pub load: Load,
-    /// Number of rows that the load phase writes. 0 if it writes none. The number is exact only for
-    /// [`Load::Operations`]. For a load in bytes, the number is an estimate from the size of a row
+    /// Number of rows that the load phase writes. 0 if it does not write rows. The number is exact
+    /// only for [`Load::Operations`]. For a load in bytes, it is an estimate from the size of a row
     /// in the workload, and assumes the same number of rows on each host. The run loads until the
-    /// bytes are on the disk. Then it compiles the measuring program with the actual number of
-    /// loaded rows ([`crate::compile_workload::compile_with_rows`]).
+    /// requested bytes are on the disk. Then it compiles the measuring program with the actual
+    /// number of loaded rows ([`crate::compile_workload::compile_with_rows`]).
     pub load_rows: u64,
     /// Number of rows from which operations choose. Like `load_rows`, this is an estimate for a
     /// load in bytes.
     pub rows: u64,
-    /// True if the rows exist before the measurement of a trial, because they were loaded or are
-    /// declared to exist.
+    /// True if the rows exist before the measurement of a trial, because a load phase writes them
+    /// or the study declares that they exist.
     pub has_rows: bool,
     /// Condition that the cluster must meet after loading.
     pub settle: Settle,
@@ -25,7 +26,7 @@ pub struct Data {
     pub reset: Reset,
     /// Method of restoring a snapshot.
     pub restore: RestoreMethod,
-    /// Handling of the page cache before the warm-up of a trial.
+    /// Treatment of the page cache before the warm-up of a trial.
     pub page_cache: PageCache,
 }
 
@@ -35,7 +36,7 @@ impl Data {
         self.has_rows && self.load == Load::None
     }
 
-    /// Returns settings for `rows` existing rows that no step changes.
+    /// Returns settings for `rows` rows that already exist and that no step changes.
     pub fn present(rows: u64) -> Data {
         Data {
             rows,
@@ -46,23 +47,23 @@ impl Data {
     }
 }
 
-/// Amount of data to load.
+/// Amount of data that the load phase writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Load {
-    /// Loads no rows, because they exist or are not needed.
+    /// Loads no rows, because the rows exist or are not needed.
     #[default]
     None,
     /// Loads this number of rows.
     Operations(u64),
-    /// Loads until the live data of each node has this many bytes on disk, on average.
+    /// Loads until each node has, on average, this many bytes of live data on disk.
     BytesPerNode(u64),
-    /// Loads until this share of the data volumes is used, on average. For example, 0.3 means 30 %
-    /// full.
+    /// Loads until, on average, this share of the data volumes is used. For example, 0.3 means that
+    /// the volumes are 30 % full.
     Fraction(f64),
 }
 
 impl Load {
-    /// Returns true if the number of rows is known in advance.
+    /// Returns true if the number of rows is known before the load.
     pub fn rows_are_known(self) -> bool {
         matches!(self, Load::None | Load::Operations(_))
     }
@@ -71,22 +72,22 @@ impl Load {
 /// Condition that the cluster must meet after loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Settle {
-    /// Waits for compactions, if the target reports their end.
+    /// Waits until compactions have finished, if the target reports this.
     #[default]
     Auto,
-    /// Waits for compactions. cassay refuses a target that does not report their end.
+    /// Waits until compactions have finished. cassay refuses a target that does not report this.
     Compactions,
-    /// Does not wait for anything.
+    /// Does not wait after loading.
     None,
 }
 
 /// Method of resetting the data before each trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reset {
-    /// No reset. A trial gets the data that the previous trial left.
+    /// Does not reset the data. A trial begins with the data that the previous trial left.
     #[default]
     None,
-    /// Empties the tables, and loads them again.
+    /// Empties the tables, and loads the rows again.
     Truncate,
     /// Restores a snapshot, which cassay creates once after loading and settling.
     Snapshot,
@@ -95,14 +96,14 @@ pub enum Reset {
 /// Method of restoring a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestoreMethod {
-    /// Empties the tables and imports the files, while the nodes run.
+    /// Empties the tables and imports the snapshot's files, while the nodes run.
     #[default]
     Online,
-    /// Stops the nodes, puts the files into the nodes' folders, and starts the nodes.
+    /// Stops the nodes, puts the snapshot's files into the nodes' folders, and starts the nodes.
     Offline,
 }
 
-/// Handling of the page cache before the warm-up of a trial.
+/// Treatment of the page cache before the warm-up of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageCache {
     /// Leaves the page cache unchanged.

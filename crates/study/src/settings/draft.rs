@@ -1,15 +1,15 @@
 //! Collects the values of a study's keys, and converts them to settings.
 //!
 //! A tree without mistakes replaces every default of a draft, except for optional settings. A tree
-//! with mistakes also results in settings, but these must not be run.
+//! with mistakes can also be converted to settings, but these settings must not be run.
 
 use super::own_cassandra::OwnCassandra;
 use super::pods::KubernetesDraft;
 use super::{
     Capacity, Client, ClientMachine, Data, FaultDraft, Guard, HostsDraft, Import, ImportedCommands,
     Keyspace, LADDER_POINTS_MAX, Load, OwnTable, Phase, Price, Primary, PrimaryMetric, Probes,
-    ROWS_UNLOADED, RecordedTraffic, Repeat, Require, ScaleUp, Settings, Verify, Why, Window,
-    Workload,
+    Profile, ProfiledTrials, ROWS_UNLOADED, RecordedTraffic, Repeat, Require, ScaleUp, Settings,
+    Verify, Why, Window, Workload,
 };
 use analysis::procedure::{
     Band, Bound, Endurance, FixedPoint, Percentile, Point, Procedure, Search, Sweep, Until,
@@ -23,7 +23,7 @@ use target_spec::{
 use versions::Release;
 use workload::{ALL_KINDS, Tuning};
 
-/// Values of the keys of a study that were applied so far.
+/// Values of the study's keys that have been applied so far.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     pub(crate) name: String,
@@ -31,7 +31,7 @@ pub struct Draft {
     pub(crate) published: Option<String>,
     pub(crate) seed: u64,
     pub(crate) repeat: Repeat,
-    /// Experiments after the trials, if the study asks for them.
+    /// Experiments after the trials. `None` if the study does not request them.
     pub(crate) why: Option<Why>,
     /// True if blocks are added until the question is answered.
     pub(crate) answered: bool,
@@ -41,16 +41,16 @@ pub struct Draft {
     pub(crate) repeat_primary: Option<PrimaryMetric>,
     pub(crate) kind: TargetKind,
     pub(crate) local: LocalSpec,
-    /// The requested version in its written form.
+    /// Requested release of Cassandra. `None` if the study does not state a release.
     pub(crate) release: Option<Release>,
     pub(crate) own: OwnCassandra,
-    /// Racks that are assigned to the hosts in turn, or to the nodes if the study has no hosts. If
-    /// empty, each host has its own rack.
+    /// Racks that the hosts get in turn. If the study has no hosts, the nodes get them. If the list
+    /// is empty, each host has a separate rack.
     pub(crate) racks: Vec<String>,
-    /// Number of hosts. 0 if the study does not state it.
+    /// Number of hosts. 0 if the study does not state a number.
     pub(crate) hosts_count: usize,
     pub(crate) machines: Vec<RemoteHost>,
-    /// Price of each machine for an hour.
+    /// Price of each machine per hour. `None` for a machine without a price.
     pub(crate) machine_prices: Vec<Option<f64>>,
     pub(crate) hosts: HostsSpec,
     pub(crate) nodes_per_host: usize,
@@ -61,39 +61,39 @@ pub struct Draft {
     pub(crate) keyspace: Keyspace,
     pub(crate) workload: Workload,
     pub(crate) data: Data,
-    /// Number of rows that are declared to exist. 0 if the study does not state it.
+    /// Number of rows that the study declares to exist. 0 if it does not state a number.
     pub(crate) present: u64,
-    /// Function that returns the procedure. `None` if an imported command line states the
-    /// procedure.
+    /// Function that returns the procedure. `None` if an imported command line defines the load.
     pub(crate) procedure: Option<fn(&Draft) -> Procedure>,
     pub(crate) points: Vec<Point>,
     pub(crate) until: Option<Until>,
     /// Lower and upper bound of p99, in ms.
     pub(crate) band_ms: Vec<f64>,
-    /// Bound of a search.
+    /// Bound of a search on a latency percentile.
     pub(crate) bound: Bound,
-    /// Share of a search's result that is also measured.
+    /// Share of a search's result at which the study also measures. `None` if it does not.
     pub(crate) expected: Option<f64>,
     /// Length of an endurance run, in ns.
     pub(crate) for_ns: u64,
-    /// Lengths of other windows that are measured before the endurance run, in ns.
+    /// Lengths of shorter windows that are measured before the endurance run, in ns.
     pub(crate) beside_ns: Vec<u64>,
-    /// Difference of throughput that an endurance run ignores, as a share.
+    /// Difference of throughput that does not matter in an endurance run, as a share.
     pub(crate) within: f64,
     pub(crate) poisson: bool,
     pub(crate) range: Option<Range>,
-    /// Length of the warm-up, in ns. `None` means until the throughput is steady.
+    /// Length of the warm-up, in ns. `None` if the warm-up lasts until throughput is steady.
     pub(crate) warmup_ns: Option<u64>,
     pub(crate) warmup_max_ns: u64,
-    /// Warm-up before the first window, in ns. `None` means the same length as every other warm-up.
+    /// Length of the warm-up before the first window, in ns. `None` if all warm-ups have the same
+    /// length.
     pub(crate) first_warmup_ns: Option<u64>,
     pub(crate) measure_ns: u64,
-    /// True if the end of the last fault ends the window.
+    /// True if the window ends after the last fault.
     pub(crate) until_faults: bool,
     pub(crate) after_faults_ns: u64,
     pub(crate) client: Client,
     pub(crate) verify: Verify,
-    /// True if probes run. `None` if the study does not state it.
+    /// True if probes run. `None` if the study does not state this.
     pub(crate) probed: Option<bool>,
     pub(crate) probes: Probes,
     pub(crate) period_ns: u64,
@@ -107,7 +107,7 @@ pub struct Draft {
     pub(crate) scale_up: Option<ScaleUp>,
     /// True if the design of a screening is folded over.
     pub(crate) fold: bool,
-    /// Current key, while a mapping with keys of the user's choice is applied. Otherwise empty.
+    /// Current key while a mapping with keys that the user chooses is applied. Otherwise empty.
     pub(crate) key: String,
 }
 
@@ -153,14 +153,14 @@ impl Range {
         }
     }
 
-    /// Returns the points of the range in ascending order, at most `points_max`. If a range with a
+    /// Returns at most `points_max` points of the range, in ascending order. If a range with a
     /// stated end has more points, the rules report it.
     pub(crate) fn points(&self, points_max: usize) -> Vec<u64> {
         let to = self.to.unwrap_or(self.limit);
         let next = |point: &u64| match (self.step, self.factor) {
             (Some(step), _) => Some(point.saturating_add(step)),
-            // The next point is at least one higher. Otherwise a small factor would not change a
-            // small number.
+            // The next point is higher by at least one. Otherwise, a small factor would not change
+            // a small number.
             (None, Some(factor)) => {
                 Some(((*point as f64 * factor).round() as u64).max(point.saturating_add(1)))
             }
@@ -219,13 +219,13 @@ impl Draft {
         };
     }
 
-    /// Sets the price for an hour of the machine that was added last.
+    /// Sets the price per hour of the machine that was added last.
     pub(crate) fn price_of_host(&mut self, per_hour: f64) {
         self.machine_prices.pop();
         self.machine_prices.push(Some(per_hour));
     }
 
-    /// Returns the price of all used machines for an hour. `None` if the price of one machine is
+    /// Returns the price per hour of all machines in use. `None` if the price of a machine is
     /// unknown.
     fn price_of_machines(&self) -> Option<Price> {
         let used = self.machine_prices.iter().take(self.hosts_count);
@@ -272,7 +272,7 @@ impl Draft {
         import.commands.push(command.to_owned());
     }
 
-    /// Returns the existing table that is used unchanged.
+    /// Returns the settings of the existing table that is used unchanged.
     pub(crate) fn own_table(&mut self) -> &mut OwnTable {
         self.workload.table.get_or_insert_default()
     }
@@ -282,7 +282,7 @@ impl Draft {
         self.workload.recorded.get_or_insert_default()
     }
 
-    /// Changes the settings of the current kind, or of all kinds.
+    /// Changes the settings of the current kind of operation, or of all kinds.
     pub(crate) fn tune(&mut self, change: impl FnOnce(&mut Tuning)) {
         let kind = if self.key.is_empty() {
             ALL_KINDS
@@ -320,7 +320,7 @@ impl Draft {
         }
     }
 
-    /// Returns the settings that a phase may set.
+    /// Returns the target and the keyspace, which are the settings that a phase may change.
     pub(crate) fn phase(&self) -> Phase {
         Phase {
             target: self.target(),
@@ -348,7 +348,8 @@ impl Draft {
         let pods = self.hosts.pods.iter().flat_map(|pods| pods.numbered(count));
         let hosts = (count > 0).then(|| HostsSpec {
             count,
-            // Uses the first machines. The rules ensure that the study has enough machines.
+            // The first machines of the list are used. The rules ensure that the list has enough
+            // machines.
             machines: self.machines.iter().take(count).cloned().chain(pods).collect(),
             ..self.hosts.clone()
         });
@@ -357,24 +358,25 @@ impl Draft {
             release: self.release.as_ref().unwrap_or(&self.local.release).clone(),
             origin: self.own.origin(),
             nodes: nodes.unwrap_or(self.local.nodes),
+            profiler: self.probes.profile.is_some_and(|p| p.trials != ProfiledTrials::Extra),
             hosts,
             ..self.local.clone()
         };
-        // Nodes of one host are in one rack, because they fail together.
+        // All nodes of a host are in the same rack, because they fail together.
         let rack = |host: HostIndex| match self.racks.len() {
             0 => format!("rack{}", if count > 0 { host.number() } else { 1 }),
             racks => self.racks[host.0 % racks].clone(),
         };
         let racks = match count {
-            // Without hosts, each node is its own host.
+            // If the study has no hosts, each node counts as a host.
             0 => (0..spec.nodes).map(HostIndex).map(rack).collect(),
             _ => spec.seats().into_iter().map(|seat| rack(seat.host)).collect(),
         };
         LocalSpec { racks, ..spec }
     }
 
-    /// Returns the workload. Settings for all kinds come first, so that settings for one kind take
-    /// precedence.
+    /// Returns the workload. Changes to all kinds of operations come first in the list, so that
+    /// changes to a single kind take precedence.
     pub(crate) fn workload(&self) -> Workload {
         let mut workload = self.workload.clone();
         workload.tunings.sort_by_key(|(kind, _)| kind != ALL_KINDS);
@@ -384,8 +386,8 @@ impl Draft {
         workload
     }
 
-    /// Returns the settings of the data. A load in bytes is converted to rows when the program is
-    /// known. See [`crate::compile_workload::estimate_rows`].
+    /// Returns the settings of the data. [`crate::compile_workload::estimate_rows`] later converts
+    /// a load in bytes to rows, when the program is known.
     pub(crate) fn data(&self) -> Data {
         let load_rows = match self.data.load {
             Load::None => 0,
@@ -472,6 +474,11 @@ impl Draft {
     pub(crate) fn fixed(&self) -> Procedure {
         let point = self.points.first();
         point.map_or_else(Procedure::default, |point| FixedPoint(*point).into())
+    }
+
+    /// Returns the profile, whose section is applied before its keys.
+    pub(crate) fn profile(&mut self) -> &mut Profile {
+        self.probes.profile.get_or_insert_default()
     }
 
     fn probes(&self) -> Option<Probes> {

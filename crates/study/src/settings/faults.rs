@@ -1,4 +1,4 @@
-//! Faults as described in a study, and the resulting faults of a trial.
+//! Faults as a study describes them, and the faults of a trial that result from them.
 
 use super::Draft;
 use super::draft::TargetKind;
@@ -6,11 +6,11 @@ use target_spec::fault::{Commands, FaultOption, FaultPlace, Hit, Length, Options
 use target_spec::{HostIndex, NODES_COUNT_MAX, NodeIndex};
 use workload::random::{Draws, lane};
 
-/// Maximum number of faults in a trial. The number is limited, since each fault is recorded,
-/// observed and drawn.
+/// Maximum number of faults in a trial. The number is limited because cassay records, observes and
+/// draws each fault.
 pub(crate) const FAULTS_MAX: usize = 1_000;
 
-/// Number of the random stream that chooses faults from a seed.
+/// Number of the random stream from which faults are chosen for a seed.
 const LANE: u64 = 12;
 
 /// A fault of a trial.
@@ -18,7 +18,7 @@ const LANE: u64 = 12;
 pub struct StudyFault {
     /// Kind of the fault.
     pub kind: target_spec::fault::FaultKind,
-    /// Target of the fault.
+    /// Node, host or part of the network that the fault affects.
     pub hit: PlannedHit,
     /// Other options of the fault.
     pub options: Options,
@@ -26,7 +26,8 @@ pub struct StudyFault {
     pub at_ns: u64,
     /// Maximum length of the fault, in ns.
     pub for_ns: u64,
-    /// Index of the fault's item in the study. Faults of one item follow one another.
+    /// Index of the study's item from which the fault results. The faults of one item follow each
+    /// other.
     pub item: usize,
 }
 
@@ -34,9 +35,10 @@ pub struct StudyFault {
 /// runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlannedHit {
-    /// A target that the plan knows. Nodes have the numbers that the study uses.
+    /// A target that is known when the study is planned. Nodes have the numbers that the study
+    /// uses.
     Known(Hit),
-    /// The host of a node. This host is known only after connecting.
+    /// The host of a node. cassay knows this host only after connecting.
     HostOf(NodeIndex),
     /// The first replica of the hottest partition.
     HottestReplica,
@@ -47,16 +49,17 @@ pub enum PlannedHit {
 /// Values of an item of `faults`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultDraft {
-    /// Kinds of faults, of which one is chosen at random.
+    /// Kinds of faults. If the list contains several kinds, one of them is chosen at random.
     pub kinds: Vec<target_spec::fault::FaultKind>,
     pub on: FaultWhere,
-    /// The hosts from which others are cut off. If empty, all other hosts.
+    /// The hosts from which the fault cuts others off. If the list is empty, these are all other
+    /// hosts.
     pub from: Vec<HostIndex>,
     pub options: Options,
     pub at_ns: u64,
-    /// Length of the fault, in ns. `None` means until the end of the window.
+    /// Length of the fault, in ns. `None` if the fault lasts until the end of the window.
     pub for_ns: Option<u64>,
-    /// Period of a repeating item, in ns.
+    /// Period with which the item repeats, in ns. `None` if it does not repeat.
     pub every_ns: Option<u64>,
     pub seed: Option<u64>,
 }
@@ -64,42 +67,44 @@ pub(crate) struct FaultDraft {
 /// Target of an item of `faults`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FaultWhere {
-    /// A node. If the kind affects hosts, the host of this node.
+    /// This node. If the kind of fault affects hosts, the host of this node.
     Node(NodeIndex),
-    /// A host. If the kind affects nodes, the first node of this host.
+    /// This host. If the kind of fault affects nodes, the first node of this host.
     Host(HostIndex),
-    /// Hosts that are cut off from others. For other kinds, one of these hosts at random.
+    /// Hosts that the fault cuts off from others. For other kinds of faults, one of these hosts is
+    /// chosen at random.
     Hosts(Vec<HostIndex>),
-    /// A random node or host, depending on the kind.
+    /// A random node or host, depending on the kind of fault.
     #[default]
     Any,
-    /// The seed node or its host. Other nodes get the ring from the seed node, and the client gets
-    /// its map of the cluster from it.
+    /// The seed node or its host. Other nodes join the ring through the seed node, and the client
+    /// gets its map of the cluster from the seed node.
     Seed,
-    /// Any node or host except the seed.
+    /// A random node or host other than the seed.
     NotContactPoint,
     /// The first replica of the hottest partition.
     HottestReplica,
 }
 
-/// The nodes and hosts of a target. Nodes are assigned to hosts in turn.
+/// The nodes and hosts that faults may affect. Nodes are assigned to hosts in turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FaultTargets {
     /// Number of nodes. For an attached cluster, this is the number of contact points.
     pub nodes: usize,
-    /// Number of hosts. `None` if nodes share the machine.
+    /// Number of hosts. `None` if all nodes share this machine.
     pub hosts: Option<usize>,
     /// Size of each host's volume, in bytes. `None` if hosts have no separate volumes.
     pub volume_bytes: Option<u64>,
     /// True if hosts are separate machines.
     pub are_machines: bool,
-    /// True for an attached cluster, whose nodes on each host are known only after connecting.
+    /// True for an attached cluster. The nodes on each of its hosts are known only after
+    /// connecting.
     pub are_others: bool,
 }
 
 impl FaultTargets {
-    /// Returns the host of a node. `None` if nodes share the machine, or if the host is not known
-    /// yet.
+    /// Returns the host of a node. `None` if all nodes share this machine, or if the host is not
+    /// known yet.
     pub fn host_of(self, node: NodeIndex) -> Option<HostIndex> {
         let hosts = self.hosts.filter(|_| !self.are_others)?;
         Some(HostIndex(node.0 % hosts))
@@ -148,7 +153,8 @@ impl FaultDraft {
                     Length::Stated | Length::Task | Length::Staged => stated,
                     Length::Moment => {
                         let left_ns = window_ns.saturating_sub(at_ns);
-                        // A fault without a length ends before the item's next fault starts.
+                        // If the item states no length, a fault ends before the next fault of the
+                        // item starts.
                         let most_ns = every_ns.unwrap_or(u64::MAX).min(kind.at_most_ns());
                         left_ns.min(most_ns)
                     }
@@ -184,7 +190,8 @@ impl FaultDraft {
         }))
     }
 
-    /// Returns the node for a kind that affects a node. `None` if the cluster has no such node.
+    /// Returns the node for a kind of fault that affects a node. `None` if the cluster has no such
+    /// node.
     fn node(&self, ground: FaultTargets, draws: &mut Draws) -> Option<NodeIndex> {
         // Nodes are assigned to hosts in turn, so the first node of a host has the index of the
         // host.
@@ -199,7 +206,8 @@ impl FaultDraft {
         })
     }
 
-    /// Returns the host for a kind that affects a host. `None` if the cluster has no such host.
+    /// Returns the host for a kind of fault that affects a host. `None` if the cluster has no such
+    /// host.
     fn chosen_host(&self, ground: FaultTargets, draws: &mut Draws) -> Option<HostIndex> {
         let count = ground.hosts.unwrap_or(0);
         Some(match &self.on {
@@ -223,7 +231,8 @@ impl FaultDraft {
 }
 
 impl PlannedHit {
-    /// Returns the node that the plan names, directly or by its host. `None` without such a node.
+    /// Returns the node that the plan names, directly or by its host. `None` if the plan names no
+    /// node.
     fn node(&self) -> Option<NodeIndex> {
         match self {
             PlannedHit::Known(Hit::Node(node)) | PlannedHit::HostOf(node) => Some(*node),
@@ -233,8 +242,8 @@ impl PlannedHit {
         }
     }
 
-    /// Returns true if any node may be affected. A task on the cluster waits for all nodes, even if
-    /// it changes only one of them.
+    /// Returns true if the fault may affect any node. A task on the cluster waits for all nodes,
+    /// even if it changes only one of them.
     fn may_be_any(&self) -> bool {
         matches!(
             self,
@@ -245,7 +254,7 @@ impl PlannedHit {
     }
 }
 
-/// Returns a random one of several values. `None` if the list is empty.
+/// Returns a random element of `all`. `None` if `all` is empty.
 fn pick<T: Clone>(all: &[T], draws: &mut Draws) -> Option<T> {
     all.get(below(all.len(), draws)?).cloned()
 }
@@ -253,7 +262,7 @@ fn pick<T: Clone>(all: &[T], draws: &mut Draws) -> Option<T> {
 fn below(count: usize, draws: &mut Draws) -> Option<usize> {
     match count {
         0 => None,
-        // A single choice uses no random number.
+        // If only one choice exists, no random number is drawn.
         1 => Some(0),
         _ => Some(draws.below(count as u64) as usize),
     }
@@ -265,7 +274,7 @@ fn after_first(count: usize, draws: &mut Draws) -> Option<usize> {
 }
 
 impl StudyFault {
-    /// Describes the fault: `node-slow of node2, cpus 0.1`.
+    /// Describes the fault, for example as `node-slow of node2, cpus 0.1`.
     pub fn words(&self) -> String {
         // The option for nodes is omitted, because the target already names the nodes.
         let knobs = FaultOption::ALL.iter().filter(|knob| **knob != FaultOption::Nodes);
@@ -284,7 +293,7 @@ impl StudyFault {
         )
     }
 
-    /// Describes the target: `node2`, `all nodes`.
+    /// Describes the target of the fault, for example as `node2` or `all nodes`.
     pub fn place(&self) -> String {
         match &self.hit {
             PlannedHit::Known(hit) => hit.to_string(),
@@ -296,11 +305,12 @@ impl StudyFault {
         }
     }
 
-    /// Returns true if two faults may have the same target.
+    /// Returns true if the two faults may affect the same node or host.
     pub(crate) fn touches(&self, other: &StudyFault, ground: FaultTargets) -> bool {
         let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
         let (our_node, their_node) = (self.hit.node(), other.hit.node());
-        // cassay does not know yet whether the node is on that host.
+        // One fault names a node and the other names a host. For an attached cluster, cassay does
+        // not know yet whether the node is on that host.
         let may_be_there = ground.are_others && our_node.is_some() != their_node.is_some();
         self.hit == other.hit
             || (our_node.is_some() && our_node == their_node)
@@ -321,7 +331,8 @@ impl StudyFault {
             }
             PlannedHit::Known(Hit::Host(host)) => vec![*host],
             PlannedHit::Known(Hit::Split(split)) => split.of.clone(),
-            // The fault may affect any host, or affects all of them.
+            // The fault may affect any host, or affects all hosts. So the result contains all
+            // hosts.
             PlannedHit::Known(Hit::Cluster)
             | PlannedHit::HottestReplica
             | PlannedHit::HostOfHottestReplica => ground.all_hosts().collect(),
@@ -335,7 +346,7 @@ impl StudyFault {
 }
 
 impl Draft {
-    /// Returns the item that is being filled.
+    /// Returns the item of `faults` whose keys are currently applied.
     pub(crate) fn fault(&mut self) -> &mut FaultDraft {
         if self.faults.is_empty() {
             self.faults.push(FaultDraft::default());
@@ -344,7 +355,7 @@ impl Draft {
         &mut self.faults[last]
     }
 
-    /// Returns the programs of the fault that is being filled, for an attached cluster.
+    /// Returns the programs of the attached cluster's fault whose keys are currently applied.
     pub(crate) fn command(&mut self) -> &mut Commands {
         if self.commands.is_empty() {
             self.commands.push(Commands::default());
@@ -353,8 +364,8 @@ impl Draft {
         &mut self.commands[last]
     }
 
-    /// Returns the kind with a name. It is a kind that an attached target defines, or a built-in
-    /// kind.
+    /// Returns the kind of fault with a name. `None` if the name is neither that of a built-in kind
+    /// nor of a kind that an attached target defines.
     pub(crate) fn kind_of(&self, name: &str) -> Option<target_spec::fault::FaultKind> {
         match self.kind {
             TargetKind::Attach => {
@@ -367,7 +378,7 @@ impl Draft {
         }
     }
 
-    /// Returns true if a built-in kind is possible on the attached cluster's nodes.
+    /// Returns true if a built-in kind of fault is possible on the nodes of the attached cluster.
     fn reaches(&self, name: &str) -> bool {
         let kind = target_spec::fault::FaultKind::find(name);
         let has_agents =
@@ -382,7 +393,7 @@ impl Draft {
         })
     }
 
-    /// Returns the names of the kinds that an attached cluster defines.
+    /// Returns the names of the kinds of faults that an attached cluster defines.
     pub(crate) fn attached_kinds(&self) -> Vec<&str> {
         let own = self.commands.iter().map(|one| one.name.as_str());
         let built_in = target_spec::fault::FaultName::ALL.map(target_spec::fault::FaultName::name);
@@ -397,8 +408,8 @@ impl Draft {
     pub(crate) fn faults(&self) -> Vec<(usize, StudyFault)> {
         let ground = self.ground();
         let items = self.faults.iter().enumerate();
-        // The list contains one more fault than allowed, so that the rules can report an excessive
-        // number.
+        // The list contains one fault more than the maximum, so that the rules can report that the
+        // number is too large.
         let all = items.flat_map(|(number, item)| {
             let faults = item.faults(number, self.measure_ns, ground, self.seed);
             faults.into_iter().map(move |fault| (number, fault))
@@ -410,7 +421,7 @@ impl Draft {
     pub(crate) fn ground(&self) -> FaultTargets {
         if let TargetKind::Attach = self.kind {
             let described = &self.attached_kubernetes;
-            // For a cluster in Kubernetes, the number of nodes is known only after connecting.
+            // cassay knows the number of nodes of a cluster in Kubernetes only after connecting.
             let unknown = described.owner.is_some().then_some(NODES_COUNT_MAX);
             let in_sight = unknown.filter(|_| described.agents.is_some());
             return FaultTargets {

@@ -1,4 +1,4 @@
-//! Fills a draft from a checked tree by the rows of the table. The type of each row applies the
+//! Fills a draft from a checked tree by the rows of the table. The type of each row applies its
 //! value to the draft.
 
 use super::{Draft, secret_of};
@@ -77,8 +77,8 @@ impl Draft {
                 set(self);
                 self.section(tree, path);
             }
-            // Variants, phases and scales were merged into the study before its check. For other
-            // types, a value of the wrong form is a mistake that has been reported.
+            // Variants, phases and scales were merged into the study before the check. For other
+            // types, a value of the wrong form is a mistake that has already been reported.
             _ => {}
         }
     }

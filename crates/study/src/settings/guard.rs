@@ -1,4 +1,4 @@
-//! Limits that end the load to protect a cluster with other users.
+//! Limits that end the load, in order to protect a cluster that other users share.
 
 use super::Warmup;
 use crate::units;
@@ -18,19 +18,19 @@ pub struct Guard {
 /// Clusters on which the guard is active.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GuardedClusters {
-    /// Clusters that cassay did not start and that have other clients.
+    /// The guard is active on clusters that cassay did not start and that have other clients.
     #[default]
     Auto,
     /// The guard is active on every cluster.
     Always,
-    /// The guard is active on no cluster.
+    /// The guard is never active.
     Never,
 }
 
-/// Limits for one second.
+/// Limits of the figures of one second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GuardLimits {
-    /// Maximum p99 of service time (from the send to the answer), in ms.
+    /// Maximum p99 of service time (from the sending of a request to its response), in ms.
     pub p99_ms: f64,
     /// Maximum share of failed operations.
     pub error_rate: f64,
@@ -55,8 +55,8 @@ impl Guard {
         )
     }
 
-    /// Returns the warm-up: a fixed time in ns, or until the throughput is steady. If the guard is
-    /// active, the warm-up includes the rise of the load, in whole seconds.
+    /// Returns the warm-up. It lasts for a fixed time in ns, or until throughput is steady. If the
+    /// guard is active, the warm-up includes the rise of the load, in whole seconds.
     pub(crate) fn warmup(&self, fixed_ns: Option<u64>, max_ns: u64) -> Warmup {
         match (fixed_ns, self.when) {
             (Some(ns), GuardedClusters::Always) => {

@@ -1,4 +1,4 @@
-//! Settings of the keyspace, and options of its tables in addition to those of the workload.
+//! Settings of the keyspace, and table options that are added to those of the workload.
 
 pub use workload::Replication;
 
@@ -15,10 +15,11 @@ pub struct Keyspace {
     pub is_replication_stated: bool,
     /// True if writes go to the commit log. `None` means the setting of the workload.
     pub durable_writes: Option<bool>,
-    /// Compaction options of the keyspace's tables, including `class`. If empty, the workload sets
-    /// them.
+    /// Compaction options of the keyspace's tables, including `class`. If the list is empty, the
+    /// options of the workload apply.
     pub compaction: Vec<(String, String)>,
-    /// Compression options of the keyspace's tables. If empty, the workload sets them.
+    /// Compression options of the keyspace's tables. If the list is empty, the options of the
+    /// workload apply.
     pub compression: Vec<(String, String)>,
     /// Other options of the keyspace's tables, by name.
     pub options: Vec<(String, Value)>,
@@ -37,21 +38,22 @@ impl Keyspace {
         self.is_replication_stated = true;
     }
 
-    /// Returns the text after `ALTER KEYSPACE … WITH`. `None` if no option is set.
+    /// Returns the text after `ALTER KEYSPACE … WITH`. `None` if the study sets no option of the
+    /// keyspace.
     pub fn own_options(&self) -> Option<String> {
         self.durable_writes.map(|on| format!("durable_writes = {on}"))
     }
 
-    /// Returns the options of the keyspace itself (not of its tables) that the study states, by
-    /// name.
+    /// Returns the options that the study states for the keyspace itself, and not for its tables,
+    /// by name.
     pub fn asked_of_itself(&self) -> Vec<(String, Value)> {
         let durable =
             self.durable_writes.map(Value::Bool).map(|on| ("durable_writes".to_owned(), on));
         durable.into_iter().collect()
     }
 
-    /// Returns the table options that the study states, by name, with the values that the tables
-    /// must have.
+    /// Returns the table options that the study states, by name. The values are those that the
+    /// tables must have.
     pub fn asked_options(&self) -> Vec<(String, Value)> {
         let map = |name: &str, entries: &[(String, String)]| {
             let entries =
@@ -70,7 +72,7 @@ impl Keyspace {
     }
 
     /// Returns the text after `ALTER TABLE … WITH` that sets a table's options. `None` if the study
-    /// sets no options.
+    /// sets no table options.
     pub fn table_options(&self) -> Option<String> {
         let map = |entries: &[(String, String)]| {
             let entries =

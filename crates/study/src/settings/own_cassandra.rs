@@ -1,9 +1,9 @@
-//! A build of Cassandra that is started instead of a release, as described in a study.
+//! A build of Cassandra that nodes use instead of a release, as described in a study.
 
 use std::path::PathBuf;
 use target_spec::Origin;
 
-/// A build of Cassandra that is started instead of a release.
+/// A build of Cassandra that nodes use instead of a release.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnCassandra {
     pub home: Option<PathBuf>,

@@ -4,23 +4,24 @@ use cql::tokens::{TokenKind, tokens};
 
 /// Default number of keys that cassay samples from a table.
 pub const KEYS_DEFAULT: u64 = 10_000;
-/// Default maximum rate at which cassay reads partitions for keys, per second.
+/// Default maximum rate at which cassay reads partitions to sample keys, in partitions per second.
 pub const KEYS_PER_S_DEFAULT: u64 = 1_000;
-/// Maximum number of keys. The number is limited, since the keys are kept with the run.
+/// Maximum number of keys. The number is limited because the keys are kept with the run.
 pub const KEYS_MAX: u64 = 200_000;
 
 /// An existing table that is used unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnTable {
-    /// Name of the table as written in the study: `keyspace.table`.
+    /// Name of the table as written in the study, in the form `keyspace.table`.
     pub name: String,
-    /// Number of partitions that cassay samples from the ring, if no file contains the keys.
+    /// Number of partitions that cassay samples from the ring. Unused if a file contains the keys.
     pub keys: u64,
-    /// Maximum rate at which cassay reads partitions for keys, per second.
+    /// Maximum rate at which cassay reads partitions to sample keys, in partitions per second.
     pub keys_per_s: u64,
-    /// CSV file with the keys, in the folder of the study or below it.
+    /// CSV file with the keys, in the folder of the study or below it. `None` if the keys are
+    /// sampled.
     pub file: Option<String>,
-    /// Column of the file for each column of the table.
+    /// Pairs of a column of the table and the column of the file that contains its values.
     pub columns: Vec<(String, String)>,
 }
 
@@ -37,8 +38,9 @@ impl Default for OwnTable {
 }
 
 impl OwnTable {
-    /// Returns the keyspace and the table. Both are CQL names, in lower case unless they are
-    /// quoted. `None` if the text is not two names with a point between them.
+    /// Returns the names of the keyspace and the table. Each of them is a CQL name, in lower case
+    /// unless it is quoted. `None` if the text does not consist of two names with a point between
+    /// them.
     pub fn names(&self) -> Option<(String, String)> {
         let tokens = tokens(&self.name).ok()?;
         let [keyspace, dot, table] = &tokens[..] else {
@@ -50,12 +52,12 @@ impl OwnTable {
             .then(|| (keyspace.text.clone(), table.text.clone()))
     }
 
-    /// Returns the name under which a run keeps the workload made from the table.
+    /// Returns the name of the file in which a run keeps the workload that was made from the table.
     pub fn definition_file(&self) -> String {
         format!("{}.workload.yaml", self.file_stem())
     }
 
-    /// Returns the name under which a run keeps the keys that were sampled from the ring.
+    /// Returns the name of the file in which a run keeps the keys that were sampled from the ring.
     pub fn keys_file(&self) -> String {
         format!("{}.keys.csv", self.file_stem())
     }

@@ -1,4 +1,4 @@
-//! Values of those keys of a study that are for Kubernetes.
+//! Values of the keys of a study that concern Kubernetes.
 
 use super::{Client, ClientPods, Draft};
 use target_spec::{KubernetesCluster, KubernetesOwner, NodePods, PodAgents};

@@ -1,4 +1,4 @@
-//! A file of published figures, as data.
+//! Content of a file of published figures.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -17,9 +17,9 @@ pub struct PublishedFile {
     pub figures: Vec<Figure>,
     /// Ratios that are expected to be similar on other machines.
     pub ratios: Vec<Ratio>,
-    /// Statements about failures.
+    /// Published claims about failures.
     pub failures: Vec<Failure>,
-    /// Descriptions of the statements in the publication.
+    /// Descriptions of claims in the publication.
     pub claims: Vec<String>,
     /// Questions that the publication does not answer.
     pub unknown: Vec<String>,
@@ -29,36 +29,38 @@ pub struct PublishedFile {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Figure {
-    /// Place of the figures in the publication: `table 5`.
+    /// Table or figure of the publication that contains the row, such as `table 5`.
     pub place: String,
-    /// Subject of the figures: `90/10, 540 GB per node, 200 threads per client`.
+    /// Description of the row, such as `90/10, 540 GB per node, 200 threads per client`.
     pub what: String,
-    /// Number of requests in flight of all clients together, if the publication prints it.
+    /// Number of requests in flight, summed over all clients. `None` if the publication does not
+    /// print it.
     pub in_flight: Option<f64>,
-    /// Operations per second.
+    /// Published throughput, in op/s.
     pub ops_per_s: Option<f64>,
-    /// Mean latency, in ms.
+    /// Published mean latency, in ms.
     pub mean_ms: Option<f64>,
-    /// Median latency, in ms.
+    /// Published median latency, in ms.
     pub p50_ms: Option<f64>,
-    /// 95th percentile of latency, in ms.
+    /// Published 95th percentile of latency, in ms.
     pub p95_ms: Option<f64>,
-    /// 99th percentile of latency, in ms.
+    /// Published 99th percentile of latency, in ms.
     pub p99_ms: Option<f64>,
 }
 
-/// A published statement about a failure. The report shows the text of the statement next to the
-/// study's own result.
+/// A published claim about a failure. The report shows the text of the claim next to the result of
+/// the study.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Failure {
-    /// The failure that the statement is about: `host without high availability`.
+    /// Failure that the claim is about, such as `host without high availability`.
     pub fault: String,
-    /// Kinds of cassay's faults that correspond to the failure: `[node-kill]`.
+    /// Kinds of faults in cassay that correspond to the failure, such as `[node-kill]`.
     pub beside: Vec<String>,
-    /// The study's variants to which the statement applies. If empty, all variants.
+    /// Variants of the study to which the claim applies. If the list is empty, the claim applies to
+    /// all variants.
     pub variants: Vec<String>,
-    /// Text of the statement.
+    /// Text of the claim.
     pub claim: String,
 }
 
@@ -66,25 +68,26 @@ pub struct Failure {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ratio {
-    /// Description of the subject of the ratio.
+    /// Description of the ratio.
     pub what: String,
-    /// Metric of the ratio: `ops_per_s`, `latency_ms.p99`.
+    /// Metric of the ratio, such as `ops_per_s` or `latency_ms.p99`.
     pub metric: String,
-    /// Variant in the numerator.
+    /// Variant whose value is the numerator.
     pub of: String,
-    /// Variant in the denominator.
+    /// Variant whose value is the denominator.
     pub to: String,
-    /// Point of the first variant: `{threads: 32}`. If empty, the peak of each variant is used.
+    /// Point of the variant in the numerator, such as `{threads: 32}`. If the map is empty, the
+    /// peak of each variant is used.
     pub of_at: BTreeMap<String, f64>,
-    /// Point of the second variant.
+    /// Point of the variant in the denominator.
     pub to_at: BTreeMap<String, f64>,
-    /// `points` for the geometric mean of the ratios at all points that both variants have.
-    /// Otherwise empty, which means that the ratio is at one point.
+    /// `points` if the ratio is the geometric mean of the ratios at all points that both variants
+    /// have. Empty if the ratio is at one point.
     pub over: String,
-    /// Published value, if it is a single number.
+    /// Published ratio, if the publication prints a single value.
     pub value: Option<f64>,
-    /// Published minimum, if the publication gives several values.
+    /// Smallest published ratio, if the publication prints several values.
     pub least: Option<f64>,
-    /// Published maximum, if the publication gives several values.
+    /// Largest published ratio, if the publication prints several values.
     pub most: Option<f64>,
 }

@@ -1,4 +1,5 @@
-//! Recorded traffic: the settings of a study, and the recordings that were read.
+//! Recorded traffic. This module contains the settings of a study, and the recordings that cassay
+//! has read.
 
 use query_log::{Choice, MEMORY_BYTES, Only, Recording, UnpackError};
 use std::collections::BTreeMap;
@@ -9,21 +10,22 @@ use std::sync::Arc;
 /// Recorded traffic as a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedTraffic {
-    /// Folders or files with logs, one for each node.
+    /// Folders or files that contain the logs. The list has one entry for each node.
     pub files: Vec<String>,
     /// Speed of the replay relative to the recorded rate. `None` if `procedure` states the rate.
     pub speed: Option<f64>,
-    /// Selects reads, writes or both.
+    /// Selection of reads, writes, or all operations.
     pub only: Only,
-    /// Keyspaces whose operations are replayed. If empty, all keyspaces.
+    /// Keyspaces whose operations are replayed. If the list is empty, the operations of all
+    /// keyspaces are replayed.
     pub keyspaces: Vec<String>,
-    /// Start of the replayed part, in ns after the first record.
+    /// Start of the replayed part of the recording, in ns after the first record.
     pub from_ns: u64,
-    /// Length of the replayed part, in ns. `None` means up to the end.
+    /// Length of the replayed part of the recording, in ns. `None` if the part extends to the end.
     pub for_ns: Option<u64>,
     /// Maximum memory for operations and values, in bytes.
     pub memory_bytes: u64,
-    /// File with the statements that create keyspace and tables. `None` if keyspace and tables
+    /// File with the statements that create the keyspace and the tables. `None` if they already
     /// exist.
     pub schema: Option<String>,
 }
@@ -57,7 +59,7 @@ impl RecordedTraffic {
         }
     }
 
-    /// Returns the name of the recording among the files of a run.
+    /// Returns the name that the recording has among the files of a run.
     pub fn name(&self) -> String {
         let choice = self.choice();
         let mut name = format!("recorded traffic of {}", self.files.join(", "));
@@ -80,7 +82,7 @@ impl RecordedTraffic {
     }
 }
 
-/// Recordings that were read, by digest. Each recording is read once.
+/// Recordings that cassay has read, by digest. It reads each recording only once.
 #[derive(Clone, Default)]
 pub struct Recordings(BTreeMap<String, Arc<Recording>>);
 
@@ -95,7 +97,8 @@ impl Recordings {
         self.0.insert(recording.digest.clone(), recording);
     }
 
-    /// Adds a recording from its packed form, which has a size of `bytes` bytes.
+    /// Reads a recording in packed form from `from`, and adds it to the set. The packed form has
+    /// `bytes` bytes.
     ///
     /// # Errors
     /// The recording cannot be read, or differs from the packed recording.
@@ -104,18 +107,18 @@ impl Recordings {
         Ok(())
     }
 
-    /// Returns the recording with this digest.
+    /// Returns the recording with this digest. `None` if the set does not contain it.
     pub fn get(&self, digest: &str) -> Option<&Arc<Recording>> {
         self.0.get(digest)
     }
 
-    /// Returns all recordings.
+    /// Returns all recordings in the set.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Recording>> {
         self.0.values()
     }
 }
 
-/// Only the digests are compared, because equal digests mean equal operations.
+/// Only the digests are compared, because recordings with equal digests have equal operations.
 impl PartialEq for Recordings {
     fn eq(&self, other: &Recordings) -> bool {
         self.0.keys().eq(other.0.keys())

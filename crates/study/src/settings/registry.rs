@@ -1,10 +1,10 @@
-//! A registry, which is queried for the releases that exist.
+//! A registry, which cassay queries for the existing releases of Cassandra.
 
 use std::fmt;
 use versions::{Release, UnknownRelease};
 
-/// Function that returns true if an unlisted release has been published. The function returns
-/// `None` if the registry could not be reached.
+/// Function that returns true if a release that cassay does not list has been published. The
+/// function returns `None` if cassay cannot reach the registry.
 #[derive(Clone, Copy, Default)]
 pub struct Registry(pub Option<fn(&Release) -> Option<bool>>);
 

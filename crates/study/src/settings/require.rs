@@ -1,6 +1,6 @@
 //! Requirements of a variant.
 
-/// Requirements of a variant. Empty by default.
+/// Requirements of a variant. By default, a variant has no requirements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Require {
     /// Upper bound on the median latency of all operations, in ms.
@@ -15,21 +15,22 @@ pub struct Require {
     pub error_rate: Option<f64>,
     /// Minimum throughput, in op/s.
     pub ops_per_s: Option<f64>,
-    /// Minimum quality of a contender relative to the baseline, in the primary comparison. 0.97
-    /// means at most 3 % worse, for both throughput and latency.
+    /// Minimum ratio of a contender to the baseline in the primary comparison. The value 0.97 means
+    /// at most 3 % worse, for throughput as well as for latency.
     pub ratio: Option<f64>,
-    /// Name of the run that this run must not be worse than: `latest`, a tag, or a study and stamp.
+    /// Name of the earlier run that this run must not be worse than: `latest`, a tag, or a study
+    /// and stamp.
     pub not_worse_than: Option<String>,
-    /// Share by which this run may be worse than the named run.
+    /// Share by which this run may be worse than the earlier run.
     pub worse_by: f64,
     /// Points at which the requirements apply.
     pub at: Where,
-    /// Result of a requirement that the interval cannot decide.
+    /// Outcome of a requirement if the confidence interval contains the limit.
     pub untold: IfInconclusive,
 }
 
-/// Default share by which a run may be worse than an earlier run. Even without a cause, runs on the
-/// same machine differ by this share.
+/// Default share by which a run may be worse than an earlier run. Runs on the same machine differ
+/// by this share even if nothing has changed.
 pub const WORSE_BY_DEFAULT: f64 = 0.05;
 
 impl Default for Require {
@@ -50,37 +51,37 @@ impl Default for Require {
     }
 }
 
-/// Result of a requirement whose interval contains the limit.
+/// Outcome of a requirement if the confidence interval contains the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IfInconclusive {
-    /// The requirement fails if the value itself is beyond the limit. Otherwise it passes with a
-    /// warning.
+    /// The requirement is missed if the measured value itself is beyond the limit. Otherwise, it is
+    /// met with a warning.
     #[default]
     Estimate,
-    /// The requirement passes with a warning.
+    /// The requirement is met with a warning.
     Pass,
-    /// The requirement fails.
+    /// The requirement is missed.
     Miss,
 }
 
 /// Points at which requirements apply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Where {
-    /// Requirements apply at every point if all points are known in advance, otherwise at the best
-    /// point.
+    /// Requirements apply at every point if all points are known in advance. Otherwise, they apply
+    /// at the best point.
     #[default]
     Auto,
     /// Requirements apply at every measured point.
     Every,
     /// Requirements apply at the point that the answer of the study names.
     Best,
-    /// Requirements apply at the points of the axis with these values.
+    /// Requirements apply at the points that have these values on the load axis.
     Values(Vec<u64>),
 }
 
 impl Require {
-    /// Returns true if a requirement applies at points. These are all requirements except the ratio
-    /// between two variants.
+    /// Returns true if at least one requirement applies at points. The ratio between two variants
+    /// does not apply at points.
     pub fn has_limits(&self) -> bool {
         let latency = [self.p50_ms, self.p95_ms, self.p99_ms, self.p999_ms];
         let others = [self.error_rate, self.ops_per_s];

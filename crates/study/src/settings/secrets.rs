@@ -1,9 +1,10 @@
-//! The keys by which a study names the source of a secret.
+//! The keys with which a study names the source of a secret.
 
 use crate::checked_tree::Tree;
 use target_spec::SecretSource;
 
-/// Returns the function that builds a secret from the text of one of its keys.
+/// Returns the function that makes the source of a secret from the value of `key`. `None` for an
+/// unknown key.
 pub(crate) fn secret_kind(key: &str) -> Option<fn(&str) -> SecretSource> {
     match key {
         "secret" => Some(|name| SecretSource::Named(name.to_owned())),
@@ -13,7 +14,7 @@ pub(crate) fn secret_kind(key: &str) -> Option<fn(&str) -> SecretSource> {
     }
 }
 
-/// Returns the secret of a checked tree.
+/// Returns the source of the secret that a checked tree describes.
 pub(crate) fn secret_of(tree: &Tree) -> Option<SecretSource> {
     let (key, text) = tree.entries().first()?;
     Some(secret_kind(key)?(text.text()?))

@@ -1,30 +1,30 @@
 //! Regular expressions for the numbers of this module, for the schemas that editors use.
 //!
-//! The expressions describe the form of a number, not its limits. They match every text that a
+//! The expressions describe the form of a number, but not its limits. They match every text that a
 //! `parse_…` function accepts.
 
 use super::{BIT_RATE_UNITS, BYTE_UNITS, DURATION_UNITS};
 
-/// A whole number: `250`, `10k`, `1.5M`.
+/// Pattern of a whole number, such as `250`, `10k` or `1.5M`.
 pub(crate) const COUNT: &str = r"^\s*[0-9][0-9._]*\s*[GMkK]?\s*$";
-/// A number with a fraction: `0.5`, `12`, `10k`, `1e3`.
+/// Pattern of a number that may have a fraction, such as `0.5`, `12`, `10k` or `1e3`.
 pub(crate) const NUMBER: &str =
     r"^\s*([0-9][0-9._]*\s*[GMkK]?|\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)\s*$";
-/// A share: `5%`, `0.05`.
+/// Pattern of a share, such as `5%` or `0.05`.
 pub(crate) const SHARE: &str =
     r"^\s*([0-9][0-9._]*\s*[GMkK]?|\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)\s*%?\s*$";
 
-/// Returns the pattern of a length of time: `10s`, `1m30s`.
+/// Returns the pattern of a length of time, such as `10s` or `1m30s`.
 pub(crate) fn duration() -> String {
     format!(r"^\s*([0-9][0-9._]*\s*({})\s*)+$", units(DURATION_UNITS))
 }
 
-/// Returns the pattern of a size: `1GiB`.
+/// Returns the pattern of a size, such as `1GiB`.
 pub(crate) fn bytes() -> String {
     format!(r"^\s*[0-9][0-9._]*\s*({})\s*$", units(BYTE_UNITS))
 }
 
-/// Returns the pattern of a bit rate: `1Gbit`, `100Mbit/s`.
+/// Returns the pattern of a bit rate, such as `1Gbit` or `100Mbit/s`.
 pub(crate) fn bit_rate() -> String {
     format!(r"^\s*[0-9][0-9._]*\s*({})(/s)?\s*$", units(BIT_RATE_UNITS))
 }

@@ -1,4 +1,4 @@
-//! Tests bundles. Their content must be read back, and modified bundles must be refused.
+//! Tests bundles. A bundle must be read back completely, and cassay must refuse modified bundles.
 
 use super::*;
 use crate::lock::PinnedFile;
@@ -33,8 +33,8 @@ fn tar_of(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(*kind);
         header.set_size(text.len() as u64);
-        // The library refuses to write the names that this test needs, so they are written
-        // directly.
+        // The library refuses the names that this test needs, so the test writes the name into the
+        // header directly.
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_cksum();
         tar.append(&header, text.as_bytes()).unwrap();
@@ -42,7 +42,8 @@ fn tar_of(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
     tar.into_inner().unwrap()
 }
 
-/// Imports an archive of entries for a recipe of [`files`]. Returns the whole error.
+/// Imports an archive of these entries for a recipe of [`files`]. Returns the complete error
+/// message.
 fn refused(entries: &[(EntryType, &str, &str)]) -> String {
     refused_bytes(&tar_of(entries))
 }

@@ -5,7 +5,7 @@ use crate::test_repository::{ResponseBehaviour, RunningRepository, pinned};
 
 const TEXT: &str = "what is in a jar, as long as a line";
 
-/// Fetches one file that the server sends in a given way. The first part of the file already
+/// Fetches one file from a server with the given behaviour. The beginning of the file already
 /// exists.
 fn fetched(
     way: ResponseBehaviour,
@@ -132,7 +132,7 @@ fn each_way_not_to_bring_a_file_has_its_sentence_and_what_to_do() {
 
 #[test]
 fn an_unreachable_repository_is_named_with_its_setting() {
-    // The port belonged to a server that has stopped.
+    // No server listens on this port any more.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/maven", listener.local_addr().unwrap());
     drop(listener);

@@ -1,4 +1,4 @@
-//! Tests filling a folder: the sources, their order, and the resulting folder.
+//! Tests how a folder is filled: the sources, their order, and the resulting folder.
 
 use super::*;
 use crate::test_repository::{ResponseBehaviour, RunningRepository, pinned};
@@ -7,7 +7,7 @@ use rawzip::CompressionMethod;
 const SERVER: &str = "the server";
 const AGENT: &str = "an agent";
 
-/// Returns a recipe of two files, and a cache for it.
+/// Returns a recipe of two files, and an empty cache.
 fn recipe() -> (tempfile::TempDir, Recipe) {
     let files = vec![pinned("a.jar", SERVER), pinned("b.jar", AGENT)];
     (tempfile::tempdir().unwrap(), Recipe::pinned(files))
@@ -85,8 +85,8 @@ fn a_failed_fetch_continues_and_asks_only_for_missing_files() {
     let text = format!("{:#}", filled.unwrap_err());
     assert!(text.contains("b.jar answered with HTTP 503"), "{text}");
     assert!(!recipe.folder_in(cache.path()).exists());
-    // It is a matter of chance whether the other file has arrived when the first one fails. Its
-    // bytes are kept in any case.
+    // The other file may or may not have arrived when the first file fails. In either case, its
+    // received bytes are kept.
     let good = served(ResponseBehaviour::Well);
     let before = left_over(cache.path(), &recipe);
     fill_from(&cache, &recipe, &settings, &good.address).0.unwrap();

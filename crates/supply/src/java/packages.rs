@@ -26,12 +26,12 @@ const PACKAGES: [(&[&str], &str); 5] = [
 /// Installation command for macOS, which does not have `/etc/os-release`.
 const HOMEBREW: &str = "brew install openjdk@{MAJOR}";
 
-/// A source for every system. It is needed because newer releases of distributions no longer
-/// contain Java 17.
+/// Advice for every system. It is needed because newer releases of distributions do not contain
+/// Java 17 any more.
 const ANYWHERE: &str =
     "Temurin {MAJOR} from https://adoptium.net, unpacked below /opt or set in JAVA_HOME";
 
-/// Returns advice for the case that a Java of a major version is missing.
+/// Returns advice on installing a Java of a major version.
 pub(super) fn hint(major: u32) -> String {
     let texts = ["/etc/os-release", "/usr/lib/os-release"];
     let release = texts.iter().find_map(|path| foreign::text(FileKind::System, path).ok());
@@ -46,8 +46,9 @@ pub(super) fn hint(major: u32) -> String {
     said.replace(MAJOR, &major.to_string())
 }
 
-/// Returns the installation command for the distribution in an `os-release`. It looks for the name
-/// of the distribution, and then for the names of the distributions on which it is based.
+/// Returns the installation command for the distribution in an `os-release`. The function looks for
+/// the name of the distribution, and then for the names of the distributions on which that
+/// distribution is based.
 fn command_of(release: &str) -> Option<&'static str> {
     let value = |key: &str| {
         let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
@@ -56,7 +57,8 @@ fn command_of(release: &str) -> Option<&'static str> {
     let (own, like) = (value("ID"), value("ID_LIKE"));
     let mut names = std::iter::once(own.as_str()).chain(like.split_whitespace());
     names.find_map(|name| {
-        // The names of openSUSE consist of two words: opensuse-leap, opensuse-tumbleweed.
+        // Only the first word of the name is compared, because the names of openSUSE have two
+        // words, such as opensuse-leap and opensuse-tumbleweed.
         let begin = name.split('-').next().unwrap_or_default();
         let row = PACKAGES.iter().find(|(names, _)| names.contains(&begin));
         row.map(|(_, command)| *command)

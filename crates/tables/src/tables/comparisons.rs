@@ -1,4 +1,4 @@
-//! `comparisons`: pairwise comparisons of variants, as in `findings.json`.
+//! The table `comparisons`: pairwise comparisons of variants, as in `findings.json`.
 
 use super::run_input::Source;
 use crate::column::Table;
@@ -68,7 +68,7 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
     sure(table)
 }
 
-/// Adds the columns about the certainty of the result.
+/// Adds the columns that state how certain the result is.
 fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonRecord> {
     table
         .whole(

@@ -1,4 +1,5 @@
-//! `point_costs` and `costs`: the costs of operations for the target, by point and by trial.
+//! The tables `point_costs` and `costs`: the costs of operations for the target, by point and by
+//! trial.
 
 use super::run_input::Source;
 use crate::column::Table;
@@ -8,20 +9,20 @@ use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::{CostKind, CostRecord, PointRecord};
 
-/// Row of the table of trials: one cost of one trial.
+/// Row of the table `costs`: one cost of one trial.
 pub(super) struct CostRow {
     head: Head,
     cost: CostKind,
     value: f64,
 }
 
-/// Row of the table of points: one cost at one point.
+/// Row of the table `point_costs`: one cost at one point.
 pub(super) struct PointCostRow<'r> {
     point: &'r PointRecord,
     cost: &'r CostRecord,
 }
 
-/// Description of the column of names. A name contains the unit of the value.
+/// Description of the column that names the cost. The name contains the unit of the value.
 const NAME: &str =
     "Name of the cost, with its unit: `server_cpu_ms_per_op`, `disk_bytes_per_row`, ….";
 

@@ -1,4 +1,4 @@
-//! `faults`: the injected faults, with their times and effects.
+//! The table `faults`: the injected faults, with their times and effects.
 
 use super::run_input::Source;
 use crate::column::Table;
@@ -8,7 +8,7 @@ use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::FaultRecord;
 
-/// Row of the table: one fault of a trial.
+/// Row of the table `faults`: one fault of one trial.
 pub(super) struct FaultRow<'r> {
     head: Head,
     fault: &'r FaultRecord,
@@ -64,7 +64,7 @@ pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
         )
 }
 
-/// Adds the times of the fault's events.
+/// Adds the columns with the times of the fault's events.
 fn moments<'r>(table: Table<'r, FaultRow<'r>>) -> Table<'r, FaultRow<'r>> {
     let at = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.to_unix_us(t_s));
     let since = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.in_window(t_s));

@@ -1,4 +1,4 @@
-//! `percentiles`: the distributions of the measured windows.
+//! The table `percentiles`: the distributions of the measured windows.
 
 use super::run_input::Source;
 use super::seconds::ALL;
@@ -11,8 +11,8 @@ use measure::Times;
 use store::record::TrialFinding;
 use store::{HistogramKind, Trial, WindowHistograms};
 
-/// Number of values for each halving of the distance to 1. A million operations result in about a
-/// hundred values.
+/// Number of percentiles for each halving of the distance to 1. For a million operations, a curve
+/// has about a hundred percentiles.
 const TICKS: u32 = 5;
 /// Nanoseconds in a millisecond.
 const MS_NS: f64 = 1e6;

@@ -1,4 +1,4 @@
-//! `points`: each variant at each point, with its blocks combined, as in `findings.json`.
+//! The table `points`: each variant at each point, with its blocks combined, as in `findings.json`.
 
 use super::run_input::Source;
 use crate::column::Table;

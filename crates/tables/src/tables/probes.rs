@@ -1,7 +1,8 @@
-//! `probes`: readings of hosts, processes, JVMs and the database, one per row.
+//! The table `probes`: readings of hosts, processes, JVMs and the database, with one reading in
+//! each row.
 //!
-//! A day of three nodes has fifty million readings. So in a long run, a row is one of the periods
-//! that the run stores for its page, with the mean, the smallest and the largest value.
+//! A day of three nodes has fifty million readings. So for a long run, a row contains one of the
+//! periods that the run stores for its page, with the mean, the smallest and the largest value.
 
 use super::run_input::Source;
 use crate::column::Table;
@@ -13,13 +14,13 @@ use std::rc::Rc;
 use store::record::SampleRecord;
 use store::{SeriesPlacesRecord, Trial};
 
-/// A single reading, or a summary of all readings in a period.
+/// Row of the table `probes`: a single reading, or a summary of all readings in a period.
 pub(super) struct ProbeRow {
     head: Rc<Head>,
     t_s: f64,
-    /// Length of the period, s. `None` for a single reading.
+    /// Length of the period, in seconds. `None` for a single reading.
     length_s: Option<f64>,
-    /// Series of the reading, which all rows of the series share.
+    /// Series to which the reading belongs. All rows of a series share this value.
     series: Rc<Series>,
     readings: u64,
     mean: f64,

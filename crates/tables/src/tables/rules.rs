@@ -1,4 +1,4 @@
-//! `rules`: the results of the validity rules for each trial, with their numbers.
+//! The table `rules`: the results of the validity rules for each trial, with their numbers.
 
 use super::run_input::Source;
 use crate::column::Table;
@@ -8,7 +8,7 @@ use crate::output_folder::Folder;
 use anyhow::Result;
 use store::record::{MeasurementRecord, RuleRecord};
 
-/// Row of the table: one number of a rule, or a rule without numbers.
+/// Row of the table `rules`: one number of a rule, or a rule that has no numbers.
 pub(super) struct RuleRow<'r> {
     head: Head,
     rule: &'r RuleRecord,

@@ -9,14 +9,14 @@ use store::{Run, Trial};
 /// Data from which all tables are built.
 pub(super) struct Source<'a> {
     pub(super) run: &'a Run,
-    /// Trials that wrote records, in the plan's order.
+    /// Trials that wrote records, in the order of the plan.
     pub(super) trials: &'a [Trial],
-    /// Findings of the trials that have ended, by number.
+    /// Findings of the trials that have ended, by the number of the trial.
     pub(super) findings: &'a BTreeMap<usize, TrialFinding>,
 }
 
 impl Source<'_> {
-    /// Returns the leading columns of a trial's rows.
+    /// Returns the head of a trial, from which the first columns of its rows are built.
     pub(super) fn head(&self, trial: &Trial) -> Result<Head> {
         Head::from_trial(trial, self.findings.get(&trial.record.index))
     }

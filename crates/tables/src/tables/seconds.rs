@@ -1,9 +1,9 @@
-//! `seconds` and `client`: the course of every trial by interval (one second), and the figures of
-//! the client itself.
+//! The tables `seconds` and `client`: the course of every trial by interval (one second), and the
+//! figures of the client itself.
 //!
-//! The figures of each kind are in the interval lines. Those of all kinds together come from the
-//! histogram logs. A separate thread for each of the two clocks reads a log in parallel with the
-//! lines.
+//! The figures of each kind come from the lines of the interval file. The figures of all kinds
+//! together come from the histogram logs. For each of the two clocks, a separate thread reads the
+//! log while the main thread reads the lines.
 
 use super::run_input::Source;
 use crate::column::Table;
@@ -20,15 +20,16 @@ use std::thread;
 use store::Trial;
 use store::record::{ClientIntervalRecord, QuantilesRecord};
 
-/// Name in the rows for all kinds together.
+/// Name that stands for all kinds of operations together.
 pub(super) const ALL: &str = "all";
-/// Number of intervals by which reading a log may be ahead of reading the lines.
+/// Maximum number of intervals by which the reading of a log may be ahead of the reading of the
+/// lines.
 const AHEAD: usize = 256;
-/// Maximum difference between the start times of an interval in the two files, s. One of the files
-/// rounds times to three decimals.
+/// Maximum difference between the start times of an interval in the two files, in seconds. One of
+/// the files rounds times to three decimals.
 const SAME_S: f64 = 0.0011;
 
-/// Trial, start, length and phase of an interval.
+/// Trial to which an interval belongs, and the start, length and phase of the interval.
 #[derive(Clone, Debug)]
 struct IntervalTime {
     head: Rc<Head>,
@@ -37,7 +38,7 @@ struct IntervalTime {
     phase: String,
 }
 
-/// Row of `seconds`: one kind, or all kinds, in one interval.
+/// Row of the table `seconds`: one kind of operation, or all kinds together, in one interval.
 pub(super) struct SecondRow {
     when: IntervalTime,
     kind: String,
@@ -47,13 +48,13 @@ pub(super) struct SecondRow {
     service: Option<QuantilesRecord>,
 }
 
-/// Row of `client`: the figures of the client itself in one interval.
+/// Row of the table `client`: the figures of the client itself in one interval.
 pub(super) struct ClientRow {
     when: IntervalTime,
     client: ClientIntervalRecord,
 }
 
-/// Adds the columns about time that both tables have.
+/// Adds the columns that identify an interval, which both tables have.
 fn interval<'r, R: 'r>(
     table: Table<'r, R>,
     when: impl for<'a> Fn(&'a R) -> &'a IntervalTime + Copy + 'r,
@@ -204,7 +205,8 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile
                 let (to, from) = sync_channel(AHEAD);
                 let together = trial.together(service, &head.parts)?;
                 threads.spawn(move || {
-                    // If writing failed, the receiver no longer exists.
+                    // If the main thread could not write, the receiver is gone, so this thread
+                    // stops.
                     let mut sent = together.map_while(|one| to.send(one).ok());
                     while sent.next().is_some() {}
                 });
@@ -217,12 +219,12 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile
     Ok([course.seconds.end()?, course.client.end()?].concat())
 }
 
-/// Figures of all kinds together, in order of time.
+/// Figures of all kinds together for each interval, in order of time.
 struct Sums(Peekable<std::sync::mpsc::IntoIter<Result<(f64, QuantilesRecord)>>>);
 
 impl Sums {
-    /// Returns the figures of the interval that begins at `t_s`. `None` if the log does not contain
-    /// it.
+    /// Returns the figures of the interval that begins at `t_s`. Returns `None` if the log does not
+    /// contain this interval.
     fn figures_at(&mut self, t_s: f64) -> Result<Option<QuantilesRecord>> {
         loop {
             let reached = |next: &Result<(f64, QuantilesRecord)>| match next {
@@ -239,14 +241,15 @@ impl Sums {
     }
 }
 
-/// Writer of the two tables, row by row.
+/// Writer of the tables `seconds` and `client`, row by row.
 struct SecondsWriter {
     seconds: Files<'static, SecondRow>,
     client: Files<'static, ClientRow>,
 }
 
 impl SecondsWriter {
-    /// Writes a row for each line and, after the lines of an interval, a row for all kinds.
+    /// Writes a row for each line of the interval file. After the lines of an interval, writes a
+    /// row for all kinds together.
     fn write_trial(
         &mut self,
         trial: &Trial,

@@ -1,5 +1,5 @@
-//! `trials`, `kinds` and `errors`: the results of each trial for all operations, for each kind, and
-//! for failures.
+//! The tables `trials`, `kinds` and `errors`: the results of each trial for all operations, for
+//! each kind of operation, and for failures.
 
 use super::run_input::Source;
 use crate::column::Table;
@@ -10,22 +10,22 @@ use crate::quantiles::{self, Clock};
 use anyhow::Result;
 use store::record::{MeasurementRecord, ReasonRecord, SeriesRecord, TrialFinding};
 
-/// Row of `trials`: a trial that has ended.
+/// Row of the table `trials`: a trial that has ended.
 pub(super) struct TrialRow<'r> {
     head: Head,
     found: &'r TrialFinding,
-    /// First reason of the verdict, which is the most serious one.
+    /// First reason for the verdict, which is the most serious reason.
     reason: Option<ReasonRecord>,
 }
 
 impl TrialRow<'_> {
-    /// Returns the first number of the first reason.
+    /// Returns the first number of the first reason, if any.
     fn number(&self) -> Option<&MeasurementRecord> {
         self.reason.as_ref()?.measured.first()
     }
 }
 
-/// Row of `kinds`: one kind of operation of a trial.
+/// Row of the table `kinds`: one kind of operation of a trial.
 pub(super) struct KindRow<'r> {
     head: Head,
     found: &'r TrialFinding,
@@ -33,7 +33,8 @@ pub(super) struct KindRow<'r> {
     series: &'r SeriesRecord,
 }
 
-/// Row of `errors`: one outcome of failed operations, with their number.
+/// Row of the table `errors`: one outcome of failed operations, with the number of these
+/// operations.
 pub(super) struct ErrorRow<'r> {
     head: Head,
     outcome: &'r str,
@@ -61,7 +62,7 @@ pub(super) fn table<'r>() -> Table<'r, TrialRow<'r>> {
     first_reason(client(counted(table)))
 }
 
-/// Adds the purpose, the verdict and the times of the trial.
+/// Adds the columns with the purpose, the verdict and the times of the trial.
 fn add_columns<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .words(
@@ -99,7 +100,7 @@ fn add_columns<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         )
 }
 
-/// Adds the counts of operations.
+/// Adds the columns with the numbers of operations.
 fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     let ops = "operations";
     table
@@ -168,7 +169,7 @@ fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         )
 }
 
-/// Adds the figures of the client itself.
+/// Adds the columns with the figures of the client itself.
 fn client<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .number(
@@ -203,7 +204,7 @@ fn client<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
         )
 }
 
-/// Adds the first reason of the verdict, with its first number.
+/// Adds the columns with the first reason for the verdict and the first number of this reason.
 fn first_reason<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
     table
         .text(

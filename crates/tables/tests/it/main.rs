@@ -1,5 +1,5 @@
-//! Tests tables of runs that are written through the store. The tables are read back from both
-//! formats and compared with the findings.
+//! Tests the tables of runs that are written through the store. The tests read the tables back in
+//! both formats and compare them with the findings.
 
 mod run;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use store::Run;
 use tables::{ExportRequest, ExportResult, Format, document, export};
 
-/// Rows of a table. Each row maps the names of its columns to its cells, without empty cells.
+/// Rows of a table. Each row maps the names of the columns to their cells. Empty cells are omitted.
 type Rows = Vec<BTreeMap<String, String>>;
 
 fn exported(run: &Path, formats: &[Format]) -> ExportResult {
@@ -139,8 +139,8 @@ fn all_kinds_of_a_second_have_percentiles_of_summed_histograms() {
     let measured: Rows = all.iter().filter(|row| row["phase"] == "measure").cloned().collect();
     let ok: f64 = measured.iter().map(|row| number(row, "ok")).sum();
     assert_eq!(ok, findings.trials[0].all.ops as f64, "parts are in no sum");
-    // There are 60 operations of 2 ms and 40 of 8 ms. So the median is that of the first kind, and
-    // the p95 that of the second.
+    // The interval has 60 operations of 2 ms and 40 operations of 8 ms. So the median is 2 ms, and
+    // the p95 is 8 ms.
     let (second, window_s) = (&measured[0], number(&measured[0], "window_s"));
     assert!((number(second, "p50_ms") - 2.0).abs() < 0.01, "{second:?}");
     assert!((number(second, "p95_ms") - 8.0).abs() < 0.01, "{second:?}");
@@ -199,7 +199,8 @@ fn every_table_is_documented() {
     expect_file!["../../../../docs/tables.md"].assert_eq(&document());
 }
 
-/// The cells are compared one by one: an empty cell of one format is NULL in the other.
+/// The test compares the cells one by one. An empty cell of the CSV file is NULL in the Parquet
+/// file.
 #[cfg(feature = "parquet")]
 #[test]
 fn parquet_holds_what_csv_holds() {

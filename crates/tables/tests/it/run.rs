@@ -1,6 +1,6 @@
-//! A run of one trial, written through the store. It has one second of warm-up and three seconds of
-//! measurement, the last of which has no operations. There are two kinds of operations, and reads
-//! that are parts of one of them.
+//! A run of one trial, written through the store. The trial has one second of warm-up and three
+//! seconds of measurement, and no operations in the last second. The trial has two kinds of
+//! operations, and reads that are parts of one of these kinds.
 
 use measure::{Interval, KindInterval, Times};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use store::record::{
 use store::{RunWriter, TrialWriter, convert};
 use tempfile::TempDir;
 
-/// Kinds of operations. `read` is a part of `change`.
+/// Kinds of operations. A `read` is a part of a `change`.
 pub const KINDS: [&str; 3] = ["change", "read", "write"];
 
 /// A run on disk.
@@ -94,8 +94,8 @@ fn trial(run: &mut RunWriter) -> TrialWriter {
     run.begin_trial(&record(), &KINDS.map(str::to_owned)).expect("a trial")
 }
 
-/// Returns 60 changes of 2 ms and 40 writes of 8 ms, each sent 1 ms late, and reads that are not
-/// part of any sum.
+/// Returns 60 changes of 2 ms and 40 writes of 8 ms, each sent 1 ms late, and reads that do not
+/// count in any sum.
 fn kinds(is_still: bool) -> Vec<KindInterval> {
     let of = |count: u64, latency_ns: u64| {
         let mut kind = KindInterval::default();
@@ -135,7 +135,8 @@ fn fill(writer: &mut TrialWriter) -> TrialFinding {
 }
 
 fn found(started_unix_ns: u64, [latency, service]: [&Times; 2]) -> TrialFinding {
-    // The client stopped following some operations before they ended.
+    // The client stopped following some operations before they ended, so their latencies are lower
+    // bounds.
     let mut bounds = Times::default();
     let mut one = measure::Histogram::new();
     one.record(9_000_000);
@@ -183,7 +184,7 @@ fn found(started_unix_ns: u64, [latency, service]: [&Times; 2]) -> TrialFinding 
     }
 }
 
-/// Returns a measurement of a window of 3 s, although at least 5 s are required.
+/// Returns the measurement of a window of 3 s, for which the rule requires at least 5 s.
 fn short_window() -> MeasurementRecord {
     MeasurementRecord {
         quantity: Quantity::WindowLength,

@@ -1,5 +1,5 @@
-//! All kinds of faults, as data: the effect and the target of each kind, its requirements and
-//! options, and the data that nodes may lose because of it.
+//! All built-in kinds of faults, as data: the effect and the target of each kind, its requirements
+//! and options, and the data that nodes may lose.
 
 use super::kind::FaultKind;
 use super::options::FaultOption;
@@ -7,22 +7,22 @@ use super::properties::{DataLoss, FaultPlace, Length};
 use crate::capability::Capability;
 use std::time::Duration;
 
-/// Time limit for the start of a node. It is long enough for a busy machine and a commit log to
-/// replay.
+/// Time limit for the start of a node. It is long enough for a busy machine, and for replaying a
+/// commit log.
 pub const STARTED_WITHIN: Duration = Duration::from_secs(180);
 
-/// Time limit until the node of a replaced pod is up. In this time, the old pod ends properly, the
-/// new pod is scheduled, its volume is attached, and its node starts.
+/// Time limit until the node of a replaced pod is up. Within this time, the old pod ends properly,
+/// the new pod is scheduled, its volume is attached, and its node starts.
 pub const POD_BACK_WITHIN: Duration = Duration::from_secs(600);
 
-/// Time limit until a node has joined a ring, without the time for streaming. The node waits for 25
-/// s, starts on a busy machine, and may have to be started again.
+/// Time limit until a node has joined a ring, not counting the time for streaming. The node waits
+/// for 25 s, starts on a busy machine, and may need a second start.
 pub const ENTERED_WITHIN: Duration = Duration::from_secs(300);
 
-/// Required options of an upgrade.
+/// Options that an upgrade requires.
 const UPGRADE_MUST: &[FaultOption] = &[FaultOption::To];
 
-/// All options of an upgrade.
+/// Options that an upgrade accepts.
 const UPGRADE_TAKES: &[FaultOption] = &[
     FaultOption::To,
     FaultOption::Drain,
@@ -32,7 +32,7 @@ const UPGRADE_TAKES: &[FaultOption] = &[
     FaultOption::Yaml,
 ];
 
-/// Defines the rows of [`KINDS`], and an enum of the names of these kinds.
+/// Defines the rows of [`KINDS`], and an enum with the names of these kinds.
 macro_rules! kinds {
     ($(
         $name:ident = $word:literal, $place:ident,
@@ -244,7 +244,7 @@ kinds! {
 }
 
 impl FaultKind {
-    /// Returns the kind with this name.
+    /// Returns the built-in kind of fault with this name. `None` if the name is unknown.
     pub fn find(name: &str) -> Option<FaultKind> {
         KINDS.iter().find(|kind| kind.name == name).cloned()
     }

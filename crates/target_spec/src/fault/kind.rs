@@ -15,47 +15,49 @@ use std::time::Duration;
 pub struct FaultKind {
     /// Name of the kind in studies and in records.
     pub name: Cow<'static, str>,
-    /// Implementation of the fault: built in, or programs of a study.
+    /// Implementation of the fault. It is built in, or consists of programs of a study.
     pub means: Means,
     /// Description of the effect of the fault.
     pub what: Cow<'static, str>,
-    /// Capabilities that the target must have.
+    /// Capabilities that the target must have for this kind of fault.
     pub needs: &'static [Capability],
-    /// Kind of target on which the fault acts.
+    /// Part of a cluster on which the fault acts.
     pub place: FaultPlace,
     /// Options that the kind accepts.
     pub takes: &'static [FaultOption],
     /// Options that the kind requires.
     pub must: &'static [FaultOption],
-    /// Duration of the fault.
+    /// Rule that determines the duration of the fault.
     pub length: Length,
     /// True if the fault ends processes. The nodes of these processes are then down until the fault
     /// is healed.
     pub takes_away: bool,
     /// Data that nodes may lose because of the fault.
     pub loses: DataLoss,
-    /// Maximum time until the fault is observed as healed.
+    /// Maximum time until cassay must observe that the fault is healed.
     pub healed_within: Duration,
 }
 
 /// Implementation of a kind of fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Means {
-    /// A fault that is built in.
+    /// The fault is built in.
     BuiltIn(FaultName),
-    /// A fault that consists of programs that a study names.
+    /// The fault consists of programs that a study names.
     Programs(Commands),
 }
 
-/// Time limit until a fault that does not end processes is observed as healed.
+/// Time limit until cassay must observe that a fault is healed, if the fault does not end
+/// processes.
 const HEALED_WITHIN: Duration = Duration::from_secs(60);
 
-/// Time limit of a fault that is healed as soon as it was observed. The time is enough for a node
-/// to drain.
+/// Time limit of a fault that is healed as soon as cassay has observed it. The time is long enough
+/// for a node to drain.
 const MOMENT: Duration = Duration::from_secs(60);
 
 impl FaultKind {
-    /// Creates a kind whose duration the study states, without options and without loss of data.
+    /// Creates a kind of fault without options and without loss of data. The study states the
+    /// duration of the fault.
     pub(crate) const fn new(
         name: FaultName,
         place: FaultPlace,
@@ -77,13 +79,13 @@ impl FaultKind {
         }
     }
 
-    /// Returns the kind with optional options.
+    /// Returns the kind with these options, which are optional.
     pub(crate) const fn taking(mut self, knobs: &'static [FaultOption]) -> FaultKind {
         self.takes = knobs;
         self
     }
 
-    /// Returns the kind with required and optional options.
+    /// Returns the kind with these required options and these optional options.
     pub(crate) const fn demanding_of(
         mut self,
         must: &'static [FaultOption],
@@ -93,38 +95,38 @@ impl FaultKind {
         self
     }
 
-    /// Returns the kind with required options.
+    /// Returns the kind with these options, which are required.
     pub(crate) const fn demanding(mut self, knobs: &'static [FaultOption]) -> FaultKind {
         (self.takes, self.must) = (knobs, knobs);
         self
     }
 
-    /// Returns the kind with another duration.
+    /// Returns the kind with this rule for its duration.
     pub(crate) const fn lasting(mut self, length: Length) -> FaultKind {
         self.length = length;
         self
     }
 
-    /// Returns the kind, marked as ending processes.
+    /// Returns the kind, marked as a kind of fault that ends processes.
     pub(crate) const fn taking_away(mut self) -> FaultKind {
         self.takes_away = true;
         self
     }
 
-    /// Returns the kind with data that nodes may lose.
+    /// Returns the kind, with `what` as the data that nodes may lose.
     pub(crate) const fn losing(mut self, what: DataLoss) -> FaultKind {
         self.loses = what;
         self
     }
 
-    /// Returns the kind with another time limit for healing.
+    /// Returns the kind with this time limit for healing.
     pub(crate) const fn whole_within(mut self, limit: Duration) -> FaultKind {
         self.healed_within = limit;
         self
     }
 
-    /// Returns true if the fault occupies the volume of a host. A volume can have only one such
-    /// fault at a time. These are all volume faults except a slow volume.
+    /// Returns true if the fault occupies the volume of a host. This is true for all volume faults
+    /// except a slow volume. A volume can have only one such fault at a time.
     pub fn takes_volume(&self) -> bool {
         let needs = |capability| self.needs.contains(&capability);
         let ways = [
@@ -137,18 +139,18 @@ impl FaultKind {
         ways.into_iter().any(needs) || (needs(Capability::Volume) && !needs(Capability::DiskLimit))
     }
 
-    /// Returns the maximum duration of the fault if the study does not state one, in ns.
+    /// Returns the maximum duration in ns of a fault for which the study states no duration.
     pub fn at_most_ns(&self) -> u64 {
         MOMENT.as_nanos() as u64
     }
 
-    /// Returns true if the fault requires another node. This is the case if it changes the members
-    /// of the ring, or leaves only the copies on other nodes.
+    /// Returns true if the fault requires at least one other node. This is the case if the fault
+    /// changes the members of the ring, or if only the copies on other nodes remain.
     pub fn needs_others(&self) -> bool {
         matches!(self.loses, DataLoss::Copy | DataLoss::HandedOver)
     }
 
-    /// Returns those options in `said` that this kind accepts.
+    /// Returns the options in `said` that this kind accepts.
     #[must_use]
     pub fn options(&self, said: &Options) -> Options {
         let takes = |knob| self.takes(knob);
@@ -183,8 +185,8 @@ impl FaultKind {
         }
     }
 
-    /// Returns the kind as its options modify it. For example, an upgrade with a rollback lasts
-    /// until the rollback.
+    /// Returns the kind with the changes that its options make. For example, an upgrade with a
+    /// rollback lasts until the rollback.
     #[must_use]
     pub fn with(self, said: &Options) -> FaultKind {
         match said.back {
@@ -200,8 +202,8 @@ impl FaultKind {
         }
     }
 
-    /// Returns the actions that the command line must allow before the fault can be injected on an
-    /// attached node. `None` if the fault can be injected only on managed nodes.
+    /// Returns the actions that the command line must allow before cassay injects the fault on an
+    /// attached node. `None` if cassay can inject the fault only on managed nodes.
     pub fn acts(&self) -> Option<&'static [NodeAct]> {
         let Means::BuiltIn(name) = self.means else {
             return None;
@@ -245,7 +247,7 @@ impl From<&Commands> for FaultKind {
             name: Cow::Owned(commands.name.clone()),
             means: Means::Programs(commands.clone()),
             what: Cow::Owned(format!("runs {}", commands.inject)),
-            // On an attached cluster, such a fault needs only its programs.
+            // On an attached cluster, such a fault needs no capabilities, but only its programs.
             needs: &[],
             place: FaultPlace::Node,
             takes: &[],

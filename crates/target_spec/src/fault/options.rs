@@ -10,31 +10,31 @@ use versions::Release;
 measure::word_enum! {
     /// Name of an option of a fault.
     pub enum FaultOption {
-        /// CPU time that remains for a node, in cores.
+        /// CPU time that the fault leaves to a node, in cores.
         Cpus = "cpus",
         /// Limits on a volume's operations and bytes per second.
         Disk = "disk",
-        /// Free space that remains on a volume, in bytes.
+        /// Free space that the fault leaves on a volume, in bytes.
         Leave = "leave",
-        /// Share of dropped packets.
+        /// Share of the packets that the fault drops.
         Loss = "loss",
         /// Limit on the rate of a link, in bit/s.
         Rate = "rate",
-        /// Additional delay of packets.
+        /// Additional delay of packets on a link.
         Delay = "delay",
-        /// Offset that is added to a clock.
+        /// Offset that the fault adds to a clock.
         By = "by",
-        /// Time after which the nodes of a host are started on another host.
+        /// Time after which cassay starts the nodes of a failed host on another host.
         Ha = "ha",
-        /// Other values for keys of `cassandra.yaml`.
+        /// New values that the fault sets for keys of `cassandra.yaml`.
         Yaml = "yaml",
         /// Release that nodes run after the upgrade.
         To = "to",
         /// True if nodes write their memtables to files before they end.
         Drain = "drain",
-        /// True if files are rewritten in the newest format that the nodes write.
+        /// True if nodes rewrite their files in the newest format that they write.
         UpgradeSstables = "upgrade_sstables",
-        /// Restriction of the fault to some nodes.
+        /// Nodes to which the fault is restricted.
         Nodes = "nodes",
         /// Method by which upgraded nodes return to their earlier release.
         Back = "back",
@@ -45,15 +45,15 @@ measure::word_enum! {
     /// Method by which upgraded nodes return to their earlier release.
     #[derive(Default)]
     pub enum Rollback {
-        /// No rollback: the nodes keep the new release.
+        /// The nodes are not rolled back, and keep the new release.
         #[default]
         Never = "never",
-        /// The nodes go back to the files from before the upgrade.
+        /// The nodes are rolled back to their files from before the upgrade.
         Snapshot = "snapshot",
     }
 }
 
-/// Values of the options of a fault. [`FaultOption`] explains each option.
+/// Values of the options of a fault. [`FaultOption`] describes each option.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Value of [`FaultOption::Cpus`].
@@ -74,23 +74,23 @@ pub struct Options {
     pub ha_after: Option<Duration>,
     /// Host on which [`FaultOption::Ha`] starts the nodes. `None` means the next host.
     pub ha_on: Option<HostIndex>,
-    /// Value of [`FaultOption::Yaml`]. Empty if it is not given.
+    /// Value of [`FaultOption::Yaml`]. Empty if the option is not set.
     pub yaml: Map<String, Value>,
     /// Value of [`FaultOption::To`].
     pub to: Option<Release>,
-    /// Value of [`FaultOption::Drain`]. `None` means that the nodes drain.
+    /// Value of [`FaultOption::Drain`]. If it is `None`, the nodes drain.
     pub drain: Option<bool>,
     /// Value of [`FaultOption::UpgradeSstables`].
     pub upgrade_sstables: bool,
-    /// Value of [`FaultOption::Nodes`]. If empty, the fault affects all nodes.
+    /// Value of [`FaultOption::Nodes`]. If the list is empty, the fault affects all nodes.
     pub nodes: Vec<NodeIndex>,
     /// Value of [`FaultOption::Back`].
     pub back: Rollback,
 }
 
 impl Options {
-    /// Returns a value for every required [`FaultOption`], for tests of faults. The effect of each
-    /// value is visible on an idle cluster.
+    /// Returns a value for every required [`FaultOption`], for tests of faults. Each value has an
+    /// effect that a test can observe on an idle cluster.
     pub fn tried() -> Options {
         Options {
             disk: DiskSpec {
@@ -102,7 +102,7 @@ impl Options {
             rate_bits_per_s: Some(1_000_000),
             delay: Some(Duration::from_millis(50)),
             by: Some(Duration::from_secs(60)),
-            // This value is twice the value on all managed nodes, and does no harm.
+            // This value is twice the value on managed nodes, and is harmless.
             yaml: Map::from_iter([("hinted_handoff_throttle".to_owned(), "2048KiB".into())]),
             to: versions::LINES.last().map(|line| line.release()),
             ..Options::default()
@@ -111,7 +111,7 @@ impl Options {
 }
 
 impl FaultOption {
-    /// Formats the value of the option. `None` if the value is not given.
+    /// Formats the value of the option. `None` if the option is not set.
     pub fn describe(self, options: &Options) -> Option<String> {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
         match self {

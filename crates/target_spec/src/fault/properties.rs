@@ -1,51 +1,51 @@
-//! Properties in which kinds of faults differ, and the part of a cluster that a fault affects.
+//! Properties in which kinds of faults differ, and the parts of a cluster that faults affect.
 
 use crate::index::{HostIndex, NodeIndex};
 use std::fmt;
 
-/// Kind of target on which a fault acts.
+/// Part of a cluster on which a kind of fault acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultPlace {
     /// One node of the cluster.
     Node,
-    /// A host, with all its nodes.
+    /// A host, with all nodes on it.
     Host,
-    /// Hosts that are separated from other hosts.
+    /// Hosts that the fault separates from other hosts.
     Split,
-    /// All nodes, one after the other.
+    /// All nodes of the cluster, one after the other.
     Cluster,
 }
 
 /// Data that a node may lose because of a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DataLoss {
-    /// No data is lost.
+    /// The node loses no data.
     #[default]
     Nothing,
-    /// Data in the memory of the node's process.
+    /// The node may lose data that is only in the memory of its process.
     Memory,
-    /// Data that was not synced to the node's disk.
+    /// The node may lose data that was not synced to its disk.
     Unsynced,
-    /// All replicas of the node, while other nodes keep theirs.
+    /// The node loses all its replicas, while other nodes keep theirs.
     Copy,
-    /// Replicas of the node, if the cluster has no more nodes than replicas. Otherwise other nodes
-    /// receive them first.
+    /// The node loses its replicas if the cluster has no more nodes than replicas. Otherwise, other
+    /// nodes receive the replicas first.
     HandedOver,
-    /// The order of writes, which depends on their timestamps.
+    /// Writes may lose their order, because the order depends on their timestamps.
     Order,
 }
 
-/// Duration of a fault.
+/// Rule that determines the duration of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// The study states the duration.
     Stated,
-    /// The fault is healed as soon as it was observed.
+    /// The fault is healed as soon as cassay has observed it.
     Moment,
-    /// The fault lasts until its task is done, but not longer than the study states.
+    /// The fault lasts until its task is done, but at most for the time that the study states.
     Task,
-    /// The study states the duration. It counts from the end of the injection, which takes some
-    /// time.
+    /// The study states the duration. The injection takes some time, and the duration counts from
+    /// its end.
     Staged,
 }
 
@@ -61,15 +61,16 @@ impl Length {
     }
 }
 
-/// Part of a cluster that a fault affects. Nodes and hosts are given by their index. Descriptions
-/// count from 1: `node2`, `host1 from host2 and host3`, `node1 and node2`, `all nodes`.
+/// Part of a cluster that a fault affects. Nodes and hosts are represented by their indexes.
+/// Descriptions count from 1, for example `node2`, `host1 from host2 and host3`, `node1 and node2`
+/// or `all nodes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// The node with this index.
     Node(NodeIndex),
     /// The host with this index.
     Host(HostIndex),
-    /// Hosts that are separated from other hosts.
+    /// Hosts that the fault separates from other hosts.
     Split(Sides),
     /// Some of the nodes, in the order in which the fault affects them.
     Nodes(Vec<NodeIndex>),
@@ -77,12 +78,12 @@ pub enum Hit {
     Cluster,
 }
 
-/// Two sides of a network that are separated.
+/// The two sides of a network that a fault separates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sides {
-    /// Hosts that are cut off from the others.
+    /// Hosts that the fault cuts off from the hosts in `from`.
     pub of: Vec<HostIndex>,
-    /// Hosts from which they are cut off.
+    /// Hosts from which the fault cuts off the hosts in `of`.
     pub from: Vec<HostIndex>,
 }
 
@@ -93,8 +94,8 @@ impl fmt::Display for Hit {
 }
 
 impl Hit {
-    /// Returns the affected part for a kind that affects nodes one after the other. It consists of
-    /// these nodes, or of all nodes if `nodes` is empty.
+    /// Returns the affected part for a kind of fault that affects nodes one after the other. The
+    /// part consists of these nodes, or of all nodes if `nodes` is empty.
     #[must_use]
     pub fn cluster(nodes: &[NodeIndex]) -> Hit {
         match nodes {
@@ -103,7 +104,7 @@ impl Hit {
         }
     }
 
-    /// Describes the affected part, with names for the hosts.
+    /// Describes the affected part. `name` returns the name of a host.
     pub fn words(&self, name: impl Fn(HostIndex) -> String) -> String {
         let names = |all: &[HostIndex]| {
             let names: Vec<String> = all.iter().map(|host| name(*host)).collect();
@@ -122,7 +123,7 @@ impl Hit {
         }
     }
 
-    /// Returns the hosts on both sides. Both lists are empty for a fault without sides.
+    /// Returns the hosts on the two sides. For a fault without sides, the lists are empty.
     pub fn sides(&self) -> Sides {
         match self {
             Hit::Split(split) => split.clone(),
@@ -130,7 +131,7 @@ impl Hit {
         }
     }
 
-    /// Returns the affected node, for a kind that affects a node. If the fault does not affect a
+    /// Returns the affected node, for a kind of fault that affects a node. If the fault affects no
     /// particular node, returns the first node.
     pub fn node(&self) -> NodeIndex {
         match self {
@@ -140,7 +141,7 @@ impl Hit {
         }
     }
 
-    /// Returns the affected host, for a kind that affects a host. If the fault does not affect a
+    /// Returns the affected host, for a kind of fault that affects a host. If the fault affects no
     /// particular host, returns the first host.
     pub fn host(&self) -> HostIndex {
         match self {

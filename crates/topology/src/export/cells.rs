@@ -1,18 +1,18 @@
-//! The NUMA cells of an instance, as its guest sees them: vCPUs, host nodes and memory of each
-//! cell.
+//! The NUMA cells of an instance, as the guest in the instance sees them: vCPUs, host nodes and
+//! memory of each cell.
 
 use crate::cpuset::CpuSet;
 use crate::plan::Instance;
 
 /// A NUMA cell of a guest.
 pub struct GuestCell {
-    /// First vCPU.
+    /// Number of the first vCPU of the cell.
     pub first: u32,
     /// Number of vCPUs of the cell, at least one.
     pub count: u32,
     /// OS numbers of the host's nodes that provide the cell's memory.
     pub nodes: CpuSet,
-    /// Amount of memory, in units of the format.
+    /// Amount of memory, in the memory unit of the format.
     pub units: u64,
 }
 

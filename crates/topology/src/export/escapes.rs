@@ -1,11 +1,11 @@
-//! Escapes text for each format. Names are data, so their characters must not end a line, a quote
-//! or a value, and the reader of the file must not expand them.
+//! Escapes text for each format. Names are data. So their characters must not end a line, a quote
+//! or a value, and the program that reads the file must not expand them.
 
 use crate::error::ReadError;
 use crate::plan::Instance;
 
 /// Replaces with `-` the characters that some format cannot contain or interprets as the end of a
-/// line: control characters, Unicode's line ends, byte order marks and non-characters.
+/// line. These are control characters, Unicode's line ends, byte order marks and non-characters.
 pub fn plain(text: &str) -> String {
     let keeps = |c: char| {
         !c.is_control()
@@ -33,8 +33,8 @@ pub fn file_name(text: &str) -> String {
     }
 }
 
-/// Does the same as [`file_name`], but in lower case and without `_` and `.`, which are not
-/// permitted in DNS labels.
+/// Converts text to a name as [`file_name`] does, but in lower case and without `_` and `.`, which
+/// are not permitted in DNS labels.
 pub fn dns_name(text: &str) -> String {
     file_name(&text.to_ascii_lowercase()).replace(['_', '.'], "-")
 }
@@ -55,12 +55,12 @@ pub fn xml(text: &str) -> String {
     escaped
 }
 
-/// Escapes text for an XML comment, which `--` would end.
+/// Escapes text for an XML comment, in which `--` is not permitted.
 pub fn xml_comment(text: &str) -> String {
     plain(text).replace('-', "\u{2010}")
 }
 
-/// Returns a JSON string with its quotes. It is also a YAML string.
+/// Returns a JSON string with its quotes. The result is also a valid YAML string.
 pub fn json(text: &str) -> String {
     serde_json::Value::from(plain(text)).to_string()
 }
@@ -78,8 +78,8 @@ pub fn vmx(text: &str) -> String {
     quoted + "\""
 }
 
-/// Decodes the output of [`vmx`] without its quotes. `None` if the text is not a value of that
-/// form.
+/// Decodes the output of [`vmx`] without its quotes. Returns `None` if the text is not a value of
+/// that form.
 pub fn read_vmx(text: &str) -> Option<String> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::new();
@@ -97,8 +97,8 @@ pub fn read_vmx(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Quotes a word for a systemd unit, with escapes as in C. `%` is doubled, because it would start a
-/// specifier.
+/// Quotes a word for a systemd unit, with escapes as in C. `%` is doubled, because a single `%`
+/// would start a specifier.
 pub fn systemd(text: &str) -> String {
     let mut quoted = "\"".to_owned();
     for c in plain(text).chars() {

@@ -1,23 +1,24 @@
 //! Predicts the CPUs that the kubelet would assign to the pods of a plan. Under its static policy,
 //! pods cannot name CPUs. The kubelet takes the CPUs, pod by pod, from the node that the topology
 //! manager chose. It takes whole packages and nodes first, then L3 groups, then cores, then
-//! threads. At each level it begins with the fullest.
+//! threads. At each level it begins with the fullest element.
 //!
 //! The simulation follows Kubernetes 1.34 with the options that cassay writes. Kubernetes orders
 //! cores by their lowest CPU, and so does the simulation. Kubernetes orders L3 groups by the id of
-//! the cache, which is unknown here. So the simulation orders them by their lowest CPU too.
+//! the cache, which a plan does not contain. So the simulation orders L3 groups by their lowest CPU
+//! too.
 
 use crate::cpuset::CpuSet;
 use crate::export::placement::housekeeping;
 use crate::export::{Source, cells};
 use crate::machine::Machine;
 
-/// A pod that would run on other CPUs than planned.
+/// A pod that would run on CPUs other than the planned ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// Number of the instance.
     pub instance: u32,
-    /// CPUs of the plan.
+    /// CPUs that the plan assigns to the instance.
     pub planned: CpuSet,
     /// CPUs that the kubelet would assign. `None` if it would refuse the pod.
     pub predicted: Option<CpuSet>,
@@ -39,9 +40,9 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// Returns the CPUs of each instance's pod when the pods start in order on an empty node. `None` if
-/// the kubelet would refuse the pod, for example because a node has too little memory beyond its
-/// reserve.
+/// Returns the CPUs of each instance's pod when the pods start in order on an empty node. An
+/// element is `None` if the kubelet would refuse the pod, for example because a node has too little
+/// memory beyond its reserve.
 pub fn kubelet_order(source: &Source) -> Vec<Option<CpuSet>> {
     let (machine, plan) = (source.machine, source.plan);
     let reserved = source.options.reserved_memory_bytes;
@@ -67,7 +68,7 @@ pub fn kubelet_order(source: &Source) -> Vec<Option<CpuSet>> {
     predicted
 }
 
-/// Returns the instances for which the kubelet would choose other CPUs than planned.
+/// Returns the instances for which the kubelet would choose CPUs other than the planned ones.
 pub fn differences(source: &Source) -> Vec<Difference> {
     let predicted = kubelet_order(source);
     let pairs = source.plan.instances.iter().zip(predicted);
@@ -85,9 +86,10 @@ fn cpus_of_nodes(machine: &Machine, nodes: &[usize]) -> CpuSet {
 }
 
 /// Returns the nodes to which the topology manager would align a pod. Their number is the smallest
-/// that is sufficient for the pod, since the kubelet refuses more. Among such sets, it chooses the
-/// nodes that are closest to one another, then the lowest. Sets of several nodes are tried only as
-/// runs of neighbours in the order of the machine, because neighbours are the closest nodes.
+/// that is sufficient for the pod, because the kubelet refuses a larger number. Among sets of this
+/// size, the manager prefers the nodes that are closest to one another, then the lowest nodes. This
+/// function tries a set of several nodes only if they follow one another in the order of the
+/// machine, because such nodes are the closest.
 fn hint(
     machine: &Machine,
     free: &CpuSet,
@@ -217,8 +219,9 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Returns the free CPUs of the first cores of a group. The number of cores is the one that the
-    /// required CPUs fill. If the number of CPUs is odd, the last CPU is omitted.
+    /// Returns the free CPUs of the first cores of a group. The number of cores is the smallest
+    /// that is sufficient for the required CPUs. If the number of required CPUs is odd, the last
+    /// CPU is omitted when it is not needed.
     fn part_of(&self, free: &CpuSet, in_core: usize) -> CpuSet {
         let machine = self.machine;
         let core = |cpu: u32| machine.pu_of(cpu).map(|pu| machine.pus[pu].core);
@@ -268,7 +271,7 @@ impl<'a> Take<'a> {
         keyed.into_iter().map(|(_, cpus)| cpus).collect()
     }
 
-    /// Returns the number of free CPUs of these cores, and the lowest of these CPUs.
+    /// Returns the number of free CPUs of these cores, and the lowest CPU of these cores.
     fn rank(&self, cores: &[usize]) -> (usize, Option<u32>) {
         let cpus = self.machine.cpus_of(cores);
         (self.free_of(&cpus).len(), cpus.first())
@@ -281,8 +284,8 @@ mod tests {
     use crate::test_machines::{Counts, Numbering, Shape};
 
     /// The expected results are those of takeByTopologyNUMAPacked in Kubernetes 1.34.1, which
-    /// agreed with this code in all of 23,684 random cases. Half-allocated cores already count
-    /// among the first cores of a group.
+    /// agreed with this code in all 23,684 random cases that were compared. The first cores of a
+    /// group include cores of which only one thread is free.
     #[test]
     fn cpus_are_taken_in_the_order_of_kubernetes() {
         for (counts, numbering, needed, free, taken) in [

@@ -73,8 +73,8 @@ pub fn has_whole_cores(source: &Source) -> bool {
     source.plan.instances.iter().all(is_whole)
 }
 
-/// Writes the settings of the memory managers. The reserve of the nodes is the sum of the reserves
-/// for the kubelet and the system and of the eviction threshold.
+/// Writes the settings of the memory manager. The reserved memory of the nodes is the sum of the
+/// reserves for the kubelet and the system, plus the eviction threshold.
 fn memory(source: &Source) -> String {
     let has_memory = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes > 0);
     let nodes = source.machine.nodes.iter().filter(|node| has_memory(node.memory_bytes));
@@ -118,7 +118,8 @@ pub fn write_pod(source: &Source, instance: &Instance) -> Result<String, ExportE
     ));
     let in_order: Vec<String> = instance.cpus.iter().map(u32::to_string).collect();
     let nodes = cells::memory_nodes(instance);
-    // `$(NAME)` would be expanded to the value of another variable, and `$$` means a dollar sign.
+    // Kubernetes would expand `$(NAME)` to the value of another variable, and it replaces `$$` by a
+    // dollar sign.
     let options = escapes::options(instance).join(" ").replace('$', "$$");
     let size = format!(
         "cpu: \"{}\"\n        memory: \"{bytes}\"\n",

@@ -1,9 +1,9 @@
 //! Writes the domain XML of libvirt. It contains the host CPUs of the vCPUs and the emulator of a
 //! VM, the host nodes of its memory, and the topology that the guest sees. The vCPUs have libvirt's
-//! order, in which the threads of a core follow one another.
+//! order, in which the threads of a core have consecutive numbers.
 //!
-//! The topology omits `clusters`. Its value is 1, which is the default, and schemas before libvirt
-//! 10.1 do not know it.
+//! The topology omits `clusters`. The number of clusters is always 1, which is the default, and
+//! schemas before version 10.1 of libvirt do not permit the attribute.
 
 use std::fmt::Write;
 
@@ -24,12 +24,12 @@ pub const MEMORY_UNIT_BYTES: u64 = 1024;
 /// Namespace of cassay's own metadata, for values that libvirt does not have.
 const NAMESPACE: &str = "urn:cassay:placement";
 
-/// Maximum number of XML nodes. The largest domain has fewer, with 512 vCPUs and 64 cells whose
-/// distances to each other are listed.
+/// Maximum number of XML nodes. The largest domain has 512 vCPUs, and 64 cells with the distances
+/// between them, which require fewer XML nodes.
 const XML_NODES_MAX: u32 = 100_000;
 
-/// Maximum number of vCPUs. A domain cannot have more, since libvirt's schema has 16 bits for the
-/// number.
+/// Maximum number of vCPUs. A domain cannot have more vCPUs, because libvirt's schema limits the
+/// number to 16 bits.
 const VCPUS_MAX: u32 = 65_535;
 
 pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError> {
@@ -107,8 +107,8 @@ fn metadata(out: &mut String, source: &Source, instance: &Instance) {
     line(out, 1, "</metadata>");
 }
 
-/// Writes the memory backing. It uses huge pages if every node of the instance has enough of them
-/// for all instances on the node. The memory is never merged or swapped.
+/// Writes the memory backing. The guest gets huge pages if every node of the instance has enough
+/// huge pages for all instances on the node. The memory is never merged or swapped.
 fn backing(out: &mut String, source: &Source, cells: &[GuestCell]) {
     line(out, 1, "<memoryBacking>");
     if let Some(kib) = huge_page_kib(source, cells) {
@@ -126,8 +126,9 @@ fn backing(out: &mut String, source: &Source, cells: &[GuestCell]) {
     line(out, 1, "</memoryBacking>");
 }
 
-/// Returns the largest page size with two properties. The instance's nodes have enough pages of it
-/// for all instances on them, and the size of each cell is a multiple of it.
+/// Returns the largest page size with two properties. First, the nodes of the instance have enough
+/// pages of this size for all instances on these nodes. Second, the size of each cell is a multiple
+/// of the page size.
 fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
     let nodes: CpuSet = cells.iter().flat_map(|cell| cell.nodes.iter()).collect();
     let wanted = |node: u32| {
@@ -144,7 +145,8 @@ fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
         })
     };
     let known = source.machine.nodes.iter().flat_map(|node| &node.hugepages);
-    // 2 MiB is the smallest huge page of x86. hwloc also lists the ordinary pages.
+    // 2 MiB is the smallest huge page of x86. Smaller sizes are excluded, because hwloc also lists
+    // the ordinary pages.
     let mut sizes: Vec<u64> =
         known.map(|pages| pages.page_bytes).filter(|&b| b >= 2 << 20).collect();
     sizes.sort_unstable();
@@ -157,8 +159,8 @@ fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
     size.map(|bytes| bytes / MEMORY_UNIT_BYTES)
 }
 
-/// Pins each vCPU to one CPU. Pins the emulator and the I/O thread to the housekeeping CPUs if
-/// there are any.
+/// Pins each vCPU to one CPU. Pins the emulator and the I/O thread to the housekeeping CPUs, or
+/// without housekeeping to the CPUs of the instance.
 fn pinning(out: &mut String, source: &Source, instance: &Instance, cpus: &CpuSet) {
     let kept = if source.plan.housekeeping.is_empty() {
         CpuSet::default()
@@ -195,7 +197,7 @@ fn numa_tuning(out: &mut String, instance: &Instance, cells: &[GuestCell]) {
     line(out, 1, "</numatune>");
 }
 
-/// Writes the cells and, if there are several, the host's distances between them.
+/// Writes the cells. If the guest has several cells, also writes the host's distances between them.
 fn numa_cells(out: &mut String, machine: &Machine, cells: &[GuestCell]) {
     line(out, 2, "<numa>");
     for (id, cell) in cells.iter().enumerate() {
@@ -222,7 +224,7 @@ fn numa_cells(out: &mut String, machine: &Machine, cells: &[GuestCell]) {
 }
 
 /// Returns the host's distance between the first nodes of two cells, limited to libvirt's range of
-/// 10 to 254. A distance of 10 is reserved for that of a cell to itself.
+/// 10 to 254. The value 10 is reserved for the distance of a cell to itself.
 fn distance(machine: &Machine, from: &GuestCell, to: &GuestCell) -> u32 {
     let index = |cell: &GuestCell| {
         let first = cell.nodes.first()?;
@@ -360,7 +362,7 @@ fn read_guest(root: Node, vcpus: u32) -> Result<Option<Guest>, ReadError> {
     }))
 }
 
-/// Reads the amount in `<memory unit='…'>`, in bytes. The default unit is KiB.
+/// Reads the amount in `<memory unit='…'>`, and converts it to bytes. The default unit is KiB.
 fn read_memory(node: Node) -> Result<u64, ReadError> {
     let number: Option<u64> = node.text().and_then(|text| text.trim().parse().ok());
     let unit = match node.attribute("unit").unwrap_or("KiB") {

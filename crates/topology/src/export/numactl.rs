@@ -1,5 +1,5 @@
 //! Writes a shell script that starts an instance with numactl, and lines for cassandra-env.sh.
-//! Every value is one quoted word, so the shell does not expand any part of the plan.
+//! Every value is one quoted word, so that the shell does not expand it.
 
 use super::escapes::{self, wrong};
 use super::{ExportError, Placement, Source, cells, header, systemd};
@@ -7,11 +7,11 @@ use crate::cpuset::CpuSet;
 use crate::error::ReadError;
 use crate::plan::Instance;
 
-/// Variable with the rack, for the script that writes cassandra-rackdc.properties.
+/// Shell variable with the rack, for the script that writes cassandra-rackdc.properties.
 const RACK: &str = "CASSAY_RACK";
 
-/// Options of numactl that take a list of CPUs or nodes, in their long and short forms, from its
-/// manual (numactl 2.0.18).
+/// Options of numactl that take a list of CPUs or nodes, in the long and the short form. The source
+/// is the manual of numactl 2.0.18.
 const TAKES_LIST: [(&str, &str); 6] = [
     ("--physcpubind", "-C"),
     ("--cpunodebind", "-N"),
@@ -27,8 +27,8 @@ pub fn is_interleaved(instance: &Instance) -> bool {
     arguments.iter().any(|argument| argument.starts_with("--interleave"))
 }
 
-/// Returns the arguments of numactl. They are never empty, because the start script would replace
-/// an empty value by `--interleave=all`.
+/// Returns the arguments of numactl. The list is never empty, because the start script would
+/// replace an empty value by `--interleave=all`.
 pub fn arguments(instance: &Instance) -> Vec<String> {
     let nodes = cells::memory_nodes(instance);
     let policy = if is_interleaved(instance) {
@@ -42,8 +42,8 @@ pub fn arguments(instance: &Instance) -> Vec<String> {
     ]
 }
 
-/// Quotes a word so that the shell uses it literally. Quoting fails only for NUL, which `plain`
-/// text does not contain.
+/// Quotes a word so that the shell uses it literally. Quoting fails only for text with a NUL, which
+/// [`escapes::plain`] removes.
 fn quoted(text: &str) -> String {
     let text = escapes::plain(text);
     let quoted = shlex::try_quote(&text).map(|quoted| quoted.into_owned());
@@ -107,8 +107,8 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     }
 }
 
-/// Reads the options before the command. They have long and short names, with `=` or a blank before
-/// the value.
+/// Reads the options before the command. An option has a long or a short name, and `=` or a blank
+/// before its value.
 fn read_arguments(arguments: &[&str], placement: &mut Placement) -> Result<(), ReadError> {
     let set = |list: &str| CpuSet::parse_list(list).map_err(|what| wrong("script", what));
     let mut rest = arguments.iter();

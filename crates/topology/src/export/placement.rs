@@ -6,11 +6,11 @@ use crate::export::escapes;
 use crate::plan::{Instance, Plan, VirtualTopology};
 use crate::request::Profile;
 
-/// Placement in one file. Fields that its format cannot express are `None`.
+/// Placement in one file. Fields that the format of the file cannot express are `None`.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Placement {
-    /// CPUs of the instance, in the order of its vCPUs. If the format has a set, they are in
-    /// ascending order.
+    /// CPUs of the instance, in the order of its vCPUs. If the format stores the CPUs as a set,
+    /// they are in ascending order.
     pub cpus: Option<Vec<u32>>,
     /// OS numbers of the nodes whose CPUs belong to the instance, if the file names nodes instead
     /// of CPUs.
@@ -21,20 +21,21 @@ pub struct Placement {
     pub memory_nodes: Option<CpuSet>,
     /// Hardware that the guest sees.
     pub guest: Option<Guest>,
-    /// Memory, bytes.
+    /// Memory of the instance in bytes.
     pub memory_bytes: Option<u64>,
     /// Rack of the instance.
     pub rack: Option<String>,
-    /// Options of the instance's JVM, as words if the format has words.
+    /// Options of the instance's JVM. If the format has one line for all options, it is split at
+    /// spaces.
     pub jvm: Option<Vec<String>>,
     /// CPUs of the host that do not belong to an instance.
     pub reserved: Option<CpuSet>,
 }
 
-/// Virtual hardware without its caches, which no format lists separately.
+/// Virtual hardware of a guest. Caches are omitted, because no format lists them separately.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Guest {
-    /// Virtual sockets.
+    /// Number of virtual sockets.
     pub sockets: u32,
     /// Number of dies of each socket.
     pub dies: u32,
@@ -51,7 +52,7 @@ pub struct Guest {
 pub struct FormatSupport {
     /// Form in which the format names CPUs.
     pub cpus: CpuNaming,
-    /// True if the format can express the nodes of the memory.
+    /// True if the format can name the NUMA nodes that provide the memory.
     pub memory_nodes: bool,
     /// Virtual hardware that the format can express.
     pub guest: GuestSupport,
@@ -61,7 +62,7 @@ pub struct FormatSupport {
     pub rack: bool,
     /// True if the format can express the JVM options.
     pub jvm: bool,
-    /// CPUs without an instance that the format can name.
+    /// CPUs without an instance that the format names.
     pub reserved: ReservedCpus,
 }
 
@@ -70,9 +71,9 @@ pub struct FormatSupport {
 pub enum CpuNaming {
     /// The format does not name CPUs.
     No,
-    /// As a set.
+    /// The format names the CPUs of an instance as a set.
     Set,
-    /// One CPU for each vCPU.
+    /// The format names one CPU for each vCPU.
     Ordered,
 }
 
@@ -81,20 +82,22 @@ pub enum CpuNaming {
 pub enum GuestSupport {
     /// The format does not describe virtual hardware.
     No,
-    /// The hardware of a pinned guest.
+    /// The format describes the hardware of a pinned guest.
     Pinned,
-    /// The hardware of vSphere 7 if the request names it, and otherwise that of vSphere 8.
+    /// The format describes the hardware of vSphere 7 if the request names that version, and
+    /// otherwise that of vSphere 8.
     Vsphere,
 }
 
-/// CPUs without an instance that a format can name.
+/// Sets of CPUs without an instance that a format can name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReservedCpus {
     /// The format does not name such CPUs.
     No,
-    /// All CPUs without an instance.
+    /// The format names all CPUs without an instance.
     NotGiven,
-    /// Housekeeping CPUs or, without housekeeping, all CPUs without an instance.
+    /// The format names the housekeeping CPUs or, without housekeeping, all CPUs without an
+    /// instance.
     Housekeeping,
 }
 
@@ -166,7 +169,8 @@ impl Guest {
     }
 }
 
-/// Returns the hardware that vSphere shows: version 7 if the request names it, otherwise version 8.
+/// Returns the hardware that vSphere shows a guest. This is the hardware of version 7 if the
+/// request names version 7, and otherwise that of version 8.
 pub(crate) fn vsphere(plan: &Plan) -> &VirtualTopology {
     match plan.wish.profile {
         Profile::Vsphere7 => &plan.vsphere7,

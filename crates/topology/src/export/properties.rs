@@ -1,6 +1,6 @@
 //! Writes the rack line of cassandra-rackdc.properties. All instances of a machine have the same
-//! rack, so that no two replicas are on one machine. The data centre belongs to the cluster and is
-//! not written here.
+//! rack, so that no two replicas are on one machine. This module does not write the data centre,
+//! which is a setting of the cluster.
 
 use std::fmt::Write;
 
@@ -17,7 +17,8 @@ pub fn write(source: &Source) -> Result<String, ExportError> {
 }
 
 /// Escapes text for Java's Properties, which are read as ISO 8859-1. `\` and non-ASCII characters
-/// become `\u` and four digits. So does a leading space of a value, which would otherwise be lost.
+/// become `\u` and four digits. A leading space of a value is escaped in the same way, because it
+/// would otherwise be lost.
 fn ascii(text: &str, is_value: bool) -> String {
     let mut escaped = String::new();
     for (index, c) in text.chars().enumerate() {

@@ -1,10 +1,10 @@
 //! Writes drop-ins of systemd. The cpuset of the control group enforces the placement. The drop-in
 //! also sets affinity and memory policy, for a kernel or container without cpusets.
-//! `AllowedMemoryNodes` makes the start script's `--interleave=all` harmless, because "all" means
-//! all nodes of the current cpuset.
+//! `AllowedMemoryNodes` makes the start script's `--interleave=all` harmless, because "all" then
+//! means all nodes of the cpuset.
 //!
-//! Instances are in a separate slice. As children of system.slice they would be confined to the
-//! CPUs of that slice.
+//! Instances are in a separate slice. In system.slice, systemd would confine them to the CPUs of
+//! that slice.
 
 use super::escapes::{self, read_systemd, systemd_words, wrong};
 use super::placement::not_given;
@@ -62,8 +62,8 @@ pub fn write_slice(source: &Source) -> Result<String, ExportError> {
     Ok(out)
 }
 
-/// Returns the key and value of each setting of a unit, in the order of the file, without the
-/// blanks that systemd ignores around `=`. A backslash at the end of a line continues the line.
+/// Returns the key and value of each setting of a unit, in the order of the file. The blanks around
+/// `=`, which systemd ignores, are removed. A backslash at the end of a line continues the line.
 fn settings(text: &str) -> Vec<(String, String)> {
     let mut settings = Vec::new();
     let mut begun = String::new();
@@ -84,7 +84,8 @@ fn settings(text: &str) -> Vec<(String, String)> {
     settings
 }
 
-/// Merges one line into a list that may consist of several lines. An empty line clears the list.
+/// Adds the numbers in one setting to a list. A unit may set a list in several lines. An empty line
+/// clears the list.
 fn merge(into: &mut Option<CpuSet>, value: &str) -> Result<(), ReadError> {
     let numbers = set(value)?;
     if value.is_empty() {
@@ -126,7 +127,7 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
             _ => {}
         }
     }
-    // The limits of the control group override the other settings.
+    // The CPUs that the control group allows override the affinity.
     placement.cpus = allowed.or(affinity).map(|cpus: CpuSet| cpus.iter().collect());
     placement.memory_nodes = allowed_nodes.or(mask);
     if text.lines().any(|line| line.trim() == "[Service]") {

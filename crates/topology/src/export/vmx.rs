@@ -1,9 +1,9 @@
 //! Writes the options of a VM in its .vmx file.
 //!
-//! The number of cores per socket is always written. A tool that leaves it out sets 1, which turns
-//! off the automatic choice of vSphere 8. VMs are tied to nodes with `numa.nodeAffinity` and never
-//! with `sched.cpu.affinity`, which removes them from the NUMA scheduler. The format has neither
-//! CPUs nor comments.
+//! The number of cores per socket is always written. A tool that omits this number sets it to 1,
+//! which disables the automatic choice of vSphere 8. VMs are tied to nodes with `numa.nodeAffinity`
+//! and never with `sched.cpu.affinity`, which excludes VMs from the NUMA scheduler. The format has
+//! no keys for CPUs, and no comments.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ use crate::request::{Profile, Unit};
 /// Unit of memory in bytes. ESXi accepts multiples of 4 MiB.
 pub const MEMORY_UNIT_BYTES: u64 = 4 << 20;
 
-/// Maximum number of vCPUs. All versions of vSphere allow fewer. Version 8.0 allows 768.
+/// Maximum number of vCPUs. All versions of vSphere allow fewer. For example, version 8.0 allows
+/// 768.
 pub const VCPUS_MAX: u32 = 4096;
 
 /// Key that cassay defines. The guest can read it, and ESXi ignores it.
@@ -69,7 +70,8 @@ pub fn memory_mib(instance: &Instance) -> Result<u64, ExportError> {
     }
 }
 
-/// Returns the options for which the API has no field. They belong to its `extraConfig`.
+/// Returns the options for which the API has no field. These options belong to `extraConfig` of the
+/// API.
 pub fn extra(source: &Source, instance: &Instance) -> Vec<(String, String)> {
     let guest = vsphere(source.plan);
     let nodes: Vec<String> =
@@ -92,8 +94,8 @@ pub fn extra(source: &Source, instance: &Instance) -> Vec<(String, String)> {
 }
 
 /// Returns the size of a virtual node in vCPUs, with the key for it in this version. Version 8.0
-/// requires equal nodes if a size is stated. For uneven nodes, the key sets the largest size that a
-/// node may have.
+/// requires equal nodes if the key states a size. So for unequal nodes, another key sets the
+/// largest size that a node may have.
 fn vnuma_size(source: &Source, guest: &VirtualTopology) -> (&'static str, u32) {
     let largest = guest.vnuma.iter().copied().max().unwrap_or(1);
     let is_even = guest.vnuma.iter().all(|&size| size == largest);
@@ -130,7 +132,8 @@ pub fn placement(
     vcpus: &str,
     per_socket: &str,
 ) -> Result<Placement, ReadError> {
-    // Products of VMware write both `memSize` and `memsize`.
+    // Keys are compared without regard to case, because some products of VMware write `memSize` and
+    // others write `memsize`.
     let get = |key: &str| {
         let found = values.iter().find(|(found, _)| found.eq_ignore_ascii_case(key));
         found.map(|(_, value)| value)

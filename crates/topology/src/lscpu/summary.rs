@@ -1,6 +1,6 @@
 //! Reads the summary of `lscpu -J`. The summary has the numbers of cores and caches, but not their
-//! CPUs. So this module assumes the usual numbering. Within a node, the first threads of all cores
-//! come first, and related CPUs have neighbouring numbers.
+//! CPUs. So this module assumes the most common numbering. Within a node, the first threads of all
+//! cores come first, and related CPUs have neighbouring numbers.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::plain;
 use crate::cpu_sets::{Raw, RawCache, RawNode};
 use crate::cpuset::CpuSet;
 
-/// Maximum nesting depth of fields. It is higher than in any output of lscpu.
+/// Maximum nesting depth of fields. The output of lscpu has a lower depth.
 const DEPTH_MAX: usize = 8;
 
 pub(super) fn raw(fields: &[Value], place: &str) -> Result<Raw, String> {
@@ -71,7 +71,7 @@ fn flatten(fields: &[Value], depth: usize, known: &mut BTreeMap<String, String>)
     }
 }
 
-/// Infers cores, packages and L3 groups from the usual numbering, and adds notes about these
+/// Infers cores, packages and L3 groups from the most common numbering, and adds notes about these
 /// assumptions.
 fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
     let count = |name: &str| known.get(name).and_then(|text| text.parse::<usize>().ok());

@@ -6,10 +6,11 @@ use crate::plan::Infeasible;
 use crate::planner::{fits, fits_as_wished};
 use crate::request::{Collector, PlacementRequest};
 
-/// Maximum number of instances. No machine has space for more, and each instance takes time in
-/// every search.
+/// Maximum number of instances. No machine has space for more instances, and each instance makes
+/// every search longer.
 const INSTANCES_MAX: u32 = 4096;
-/// Maximum number of sizes that are tried for a hint. If none of them fits, the hint says so.
+/// Maximum number of sizes that the search for a hint tries. If none of these sizes fits, the hint
+/// says so.
 const TRIES_MAX: u32 = 96;
 
 /// Refuses requests that no machine could fulfil.

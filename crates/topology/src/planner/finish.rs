@@ -135,8 +135,8 @@ fn cells(machine: &Machine, attempt: &Attempt, placed: &[PlacedCell]) -> Vec<Cel
     placed.iter().map(cell).collect()
 }
 
-/// Returns the nodes that a JVM sees. They are those of the machine for a process, and those of the
-/// guest in a VM.
+/// Returns the nodes that a JVM sees. For a process, these are the nodes of the machine. In a VM,
+/// they are the nodes of the guest.
 fn nodes_seen(plan: &Plan, own: &CpuSet, pinned: &VirtualTopology) -> CpuSet {
     match plan.wish.profile {
         Profile::None => own.clone(),
@@ -175,8 +175,8 @@ fn l3_parts(machine: &Machine, cells: &[Cell]) -> Vec<u32> {
     parts
 }
 
-/// Returns the lower bounds of the costs. They follow from the number of instances that do not fit
-/// in a single package or node.
+/// Returns the lower bounds of the costs. The bounds follow from the number of instances that do
+/// not fit in a single package or node.
 fn bounds(wish: &PlacementRequest, attempt: &Attempt) -> Bounds {
     let pool = &attempt.pool;
     let held = |place: fn(&crate::core_choice::Unit) -> usize| {

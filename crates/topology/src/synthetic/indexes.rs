@@ -1,5 +1,6 @@
-//! Parses OS numbers in the synthetic notation. They are a list (`0,2,1,3`), loops (`2*56:1*2`,
-//! which means step*count, the fastest first) or names of levels (`numa:core`).
+//! Parses OS numbers in the synthetic notation. The forms are a list (`0,2,1,3`), loops
+//! (`2*56:1*2`, each as step*count, with the innermost loop first) and names of levels
+//! (`numa:core`).
 
 use super::{Level, LevelKind, kind};
 use crate::cpuset::CPU_NUMBERS_MAX;
@@ -51,7 +52,7 @@ fn list(text: &str) -> Result<Vec<u32>, String> {
     all.ok_or_else(|| format!("indexes={text} has a number that is not below {CPU_NUMBERS_MAX}"))
 }
 
-/// Returns step and count of each loop, the fastest first.
+/// Returns the step and the count of each loop, with the innermost loop first.
 fn loops(text: &str, levels: &[Level], total: usize) -> Result<Vec<(usize, usize)>, String> {
     if text.starts_with(|c: char| c.is_ascii_digit()) {
         let parsed = text.split(':').map(|part| {
@@ -83,12 +84,13 @@ fn loops(text: &str, levels: &[Level], total: usize) -> Result<Vec<(usize, usize
     Ok(loops.collect())
 }
 
-/// Applies hwloc's formula: number j = Σ ((j ÷ step) mod count) × (product of the earlier counts).
+/// Applies hwloc's formula. The number of object j is Σ ((j ÷ step) mod count) × (product of the
+/// earlier counts).
 fn interleaved(loops: &mut Vec<(usize, usize)>, total: usize) -> Option<Vec<u32>> {
     let counted = loops.iter().try_fold(1usize, |product, &(_, count)| product.checked_mul(count));
     let counted = counted.filter(|&counted| counted > 0)?;
     if counted != total {
-        // The innermost loop may be omitted.
+        // A description may omit the innermost loop.
         let smallest = loops.iter().map(|&(step, _)| step).min()?;
         if smallest * counted != total {
             return None;

@@ -17,8 +17,8 @@ pub(super) fn read(files: &Files<'_>, raw: &mut Raw) {
     }
 }
 
-/// Reads a device. Returns `None` if it is not hardware, because it has no entry `device` or is a
-/// partition.
+/// Reads a device. Returns `None` for a device that is not hardware. Such a device has no entry
+/// `device`, or is a partition.
 fn device(files: &Files<'_>, folder: &str, kind: DeviceKind, name: String) -> Option<Device> {
     let path = files.sys(&format!("{folder}/{name}"));
     let is_partition = files.tree.read(&format!("{path}/partition")).is_some();

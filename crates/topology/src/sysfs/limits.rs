@@ -1,5 +1,5 @@
-//! Reads the allowed CPUs and nodes. They come from the cpuset of the reader's control group (v2,
-//! v1 or the older cpuset file system) and from the affinity of the reader.
+//! Reads the allowed CPUs and nodes. The sources are the cpuset of the reader's control group (v2,
+//! v1 or the older cpuset file system) and the affinity of the reader.
 
 use super::Files;
 use crate::cpu_sets::Raw;
@@ -33,7 +33,8 @@ pub(super) fn read(files: &Files<'_>, raw: &mut Raw) -> Result<(), ReadError> {
         nodes = narrower(nodes, group_nodes);
         break;
     }
-    // If no member of a set exists on this machine, the set belongs to another machine.
+    // A set whose members do not exist on this machine comes from another machine, so it is
+    // ignored.
     raw.allowed = cpus.filter(|set| !set.is_disjoint(&raw.online));
     let numbers: CpuSet = raw.nodes.iter().map(|node| node.os).collect();
     raw.allowed_nodes = nodes.filter(|set| !set.is_disjoint(&numbers));
@@ -79,8 +80,8 @@ impl Files<'_> {
         }
         let cpuset = self.read_proc("self/cpuset").unwrap_or_default();
         paths.push(cpuset.trim().trim_matches('/').to_owned());
-        // In a container, the path may be that of the host, although the visible files are those of
-        // the container.
+        // In a container, the path may be that of the host, although only the container's files are
+        // visible. So the root of the hierarchy is also a candidate.
         paths.push(String::new());
         let mut mounts = Vec::new();
         let table = self.read_proc("mounts").or_else(|| self.read_proc("self/mounts"));

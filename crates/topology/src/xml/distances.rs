@@ -1,5 +1,6 @@
-//! Reads the distances between NUMA nodes in hwloc's XML. Since version 2 they are in `distances2`,
-//! with numbers in pieces of text. In version 1 they are in `distances`, relative to a base.
+//! Reads the distances between NUMA nodes in hwloc's XML. Since version 2, the distances are in
+//! `distances2`, whose numbers are divided among several texts. In version 1, they are in
+//! `distances`, relative to a base.
 
 use roxmltree::Node;
 
@@ -9,8 +10,8 @@ use crate::cpu_sets::{NODES_MAX, RawNode};
 /// (HWLOC_DISTANCES_KIND_MEANS_LATENCY in hwloc).
 const MEANS_LATENCY: u64 = 4;
 
-/// Returns the numbers of the nodes, and a row of distances for each. Returns `None` without a
-/// complete matrix of latencies.
+/// Returns the numbers of the nodes, and a row of distances for each node. Returns `None` if the
+/// file has no complete matrix of latencies.
 pub(super) fn read(root: Node<'_, '_>, nodes: &[RawNode]) -> Option<(Vec<u32>, Vec<Vec<u32>>)> {
     let of_nodes = |element: &Node<'_, '_>| {
         let kind = element.attribute("kind").and_then(|kind| kind.parse::<u64>().ok());

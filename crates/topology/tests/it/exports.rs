@@ -1,4 +1,4 @@
-//! Tests that exports contain the plan. When they are read back, they equal the plan's placement
+//! Tests that exports contain the plan. When an export is read back, it equals the plan's placement
 //! for any machine, request and names. A reader must not panic on a text that is not an export.
 
 use proptest::prelude::*;
@@ -13,8 +13,8 @@ use topology::{
     test_machines::{Counts, Numbering, Shape},
 };
 
-/// Name that would end a quote, a line, a comment or a value, or would be expanded, if it were not
-/// escaped.
+/// Name that would end a quote, a line, a comment or a value, or that a tool would expand, if it
+/// were not escaped.
 const HOSTILE: &str =
     "a'b\"c\\ $(touch x) `id` %n |22 --> ]]> \n[Service]\nExecStart=/bin/false \r\0\u{2028}ü#;&<$$";
 
@@ -32,7 +32,7 @@ fn all(machine: &Machine, plan: &Plan) -> Vec<(&'static Format, Option<u32>, Str
     };
     let mut files = Vec::new();
     for format in &FORMATS {
-        // A kubelet needs a separate CPU, and some plans do not leave one.
+        // A kubelet needs a CPU that no instance has, and some plans do not leave such a CPU.
         let exported = match export(&source, format) {
             Err(_) if format.name == "kubelet" => continue,
             exported => exported.expect("an export"),
@@ -52,7 +52,8 @@ fn check(machine: &Machine, plan: &Plan) {
         let planned = Placement::planned(plan, instance, format.carries);
         let read = (format.read)(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let mut planned = planned;
-        // If a format has one line for all options, the options are compared word by word.
+        // If a format has one line for all options, the test splits the planned options into words
+        // too.
         if let (Some(ours), Some(theirs)) = (&mut planned.jvm, &read.jvm)
             && ours != theirs
         {
@@ -240,9 +241,9 @@ fn vsphere_gets_cores_per_socket_and_never_a_cpu_affinity() {
     }
 }
 
-/// These are properties of the static policy of Kubernetes 1.34 on an empty node. It fills the
-/// lowest NUMA node while there is space, where the plan spreads the instances. It refuses a pod
-/// whose memory does not fit in addition to the reserve.
+/// The static policy of Kubernetes 1.34 fills the lowest NUMA node of an empty machine first,
+/// although the plan spreads the instances. The kubelet refuses a pod whose memory does not fit in
+/// addition to the reserve.
 #[test]
 fn the_kubelet_fills_a_node_where_the_plan_spreads() {
     let machine = machine(Counts(2, 1, 1, 28, 2), Numbering::Block);
@@ -331,7 +332,7 @@ fn ordinary_files_are_read_as_far_as_they_place_something() {
     assert_eq!(env.jvm, Some(vec!["-Xss512k".to_owned()]));
 }
 
-/// Notations from the manuals of libvirt, systemd, numactl and VMware's tools.
+/// The notations are those in the manuals of libvirt, systemd, numactl and VMware's tools.
 #[test]
 fn files_are_read_in_every_form_that_their_manuals_give() {
     let read = |name: &str, text: &str| (format(name).unwrap().read)(text).unwrap();

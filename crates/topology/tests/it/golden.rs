@@ -1,5 +1,5 @@
-//! Tests plans with known results. They are worked examples on the machines of VMware's and AMD's
-//! studies, and the published behaviour of ESXi.
+//! Tests plans with known results. The sources are worked examples on the machines of VMware's and
+//! AMD's studies, and the published behaviour of ESXi.
 
 use topology::{
     CpuSet, Housekeeping, Machine, PlacementRequest, Plan, Profile, Unit, VirtualTopology, costs,
@@ -72,7 +72,7 @@ fn eight_vms_of_14_on_2x28_never_cross() {
     assert_eq!(plan.instances[0].jvm.parallel_gc_threads, 11);
 }
 
-/// hwloc-distrib 2.9.0 returns the same eight sets.
+/// The expected sets are those that hwloc-distrib 2.9.0 returns.
 #[test]
 fn without_a_reserve_an_even_split_of_the_tree_is_the_same() {
     for (shape, instances, vcpus) in [

@@ -83,7 +83,8 @@ fn kinds_of_cores_are_read_from_xml_and_lscpu_too() {
         let xml = shape.xml().replace("</topology>", &format!("{kinds}</topology>"));
         Machine::from_bytes(xml.as_bytes(), "kinds.xml").unwrap()
     };
-    // hwloc creates a kind for each value of a measure, and ranks the kinds.
+    // The XML has a kind for each value of a measure, and a rank for each kind, as hwloc writes
+    // them.
     let told =
         |name: &str, values: [&str; 3]| {
             let kinds = ["0xf0", "0x0e", "0x01"].iter().zip(values).enumerate().map(
@@ -106,7 +107,7 @@ fn kinds_of_cores_are_read_from_xml_and_lscpu_too() {
     ] {
         assert_eq!(&kinds(&read(told(name, values))), expected, "{values:?}");
     }
-    // If nothing else is stated, the kinds are ranked by their order.
+    // If the XML states no measure, the order of the kinds is their rank.
     let order = "<cpukind cpuset=\"0xf0\"/><cpukind cpuset=\"0x0f\"/>".to_owned();
     assert_eq!(kinds(&read(order)), hybrid);
 

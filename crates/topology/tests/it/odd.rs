@@ -1,5 +1,5 @@
-//! Tests unusual machines, and texts that do not describe a machine. The reader reports what it
-//! finds, never panics and never hangs.
+//! Tests unusual machines, and texts that do not describe a machine. The reader must return a
+//! machine or an error. It must not panic or hang.
 
 use proptest::prelude::*;
 use topology::{
@@ -261,8 +261,8 @@ fn a_bare_dash_of_lscpu_is_an_absent_value() {
     assert_eq!(machine.cpus_of(&[0]), list("0"));
 }
 
-/// Before util-linux 2.37, the table is translated. An offline CPU was `nein` in German, and once
-/// counted as online.
+/// Before util-linux 2.37, lscpu translates the table. In German, the value for an offline CPU is
+/// `nein`, and cassay once treated such a CPU as online.
 #[test]
 fn translated_lscpu_is_refused_with_the_command_for_english() {
     for (text, part) in [
@@ -334,7 +334,8 @@ const NUMBERINGS: [Numbering; 4] = [
     Numbering::RoundNodes,
 ];
 
-/// Returns a machine whose nodes have these amounts of memory in GiB, in turn.
+/// Returns a machine whose nodes have these amounts of memory in GiB. If the machine has more
+/// nodes, the amounts repeat.
 fn shape_with(counts: Counts, numbering: usize, gib: &[u64]) -> Shape {
     let mut shape = Shape::regular(counts, NUMBERINGS[numbering], 64);
     for (memory, gib) in shape.memory_gib.values_mut().zip(gib.iter().cycle()) {
@@ -375,8 +376,8 @@ fn fits_memory(
     Ok(())
 }
 
-/// Dividing memory by nine and by 21 CPUs leaves remainders, for which a node of 1 GiB once had no
-/// space.
+/// Dividing the memory by nine instances and by 21 CPUs leaves remainders. The planner once failed
+/// because a node of 1 GiB had no space for them.
 #[test]
 fn a_node_that_is_full_to_the_byte_has_no_room_for_a_remainder() {
     let few = shape_with(Counts(2, 2, 1, 5, 1), 0, &[4, 1, 2]);

@@ -1,5 +1,6 @@
-//! Tests with the machine on which they run. It must be read completely, and a plan on it must
-//! remain within its nodes. `cargo xtask guest` also runs these tests in guests with several nodes.
+//! Tests with the machine on which they run. The reader must read the machine completely, and a
+//! plan must remain within its nodes. `cargo xtask guest` also runs these tests in guests with
+//! several nodes.
 
 use std::path::Path;
 use topology::{CpuSet, Machine, PlacementRequest};
@@ -7,8 +8,8 @@ use topology::{CpuSet, Machine, PlacementRequest};
 #[test]
 fn this_machine_is_read_as_the_scheduler_has_it() {
     let machine = Machine::read(Path::new("/")).expect("this machine is read");
-    // The standard library takes a quota into account, unlike cassay's reader, so its number may be
-    // lower.
+    // The number from the standard library may be lower, because it takes a CPU quota into account,
+    // and cassay's reader does not.
     let usable = std::thread::available_parallelism().map_or(1, usize::from);
     assert!(machine.allowed_cpus().len() >= usable, "{machine:?}");
     let cores: Vec<usize> = (0..machine.cores.len()).collect();

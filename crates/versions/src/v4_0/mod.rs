@@ -2,7 +2,7 @@
 
 use crate::line::{Formats, Line};
 
-/// Advice on a setting of the old protocol.
+/// Advice on a setting of the old protocol Thrift.
 const THRIFT: &str = "remove it: Cassandra removed Thrift, and CQL has its own ports and threads";
 
 pub(crate) static LINE: Line = Line {

@@ -2,7 +2,7 @@
 
 use crate::line::{Formats, Line, Presets};
 
-/// Advice on a setting for a check that is now always made.
+/// Advice on settings for checks that 6.0 always makes.
 const METADATA: &str = "remove it: the cluster's metadata checks every request";
 
 pub(crate) static LINE: Line = Line {

@@ -21,10 +21,11 @@ use cql::template::BATCH_ENTRIES_MAX;
 use cql::tokens::quoted_name;
 use yaml::{Node, Place, Raw, did_you_mean};
 
-/// Number of rows whose sizes are averaged. The average then has an error of one or two percent.
+/// Number of rows over which the estimate averages row sizes. The average then has an error of one
+/// or two percent.
 const ESTIMATED_ROWS: u64 = 500;
 
-/// The statements and groups that were built up to now.
+/// The statements and groups that have been built up to now.
 #[derive(Default)]
 struct Built {
     statements: Vec<Statement>,
@@ -35,7 +36,7 @@ struct Built {
 }
 
 impl<'a> File<'a, '_> {
-    /// Builds the program, unless mistakes were reported.
+    /// Builds the program. Returns `None` if mistakes were reported.
     pub(super) fn program(&mut self, name: &str) -> Option<(Program, StatementPlaces)> {
         self.check_keys(self.root, &KEYS, "a workload file");
         self.root.entries()?;
@@ -77,7 +78,7 @@ impl<'a> File<'a, '_> {
         let mut built = self.build(&named, &sizes, verify.as_ref().map(|(index, _)| *index));
         let verify_kind = match &verify {
             Some((index, _)) => *index,
-            // If no read is checked, the verify stage uses another read.
+            // If the workload does not check any read, the verify stage uses another read.
             None => named.iter().position(|named| named.parts[0].verb == Verb::Select)?,
         };
         let load_lead = built.load(&named, &load, verify_kind);
@@ -106,7 +107,8 @@ impl<'a> File<'a, '_> {
         Some((program, StatementPlaces::new(tables.places, &named)))
     }
 
-    /// Reads the CSV that the file names. The CSV may not name other files.
+    /// Reads the CSV that the file names. Returns `Some(None)` if the file does not name a CSV, and
+    /// `None` after a mistake.
     fn csv(&mut self) -> Option<Option<Csv>> {
         let Some(node) = self.root.find("csv") else {
             return Some(None);
@@ -122,7 +124,7 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Returns the number of rows that the study requests. For a CSV, it is the number of its
+    /// Returns the number of rows that the study requests. With a CSV, returns the number of its
     /// records.
     fn row_count(&mut self, csv: Option<&Csv>) -> u64 {
         if let Some(csv) = csv {
@@ -200,7 +202,7 @@ impl<'a> File<'a, '_> {
             || self.is_misspelt("statements")
     }
 
-    /// Returns the weight of every statement.
+    /// Returns the weight of every statement in the mix.
     fn weights(&mut self, named: &[NamedStatement]) -> Option<Vec<f64>> {
         let mut stated: Vec<(String, Option<f64>, Place)> = Vec::new();
         if !self.spec.mix.is_empty() {
@@ -386,11 +388,13 @@ impl<'a> File<'a, '_> {
 }
 
 impl Built {
-    /// Returns the first statement of the load stage. If the load stage has several statements,
-    /// chained copies of them are made, since each statement is separate in the main stage.
+    /// Returns the first statement of the load stage. If the load stage has several statements, the
+    /// function makes chained copies of them, since each statement is also a separate operation in
+    /// the main stage.
     fn load(&mut self, named: &[NamedStatement], load: &[usize], verify_kind: usize) -> u16 {
         let [_, _, ..] = load else {
-            // If a workload has no statement that loads rows, a requested load reads rows instead.
+            // If none of the workload's statements can load rows, a requested load stage reads rows
+            // instead.
             return self.leads[load.first().copied().unwrap_or(verify_kind)];
         };
         let first = self.statements.len() as u16;

@@ -1,4 +1,4 @@
-//! A workload file at run time. It contains groups of statements with the generators of their bound
+//! A compiled workload file. It contains groups of statements with the generators of their bound
 //! values, and the cursor that converts operations to bytes.
 
 use std::sync::Arc;
@@ -12,10 +12,11 @@ use crate::random::Draws;
 use cql::response::RawRows;
 use cql::token::murmur3;
 
-/// Separates the draws for values per operation in the load stage from those in the main stage.
+/// Seed that separates the random draws of the load stage from those of the main stage, for values
+/// per operation.
 const LOAD_SEED: u64 = 0x6C6F_6164_0000_0001;
 
-/// Number from which a value is computed, together with the seed.
+/// Number from which a value is computed, in addition to the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Per {
     Row,
@@ -28,7 +29,7 @@ pub(super) struct Bound {
     pub(super) generate: Gen,
     pub(super) seed: u64,
     pub(super) per: Per,
-    /// True if the value is compared with a column of the partition key, or written to one.
+    /// True if the value is written to a column of the partition key, or compared with one.
     pub(super) in_partition_key: bool,
 }
 
@@ -37,12 +38,12 @@ pub(super) struct Bound {
 pub(super) struct Part {
     pub(super) statement: u16,
     pub(super) bound: Vec<Bound>,
-    /// Indexes in `bound` of the columns of the partition key, in key order. Empty if the statement
-    /// does not belong to a single partition.
+    /// Indexes in `bound` of the columns of the partition key, in key order. The list is empty if
+    /// the statement does not belong to a single partition.
     pub(super) key: Vec<usize>,
 }
 
-/// Statements that an operation sends together: one statement, or a batch.
+/// Statements that an operation sends together. A group is either a single statement or a batch.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) parts: Vec<Part>,
@@ -58,7 +59,7 @@ pub(super) struct Group {
 pub(super) struct ExpectedResult {
     /// The read.
     pub(super) statement: u16,
-    /// Generator and seed for each column of the result.
+    /// Generator and seed of each column of the result.
     pub(super) cells: Vec<(Gen, u64)>,
 }
 
@@ -68,7 +69,7 @@ pub(super) struct FileSource {
     /// Number of rows that the load stage writes.
     pub(super) rows: u64,
     pub(super) groups: Vec<Group>,
-    /// The group of each statement.
+    /// Index of the group of each statement.
     pub(super) group_of: Vec<usize>,
     /// True if the mix deletes rows.
     pub(super) deletes: bool,
@@ -134,8 +135,8 @@ impl Bound {
 }
 
 impl FileCursor {
-    /// Returns the row of an entry. Rows of a batch are consecutive, and the first loaded row
-    /// follows the last loaded row.
+    /// Returns the row of an entry. Rows of a batch are consecutive. After the last loaded row,
+    /// they continue with the first loaded row.
     fn row(&self, index: u64) -> u64 {
         let key = self.operation.key;
         if index == 0 || key >= self.source.rows {
@@ -144,8 +145,8 @@ impl FileCursor {
         (key + index) % self.source.rows
     }
 
-    /// Returns the operation number from which values per operation are computed. Every row of a
-    /// batch has a separate number.
+    /// Returns the operation number from which the values per operation of an entry are computed.
+    /// Every row of a batch has a different number.
     fn operation_number(&self, index: u64) -> u64 {
         let group = &self.source.groups[self.group];
         let stride = group.size.range().1;

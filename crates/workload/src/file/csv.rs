@@ -15,17 +15,17 @@ pub(super) struct Csv {
 }
 
 impl Csv {
-    /// Parses a CSV (RFC 4180: cells separated by commas, and quoted if necessary).
+    /// Parses a CSV (RFC 4180: cells are separated by commas, and quoted if necessary).
     ///
     /// # Errors
     /// A sentence with the line, if the CSV has no header or no record, or if a record has a
-    /// different number of cells.
+    /// different number of cells than the header.
     pub(super) fn read(file: &str, text: &str) -> Result<Csv, String> {
         let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
         let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;
         let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
         let records = reader.records().collect::<Result<Vec<_>, _>>().map_err(|error| {
-            // The library's message includes the line.
+            // The message of the CSV library already contains the line.
             format!("{file}: {error}")
         })?;
         if records.is_empty() {
@@ -93,7 +93,7 @@ impl Cells {
         self.ends.push(self.bytes.len());
     }
 
-    /// Returns the cell of row n. After the last cell, the cells repeat.
+    /// Returns the cell of row n. After the last cell, the cells repeat from the start.
     #[inline]
     pub(super) fn cell(&self, n: u64) -> &[u8] {
         let place = (n % self.ends.len() as u64) as usize;

@@ -1,9 +1,11 @@
-//! Parses value expressions: `uniform(1..100)`, `text(gaussian(10..200), compressible=0.5)`,
-//! `list(uuid, 3)`. It only parses the text. The column determines which expressions are valid.
+//! Parses value expressions such as `uniform(1..100)`, `text(gaussian(10..200), compressible=0.5)`
+//! and `list(uuid, 3)`. The module only parses the text. The type of the column determines which
+//! expressions are valid.
 
 use yaml::did_you_mean;
 
-/// Maximum nesting. Deeper values do not occur in practice, and the parser is recursive.
+/// Maximum nesting of expressions. The parser is recursive, so it needs a limit, and deeper
+/// expressions do not occur in practice.
 const DEPTH_MAX: usize = 16;
 
 /// A mistake in an expression.
@@ -43,11 +45,11 @@ pub(super) struct Expr {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Form {
-    /// A number, a range of numbers, or a time span, which begins with a digit or a sign.
+    /// A number, a range of numbers, or a time span. Each begins with a digit or a sign.
     Number,
-    /// A text in single quotes. The quotes are not included.
+    /// A text in single quotes, without the quotes.
     Text(String),
-    /// A name, with arguments in parentheses if there are any.
+    /// A name, with arguments in parentheses if it has arguments.
     Call {
         name: String,
         arguments: Vec<Argument>,
@@ -56,7 +58,8 @@ pub(super) enum Form {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Argument {
-    /// The name before the `=` of an argument, or before a colon if YAML permits a colon.
+    /// The name before the `=` of a named argument. A colon may replace the `=` where YAML permits
+    /// a colon.
     pub(super) name: Option<String>,
     pub(super) value: Expr,
 }
@@ -91,8 +94,8 @@ pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
     Ok(expr)
 }
 
-/// Returns the positional arguments of a call, and its named arguments in the order of `known`,
-/// which lists the permitted names.
+/// Returns the positional arguments of a call, and its named arguments. `known` lists the permitted
+/// names, and the named arguments have the same order.
 pub(super) fn split<'a>(
     expr: &'a Expr,
     known: &[&str],
@@ -139,7 +142,7 @@ impl Reader<'_> {
         found
     }
 
-    /// Reads letters, digits and the other characters of numbers and ranges.
+    /// Reads a sequence of letters, digits and the other characters of numbers and ranges.
     fn word(&mut self) -> &str {
         let rest = &self.text[self.at..];
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+');
@@ -183,7 +186,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads the rest of a number or range, in which there may be blanks around the dots.
+    /// Reads the rest of a number or range. A range may have blanks around its dots.
     fn number(&mut self) -> Form {
         let mark = self.at;
         self.skip_blanks();
@@ -199,7 +202,8 @@ impl Reader<'_> {
         Form::Number
     }
 
-    /// Reads the text up to the closing quote. A doubled quote is a single quote in the text.
+    /// Reads the text up to the closing quote. In the text, two single quotes mean one single
+    /// quote.
     fn quoted(&mut self, start: usize) -> Result<String, Wrong> {
         let mut text = String::new();
         loop {

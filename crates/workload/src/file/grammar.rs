@@ -1,26 +1,27 @@
-//! Checks the clauses of a statement, in CQL's order, and the columns that they name.
+//! Checks the clauses of a statement, which must be in CQL's order, and the columns that they name.
 //!
-//! It checks only the structure, because Cassandra checks the values. A word that does not begin a
-//! clause is a typing error that would otherwise be found only during the run.
+//! The module checks only the structure, because Cassandra checks the values. If a clause begins
+//! with an unknown word, the word is a typing error, which would otherwise be found only during the
+//! run.
 //!
-//! Long because it contains a parser for each clause.
+//! The file is long because it contains a parser for each clause.
 
 use super::statement::Verb;
 use crate::schema::{Table, Token, TokenKind};
 use yaml::did_you_mean;
 
-/// Columns that a statement names.
+/// Columns that the clauses of a statement name.
 #[derive(Debug, Default)]
 struct Clauses {
     /// Every column name in the statement, with its offset.
     columns: Vec<(String, usize)>,
-    /// Columns that are compared with `=` or IN in the WHERE, or that an INSERT lists.
+    /// Columns that the WHERE clause compares with `=` or IN, or that an INSERT lists.
     fixed: Vec<String>,
     /// Columns that an UPDATE sets or an INSERT lists.
     set: Vec<String>,
     /// True if an INSERT takes its columns from a JSON text.
     is_json: bool,
-    /// Offset of the clause that identifies rows: the WHERE clause, or the list of columns.
+    /// Offset of the clause that identifies rows. This is the WHERE clause, or the list of columns.
     rows_at: Option<usize>,
 }
 
@@ -54,7 +55,7 @@ pub(super) fn check(
     let column = |name: &String| table.column(name);
     let set: Vec<usize> = found.set.iter().filter_map(column).collect();
     let values = || set.iter().filter(|&&column| !table.is_key(column));
-    // A write to static columns only does not need clustering columns.
+    // A write that only changes static columns does not need clustering columns.
     let shared = values().next().is_some() && values().all(|&at| table.columns[at].is_static);
     let one_row = verb != Verb::Delete && !shared;
     let clustering = if one_row { &table.clustering[..] } else { &[] };
@@ -74,7 +75,7 @@ pub(super) fn check(
     Err(vec![(found.rows_at.unwrap_or(0), message, Some(hint))])
 }
 
-/// Parses the clauses of a statement whose table exists.
+/// Parses the clauses of a statement. The statement's table must exist.
 fn clauses(tokens: &[Token], verb: Verb) -> Result<Clauses, GrammarMistake> {
     let mut reader = Reader {
         tokens,
@@ -90,7 +91,7 @@ fn clauses(tokens: &[Token], verb: Verb) -> Result<Clauses, GrammarMistake> {
     Ok(reader.found)
 }
 
-/// Words that may follow values, and are not values themselves.
+/// Words that may follow a value, and that are not values themselves.
 const AFTER_VALUES: [&str; 12] = [
     "and", "where", "if", "using", "group", "order", "per", "limit", "allow", "with", "set", "from",
 ];
@@ -128,7 +129,7 @@ impl Reader<'_> {
         found
     }
 
-    /// Reports that the current word is not permitted here.
+    /// Returns the mistake that the current word is not permitted here.
     fn fault<T>(&self, expected: &[&str]) -> Result<T, GrammarMistake> {
         let expected: Vec<String> = expected.iter().map(|word| word.to_uppercase()).collect();
         let known = || expected.iter().map(String::as_str);
@@ -161,7 +162,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a name in the same form as in the table, with its offset.
+    /// Reads a name and its offset. The name is in the form that the table definition uses.
     fn name(&mut self) -> Result<(String, usize), GrammarMistake> {
         let is_name = |token: &&Token| match token.kind {
             TokenKind::Word => !token.text.starts_with(|c: char| c.is_ascii_digit()),
@@ -215,7 +216,7 @@ impl Reader<'_> {
                 self.at += 1
             }
             if self.is(",") || self.is_word("from") {
-                // The item is only a name, perhaps with an alias.
+                // The item consists only of a name, perhaps with an alias.
                 let alone = self.at - item == 1;
                 let renamed = self.tokens.get(item + 1).is_some_and(|t| t.text == "as");
                 let first = &self.tokens[item];
@@ -315,7 +316,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads an element of a collection, or a field.
+    /// Reads an element of a collection column, or a field of a column.
     fn part_of_column(&mut self) -> Result<(), GrammarMistake> {
         if self.is("[") {
             return self.balanced();
@@ -326,8 +327,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads the remaining clauses up to the end of the statement. They must have the given order,
-    /// and each may occur at most once.
+    /// Reads the remaining clauses up to the end of the statement. The clauses must have the given
+    /// order, and each clause may occur at most once.
     fn tail(&mut self, clauses: &[&str]) -> Result<(), GrammarMistake> {
         let (mut left, mut may_go_on) = (clauses, false);
         loop {
@@ -366,7 +367,8 @@ impl Reader<'_> {
                 "if" if self.word("exists") => {}
                 "if" => self.relations(false)?,
                 "using" => self.using()?,
-                // The rest is the options of an index, which the server checks.
+                // The rest of the statement contains the options of an index, which the server
+                // checks.
                 _ => self.at = self.tokens.len(),
             }
             may_go_on = matches!(clause, "where" | "using" | "if");
@@ -463,7 +465,7 @@ impl Reader<'_> {
         self.term()
     }
 
-    /// Reads a term: constants, markers, calls, collections and sums of them.
+    /// Reads a term, which is a constant, a marker, a call, a collection or a sum of these.
     fn term(&mut self) -> Result<(), GrammarMistake> {
         loop {
             while self.symbol("+") || self.symbol("-") {}
@@ -484,7 +486,7 @@ impl Reader<'_> {
             (TokenKind::Symbol, "[" | "{") => self.balanced()?,
             (TokenKind::Symbol, "(") => {
                 self.balanced()?;
-                // `(int) ?` is a value of that type.
+                // In `(int) ?`, the parentheses contain the type of the value.
                 let is_cast = self.token().is_some_and(|next| match next.kind {
                     TokenKind::Word => !AFTER_VALUES.contains(&next.text.as_str()),
                     TokenKind::Symbol => ["?", ":"].contains(&next.text.as_str()),

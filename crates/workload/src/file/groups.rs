@@ -1,7 +1,8 @@
-//! Groups of rows with different sizes. They model partitions with different numbers of rows.
+//! Groups of rows. The groups may have different sizes. They model partitions with different
+//! numbers of rows.
 
-/// Group sizes that repeat after the last group. Every row belongs to a group, and has a position
-/// in the group.
+/// Groups of rows, whose sizes repeat after the last group. Every row belongs to a group, and has a
+/// position in that group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Groups {
     /// End of each group, as a number of rows from the start of the first group.
@@ -26,7 +27,8 @@ impl Groups {
         self.ends.last().copied().unwrap_or(1)
     }
 
-    /// Returns the number of a row's group, and its position in the group, both from 0.
+    /// Returns the number of a row's group, and the position of the row in the group, both counted
+    /// from 0.
     pub(super) fn position(&self, row: u64) -> (u64, u64) {
         let (round, within) = (row / self.rows(), row % self.rows());
         let group = self.ends.partition_point(|end| *end <= within);
@@ -35,7 +37,7 @@ impl Groups {
         (groups.wrapping_add(group as u64), within - begin)
     }
 
-    /// Returns the largest position in a group, from 0.
+    /// Returns the largest position of a row in any group, counted from 0.
     pub(super) fn place_max(&self) -> u64 {
         let begins = [0].into_iter().chain(self.ends.iter().copied());
         let sizes = self.ends.iter().zip(begins).map(|(end, begin)| end - begin);

@@ -1,5 +1,5 @@
-//! Converts constants in a workload file to bytes of CQL values, including days, times and time
-//! spans.
+//! Converts constants in a workload file to bytes of CQL values. Constants include days, times and
+//! time spans.
 
 use std::net::IpAddr;
 
@@ -18,8 +18,8 @@ fn text_of(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Converts a cell of a CSV to a value of a type. Values of all types except text may be written as
-/// their bytes: `0x` and pairs of hexadecimal digits.
+/// Converts a cell of a CSV to a value of a type. A cell of any type except text may also contain
+/// the bytes of the value, as `0x` and pairs of hexadecimal digits.
 pub(super) fn cell(text: &str, typ: &CqlType) -> Option<Vec<u8>> {
     if !matches!(typ, CqlType::Text | CqlType::Ascii)
         && let Some(bytes) = blob(text)
@@ -115,8 +115,8 @@ fn decimal(text: &str) -> Option<Value> {
     })
 }
 
-/// Parses a time span: numbers, each followed by `y`, `mo`, `w`, `d`, `h`, `m`, `s`, `ms`, `us` or
-/// `ns`, without blanks.
+/// Parses a time span. It consists of numbers without blanks, each followed by `y`, `mo`, `w`, `d`,
+/// `h`, `m`, `s`, `ms`, `us` or `ns`.
 fn duration(text: &str) -> Option<Value> {
     let (mut months, mut days, mut nanoseconds) = (0i32, 0i32, 0i64);
     let mut rest = text;
@@ -154,7 +154,7 @@ fn duration(text: &str) -> Option<Value> {
     })
 }
 
-/// Parses a date such as `2024-01-31`, or a date and a time of day in UTC after a `T` or a blank.
+/// Parses a date such as `2024-01-31`. A time of day in UTC may follow after a `T` or a blank.
 /// Returns milliseconds since 1970.
 fn instant_ms(text: &str) -> Option<i64> {
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
@@ -164,7 +164,7 @@ fn instant_ms(text: &str) -> Option<i64> {
         return None;
     }
     let days = days_since_1970(year.into(), month.into(), day.into())?;
-    // The ways in which cqlsh and other tools write UTC.
+    // Notations of UTC in the output of cqlsh and other tools.
     let zones = ["Z", "+0000", "+00:00"];
     let time = zones.into_iter().find_map(|zone| time.strip_suffix(zone)).unwrap_or(time);
     let ms = if time.is_empty() {
@@ -184,7 +184,7 @@ fn time_of_day_ms(text: &str) -> Option<i64> {
     if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    // Digits after the milliseconds must be zero. They are accepted because cqlsh writes
+    // Digits after the milliseconds must be zeros. The function accepts them because cqlsh writes
     // microseconds.
     let (fraction, finer) = fraction.split_at_checked(3).unwrap_or((fraction, ""));
     if !finer.bytes().all(|digit| digit == b'0') {
@@ -195,10 +195,10 @@ fn time_of_day_ms(text: &str) -> Option<i64> {
 }
 
 /// Parses a point in time, in ms since 1970. The constant is either a date in quotes or the number
-/// itself.
+/// of milliseconds itself.
 pub(super) fn time_ms(expr: &Expr) -> Result<i64, Wrong> {
     let text = text_of(expr).unwrap_or_default();
-    // The last millisecond of the year 9999, since later dates cannot be written with four digits.
+    // The last millisecond of the year 9999. Four digits cannot express a later year.
     const MS_MAX: i64 = 253_402_300_799_999;
     let number = text.parse().ok().filter(|ms| (0..=MS_MAX).contains(ms));
     number.or_else(|| instant_ms(text)).ok_or_else(|| {
@@ -207,7 +207,7 @@ pub(super) fn time_ms(expr: &Expr) -> Result<i64, Wrong> {
     })
 }
 
-/// Parses a time span in ms: `1s`, `250ms`, `5m`, `1h`, `1d`.
+/// Parses a time span such as `1s`, `250ms`, `5m`, `1h` or `1d`. Returns the span in ms.
 pub(super) fn span_ms(expr: &Expr) -> Result<i64, Wrong> {
     let text = expr.text.as_str();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -220,7 +220,7 @@ pub(super) fn span_ms(expr: &Expr) -> Result<i64, Wrong> {
         _ => None,
     };
     let number: Option<i64> = text[..digits].parse().ok();
-    // Steps of more than a year would leave the range of times after a few thousand rows.
+    // With steps of more than a year, times would exceed their range after a few thousand rows.
     let span = number.zip(factor).and_then(|(n, factor)| n.checked_mul(factor));
     span.filter(|ms| *ms <= 366 * MS_PER_DAY).ok_or_else(|| {
         let message = format!("`{text}` is not a duration up to a year");

@@ -1,4 +1,4 @@
-//! A value in a workload file for which the column is not yet known.
+//! A value in a workload file whose column is not known yet.
 
 use super::compiled_program::Per;
 use super::expr::{Expr, Wrong};
@@ -9,19 +9,21 @@ use cql::value::CqlType;
 use std::sync::Arc;
 use yaml::Place;
 
-/// A value in the file.
+/// A value that the file defines under a name.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     pub(super) expr: Expr,
     pub(super) per: Per,
-    /// Type stated in the file. It is used if the text of a statement does not determine the type.
+    /// Type that the file states. It applies if the text of a statement does not determine the
+    /// type.
     pub(super) typ: Option<CqlType>,
-    /// Place of the expression in the file.
+    /// Position of the expression in the file.
     pub(super) place: Place,
     pub(super) seed: u64,
-    /// Number from which the value is computed, if this is not the number of the row or operation.
+    /// Number from which the value is computed. By default, this is the number of the row or
+    /// operation.
     pub(super) made_from: MadeFrom,
-    /// Share of the rows or operations that have no value.
+    /// Share of the rows or operations for which the value is missing.
     pub(super) missing: f64,
 }
 
@@ -30,8 +32,8 @@ pub(super) struct Value {
 pub(super) enum MadeFrom {
     /// The number of the row or operation itself.
     Itself,
-    /// The quotient of the number of the row or operation, and optionally the remainder of this
-    /// quotient, as in [`Gen::Every`].
+    /// The quotient of the number of the row or operation and a divisor. If the second field is
+    /// set, the remainder of the quotient after division by that field, as in [`Gen::Every`].
     Every(u64, Option<u64>),
     /// The number of the row's group, or the position of the row in its group.
     Group(Arc<Groups>, GroupedBy),
@@ -51,7 +53,7 @@ impl Value {
         })
     }
 
-    /// Does the same as [`Value::generator`], without regard to missing values.
+    /// Does the same as [`Value::generator`], but ignores the share of missing values.
     fn whole_generator(&self, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
         let up_to = |last: Option<u64>| {
             let numbers = Numbers { last, ..numbers };

@@ -51,8 +51,8 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Returns one of a few permitted words. Returns `None` if the key is absent. Another word is
-    /// reported, and also returns `None`.
+    /// Returns one of a few permitted words. Returns `None` if the key is absent. For any other
+    /// word, reports a mistake and returns `None`.
     fn one_of<T: Copy>(&mut self, node: &'a Node, key: &str, known: &[(&str, T)]) -> Option<T> {
         let found = node.find(key)?;
         let text = self.text_of(found, key)?;
@@ -80,7 +80,7 @@ impl<'a> File<'a, '_> {
         None
     }
 
-    /// Returns a whole number from 1 up to the maximum of an int in the protocol.
+    /// Returns a whole number from 1 up to the maximum of an int in the CQL protocol.
     fn whole(&mut self, node: &'a Node, key: &str) -> Option<u32> {
         let found = node.find(key)?;
         let text = self.text_of(found, key)?;

@@ -1,11 +1,13 @@
-//! Ranges that begin below 0. A number is drawn from a range that begins at 0, and then shifted.
+//! Ranges that begin below 0. For such a range, the generator draws a number from a range that
+//! begins at 0, and then shifts the number.
 
 use super::expr::Expr;
 use crate::params::whole_number;
 use cql::value::CqlType;
 
-/// Returns the start of a distribution's range if the start is below 0. Also returns the expression
-/// with its range shifted to begin at 0.
+/// Splits a distribution whose range starts below 0. Returns the start of the range, and the
+/// expression with its range shifted to begin at 0. If the range does not start below 0, returns 0
+/// and `None`.
 pub(super) fn from_zero(expr: &Expr) -> (i64, Option<Expr>) {
     let range = expr.arguments().first().map(|first| &first.value);
     let ends = range.and_then(|range| range.text.split_once(".."));
@@ -35,8 +37,8 @@ pub(super) fn signed(text: &str) -> Option<i64> {
     })
 }
 
-/// Returns the smallest number of a type. Returns `None` if the smallest number is far below any
-/// range.
+/// Returns the smallest number of a type. Returns `None` if the smallest number is so low that no
+/// range reaches it.
 pub(super) fn least(typ: &CqlType) -> Option<i64> {
     match typ {
         CqlType::Tinyint => Some(i8::MIN.into()),

@@ -1,5 +1,5 @@
-//! Converts an expression and a CQL type to a generator, or to a message that explains why they do
-//! not match.
+//! Converts an expression and a CQL type to a generator. If they do not match, returns a message
+//! that explains the reason.
 
 use super::csv::Csv;
 use super::expr::{Argument, Expr, Form, Wrong, split};
@@ -14,13 +14,13 @@ use cql::value::{CqlType, fixed_bytes};
 use std::sync::Arc;
 use yaml::did_you_mean;
 
-/// Maximum size of a value. It is the limit of Cassandra's commit log with its default segment
-/// size, minus the rest of the row.
+/// Maximum size of a value, in bytes. It is the limit of Cassandra's commit log with its default
+/// segment size, minus space for the rest of the row.
 pub(super) const BYTES_MAX: u64 = 16_000_000;
-/// Maximum number of elements of a collection. Cassandra warns and becomes slow with far fewer
-/// elements.
+/// Maximum number of elements of a collection. With far fewer elements, Cassandra already warns and
+/// becomes slow.
 const ELEMENTS_MAX: u64 = 65_535;
-/// 2024-01-01, the default start of times, in ms since 1970.
+/// Default start of generated times, which is 2024-01-01, in ms since 1970.
 const START_MS_DEFAULT: i64 = 1_704_067_200_000;
 
 /// Names of all functions that define values.
@@ -53,9 +53,9 @@ pub(super) const FUNCTIONS: [&str; 23] = [
 /// Properties of the numbers from which values are computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers<'a> {
-    /// The largest number. `None` if the numbers have no bound, as for operations and added rows.
+    /// The largest number. `None` if the numbers are unbounded, as for operations and added rows.
     pub(super) last: Option<u64>,
-    /// The CSV whose records are the rows.
+    /// The CSV whose records are the rows, if the file names a CSV.
     pub(super) csv: Option<&'a Csv>,
 }
 
@@ -200,8 +200,8 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
                 return Err(Wrong::new(expr.at, message));
             }
             let sampler = sampler(moved.as_ref().unwrap_or(expr), (0, i64::MAX as u64))?;
-            // The largest value of a range that is entirely below 0 is below the largest value of
-            // every type.
+            // If a range is entirely below 0, its largest value is certainly below the largest
+            // value of every type.
             let last = sampler.range().1.checked_add_signed(from).unwrap_or(0);
             (Number::Draw(from, sampler), Some(last))
         }
@@ -220,14 +220,16 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
         CqlType::Decimal => (As::Decimal, u64::MAX),
         CqlType::Float => (As::Float, u64::MAX),
         CqlType::Double => (As::Double, u64::MAX),
-        // A day is an unsigned 32-bit number, and 1970-01-01 is in the middle of the range.
+        // A day is an unsigned 32-bit number with 1970-01-01 in the middle of its range, so days
+        // from 1970 on have 31 bits.
         CqlType::Date => (As::Day, i32::MAX as u64),
         CqlType::Inet if is_hash => return Ok(Gen::Inet),
         CqlType::Uuid if is_hash => return Ok(Gen::Uuid),
         CqlType::Boolean if is_hash => return Ok(Gen::Boolean { share: 0.5 }),
         _ => return Err(unfit(expr, typ)),
     };
-    // Hashes can be truncated to any width of integers, but not every number is a time of day.
+    // Hashes can be truncated to any width of integers. A time of day is an exception, because its
+    // values have a limit that is not a power of two.
     if is_hash && !matches!(typ, CqlType::Time) || last.unwrap_or(u64::MAX) <= max {
         return Ok(Gen::Number(number, written));
     }
@@ -236,7 +238,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
     Err(Wrong::new(expr.at, message).hint("limit the values: row(modulo=1000), uniform(0..100)"))
 }
 
-/// Reads `row(from=0, divide=1, modulo=n)`. Also returns its largest value.
+/// Reads `row(from=0, divide=1, modulo=n)`. Returns the number and its largest value.
 fn row(expr: &Expr, numbers: Numbers<'_>) -> Result<(Number, Option<u64>), Wrong> {
     let (positional, named) = split(expr, &["from", "divide", "modulo"])?;
     if let Some(extra) = positional.first() {
@@ -282,7 +284,7 @@ fn real(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     let parse = |text: &str| {
         let whole = signed(text).map(|number| number as f64);
         let number = whole.or_else(|| text.trim().parse().ok());
-        // Decimals have two digits after the point and are stored in 64 bits.
+        // A decimal is stored in 64 bits with two digits after the point, which limits its size.
         number.filter(|number| number.abs() <= 1e15)
     };
     match (parse(from), parse(to)) {
@@ -291,7 +293,7 @@ fn real(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     }
 }
 
-/// Returns the size of a text or blob, and the number of random bytes in each pattern.
+/// Reads the size of a text or blob, and the number of random bytes in each pattern.
 fn sized(expr: &Expr) -> Result<(Sizes, usize), Wrong> {
     let (positional, named) = split(expr, &["compressible", "size"])?;
     let size = match (positional[..].first(), named[1], positional.len()) {
@@ -328,7 +330,7 @@ fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     }
 }
 
-/// Reads `column(user_id)`: the cells of a column of the file's CSV.
+/// Reads `column(user_id)`. Returns a generator of the cells in that column of the file's CSV.
 fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let Some(csv) = numbers.csv else {
         let message = "column reads its values from a CSV file, but the workload file names none";
@@ -350,7 +352,7 @@ fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
     Ok(Gen::Cell(Arc::new(cells)))
 }
 
-/// Reads the arguments `start` and `step`, and returns milliseconds.
+/// Reads the arguments `start` and `step`. Returns both in milliseconds.
 fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
     let (positional, named) = split(expr, &["start", "step"])?;
     if let Some(extra) = positional.first() {
@@ -365,7 +367,7 @@ fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
 fn collection(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let (positional, _) = split(expr, &[])?;
     let size = |expr: &Expr| Sizes::read(expr, (0, ELEMENTS_MAX));
-    // Inside a collection, values are computed from the position of the element.
+    // Inside a collection, a value is computed from the position of its element.
     let places = Numbers {
         last: Some(ELEMENTS_MAX),
         csv: None,

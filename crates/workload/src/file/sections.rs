@@ -31,13 +31,14 @@ const STATEMENT_KEYS: [&str; 10] = [
 const VALUE_KEYS: [&str; 10] = [
     "is", "words", "by", "per", "type", "divide", "modulo", "groups", "within", "missing",
 ];
-/// Maximum number of kinds that the engine distinguishes.
+/// Maximum number of statements, because the engine distinguishes at most this number of kinds.
 const STATEMENTS_MAX: usize = crate::mix::KINDS_MAX;
 
 /// Result of `schema`.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// Statements that create the schema, qualified and in order, each with its place.
+    /// Statements that create the schema, in order, each with its position. The names in them
+    /// include the keyspace.
     pub(super) create: Vec<String>,
     pub(super) places: Vec<Place>,
     pub(super) tables: Vec<Table>,
@@ -188,7 +189,7 @@ impl<'a> File<'a, '_> {
         values
     }
 
-    /// Reports a mistake in an expression that begins at a place.
+    /// Reports a mistake in an expression that begins at the position `place`.
     pub(super) fn wrong(&mut self, place: &Place, wrong: Wrong) {
         let start = (place.span.start + wrong.at).min(place.span.end);
         let place = Place {
@@ -263,7 +264,7 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Returns the place of a scalar's text, after the opening quote.
+    /// Returns the position of a scalar's text. The position is after an opening quote.
     pub(super) fn inside(&self, node: &Node) -> Place {
         let mut place = node.place.clone();
         let slice = self.text.get(place.span.clone()).unwrap_or_default();
@@ -273,7 +274,7 @@ impl<'a> File<'a, '_> {
         place
     }
 
-    /// Converts `words: [a, b]` to a call of the function `words`.
+    /// Converts `words: [a, b]` in YAML to a call of the function `words`.
     fn words(&mut self, node: &'a Node, by: Option<&'a Node>) -> Option<Expr> {
         let Raw::List(items) = &node.raw else {
             let message = format!("words must be a list, not {}", node.describe());
@@ -310,7 +311,7 @@ impl<'a> File<'a, '_> {
 
     fn cql_type(&mut self, node: &'a Node, types: &[UdtType]) -> Option<CqlType> {
         let text = self.text_of(node, "type")?;
-        // The type of a value is parsed like the type of a column in a table.
+        // This code parses the type of a value as the type of a column in a table.
         let table = format!("CREATE TABLE t (k int PRIMARY KEY, v {text})");
         match schema::parse(&table, types) {
             Ok(DefinedObject::Table(mut table)) if table.columns.len() == 2 => {
@@ -389,9 +390,9 @@ impl<'a> File<'a, '_> {
     }
 }
 
-/// Returns true if a statement creates an object that belongs to its keyspace. Other objects, such
-/// as roles and functions, would remain after the keyspace is dropped. An untrusted workload must
-/// not create them.
+/// Returns true if a statement creates an object that belongs to the keyspace of the workload.
+/// Other objects, such as roles and functions, would remain after cassay drops the keyspace. An
+/// untrusted workload must not create them.
 fn makes_tables(tokens: &[schema::Token]) -> bool {
     let words: Vec<&str> = tokens.iter().take(3).map(|t| t.text.as_str()).collect();
     match words.as_slice() {
@@ -420,8 +421,8 @@ fn if_not_exists(cql: &str) -> String {
     format!("{} IF NOT EXISTS{}", &cql[..end], &cql[end..])
 }
 
-/// Returns the seed of a value. The draws of the value depend on its name, not on its position in
-/// the file.
+/// Returns the seed of a value. The random draws of the value depend on its name, and not on its
+/// position in the file.
 fn seed_of(entry: &Entry, seed: u64) -> u64 {
     entry.key.bytes().fold(lane(seed, lanes::CONTENTS), |seed, byte| {
         lane(seed, u64::from(byte))

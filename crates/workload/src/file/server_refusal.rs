@@ -1,8 +1,8 @@
-//! A compiled workload file, with the places of everything that a server may refuse. A refusal is
-//! reported as a mistake at its place.
+//! A compiled workload file, with the positions of everything that a server may refuse. A refusal
+//! is reported as a mistake at its position in the file.
 //!
-//! A statement is moved to another keyspace completely, or not at all. It names only the keyspace
-//! of the workload, which the parser has checked.
+//! A statement is moved to another keyspace completely, or not at all. This is possible because
+//! each statement names only the keyspace of the workload, which the parser has checked.
 
 use cql::value::CqlType;
 use yaml::{Diagnostics, Place, SourceText};
@@ -12,9 +12,9 @@ use crate::program::Program;
 use crate::schema::{self, Token};
 use crate::type_assumptions::is_taken;
 
-/// Places in the file of the statements of a program.
+/// Positions of a program's statements in the file.
 pub(super) struct StatementPlaces {
-    /// Places of the statements of the schema.
+    /// Positions of the statements of the schema.
     schema: Vec<Place>,
     /// The statements of the program. Copies for the load stage come last.
     statements: Vec<PlacedStatement>,
@@ -41,13 +41,13 @@ impl StatementPlaces {
     }
 }
 
-/// A statement and its place in the file.
+/// A statement and its position in the file.
 struct PlacedStatement {
     place: Place,
     markers: Vec<Marker>,
 }
 
-/// A marker and the type of its values.
+/// A marker in a statement, and the type of its values.
 struct Marker {
     name: String,
     typ: CqlType,
@@ -61,11 +61,13 @@ pub struct CompiledFile {
     sources: Vec<SourceText>,
 }
 
-/// The statements of a workload file in a keyspace.
+/// The statements of a workload file, moved to a keyspace.
 pub struct KeyspaceStatements {
-    /// Statements that create the tables, types and indexes of the workload, in this order.
+    /// Statements that create the types, tables and indexes of the workload, in the order of their
+    /// execution.
     pub schema: Vec<String>,
-    /// Each statement once. Its index is the number for [`CompiledFile::refuse`].
+    /// All statements, each once. The index of a statement is its number for
+    /// [`CompiledFile::refuse`].
     pub statements: Vec<String>,
 }
 
@@ -87,19 +89,20 @@ impl CompiledFile {
         &self.program
     }
 
-    /// Returns the compiled program, without the places.
+    /// Returns the compiled program, without the positions.
     pub fn into_program(self) -> Program {
         self.program
     }
 
-    /// Returns the statements of the file, in the keyspace of the workload or in another one.
+    /// Returns the statements of the file in `keyspace`, which may be the keyspace of the workload
+    /// or another keyspace.
     pub fn placed(&self, keyspace: &str) -> KeyspaceStatements {
         let own = self.program.keyspace();
         let moved = |cql: &str| {
             if keyspace == own {
                 cql.to_owned()
             } else {
-                // A compiled statement has already been parsed, so it can be parsed again.
+                // The compiler has already parsed the statement, so it can be parsed again.
                 schema::moved(cql, own, keyspace).expect("find the statement of the file")
             }
         };
@@ -130,8 +133,8 @@ impl CompiledFile {
         }
     }
 
-    /// Reports every marker of a statement for which the server expects another type than that of
-    /// the generated values. The server would refuse or misinterpret these values.
+    /// Reports every marker of a statement for which the server expects another type than the type
+    /// of the generated values. The server would refuse or misinterpret these values.
     pub fn compare(&self, number: usize, takes: &[CqlType], out: &mut Diagnostics) {
         let Some(written) = self.places.statements.get(number) else {
             return;
@@ -159,8 +162,8 @@ impl CompiledFile {
     }
 }
 
-/// Reports a keyspace other than that of the workload. Its contents would not be measured, and it
-/// may belong to another application.
+/// Reports a keyspace that does not belong to the workload. Its contents would not be measured, and
+/// it may belong to another application.
 pub(super) fn strange_keyspace(tokens: &[Token], own: &str) -> Option<(usize, String, String)> {
     let mut named = schema::keyspaces(tokens).into_iter();
     let named = named.find(|named| named.text != own)?;

@@ -6,7 +6,7 @@ use crate::params::whole_number;
 use crate::random::Draws;
 use std::sync::Arc;
 
-/// Name of the function that chooses a size from a list.
+/// Name of the function that chooses one of several sizes from a list.
 pub(super) const ONE_OF: &str = "one_of";
 
 /// Sizes of texts, blobs and collections.
@@ -19,7 +19,7 @@ pub(super) enum Sizes {
 }
 
 impl Sizes {
-    /// Parses a size: a number, a range, a distribution with a range, or `one_of(3, 8, 20)`.
+    /// Parses a size. It is a number, a range, a distribution with a range, or `one_of(3, 8, 20)`.
     pub(super) fn read(expr: &Expr, limits: (u64, u64)) -> Result<Sizes, Wrong> {
         if expr.name() != ONE_OF {
             return sampler(expr, limits).map(Sizes::Drawn);
@@ -74,7 +74,7 @@ impl Sizes {
 
 /// Parses a distribution with a range.
 pub(super) fn sampler(expr: &Expr, limits: (u64, u64)) -> Result<Sampler, Wrong> {
-    // A range without a name is a uniform distribution.
+    // A range without the name of a distribution is a uniform distribution.
     let text = if matches!(expr.form, Form::Number) && expr.text.contains("..") {
         format!("uniform({})", expr.text)
     } else {

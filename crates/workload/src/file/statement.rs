@@ -1,5 +1,5 @@
-//! Parses one CQL statement of a workload file. Its markers become generators, and its text
-//! determines the kind of statement and its table.
+//! Parses one CQL statement of a workload file. The markers of the statement become generators. The
+//! text determines the kind of statement and its table.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::schema::{self, Marker, Table, Token, TokenKind};
 use cql::value::CqlType;
 use yaml::{Node, Place};
 
-/// Context in which statements are parsed.
+/// Context in which the statements of a file are parsed.
 pub(super) struct Context<'a> {
     pub(super) tables: &'a [Table],
-    /// True if the schema has mistakes, which may be the reason for a missing table.
+    /// True if the schema has mistakes. A table may then be missing because of such a mistake.
     pub(super) is_incomplete: bool,
     pub(super) values: &'a BTreeMap<String, Value>,
-    /// The `values` section of the file, including values with mistakes.
+    /// The `values` section of the file. It includes values with mistakes.
     pub(super) written: Option<&'a Node>,
     /// True if the `values` section is present under a misspelt name.
     pub(super) has_lost_values: bool,
@@ -40,15 +40,15 @@ pub(super) enum Verb {
     Delete,
 }
 
-/// A marker, with the column that it belongs to.
+/// A marker, with the column to which it belongs.
 #[derive(Clone, Debug)]
 pub(super) struct Bind {
     pub(super) value: String,
     pub(super) column: Option<String>,
-    /// True if the marker is written to the column, or compared with the column by `=` in the WHERE
-    /// clause.
+    /// True if the statement writes the marker to the column, or if the WHERE clause compares the
+    /// column with the marker by `=`.
     pub(super) is_equal: bool,
-    /// Type of the values that are bound.
+    /// Type of the values that are bound to the marker.
     pub(super) typ: CqlType,
     pub(super) place: Place,
 }
@@ -56,7 +56,7 @@ pub(super) struct Bind {
 /// A parsed statement.
 #[derive(Clone, Debug)]
 pub(super) struct Read {
-    /// Text of the statement, with `?` for markers and with the keyspace before the table.
+    /// Text of the statement, with `?` for each marker and with the keyspace before the table.
     pub(super) cql: String,
     pub(super) place: Place,
     pub(super) verb: Verb,
@@ -64,27 +64,28 @@ pub(super) struct Read {
     pub(super) table: usize,
     pub(super) binds: Vec<Bind>,
     pub(super) bound: Vec<Bound>,
-    /// The markers of the partition key, as in [`super::compiled_program::Part::key`].
+    /// Indexes of the markers of the partition key, as in [`super::compiled_program::Part::key`].
     pub(super) key: Vec<usize>,
     pub(super) conditional: bool,
     pub(super) idempotent: bool,
     pub(super) expires: bool,
-    /// Columns that the statement writes, by markers or constants.
+    /// Columns that the statement writes, from markers or constants.
     pub(super) writes: Vec<String>,
-    /// Column names between SELECT and FROM. `None` if there is anything other than names.
+    /// Column names between SELECT and FROM. `None` if this part contains anything other than
+    /// names.
     pub(super) selected: Option<Vec<String>>,
 }
 
 impl Read {
-    /// Returns true if the statement reads a partition whose key comes from a CSV. By providing the
-    /// CSV, the user states that the partition exists.
+    /// Returns true if the statement reads a partition whose key comes from a CSV. A user who
+    /// provides a CSV states that its partitions exist.
     pub(super) fn is_by_csv(&self) -> bool {
         let is_cell = |&at: &usize| matches!(self.bound[at].generate, Gen::Cell(_));
         self.verb == Verb::Select && !self.key.is_empty() && self.key.iter().all(is_cell)
     }
 }
 
-/// A mistake in a statement, at an offset of its text.
+/// A mistake in a statement, at an offset of the statement's text.
 pub(super) struct Mistake {
     pub(super) place: Place,
     pub(super) message: String,
@@ -109,7 +110,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     let (verb, table_name, table_at) = verb_and_table(&tokens, context.keyspace)
         .map_err(|(at, message, hint)| mistake(at, message, hint))?;
     let table = table_of(&table_name, context).map_err(|wrong| match wrong {
-        // The mistakes of the schema are already reported, and one of them may have caused the
+        // The mistakes of the schema are already reported. One of them may be the reason for the
         // missing table.
         None => Vec::new(),
         Some((message, hint)) => mistake(table_at, message, hint),
@@ -163,7 +164,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     })
 }
 
-/// Reports an INSERT with different numbers of values and columns.
+/// Returns a message if an INSERT has different numbers of values and columns.
 fn counts_differ(tokens: &[Token]) -> Option<String> {
     let (columns, values) = schema::insert_counts(tokens).filter(|(c, v)| c != v)?;
     Some(format!(
@@ -197,7 +198,7 @@ fn has(tokens: &[Token], word: &str) -> bool {
 /// Names of markers, with their offsets in the text.
 type Names = Vec<(String, usize)>;
 
-/// Returns the names of the markers, and the text in which `?` replaces them.
+/// Returns the names of the markers, and the text with `?` in place of each marker.
 fn markers_out(text: &str, tokens: &[Token]) -> Result<(Names, String), (usize, String)> {
     let (mut names, mut plain, mut copied) = (Vec::new(), String::new(), 0);
     for (index, token) in tokens.iter().enumerate() {
@@ -221,7 +222,7 @@ fn markers_out(text: &str, tokens: &[Token]) -> Result<(Names, String), (usize, 
 
 type TableFault = (usize, String, Option<String>);
 
-/// Returns the kind of statement, and the name of its table with its offset.
+/// Returns the kind of statement, and the name and offset of its table.
 fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usize), TableFault> {
     let first = tokens.first().map_or("", |token| token.text.as_str());
     let (verb, before) = match first {
@@ -269,8 +270,8 @@ fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usi
     }
 }
 
-/// Returns the markers of the partition key, in key order. The list is empty unless every column of
-/// the partition key has a marker.
+/// Returns the indexes of the markers of the partition key, in key order. The list is empty unless
+/// every column of the partition key has a marker.
 fn key(table: &Table, binds: &[Bind]) -> Vec<usize> {
     let columns = table.partition_key.iter();
     let found: Option<Vec<usize>> = columns
@@ -284,7 +285,8 @@ fn key(table: &Table, binds: &[Bind]) -> Vec<usize> {
     found.unwrap_or_default()
 }
 
-/// Returns true if the text shows that two executions have the same effect as one.
+/// Returns true if the text shows that executing the statement twice has the same effect as
+/// executing it once.
 fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
     if verb == Verb::Select {
         return true;
@@ -293,7 +295,8 @@ fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
     let calls = tokens
         .windows(2)
         .any(|pair| (is_word(&pair[0], "now") || is_word(&pair[0], "uuid")) && is(&pair[1], "("));
-    // For example, `l = l + ?` appends twice if it is executed twice.
+    // An addition is not idempotent. For example, `l = l + ?` appends twice if it is executed
+    // twice.
     let adds = verb == Verb::Update && tokens.iter().any(|token| is(token, "+") || is(token, "-"));
     !(has(tokens, "if") || calls || adds || is_counter && verb == Verb::Update)
 }
@@ -312,7 +315,7 @@ fn writes(tokens: &[Token], verb: Verb) -> Vec<String> {
     match verb {
         Verb::Insert => names(&tokens[between(&|t| is(t, "("), &|t| is(t, ")"))]),
         // The list may contain too many names, but never too few. For example, `a = a + ?` names a
-        // column twice. A constant is not a name.
+        // column twice. Constants are not included, because they are not names.
         Verb::Update => names(&tokens[between(&|t| is_word(t, "set"), &|t| is_word(t, "where"))]),
         Verb::Select | Verb::Delete => Vec::new(),
     }
@@ -371,7 +374,7 @@ impl Binder<'_> {
             if self.context.has_lost_values
                 || written.is_some_and(|values| values.entry(name).is_some())
             {
-                // The mistake in the named value has already been reported.
+                // The compiler has already reported the mistake in the named value.
                 return;
             }
             let known = self.context.values.keys().map(String::as_str);
@@ -451,7 +454,8 @@ impl Binder<'_> {
         });
     }
 
-    /// Returns the type of a marker's values. Reports a mistake if the text does not determine it.
+    /// Returns the type of a marker's values. Reports a mistake if the text does not determine the
+    /// type.
     fn type_of(&mut self, marker: &Marker, before: &[Token], at: usize) -> Option<CqlType> {
         let name = match marker {
             Marker::Int => return Some(CqlType::Int),

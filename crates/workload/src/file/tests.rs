@@ -1,6 +1,6 @@
-//! Tests the example file, every mistake with its place, and the guarantees of generators.
+//! Tests the example file, every mistake with its position, and the guarantees of generators.
 //!
-//! Long because each mistake is a line of one table.
+//! The file is long because one of its tables has a line for each mistake.
 
 mod keyed;
 mod shared;
@@ -104,8 +104,8 @@ fn a_logged_batch_writes_one_order_to_both_tables() {
         let [order, by_customer] = &entries[..] else {
             panic!("{} entries", entries.len());
         };
-        // The first statement binds id, customer, placed and total. The second binds customer,
-        // placed, id and total.
+        // The first statement binds id, customer, placed and total. The second statement binds
+        // customer, placed, id and total.
         let same = [&order[1], &order[2], &order[0], &order[4]];
         assert_eq!(
             same.map(Vec::as_slice),
@@ -226,14 +226,15 @@ fn the_study_replaces_keyspace_mix_values_and_rows() {
     assert!(mistakes.contains("the study's params.w:1:1"), "{mistakes}");
 }
 
-/// Changes the small file, and returns its mistakes with their places.
+/// Changes the small file, and returns its mistakes with their positions.
 fn mistakes(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "{from}");
     let made = compile_file("w.yaml", &SMALL.replacen(from, to, 1), &spec(), &no_files);
     made.map_or_else(|mistakes| mistakes.to_string(), |_| "nothing".to_owned())
 }
 
-/// The text to replace in the small file, its replacement, and the resulting mistake.
+/// Cases of mistakes. Each case has the text to replace in the small file, the replacement, and the
+/// resulting message.
 const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "keyspace: k",

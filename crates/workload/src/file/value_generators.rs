@@ -1,4 +1,4 @@
-//! Generators of single values, which convert a seed and a number to the bytes of a cell. They keep
+//! Generators of single values. They convert a seed and a number to the bytes of a cell. They keep
 //! no state between values.
 
 use super::csv::Cells;
@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// Length field of an unset value in the protocol.
 const UNSET: i32 = -2;
 
-/// The characters of random texts. Since there are 64, six bits select one.
+/// The characters of random texts. Since the alphabet has 64 characters, six random bits select a
+/// character.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
 
 /// A whole number.
@@ -25,10 +26,10 @@ pub(super) enum Number {
         divide: u64,
         modulo: Option<u64>,
     },
-    /// A hash of the number. Different numbers have different hashes of 64 bits.
+    /// A hash of the number. Different numbers have different 64-bit hashes.
     Hash,
-    /// The start of the range, which may be below 0, and the distribution of the distance from the
-    /// start.
+    /// A draw from a distribution. The first field is the start of the range, which may be below 0,
+    /// and the sampler draws the distance from the start.
     Draw(i64, Sampler),
     /// Milliseconds since 1970.
     Time { start_ms: i64, step_ms: i64 },
@@ -37,7 +38,7 @@ pub(super) enum Number {
 /// Encoding of a whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum As {
-    /// Two's complement of 1, 2, 4 or 8 bytes.
+    /// Two's complement in this number of bytes: 1, 2, 4 or 8.
     Int(usize),
     Digits,
     Varint,
@@ -83,16 +84,17 @@ pub(super) enum Gen {
         share: f64,
     },
     Inet,
-    /// The same bytes for all numbers.
+    /// The same bytes for every number.
     Fixed(Vec<u8>),
-    /// The value of a quotient or remainder of the number. `divide` consecutive numbers share a
-    /// value, and the values repeat after `modulo` different values.
+    /// The value of another generator for the quotient of the number and `divide`, so that `divide`
+    /// consecutive numbers share a value. The values repeat after `modulo` different values.
     Every {
         of: Box<Gen>,
         divide: u64,
         modulo: Option<u64>,
     },
-    /// The value that belongs to the number's group, or to the number's position in the group.
+    /// The value of another generator for the number's group, or for the number's position in the
+    /// group.
     Grouped {
         of: Box<Gen>,
         groups: Arc<Groups>,
@@ -100,8 +102,7 @@ pub(super) enum Gen {
     },
     /// The cells of a CSV column, in sequence.
     Cell(Arc<Cells>),
-    /// No value (unset) for a share of all numbers, and the value of another generator for the
-    /// rest.
+    /// The value of another generator, or no value (unset) for a share of all numbers.
     Sometimes {
         of: Box<Gen>,
         missing: f64,
@@ -116,9 +117,9 @@ pub(super) enum Gen {
         values: Box<Gen>,
         size: Sizes,
     },
-    /// Tuples and user-defined types.
+    /// A tuple or a value of a user-defined type.
     Tuple(Vec<Gen>),
-    /// A vector. The elements are written without length fields if their type has a fixed length.
+    /// A vector. If the element type has a fixed length, the elements have no length fields.
     Vector {
         of: Box<Gen>,
         count: u32,
@@ -126,12 +127,13 @@ pub(super) enum Gen {
     },
 }
 
-/// Selects the number within [`Groups`] from which a value is computed.
+/// Selects whether a value is computed from a group's number or from the position within the group.
+/// See [`Groups`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GroupedBy {
     /// The number of the group. All rows of a group share the value.
     Group,
-    /// The position in the group, from 0.
+    /// The position of the number in its group, counted from 0.
     Place,
 }
 
@@ -161,7 +163,8 @@ impl Number {
 }
 
 impl Gen {
-    /// Appends the value as `[int length][bytes]`.
+    /// Appends the value for number `n` as a cell, which is an int length and the bytes (`[int
+    /// length][bytes]`).
     #[inline]
     pub(super) fn append_cell(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
         if self.is_missing(seed, n) {
@@ -192,8 +195,8 @@ impl Gen {
             }
             Gen::Uuid => {
                 let high = mix(n.wrapping_add(seed));
-                // A UUID made from a single mixed number would lose bits to the version. The second
-                // half therefore keeps all except two bits of the number.
+                // A UUID made from a single mixed number would lose bits to the version field. The
+                // second half therefore contains all except two bits of the number.
                 let low = mix(high ^ n.wrapping_mul(GOLDEN));
                 out.extend_from_slice(&(high & !0xF000 | 0x4000).to_be_bytes());
                 out.extend_from_slice(&(low >> 2 | 0x8000_0000_0000_0000).to_be_bytes());
@@ -231,7 +234,8 @@ impl Gen {
     /// Returns true if the number has no value.
     fn is_missing(&self, seed: u64, n: u64) -> bool {
         match self {
-            // A separate seed is used, because the draws of the value begin with the size.
+            // The share of missing values needs a separate seed, because the first draw of the
+            // value determines its size.
             Gen::Sometimes { missing, .. } => Draws::new(lane(seed, 0), n).unit() < *missing,
             _ => false,
         }
@@ -244,8 +248,8 @@ impl Gen {
 
     fn append_collection(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
         let count = |size: &Sizes| size.draw(n, &mut Draws::new(lane(seed, 0), n));
-        // Elements have separate seeds, which depend on the position in the value and on the
-        // number.
+        // Each element has a separate seed, which depends on the position of the element in the
+        // value and on the number.
         let element = |place: u64| lane(seed, 1 + place) ^ mix(n.wrapping_mul(GOLDEN));
         match self {
             Gen::List { of, size } => {
@@ -283,7 +287,7 @@ impl Gen {
         }
     }
 
-    /// Returns true if different numbers certainly, or almost certainly, have different values.
+    /// Returns true if different numbers have different values, certainly or almost certainly.
     pub(super) fn is_unique(&self) -> bool {
         let long = |size: &Sizes, random: usize| {
             // 16 random characters contain 96 random bits.
@@ -307,8 +311,8 @@ impl Gen {
         }
     }
 
-    /// Returns the groups if values differ for all numbers of groups, or for all positions within a
-    /// group.
+    /// Returns the groups if different groups have different values, or if different positions
+    /// within a group have different values.
     pub(super) fn grouped(&self) -> Option<(&Groups, GroupedBy)> {
         match self {
             Gen::Grouped { of, groups, by } => of.is_unique().then_some((&**groups, *by)),
@@ -316,7 +320,7 @@ impl Gen {
         }
     }
 
-    /// Returns true if all rows of these groups share the value.
+    /// Returns true if all rows of each of these groups have the same value.
     pub(super) fn is_same_in_group(&self, groups: &Groups) -> bool {
         match self {
             Gen::Fixed(_) => true,
@@ -329,15 +333,15 @@ impl Gen {
         }
     }
 
-    /// Returns the number of consecutive numbers that share a value, if all other numbers have
-    /// different values.
+    /// Returns the number of consecutive numbers that share a value, provided that numbers further
+    /// apart have different values. Otherwise returns `None`.
     pub(super) fn divided(&self) -> Option<u64> {
         let (divide, modulo) = self.stride()?;
         modulo.is_none().then_some(divide)
     }
 
-    /// Returns the number of consecutive numbers after which values repeat, if all values before
-    /// the repetition differ.
+    /// Returns the number of consecutive numbers after which values repeat. Returns `None` unless
+    /// all values before the repetition differ.
     pub(super) fn modulo(&self) -> Option<u64> {
         let (divide, modulo) = self.stride()?;
         modulo.filter(|_| divide == 1)
@@ -388,7 +392,8 @@ impl Gen {
     }
 }
 
-/// Appends a vector element of variable length. The length before the element is an unsigned vint.
+/// Appends a vector element of variable length. Its length precedes the element as an unsigned
+/// vint.
 fn append_counted(of: &Gen, seed: u64, n: u64, out: &mut Vec<u8>) {
     let mut bytes = Vec::new();
     of.append(seed, n, &mut bytes);
@@ -422,7 +427,7 @@ fn append_number(number: u64, written: As, out: &mut Vec<u8>) {
 }
 
 fn append_digits(mut number: u64, out: &mut Vec<u8>) {
-    // A u64 has at most 20 digits.
+    // A u64 has at most 20 decimal digits.
     let mut digits = [0u8; 20];
     let mut first = digits.len();
     loop {
@@ -440,7 +445,7 @@ fn append_real(real: f64, written: As, out: &mut Vec<u8>) {
     match written {
         As::Float => out.extend_from_slice(&(real as f32).to_be_bytes()),
         As::Decimal => {
-            // The scale of the decimal is two digits after the point, as in amounts of money.
+            // The scale of 2 means two digits after the point, as in amounts of money.
             out.extend_from_slice(&2i32.to_be_bytes());
             append_varint(libm::round(real * 100.0) as i64, out);
         }
@@ -451,7 +456,7 @@ fn append_real(real: f64, written: As, out: &mut Vec<u8>) {
 /// Appends a version 1 UUID. The clock sequence and node come from `bits`, so that two UUIDs in one
 /// millisecond differ.
 fn append_timeuuid(ms: i64, bits: u64, out: &mut Vec<u8>) {
-    // The variant is in the two highest bits. The multicast bit marks the node as random.
+    // The two highest bits are the variant of the UUID. The multicast bit marks the node as random.
     let low = bits & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0100_0000_0000;
     out.extend_from_slice(&time_uuid(uuid_ticks(ms), low));
 }

@@ -1,5 +1,5 @@
-//! Reads the keys that determine from which number a value is computed, and the share of missing
-//! values.
+//! Reads the keys of a value that determine the number from which the value is computed, and the
+//! share of missing values.
 
 use super::File;
 use super::groups::Groups;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use yaml::{Node, Raw};
 
 impl<'a> File<'a, '_> {
-    /// Reads `divide` and `modulo`, `groups` or `within` of a value. Returns `None` if a mistake
+    /// Reads `divide` and `modulo`, `groups`, or `within` of a value. Returns `None` if a mistake
     /// was reported.
     pub(super) fn made_from(&mut self, node: &'a Node) -> Option<MadeFrom> {
         let (divide, modulo) = (self.stride(node, "divide")?, self.stride(node, "modulo")?);
@@ -53,7 +53,8 @@ impl<'a> File<'a, '_> {
         made
     }
 
-    /// Reads `missing` of a value, which is the share of rows or operations without a value.
+    /// Reads `missing` of a value. It is the share of rows or operations for which the value is
+    /// missing.
     pub(super) fn missing(&mut self, node: &'a Node) -> Option<f64> {
         let Some(share) = node.find("missing") else {
             return Some(0.0);

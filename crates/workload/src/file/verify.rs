@@ -1,5 +1,6 @@
-//! Decides whether a read can be checked. The read must select one row by its whole primary key.
-//! All writes of the workload must write the same values to the columns of a row as the load stage.
+//! Decides whether cassay can check the result of a read. The read must select one row by its whole
+//! primary key. All writes of the workload must write the same values to the columns of a row as
+//! the load stage.
 
 use super::File;
 use super::compiled_program::{Bound, Per};
@@ -43,7 +44,8 @@ impl<'a> File<'a, '_> {
             return None;
         }
         if !self.out.is_empty() {
-            // Stop here, because earlier mistakes would otherwise be reported again in other words.
+            // Stop here, because the following checks would report the earlier mistakes again in
+            // other words.
             return None;
         }
         let table = &tables.tables[read.table];
@@ -184,8 +186,8 @@ fn are_unique(keys: &[&Gen]) -> bool {
         others.any(|(other, by)| *by == GroupedBy::Place && *other == groups)
     };
     let mut groups = grouped.iter().filter(|(_, by)| *by == GroupedBy::Group);
-    // Rows with the same quotient are consecutive. There are at most as many of them as `modulo`,
-    // so their remainders differ.
+    // Rows with the same quotient are consecutive, and their number is at most `modulo`. Their
+    // remainders therefore differ.
     keys.iter().any(|key| key.is_unique())
         || divided.min().is_some_and(|divide| rests.any(|modulo| modulo >= divide))
         || groups.any(|(groups, _)| has_place(groups))
@@ -252,9 +254,9 @@ fn undisturbed(
     Ok(())
 }
 
-/// Returns a key column for which a write binds another value than the read. Such a write would put
-/// the values of one row into another row. A write to static columns only does not need clustering
-/// columns.
+/// Returns a key column to which a write binds another value than the read. Such a write would put
+/// the values of one row into another row. A write that only changes static columns does not need
+/// clustering columns.
 fn other_key<'t>(read: &Read, table: &'t Table, part: &Read) -> Option<&'t str> {
     let mut columns = table.columns.iter().enumerate();
     let is_of_rows = columns.any(|(index, column)| {

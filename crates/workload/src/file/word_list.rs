@@ -1,4 +1,4 @@
-//! Values that are chosen from a list.
+//! Values that a generator chooses from a list.
 
 use super::expr::{Expr, Form, Wrong, split};
 use super::literal;
@@ -36,8 +36,7 @@ pub(super) fn words(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     Ok(Gen::Words { words, pick })
 }
 
-/// Repeats each word according to its share. There is one share for each word, and shares are whole
-/// numbers.
+/// Repeats each word according to its share. `shares` contains one whole number for each word.
 fn repeated(words: Vec<Vec<u8>>, shares: &Expr) -> Result<Vec<Vec<u8>>, Wrong> {
     let text = match &shares.form {
         Form::Text(text) => text,
@@ -61,7 +60,8 @@ fn repeated(words: Vec<Vec<u8>>, shares: &Expr) -> Result<Vec<Vec<u8>>, Wrong> {
         .collect())
 }
 
-/// Returns the distribution over `count` words.
+/// Returns the distribution from which the positions of words are drawn. `count` is the number of
+/// words.
 fn choice(by: Option<&Expr>, count: u64) -> Result<Sampler, Wrong> {
     let written = match by {
         None => DistributionText {

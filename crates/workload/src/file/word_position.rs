@@ -1,10 +1,10 @@
-//! Finds the place of a word in a scalar of the file.
+//! Finds the position of a word of a scalar in the file.
 
 use yaml::{Node, Place};
 
-/// Returns the place in the file that corresponds to offset `at` in a scalar's text. In quoted
+/// Returns the position in the file that corresponds to offset `at` in a scalar's text. In quoted
 /// scalars and block scalars, offsets in the text and in the file differ. In this case the function
-/// finds the word by the number of its earlier occurrences.
+/// finds the word by counting its earlier occurrences.
 pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
     let (Some(slice), Some(text)) = (file.get(node.place.span.clone()), node.text()) else {
         return node.place.clone();
@@ -16,7 +16,7 @@ pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
         from + end.next().map_or(rest.len(), |(at, _)| at)
     };
     let Some(word) = text.get(at..).filter(|rest| !rest.is_empty()) else {
-        // The text ends too early, so the mistake is reported at the last character.
+        // The file's text ends too early, so the mistake is reported at the last character.
         let end = node.place.span.end;
         let last = slice.trim_end().chars().next_back().map_or(0, char::len_utf8);
         let end = end - (slice.len() - slice.trim_end().len());

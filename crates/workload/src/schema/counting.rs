@@ -1,8 +1,9 @@
 //! Predicts how often a server counts a statement, for comparison with the server's own counts.
 //!
 //! Cassandra counts a write once for each table that a request writes. It counts a read once for
-//! each requested partition, and once for each page of a range. Statements whose count cannot be
-//! derived from the text are listed, so that an unexplained difference is not reported as an error.
+//! each requested partition, and once for each page of a range. The module lists statements whose
+//! count cannot be derived from the text, so that a difference which such a statement may explain
+//! is not reported as an error.
 
 use super::qualify::name_after;
 use super::{Token, TokenKind, tokens};
@@ -16,8 +17,8 @@ const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
 /// 64-bit number.
 const TABLES_MAX: usize = 64;
 
-/// Returns true if a write has a condition (`IF …`). The result of such a write states whether it
-/// was applied.
+/// Returns true if a write has a condition (`IF …`). The result of such a write states whether the
+/// server applied the write.
 pub fn is_conditional(cql: &str) -> bool {
     let tokens = tokens(cql).unwrap_or_default();
     let is_word = |token: &Token, word: &str| token.kind == TokenKind::Word && token.text == word;
@@ -27,8 +28,8 @@ pub fn is_conditional(cql: &str) -> bool {
 }
 
 impl Statement {
-    /// Returns the table that the statement reads or writes. It includes the keyspace if the text
-    /// does. Returns `None` if the statement is not a single read or write.
+    /// Returns the table that the statement reads or writes. The name includes the keyspace if the
+    /// text does. Returns `None` if the statement is not a single read or write.
     pub fn table(&self) -> Option<String> {
         let tokens = tokens(&self.cql).ok()?;
         let verb = tokens.first()?.text.as_str();
@@ -42,7 +43,8 @@ impl Statement {
         Some(parts.iter().map(|token| token.text.as_str()).collect())
     }
 
-    /// Returns the reason why the server's count of this statement cannot be predicted.
+    /// Returns the reason why the server's count of this statement cannot be predicted. Returns
+    /// `None` if it can be predicted.
     fn uncountable(&self) -> Option<String> {
         let tokens = tokens(&self.cql).ok()?;
         let is_word = |number: usize, word: &str| {

@@ -1,11 +1,11 @@
-//! Finds the column of each bind marker of a statement from its text.
+//! Finds the column of each bind marker of a statement from the text of the statement.
 
 use super::{CqlMistake, Table, Token, TokenKind, tokens};
 
-/// Meaning of a bind marker.
+/// Meaning of the values that are bound to a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Marker {
-    /// The value of a column, which is compared or written.
+    /// A value that the statement writes to this column, or compares with it.
     Column(String),
     /// An int, as in `LIMIT ?`, `PER PARTITION LIMIT ?` and `TTL ?`.
     Int,
@@ -13,7 +13,7 @@ pub enum Marker {
     Token,
     /// Microseconds since 1970, as in `TIMESTAMP ?`.
     Timestamp,
-    /// The text does not determine the meaning.
+    /// The text does not determine the meaning of the marker.
     Unknown,
 }
 
@@ -39,8 +39,8 @@ pub fn markers(cql: &str) -> Result<Vec<Marker>, CqlMistake> {
 }
 
 /// Returns true if a statement's WHERE clause restricts every column of the partition key of
-/// `table` by `= ?`. Other reads may return rows of any partition, by an index or a scan. Their
-/// order is that of tokens or of a vector's neighbours.
+/// `table` by `= ?`. Other reads may return rows of any partition, because they use an index or a
+/// scan. The order of these rows is that of tokens or of a vector's neighbours.
 pub fn binds_partition(cql: &str, table: &Table) -> bool {
     let tokens = tokens(cql).unwrap_or_default();
     let Some(start) = tokens.iter().position(|token| is_word(token, "where")) else {
@@ -66,7 +66,7 @@ fn is_word(token: &Token, word: &str) -> bool {
     token.kind == TokenKind::Word && token.text == word
 }
 
-/// Returns the number of columns that an INSERT names, and the number of values. Returns `None` for
+/// Returns the number of columns and the number of values that an INSERT lists. Returns `None` for
 /// other statements.
 pub fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
     let is_insert = tokens.first().is_some_and(|token| is_word(token, "insert"));
@@ -90,8 +90,8 @@ pub fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
     is_insert.then(|| Some((list(0)?, list(values)?)))?
 }
 
-/// Returns the markers among the VALUES of an INSERT. Each has the index of its token, and the
-/// column at the same position.
+/// Returns the markers among the VALUES of an INSERT. Each marker is the index of its token, and
+/// the column at the same position of the column list.
 fn inserted(tokens: &[Token]) -> Vec<(usize, String)> {
     if !tokens.first().is_some_and(|token| is_word(token, "insert")) {
         return Vec::new();
@@ -130,7 +130,7 @@ fn inserted(tokens: &[Token]) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns the meaning of a marker from the tokens before it.
+/// Returns the meaning of a marker, which follows from the tokens before the marker.
 fn before(tokens: &[Token]) -> Marker {
     let mut rest = tokens;
     // For `IN (?, ?)` and `token(?)`, the tokens before the parenthesis determine the column.
@@ -187,7 +187,7 @@ fn before(tokens: &[Token]) -> Marker {
     }
 }
 
-/// Returns the column at a position in the `token(…)` that is on the left of the comparison.
+/// Returns the column at a position in the `token(…)` on the left of the comparison.
 fn token_column(tokens: &[Token], position: usize) -> Marker {
     let Some(open) = tokens.iter().rposition(|token| is(token, "(")) else {
         return Marker::Unknown;

@@ -5,7 +5,7 @@ use super::{Token, TokenKind, tokens};
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionValue {
-    /// A number, a word or a text. The quotes of a text are not included.
+    /// A number, a word or a text. A text is without its quotes.
     Plain(String),
     /// `{'key': 'value', …}`.
     Map(Vec<(String, String)>),
@@ -39,7 +39,8 @@ fn is(token: &Token, symbol: &str) -> bool {
     token.kind == TokenKind::Symbol && token.text == symbol
 }
 
-/// Returns the position of the statement's `WITH` that is outside of all brackets.
+/// Returns the position of the `WITH` that begins the options. The function ignores tokens in
+/// brackets.
 fn with_of(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0;
     tokens.iter().position(|token| {
@@ -56,8 +57,8 @@ fn depth_of(token: &Token) -> i32 {
     }
 }
 
-/// Returns the number of tokens before the next `AND`, or before the end. Returns `None` if no
-/// tokens are left.
+/// Returns the number of tokens before the next `AND`, or before the end of the statement. Returns
+/// `None` if no tokens are left.
 fn end_of_option(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0;
     let end = tokens.iter().position(|token| {
@@ -86,7 +87,8 @@ fn pair(tokens: &[Token]) -> Option<(String, String)> {
         .flatten()
 }
 
-/// Returns a text or word, or a number such as `-0.5` that consists of several tokens.
+/// Returns the value of an option that is a text, a word or a number. A number such as `-0.5`
+/// consists of several tokens.
 fn plain(value: &[Token]) -> Option<String> {
     let is_piece = |token: &Token| {
         token.kind == TokenKind::Word || is(token, ".") || is(token, "-") || is(token, "+")

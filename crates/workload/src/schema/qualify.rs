@@ -16,7 +16,8 @@ const BEFORE: [&str; 9] = [
     "on",
 ];
 
-/// Returns the statement with `keyspace` before every table name that does not have a keyspace.
+/// Returns the statement with `keyspace` inserted before every table name that does not have a
+/// keyspace.
 pub fn qualify(cql: &str, keyspace: &str) -> Result<String, CqlMistake> {
     let tokens = tokens(cql)?;
     let mut out = String::new();
@@ -64,7 +65,7 @@ pub fn named_table(tokens: &[Token]) -> Option<(Option<&str>, &str)> {
     }
 }
 
-/// Returns the statement with the keyspace `to` instead of `from`. The keyspace is replaced before
+/// Returns the statement with the keyspace `to` instead of `from`. Replaces the keyspace before
 /// tables, and before the types of columns in definitions.
 pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, CqlMistake> {
     let tokens = tokens(cql)?;
@@ -85,22 +86,22 @@ pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, CqlMistake> {
     Ok(out)
 }
 
-/// Returns the token after token `number`, if it is the name of a table. This is the case if token
-/// `number` is a word that precedes such a name.
+/// Returns the token after token `number` if it is the name of a table. For this, token `number`
+/// must be a word that precedes such a name.
 pub fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> {
     let word = &tokens[number];
     if word.kind != TokenKind::Word || !BEFORE.contains(&word.text.as_str()) {
         return None;
     }
-    // `update` and `truncate` are recognized only as the first word. `on`, `type`, `table` and
-    // `view` are recognized only in schema statements, since a column in another statement may have
-    // such a name.
+    // The code recognizes `update` and `truncate` only as the first word. It recognizes `on`,
+    // `type`, `table` and `view` only in schema statements, since a column in another statement may
+    // have such a name.
     let fits = match word.text.as_str() {
         "update" | "truncate" => number == 0,
         "from" | "into" => !(verb == "update" && number > 0),
-        // The longest text before `on` is CREATE CUSTOM INDEX IF NOT EXISTS name.
+        // The longest sequence of words before `on` is CREATE CUSTOM INDEX IF NOT EXISTS name.
         "on" => verb == "create" && number < 8,
-        // From the fifth word on, the word may be the name of a column.
+        // From the fifth word on, a word such as `type` may be the name of a column.
         _ => matches!(verb, "create" | "alter" | "drop" | "truncate") && number < 4,
     };
     let mut next = number + 1;
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn a_keyspace_is_replaced_where_it_is_one_and_only_there() {
         for (cql, expected) in [
-            // A column, an alias and a text with the name of the keyspace do not change.
+            // The statement keeps a column, an alias and a text that have the name of the keyspace.
             (
                 "SELECT ks, 'ks.t' FROM \"ks\".\"t\" WHERE ks = ?",
                 "SELECT ks, 'ks.t' FROM \"x\".\"t\" WHERE ks = ?",
@@ -183,7 +184,7 @@ mod tests {
                 "INSERT INTO other.t (k) VALUES (?)",
                 "INSERT INTO other.t (k) VALUES (?)",
             ),
-            // A quoted name with other upper-case letters is another keyspace.
+            // A quoted name with different capital letters is another keyspace.
             ("SELECT a FROM \"KS\".t", "SELECT a FROM \"KS\".t"),
             (
                 "CREATE TABLE ks.t (k int PRIMARY KEY, v frozen<ks.p>, ks text)",

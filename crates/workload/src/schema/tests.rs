@@ -1,4 +1,4 @@
-//! Tests that statements are parsed, and that errors in statements are found.
+//! Tests that the parser accepts valid statements, and finds errors in invalid statements.
 
 use super::*;
 

@@ -1,12 +1,12 @@
-//! Summarizes a distribution of sizes by a few numbers. The mean remains exact, and the shape is
-//! approximate.
+//! Summarizes a distribution of sizes by a few numbers. The numbers have exactly the same mean, and
+//! approximately the same shape.
 
-/// Number of sizes that represent all sizes. Each is equally likely.
+/// Number of sizes that represent all sizes. Each of these sizes is equally likely.
 pub(super) const BINS: usize = 24;
 
 /// Divides weighted sizes into bins of equal weight, and returns the mean of each bin in ascending
-/// order. If all bins are equally probable, their mean is the overall mean. Returns fewer bins than
-/// `count` if all sizes are equal, and an empty list if there are no sizes.
+/// order. Since all bins are equally probable, the average of these means is the overall mean.
+/// Returns fewer bins than `count` if all sizes are equal, and an empty list if `sizes` is empty.
 pub(super) fn bins(sizes: &[(f64, f64)], count: usize) -> Vec<f64> {
     let mut sorted: Vec<(f64, f64)> = sizes.iter().copied().filter(|(_, w)| *w > 0.0).collect();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -37,8 +37,8 @@ pub(super) fn bins(sizes: &[(f64, f64)], count: usize) -> Vec<f64> {
     means
 }
 
-/// Returns whole numbers whose mean is as close as possible to that of the bins. The rounding error
-/// of each number is carried over to the next.
+/// Returns whole numbers whose mean is as close as possible to the mean of the bins. The function
+/// carries the rounding error of each number over to the next number.
 pub(super) fn whole(means: &[f64], least: u64) -> Vec<u64> {
     let mut carried = 0.0;
     means

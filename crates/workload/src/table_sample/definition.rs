@@ -1,4 +1,4 @@
-//! Generates the workload file that reads a table unchanged.
+//! Generates the workload file that only reads a table.
 
 use super::yaml_text::{block, quoted, word};
 use super::{ColumnRole, TableSample};
@@ -13,7 +13,7 @@ pub const OUTLINE_KINDS: [&str; 3] = ["row", "partition", "page"];
 
 /// Page size for reading a whole partition, in rows. Drivers have the same default.
 const PARTITION_PAGE_ROWS: u32 = 5000;
-/// Number of rows of a single page. It is typical of a list on a screen.
+/// Number of rows of a single page, which is typical of a list on a screen.
 const PAGE_ROWS: u32 = 100;
 
 /// Columns of the table by index, each with the CSV column that contains its values.
@@ -86,7 +86,7 @@ impl TableSample {
     }
 
     /// Returns the name of the file with the keys. For each column of the primary key, also returns
-    /// the CSV column with its values, if the file has one.
+    /// the CSV column that contains its values, if the file has such a column.
     fn keyed_columns<'a>(&self, keys: KeySource<'a>) -> Result<(&'a str, CsvColumns), String> {
         let mut all = self.partition_key();
         all.extend(self.clustering());
@@ -169,7 +169,7 @@ impl TableSample {
         columns.iter().map(one).collect::<Vec<_>>().join(" AND ")
     }
 
-    /// Returns the keys of the sample as a CSV. It has one record for each partition. The record is
+    /// Returns the keys of the sample as a CSV. The CSV has one record for each partition, which is
     /// the primary key of the row that operations read.
     ///
     /// # Panics
@@ -203,7 +203,7 @@ pub fn csv_columns(file: &str, text: &str) -> Result<Vec<String>, String> {
 }
 
 /// Formats a value as a CSV cell that a workload file can read. Texts, whole numbers and UUIDs are
-/// written as text, and all other values as their bytes.
+/// formatted as text, and all other values as their bytes.
 fn cell_text(value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),

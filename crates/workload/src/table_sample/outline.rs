@@ -1,5 +1,5 @@
-//! Outline of an existing table whose columns and keys have not been read yet. It contains the
-//! kinds of operations, but no statement that could be sent.
+//! Outline of an existing table before cassay has read its columns and keys. The outline contains
+//! the kinds of operations, but no statement that cassay could send.
 
 use super::definition::OUTLINE_KINDS;
 use crate::operation_generator::{Check, Operation};
@@ -10,7 +10,7 @@ use cql::response::RawRows;
 use std::sync::Arc;
 
 /// Returns the program of a table of which only the name is known. The program does not have
-/// statements, so the table must be read before the program runs.
+/// statements, so cassay must read the table before it can run the program.
 ///
 /// # Errors
 /// The mix has unknown kinds.

@@ -12,24 +12,24 @@ use std::net::IpAddr;
 
 /// Maximum number of different values in a list of words.
 const WORDS_MAX: usize = 50;
-/// Minimum mean number of occurrences of each different value. With fewer occurrences, the table
-/// may contain more different values than the sample.
+/// Minimum mean number of occurrences of each different value. If values occur less often, the
+/// table may contain more different values than the sample.
 const SEEN_MIN: usize = 8;
 /// Sum of the shares in a list of words. Each share is accurate to a thousandth.
 const PLACES: f64 = 1000.0;
 /// Number of bytes that are compressed together to measure compression. It is the default chunk
 /// size of Cassandra's tables.
 const CHUNK_BYTES: usize = 16 << 10;
-/// Maximum number of elements of collections that are examined.
+/// Maximum number of collection elements that the analysis examines.
 const ELEMENTS_MAX: usize = 4000;
-/// Largest number for which the expression `real` is used.
+/// Largest number for which cassay uses the expression `real`.
 const REAL_MAX: f64 = 1e15;
 
 /// Values of a column without nulls. Each value has a weight.
 pub(super) type Cells<'a> = [(&'a Value, f64)];
 
 /// Returns an expression that generates similar values. `squeeze` scales the incompressible share
-/// of texts and blobs. With 1, they compress like the original values.
+/// of texts and blobs. With a factor of 1, the generated values compress like the original values.
 pub(super) fn expression(cells: &Cells<'_>, typ: &CqlType, squeeze: f64) -> Option<String> {
     if let Some(words) = few(cells, typ) {
         return Some(words);
@@ -79,7 +79,7 @@ fn tuple<'t>(
     ))
 }
 
-/// Returns the values of one field of tuples or user-defined types. Missing fields are left out.
+/// Returns the values of one field of tuples or user-defined types. Omits missing fields.
 pub(super) fn fields_at<'a>(cells: &Cells<'a>, place: usize) -> Vec<(&'a Value, f64)> {
     let of = |value: &'a Value| match value {
         Value::Tuple(fields) => fields.get(place),
@@ -90,8 +90,8 @@ pub(super) fn fields_at<'a>(cells: &Cells<'a>, place: usize) -> Vec<(&'a Value, 
     fields.filter(|(value, _)| !value.is_null()).collect()
 }
 
-/// Returns an expression that chooses from a list of words, if only a few different values occur,
-/// and they repeat.
+/// Returns an expression that chooses from a list of words. Returns `None` unless the values are
+/// few and repeat.
 fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let kind = match typ {
         CqlType::Text | CqlType::Ascii => Placeholder::Letters,
@@ -132,10 +132,10 @@ fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     ))
 }
 
-/// Placeholder for a value in a list of words.
+/// Placeholder that replaces a value in a list of words.
 #[derive(Clone, Copy)]
 enum Placeholder {
-    /// Letters, as many as in the value.
+    /// Letters, with the same length as the value.
     Letters,
     /// The rank of the value among all values.
     Rank,
@@ -179,7 +179,7 @@ fn random_share(cells: &Cells<'_>) -> f64 {
     (lz4_block_bytes(&bytes) as f64 / bytes.len() as f64).min(1.0)
 }
 
-/// Returns an expression for a size, which is one number or a choice of several numbers.
+/// Returns an expression for a size. The expression is one number, or a choice of several numbers.
 fn one_of(sizes: &[(f64, f64)]) -> String {
     let sizes = whole(&bins(sizes, BINS), 0);
     match sizes[..] {
@@ -249,8 +249,8 @@ fn boolean(cells: &Cells<'_>) -> String {
     )
 }
 
-/// Returns an expression for IPv6 addresses if most values are IPv6, and otherwise for IPv4
-/// addresses.
+/// Returns an expression for IPv6 addresses if most values are IPv6 addresses. Otherwise returns an
+/// expression for IPv4 addresses.
 fn inet(cells: &Cells<'_>) -> String {
     let long = cells.iter().filter(|(v, _)| matches!(v, Value::Inet(IpAddr::V6(_)))).count();
     if long * 2 <= cells.len() {
@@ -283,7 +283,8 @@ fn real(cells: &Cells<'_>, typ: &CqlType) -> String {
     format!("real({}..{})", short(from), short(to))
 }
 
-/// Rounds a number to four significant digits, which are enough for the ends of a range.
+/// Rounds a number to four significant digits. This precision is sufficient for the ends of a
+/// range.
 fn short(number: f64) -> f64 {
     // Parsing cannot fail here, since the text consists of formatted digits.
     format!("{number:.3e}").parse().unwrap_or(number)
@@ -303,8 +304,8 @@ fn number(cells: &Cells<'_>, typ: &CqlType) -> String {
     }
 }
 
-/// Returns the smallest and the largest value, in the units of a workload file. Dates are days
-/// since 1970, and times are nanoseconds since midnight.
+/// Returns the smallest and the largest value, in the units of a workload file. Dates are in days
+/// since 1970, and times are in nanoseconds since midnight.
 pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
     let number = |value: &Value| match value {
         Value::Varint(bytes) => signed(bytes),
@@ -312,8 +313,8 @@ pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
         Value::Timestamp(ms) | Value::Time(ms) => Some(*ms),
         other => other.as_i64(),
     };
-    // The smallest number of a type is left out, since it has no positive counterpart, which ranges
-    // require.
+    // The filter omits the smallest number of a type. This number has no positive counterpart,
+    // which ranges require.
     let numbers: Vec<i64> = cells
         .iter()
         .filter_map(|(value, _)| number(value))
@@ -322,7 +323,7 @@ pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
     Some((*numbers.iter().min()?, *numbers.iter().max()?))
 }
 
-/// Parses a number in two's complement of at most eight bytes.
+/// Parses a number in two's complement with at most eight bytes.
 fn signed(bytes: &[u8]) -> Option<i64> {
     let first = *bytes.first()?;
     if bytes.len() > 8 {

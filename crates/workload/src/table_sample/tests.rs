@@ -22,7 +22,7 @@ const CLUSTERING: ColumnRole = ColumnRole::Clustering {
     is_descending: true,
 };
 
-/// Returns a prose text with a length of `length` characters.
+/// Returns a prose text of `length` characters.
 fn prose(n: u64, length: u64) -> Value {
     const WORDS: [&str; 8] = [
         "order ",
@@ -191,7 +191,7 @@ fn keys_of_a_csv_of_ones_own_are_taken_by_name() {
     let text = of(&columns).unwrap();
     let csv = "id,Region,x\n1b4e28ba-2fa1-4d2b-883f-0016d3cca427,eu,1\n";
     let program = compiled(&text, csv);
-    // Without the clustering columns, single rows cannot be requested.
+    // Without the clustering columns, operations cannot read single rows.
     let kinds: Vec<&str> = program.kinds().iter().map(|kind| kind.name.as_str()).collect();
     assert_eq!(kinds, ["partition", "page"]);
     assert!(of(&[]).unwrap_err().contains("c.csv has no column customer"));
@@ -220,7 +220,7 @@ fn a_twin_has_the_sizes_and_the_ratio_of_its_table() {
         "{}",
         twin.text
     );
-    // A thousand rows all have different keys.
+    // All of the first thousand rows have different keys.
     let mut generator = program.generator(Stage::Load);
     let mut keys = std::collections::HashSet::new();
     for n in 0..1000 {

@@ -1,6 +1,6 @@
-//! Generates the workload file that creates a similar table (a twin). It has the same columns,
-//! partitions of the same sizes, and values of the same length and compression. It does not contain
-//! values of the original table.
+//! Generates the workload file that creates a similar table (a twin). The twin has the same
+//! columns, partitions of the same sizes, and values of the same length and compression. It does
+//! not contain values of the original table.
 
 use super::bins::{bins, whole};
 use super::shape::expression;
@@ -16,37 +16,39 @@ use cql::tokens::quoted_name;
 use cql::value::{CqlType, Value};
 use std::sync::Arc;
 
-/// Number of partition sizes that represent all sizes. The largest represents the largest fiftieth
-/// of the partitions, by their mean.
+/// Number of partition sizes that represent all sizes. The largest of them is the mean size of the
+/// largest fiftieth of the partitions.
 const PARTITION_SIZES: usize = 50;
-/// Number of bytes that are compressed together. It is the default chunk size of Cassandra's
+/// Number of bytes that are compressed together. This is the default chunk size of Cassandra's
 /// tables.
 const CHUNK_BYTES: usize = 16 << 10;
 /// Maximum number of chunks over which the compression is averaged.
 const CHUNKS_MAX: usize = 16;
-/// Number of bisection steps. Afterwards the incompressible share is accurate to a thousandth.
+/// Number of bisection steps. After these steps, the incompressible share is accurate to a
+/// thousandth.
 const HALVINGS: usize = 12;
-/// Maximum factor by which the random share of texts and blobs is scaled. The share may have to be
-/// larger than in the original values, since other columns of the twin may compress better than
-/// those of the table.
+/// Maximum factor by which the random share of texts and blobs is scaled. The factor may have to
+/// exceed 1, because other columns of the twin may compress better than the columns of the table.
 const SQUEEZE_MAX: f64 = 3.0;
-/// Share of missing values below which a column is treated as always having a value.
+/// Share of missing values below which the twin treats a column as always having a value.
 const MISSING_MIN: f64 = 0.002;
 
-/// A workload file that creates a similar table, and the similarity that was reached.
+/// A workload file that creates a similar table, and figures that show how similar the table is.
 #[derive(Clone, Debug)]
 pub struct Twin {
     /// Text of the workload file.
     pub text: String,
-    /// Mean number of bytes of keys and values in a row, first of the table, then of the twin.
+    /// Mean number of bytes of keys and values in a row. The first number is for the table, and the
+    /// second for the twin.
     pub row_bytes: [f64; 2],
-    /// Share of the non-key values that remains after compression with LZ4, first of the table,
-    /// then of the twin.
+    /// Share of the non-key values that remains after compression with LZ4. The first number is for
+    /// the table, and the second for the twin.
     pub compressed: [f64; 2],
-    /// Mean number of rows of a partition, first of the table's counted partitions, then of the
-    /// twin.
+    /// Mean number of rows of a partition. The first number is for the counted partitions of the
+    /// table, and the second for the twin.
     pub partition_rows: [f64; 2],
-    /// Columns that do not have values in the twin, because their types cannot be generated.
+    /// Columns that have no values in the twin, because cassay cannot generate values of their
+    /// types.
     pub without: Vec<String>,
 }
 
@@ -92,8 +94,8 @@ impl TableSample {
         let sizes = self.partitions.iter().map(|one| (one.rows_count.max(1) as f64, 1.0));
         let sizes = bins(&sizes.collect::<Vec<_>>(), PARTITION_SIZES);
         let mut sizes = whole(&sizes, 1);
-        // Large partitions are spread out, so that any section of the rows contains partitions of
-        // each size.
+        // The sort spreads the large partitions out, so that any section of the rows contains
+        // partitions of each size.
         let mut keyed: Vec<(u64, u64)> =
             sizes.drain(..).enumerate().map(|(at, size)| (mix(at as u64), size)).collect();
         keyed.sort_unstable();
@@ -102,7 +104,7 @@ impl TableSample {
     }
 
     /// Returns the mean number of bytes of keys and values in a row. The sampled rows of a large
-    /// partition also represent its rows that were not read.
+    /// partition also represent the rows that were not read.
     fn row_bytes(&self) -> f64 {
         let (mut bytes, mut rows) = (0.0, 0.0);
         for partition in &self.partitions {
@@ -137,15 +139,16 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Returns the file, and its program, whose values compress to the given share.
+    /// Returns the file whose values compress to the share `compressed`, and the program of this
+    /// file.
     fn like(&self, compressed: f64) -> Result<(String, Arc<Program>), String> {
         let key_columns = self.sample.partition_key().len() + self.sample.clustering().len();
         let made = |squeeze: f64| self.compiled(squeeze);
         let share = |program: &Arc<Program>| program_compressed_share(program, key_columns);
         let (mut low, mut high) = (0.0, SQUEEZE_MAX);
         let [least, most] = [made(low)?, made(high)?];
-        // If the compression does not depend on the factor, because no text or blob can be scaled,
-        // all files are equal.
+        // If no text or blob can be scaled, the compression does not depend on the factor, and all
+        // files are equal.
         if share(&most.1) - share(&least.1) < 0.01 {
             return made(1.0);
         }
@@ -160,7 +163,7 @@ impl Builder<'_> {
         made((low + high) / 2.0)
     }
 
-    /// Returns the file and its program. The file has a checked read if possible.
+    /// Returns the file and its program. If possible, the file has a read whose result is checked.
     fn compiled(&self, squeeze: f64) -> Result<(String, Arc<Program>), String> {
         let compile =
             |text: &str| compile_file("twin", text, &Spec::new("", 100_000, 1), &no_files);
@@ -284,8 +287,8 @@ impl Builder<'_> {
         without.map(|(_, column)| column.name.clone()).collect()
     }
 
-    /// Returns the generator of a column. Returns `None` if its type cannot be generated, or if the
-    /// column never has a value.
+    /// Returns the generator of a column. Returns `None` if values of its type cannot be generated,
+    /// or if the column never has a value.
     fn value(&self, at: usize, squeeze: f64) -> Option<String> {
         let cells = self.cells(at);
         let typ = &self.types[at];
@@ -326,7 +329,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns true if the values of a column distinguish all partitions. This role belongs to the
+    /// Returns true if the column is the one whose values distinguish all partitions. This is the
     /// first suitable column.
     fn is_carrier(&self, at: usize) -> bool {
         let key = self.sample.partition_key();
@@ -335,15 +338,15 @@ impl Builder<'_> {
     }
 
     /// Returns the clustering column whose values differ in all rows of a partition. This is the
-    /// last suitable column.
+    /// last suitable column. Returns `None` if the table has no such column.
     fn places(&self) -> Option<usize> {
         self.groups.as_ref()?;
         let can = |at: &usize| by_place(&self.cells(*at), &self.types[*at]).is_some();
         self.sample.clustering().into_iter().rfind(can)
     }
 
-    /// Returns the sampled values of a column. The weight of a value is the number of rows that it
-    /// represents. A static value or a value of the partition key represents one row.
+    /// Returns the sampled values of a column. The weight of a value is the number of rows that the
+    /// value represents. A static value or a value of the partition key represents one row.
     fn cells(&self, at: usize) -> Vec<(&Value, f64)> {
         let role = self.sample.columns[at].role;
         let is_shared = matches!(role, ColumnRole::Partition | ColumnRole::Static);
@@ -394,8 +397,9 @@ fn is_scattered(typ: &CqlType, cells: &[(&Value, f64)]) -> bool {
     }
 }
 
-/// Returns the share of chunks of rows that remains after compression with LZ4. The cells of a row
-/// have the form `[int length][bytes]`. The first `without` cells of each row are omitted.
+/// Returns the size of chunks of rows after compression with LZ4, as a share of their size before.
+/// The cells of a row have the form `[int length][bytes]`. The function omits the first `without`
+/// cells of each row.
 fn compressed_share(rows: impl Iterator<Item = Vec<u8>>, without: usize) -> f64 {
     let mut chunk = Vec::with_capacity(CHUNK_BYTES * 2);
     let (mut before, mut after, mut count) = (0, 0, 0);
@@ -435,7 +439,7 @@ fn row_bytes(row: &[Value]) -> Vec<u8> {
     bytes
 }
 
-/// Does the same as [`compressed_share`] for the rows that a program generates.
+/// Returns the same share as [`compressed_share`], for the rows that a program generates.
 fn program_compressed_share(program: &Arc<Program>, key_columns: usize) -> f64 {
     let mut generator = program.generator(Stage::Load);
     let rows = (0..program.rows()).map(|n| {

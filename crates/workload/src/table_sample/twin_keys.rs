@@ -1,4 +1,4 @@
-//! Primary keys of a similar table. The partitions are different from those of the original, but
+//! Primary keys of a similar table. The partitions differ from the partitions of the original, but
 //! have the same numbers of rows.
 
 use super::shape::{Cells, expression, fields_at, range};
@@ -13,8 +13,8 @@ const START_MS: i64 = 1_704_067_200_000;
 /// are almost certainly different.
 const UNIQUE_CHARACTERS: f64 = 16.0;
 
-/// Returns values that are similar to those of a column, and differ for all numbers if the type
-/// permits that.
+/// Returns an expression for values that are similar to those of a column. The values differ for
+/// all numbers if the type permits that.
 pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let length = mean_length(cells);
     Some(match typ {
@@ -24,8 +24,8 @@ pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
         CqlType::Text | CqlType::Ascii if length >= UNIQUE_CHARACTERS => {
             format!("text({})", length.round())
         }
-        // The length of the texts is also the number of digits, if that many digits distinguish
-        // enough rows.
+        // The texts consist of digits and have the observed length, if this number of digits
+        // distinguishes enough rows.
         CqlType::Text | CqlType::Ascii => digits(length),
         CqlType::Blob if length >= UNIQUE_CHARACTERS => format!("blob({})", length.round()),
         CqlType::Blob | CqlType::Varint => "row".to_owned(),
@@ -37,7 +37,7 @@ pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     })
 }
 
-/// Returns different values for all positions in a partition, from 0.
+/// Returns an expression for values that differ for all positions in a partition, counted from 0.
 pub(super) fn by_place(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let from = range(cells).map_or(0, |(from, _)| from.max(0));
     Some(match typ {
@@ -48,7 +48,8 @@ pub(super) fn by_place(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     })
 }
 
-/// Builds a tuple field by field. The first field that can have unique values has unique values.
+/// Builds an expression for tuples, field by field. The first field whose type permits unique
+/// values gets unique values.
 fn tuple<'t>(cells: &Cells<'_>, types: impl Iterator<Item = &'t CqlType>) -> Option<String> {
     let mut is_unique = false;
     let mut fields = Vec::new();
@@ -71,10 +72,11 @@ fn mean_length(cells: &Cells<'_>) -> f64 {
     bytes.len() as f64 / cells.len().max(1) as f64
 }
 
-/// Returns an expression such as `row(from=10000000)`, which generates numbers with this many
+/// Returns an expression such as `row(from=10000000)`, which generates numbers of about `length`
 /// digits.
 fn digits(length: f64) -> String {
-    // At least nine digits are used, so that a billion rows never require another digit.
+    // The range begins with at least nine digits, so that a billion rows never require another
+    // digit.
     let places = (length.round() as u32).clamp(9, 18);
     format!("row(from={})", 10u64.pow(places - 1))
 }

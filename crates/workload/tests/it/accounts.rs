@@ -1,4 +1,5 @@
-//! Tests workloads whose operations are fully accounted for: deleted rows, counters and registers.
+//! Tests workloads whose operations can be fully accounted for: deleted rows, counters and
+//! registers.
 
 use crate::checks::body;
 use crate::{program, spec_with};
@@ -6,7 +7,7 @@ use cql::response::RawRows;
 use std::collections::BTreeSet;
 use workload::{Check, Generator, Operation, RegisterRequest, Stage};
 
-/// Returns the numbers among the values that an operation binds.
+/// Returns the numbers among the values that the current operation binds.
 fn bound(generator: &mut Generator) -> Vec<i64> {
     let mut out = Vec::new();
     generator.append_values(&mut out);

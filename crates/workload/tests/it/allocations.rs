@@ -1,4 +1,5 @@
-//! Tests with a counting allocator for each thread that the hot path does not allocate.
+//! Tests that the hot path does not allocate. The tests use an allocator that counts the
+//! allocations of each thread.
 
 use std::cell::Cell;
 

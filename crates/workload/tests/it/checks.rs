@@ -57,7 +57,7 @@ fn some(values: &[Vec<u8>]) -> Cells {
     values.iter().cloned().map(Some).collect()
 }
 
-/// Returns the row that `SELECT` returns after an operation has written these values.
+/// Returns the row that `SELECT` returns after an operation has written `values`.
 pub(crate) fn row(program: &Program, values: &[Vec<u8>]) -> Cells {
     match program.name() {
         "standard1" => some(&values[..values.len() - 1]),
@@ -176,8 +176,8 @@ fn a_kv_value_of_a_later_operation_is_overwritten_and_not_wrong() {
     let mut verify = program.generator(Stage::Verify);
     let mut main = program.generator(Stage::Main);
     for n in 0..500 {
-        // This operation of the main stage overwrites the row. It can have any distance from the
-        // load.
+        // This operation of the main stage overwrites the row. Its number can be at any distance
+        // from the numbers of the load stage.
         let overwrite = main.begin(n * 1_000_003);
         let operation = (0..program.rows())
             .map(|n| verify.begin(n))
@@ -280,7 +280,7 @@ fn an_iot_read_accepts_only_newest_rows_of_its_partition() {
     assert_eq!(check(&mut main, operation, &unordered), Check::Wrong);
     let stranger = iot_partition(&program, 56, 200);
     assert_eq!(check(&mut main, operation, &stranger[..1]), Check::Wrong);
-    // If the result has fewer rows than the limit, it is the whole partition. The cycle's own row
+    // A result with fewer rows than the limit is the whole partition. The row of the cycle itself
     // must then be among the rows.
     let own = written(&program, Stage::Load, 55)[2].clone();
     let others: Vec<Cells> = rows

@@ -4,8 +4,8 @@ use crate::checks::{check, row, written};
 use crate::{program, spec_with};
 use workload::{Check, Stage};
 
-/// LZ4 leaves the random share. In addition, the beginning and end of each pattern of 64 bytes take
-/// up to eight bytes.
+/// After compression with LZ4, the random share remains. In addition, the beginning and end of each
+/// pattern of 64 bytes take up to eight bytes.
 #[test]
 fn compressible_values_compress_by_the_asked_share() {
     for (use_, size) in [("kv", "value_size"), ("standard1", "column_size")] {
@@ -23,7 +23,7 @@ fn compressible_values_compress_by_the_asked_share() {
     }
 }
 
-/// A write of kv binds a key of 16 bytes and a value, whereas a deletion binds only the key.
+/// A write of kv binds a key of 16 bytes and a value. A deletion binds only the key.
 #[test]
 fn written_bytes_are_counted_without_the_lengths_before_them() {
     let bytes = |mix: &[(&str, f64)]| {
@@ -42,7 +42,7 @@ fn loaded_rows_stay_unless_the_mix_inserts_or_deletes() {
     assert!(!keeps("cql-iot", &[]), "each cycle is a row");
 }
 
-/// Half of a column of 34 bytes is shorter than the random half of a pattern.
+/// A column of 34 bytes is smaller than a pattern. Half of the column must still be compressible.
 #[test]
 fn small_values_compress_too() {
     let share = |compressible| {

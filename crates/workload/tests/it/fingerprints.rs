@@ -1,4 +1,4 @@
-//! Golden fingerprints: the bytes of the first operations of every workload and stage.
+//! Golden fingerprints, which are hashes of the first operations of every workload and stage.
 
 use workload::Stage;
 
@@ -7,11 +7,11 @@ use crate::{program, spec, spec_with};
 const OPERATIONS: u64 = 1000;
 
 /// If this test fails and you did not intend to change the bytes that workloads generate, you have
-/// broken them. Data written by earlier versions can no longer be verified, and results can no
-/// longer be compared. If the change is intended, describe it in CHANGELOG.md, and copy the new
-/// fingerprints from the failure message. The bytes of `standard1` are cassandra-stress's. Those of
-/// `cql-iot`'s machines, stations and times are NoSQLBench's. In both workloads, the bytes of the
-/// load stage may never change.
+/// broken them. Data written by earlier versions can then no longer be verified, and results can no
+/// longer be compared. If you intended the change, describe it in CHANGELOG.md, and copy the new
+/// fingerprints from the failure message. The bytes of `standard1` are cassandra-stress's bytes.
+/// The machines, stations and times of `cql-iot` are NoSQLBench's. In both workloads, the bytes of
+/// the load stage may never change.
 #[test]
 fn the_generated_bytes_are_those_of_earlier_versions() {
     let specs = [

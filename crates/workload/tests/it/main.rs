@@ -22,7 +22,7 @@ pub(crate) fn spec(use_: &str) -> Spec {
     }
 }
 
-/// Does the same as [`spec`], with text parameters and a mix.
+/// Returns a spec like [`spec`], with text parameters and a mix.
 pub(crate) fn spec_with(use_: &str, params: &[(&str, &str)], mix: &[(&str, f64)]) -> Spec {
     let mut spec = spec(use_);
     for (name, value) in params {
@@ -32,7 +32,7 @@ pub(crate) fn spec_with(use_: &str, params: &[(&str, &str)], mix: &[(&str, f64)]
     spec
 }
 
-/// Compiles a spec without mistakes.
+/// Compiles a spec, which must not have mistakes.
 pub(crate) fn program(spec: &Spec) -> Arc<Program> {
     Arc::new(compile(spec).unwrap_or_else(|problems| panic!("{problems:#?}")))
 }

@@ -156,8 +156,8 @@ fn latest_reads_crowd_around_the_newest_row() {
     );
 }
 
-/// Returns the share of the first `ranks` of zipf(0.99), averaged over two sizes of the domain that
-/// enclose the size in the test.
+/// Returns the share of operations that zipf(0.99) gives to the first `ranks` ranks. The share is
+/// the average over two sizes of the domain that enclose the size in the test.
 fn exact_share(ranks: u64, low: u64, high: u64) -> f64 {
     let sum = |count: u64| (1..=count).map(|k| (k as f64).powf(-0.99)).sum::<f64>();
     let share = |count| sum(ranks) / sum(count);
@@ -179,7 +179,7 @@ fn zipf_makes_few_rows_popular_and_scatters_them() {
     let mut ranked: Vec<(u64, usize)> =
         counts.iter().enumerate().map(|(row, count)| (*count, row)).collect();
     ranked.sort_unstable_by(|a, b| b.cmp(a));
-    // Rank 1 of zipf(0.99) over 1000 gets 1 / 7.729 of the operations.
+    // Rank 1 of zipf(0.99) over 1000 rows gets 1 / 7.729 of the operations.
     let share = ranked[0].0 as f64 / 100_000.0;
     assert!((share - 1.0 / 7.729).abs() < 0.005, "{share}");
     let top: Vec<usize> = ranked[..10].iter().map(|(_, row)| *row).collect();

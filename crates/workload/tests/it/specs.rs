@@ -1,4 +1,5 @@
-//! Tests mistakes in a spec. All are reported at once, each with its path, its limit and a hint.
+//! Tests mistakes in a spec. The compiler must report all of them at once, each with its path, its
+//! limit and a hint.
 
 use expect_test::{Expect, expect};
 use workload::{ParamValue, Problem, Replication, Spec, compile, names};
@@ -227,7 +228,7 @@ fn every_named_workload_compiles_as_its_reference_describes_it() {
             if is_file {
                 continue;
             }
-            // Stating a default explicitly must not change anything.
+            // If a spec states a default explicitly, the program must not change.
             let written = compile(&spec_with(named.name, &[(param, default)], &[])).unwrap();
             let [a, b] = [written, compile(&spec(named.name)).unwrap()].map(std::sync::Arc::new);
             assert_eq!(a.fingerprint(100), b.fingerprint(100), "{param}");

@@ -109,7 +109,8 @@ fn aliases_of_aliases_do_not_fill_the_memory() {
     assert!(diagnostics.list[0].message.contains("100000 values"));
 }
 
-/// For an empty file of another tool, the program used to end with an exit code and no message.
+/// In an earlier version, an empty file of another tool made the program end with an exit code and
+/// no message.
 #[test]
 fn a_text_with_nothing_in_it_is_a_mistake_with_words() {
     for text in ["", "\n\n", "# only this\n", "---\n...\n"] {

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use xtask::process;
 
-/// POSIX shells. Every machine has `sh`.
+/// Commands of POSIX shells. Every machine has at least `sh`.
 const SHELLS: [&[&str]; 4] = [&["sh"], &["dash"], &["busybox", "sh"], &["bash", "--posix"]];
 
 /// A folder with a release, and a folder in which it is installed. Both are removed when this value
@@ -31,7 +31,7 @@ impl TestFolders {
         self.root.join(name).display().to_string()
     }
 
-    /// Makes a release for this machine's processor. It has one additional file, `more`.
+    /// Makes a release for this machine's processor, with an additional file that is named `more`.
     fn release(&self, number: &str, more: &str) {
         let one = ours();
         let mut contents = Contents::new();
@@ -51,7 +51,7 @@ impl TestFolders {
         std::fs::write(self.path(&format!("release/{NAME}")), script).unwrap();
     }
 
-    /// Runs the script. Returns its output, or the error.
+    /// Runs the script with this shell. Returns the output of the script, or the error.
     fn run(&self, shell: &[&str], arguments: &[&str]) -> Result<String> {
         let script = self.path(&format!("release/{NAME}"));
         let words = [&shell[1..], &[script.as_str()][..], arguments].concat();
@@ -246,7 +246,7 @@ fn other_systems_are_told_why_and_what_to_do() {
     }
 }
 
-/// A truncated download must not cause an incomplete installation.
+/// A script that was truncated in the download must not cause an incomplete installation.
 #[test]
 fn a_script_that_was_cut_off_anywhere_does_nothing() {
     let place = TestFolders::new("cut");

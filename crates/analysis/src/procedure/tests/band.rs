@@ -1,4 +1,4 @@
-//! Tests a band that the procedure approaches from below and from above.
+//! Tests the band procedure, which approaches the band from below and from above.
 
 use super::*;
 

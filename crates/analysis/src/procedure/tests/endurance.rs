@@ -1,4 +1,4 @@
-//! Tests the measurement of one point for hours: the turns and their windows.
+//! Tests the measurement of one point for hours, with the order of the turns and their windows.
 
 use super::*;
 

@@ -3,8 +3,8 @@
 
 use super::*;
 
-/// At r op/s, p99 is 1 ÷ (1 − r/100) ms, like that of [`Server`] from 3 ms on. A bound of 10 times
-/// the minimum is reached at nine tenths of the server's limit.
+/// A server whose p99 is 1 ÷ (1 − r/100) ms at a rate of r thousand op/s. So the p99 reaches 10
+/// times its minimum at nine tenths of the maximum throughput.
 const SERVER: Server = Server {
     service_ms: 1.0 / 3.0,
     ops_per_s: 100_000.0,
@@ -40,7 +40,8 @@ pub(super) fn any() -> impl Strategy<Value = Search> {
     })
 }
 
-/// Formats the trials and the answer, with trials such as `1000 pass, 2000 fail, hold 1400 pass`.
+/// Formats the trials and the answer. A trial is, for example, `1000 pass`, `2000 fail` or `hold
+/// 1400 pass`.
 fn path(procedure: &Search, server: &Server) -> String {
     let procedure = Procedure::from(procedure.clone());
     let next = |seen: &[SeenTrial]| procedure.next(seen);
@@ -92,8 +93,8 @@ fn a_search_goes_down_from_a_start_too_high_and_says_its_end() {
     expected.assert_eq(&path(&peak(10_000, 70_000), &SERVER));
 }
 
-/// Trials at the same rates both pass and fail, as on a machine that other programs interrupt. The
-/// answer uses all trials together.
+/// Trials at the same rates both pass and fail, as on a machine that other programs interrupt. So
+/// the answer is computed from all trials together.
 #[test]
 fn a_search_without_a_held_load_gives_the_range_of_the_maximum() {
     let seen = |rate: u64, role: Role, p99_ms: f64| SeenTrial {
@@ -130,8 +131,8 @@ fn a_search_without_a_held_load_gives_the_range_of_the_maximum() {
     }
 }
 
-/// The p99 of the calm server is 6 ms up to 16 threads, and 3/8 ms for each thread above that. Its
-/// median is a third of its p99.
+/// The p99 of the calm server is 6 ms up to 16 threads, and grows by 3/8 ms for each thread above
+/// that. The median is a third of the p99.
 #[test]
 fn a_latency_target_is_found_to_the_thread() {
     let bound = within(Percentile::P50, 10.0);
@@ -168,7 +169,7 @@ fn a_share_of_what_was_found_is_measured_once() {
         at 81 threads the median was 10.1 ms
     "#]];
     expected.assert_eq(&path(&search, &CALM));
-    // A trial at a share of the load requires a result of the search.
+    // If the search does not find a load, no trial at a share of that load follows.
     let slow = Server {
         service_ms: 40.0,
         ..CALM
@@ -176,7 +177,7 @@ fn a_share_of_what_was_found_is_measured_once() {
     assert!(!path(&search, &slow).contains("expected"));
 }
 
-/// Returns the next step after probes with these results.
+/// Returns the next step after probes with the outcomes `found`.
 fn after(found: &[TrialOutcome]) -> Next {
     let search = peak(1000, 100_000);
     let mut seen: Vec<SeenTrial> = Vec::new();
@@ -203,7 +204,8 @@ fn each_thing_that_a_load_must_keep_to_fails_a_probe() {
     assert_eq!(after(&[fine()]), next(2000));
     let mut many: Vec<TrialOutcome> = vec![fine(); 6];
     many[0].latency_ms.p99.value = Known::Exactly(10.1);
-    // A lower bound within the limit does not prove that the limit is met.
+    // A lower bound that is within the limit does not prove that the true value is within the
+    // limit.
     many[1].latency_ms.p99.value = Known::AtLeast(2.0);
     many[2].shortfall = 0.011;
     many[3].error_share = 0.0011;
@@ -272,14 +274,15 @@ fn a_client_limit_or_a_repeated_disturbance_ends_a_search() {
     assert_eq!(after(&[fine(), disturbed()]), again);
     assert_eq!(after(&[fine(), disturbed(), disturbed()]), again);
     let thrice = [fine(), disturbed(), disturbed(), disturbed()];
-    // The bound was met although other programs disturbed the trial. So more may be possible, and
-    // the search continues.
+    // The trial was within the bound although other programs disturbed it. So the target may be
+    // able to do more, and the search continues.
     let on = Next::Measure(vec![Ask::probe(Point::Rate(4000))]);
     assert_eq!(after(&thrice), on);
 }
 
-/// A machine that is declared as shared. For most of the time, other programs use up to nine tenths
-/// of its CPU. Latency increases at every load, but throughput decreases only if CPU is scarce.
+/// Simulates a machine that is declared as shared. For most of the time, other programs use up to
+/// nine tenths of its CPU. Latency increases at every load, but throughput decreases only if CPU is
+/// scarce.
 #[test]
 fn on_a_busy_machine_the_range_contains_the_planted_peak() {
     let searches = 400;
@@ -298,7 +301,7 @@ fn on_a_busy_machine_the_range_contains_the_planted_peak() {
             seen.push(disturbed_trial(ask, &mut chance));
         };
         let (low, high) = match (ending.found_point(), ending.range()) {
-            // The result is as close to the true value as that of a search on a calm server.
+            // A search that finds a load must be as precise as on a calm server.
             (Some(at), _) => (at.value() * 0.98, at.value() * 1.02),
             (None, Some(range)) => (
                 range.always.map_or(0.0, Point::value),
@@ -328,7 +331,7 @@ fn on_a_busy_machine_the_range_contains_the_planted_peak() {
     assert!(f64::from(told) >= 0.5 * searches as f64, "{told}");
 }
 
-/// Returns a trial of [`SERVER`] while other programs come and go within the window.
+/// Returns a trial of [`SERVER`] while other programs start and stop within the window.
 fn disturbed_trial(ask: Ask, chance: &mut Chance) -> SeenTrial {
     let mut trial = SERVER.trial(ask);
     let others = (chance.uniform() * 1.2).min(0.9);
@@ -346,9 +349,9 @@ fn disturbed_trial(ask: Ask, chance: &mut Chance) -> SeenTrial {
     trial
 }
 
-/// When the machine is full, a client that shares it with the target is late, so the search
-/// continues at lower loads. The client is the limit only if every load above the result fails
-/// because of the client.
+/// When the machine is full, a client that runs on the same machine as the target is late, so the
+/// search continues at lower loads. The client is the limit only if every load above the result
+/// fails because of the client.
 #[test]
 fn a_load_that_the_client_cannot_offer_is_not_a_target_limit() {
     let search = peak(1000, 100_000);
@@ -379,8 +382,8 @@ fn a_load_that_the_client_cannot_offer_is_not_a_target_limit() {
     assert_eq!(outcome(Next::Answer(by_client)), SearchOutcome::ClientLimit);
 }
 
-/// A probe passed by chance. The search lowers the load until the target holds it twice, and gives
-/// up after it has lowered the load by a sixth.
+/// A probe was within the bound by chance. The search lowers the load until the target holds it
+/// twice. The search gives up after it has lowered the load by a sixth.
 #[test]
 fn a_load_that_does_not_hold_is_lowered_and_not_bisected_again() {
     let search = peak(1000, 1_000_000);
@@ -421,7 +424,7 @@ fn a_load_that_does_not_hold_is_lowered_and_not_bisected_again() {
     );
 }
 
-/// Tests the table of the research, at a noise of 5 % of p99. In nineteen of twenty searches,
+/// Tests the table of the research, with a noise of 5 % of p99. In nineteen of twenty searches,
 /// bisection with two holds ends within 3 % of the known peak. A further hold confirms the result
 /// in 95 % of cases.
 #[test]

@@ -1,4 +1,4 @@
-//! Sentences on the client's measurements: V1, V2, V6, V8, V12.
+//! Sentences on the measurements of the client, for rules V1, V2, V6, V8 and V12.
 
 use crate::rules::evidence::Window;
 use crate::rules::measurement::{Measurement, Quantity};
@@ -7,8 +7,8 @@ use crate::trend::Trend;
 use measure::Outcome;
 use measure::number::count;
 
-/// V1: states the share of the `scheduled` operations that was sent in the window, because the
-/// target did not keep up.
+/// V1: states the share of the `scheduled` operations that the client sent in the window, because
+/// the target did not keep up.
 pub fn not_kept_up(share: f64, scheduled: f64, least: f64) -> Statement {
     let words = format!(
         "the target did not keep up with the rate: {} of {} requests were sent in the window (at \
@@ -21,7 +21,7 @@ pub fn not_kept_up(share: f64, scheduled: f64, least: f64) -> Statement {
     Statement::with(words, sent.warning_at(least))
 }
 
-/// V1: states the share of the `scheduled` operations that was sent in the window.
+/// V1: states the share of the `scheduled` operations that the client sent in the window.
 pub fn sent_in_window(share: f64, scheduled: f64, least: f64) -> Statement {
     let words = format!(
         "{} of the {} scheduled requests were sent in the window (at least {})",
@@ -33,7 +33,7 @@ pub fn sent_in_window(share: f64, scheduled: f64, least: f64) -> Statement {
     Statement::with(words, sent.failing_at(least))
 }
 
-/// V1: states the share of the operations that was sent late.
+/// V1: states the share of the operations that the client sent late.
 pub fn sent_late(share: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
         "{} of the requests left more than 1 ms late (limit {})",
@@ -44,7 +44,8 @@ pub fn sent_late(share: f64, limits: [f64; 2]) -> Statement {
     Statement::with(words, late.within(limits))
 }
 
-/// V1: states the number of operations that waited for a free slot in flight.
+/// V1: states the number of operations that waited because the limit of operations in flight was
+/// reached.
 pub fn waited_for_slot(number: u64) -> Statement {
     let words = format!(
         "{} waited for a free in-flight slot, which their latency includes \
@@ -57,7 +58,8 @@ pub fn waited_for_slot(number: u64) -> Statement {
     )
 }
 
-/// V1: states the number of operations that were not sent in the window, for one of three reasons.
+/// V1: states the number of operations that the client did not send in the window, for one of three
+/// reasons.
 pub fn not_sent_in_time(quantity: Quantity, number: u64) -> Statement {
     let what = match quantity {
         Quantity::SentAfterWindow => "sent after the window",
@@ -68,12 +70,13 @@ pub fn not_sent_in_time(quantity: Quantity, number: u64) -> Statement {
     Statement::with(words, Measurement::counting(quantity, number))
 }
 
-/// V1: states the number of sent operations, if the rule has nothing else to report.
+/// V1: states the number of sent operations. The rule uses this sentence if it has nothing else to
+/// report.
 pub fn sent_in_all(number: u64) -> Statement {
     format!("{} in all", count(number)).into()
 }
 
-/// V2: states the numbers of latencies and service times, and their means, ms.
+/// V2: states the numbers of latencies and service times, and their means in ms.
 pub fn two_clocks([latencies, services]: [u64; 2], means_ms: [f64; 2]) -> Statement {
     let [latency_ms, service_ms] = means_ms;
     Statement {
@@ -88,8 +91,8 @@ pub fn two_clocks([latencies, services]: [u64; 2], means_ms: [f64; 2]) -> Statem
     }
 }
 
-/// V6: compares the numbers of values in the histograms with the outcomes. The end of `unknown`
-/// operations is not known.
+/// V6: compares the numbers of values in the histograms with the outcomes. For `unknown`
+/// operations, the client does not know when they ended.
 pub fn histograms(window: &Window, failed: u64, unknown: u64) -> Statement {
     let [latency, service, errors] = window.values_count;
     let counts = [
@@ -116,7 +119,7 @@ pub fn over_an_hour(number: u64) -> Statement {
     )
 }
 
-/// V6: states that the latencies have few different values.
+/// V6: states that the latencies have only few different values.
 pub fn different_latencies(number: usize) -> Statement {
     Statement::with(
         format!("the trial has only {number} different latencies"),
@@ -124,7 +127,7 @@ pub fn different_latencies(number: usize) -> Statement {
     )
 }
 
-/// V8: states that no operation failed. `ended` is the number of operations that ended.
+/// V8: states that none of the `ended` operations failed.
 pub fn none_failed(ended: u64) -> Statement {
     Statement::with(
         format!("none of {} operations failed", count(ended)),
@@ -132,8 +135,9 @@ pub fn none_failed(ended: u64) -> Statement {
     )
 }
 
-/// V8: states how many operations failed. `faults` names the faults of the trial, during which no
-/// limit applies. `timeout_fails` is true if one client timeout is enough to fail the rule.
+/// V8: states how many operations failed. `faults` names the faults of the trial, if any. In a
+/// trial with faults, no limit applies. `timeout_fails` is true if one client timeout is enough to
+/// fail the rule.
 pub fn failures(
     window: &Window,
     limit: f64,
@@ -182,7 +186,7 @@ pub fn ended_early(seconds: f64, why: &str) -> Statement {
     )
 }
 
-/// V12: states the length of the window, s.
+/// V12: states the length of the window in seconds.
 pub fn window_length(seconds: f64, least: f64) -> Statement {
     let length = Measurement::new(Quantity::WindowLength, seconds);
     Statement::with(
@@ -191,7 +195,7 @@ pub fn window_length(seconds: f64, least: f64) -> Statement {
     )
 }
 
-/// V12: states the number of successes, and the number that p99 requires.
+/// V12: states the number of successful operations, and the number that p99 requires.
 pub fn successes(number: u64, least: f64) -> Statement {
     let words = format!(
         "the trial has {} latencies (p99 needs at least {})",
@@ -202,7 +206,7 @@ pub fn successes(number: u64, least: f64) -> Statement {
     Statement::with(words, successes.warning_at(least))
 }
 
-/// V12: states that throughput drifted beyond the limit. `end` completes the sentence.
+/// V12: states that throughput drifted beyond the limit. The text `end` completes the sentence.
 pub fn large_drift(trend: &Trend, limit: f64, end: &str) -> Statement {
     let went = if trend.drift < 0.0 { "fell" } else { "rose" };
     let words = format!(
@@ -213,13 +217,15 @@ pub fn large_drift(trend: &Trend, limit: f64, end: &str) -> Statement {
     Statement::with(words, drift(trend, limit))
 }
 
-/// V12: states that throughput drifted beyond the limit, but in too few values for the test.
+/// V12: states that throughput drifted beyond the limit, but that the window has too few values for
+/// the test.
 pub fn untold_drift(trend: &Trend, limit: f64) -> Statement {
     let end = format!(", and {} values are too few to exclude chance", trend.count);
     large_drift(trend, limit, &end)
 }
 
-/// V12: states that throughput did not drift beyond the limit, or only by chance.
+/// V12: states that throughput did not drift beyond the limit, or that the drift may be due to
+/// chance.
 pub fn small_drift(trend: &Trend, limit: f64) -> Statement {
     let chance = if trend.is_significant() {
         ""

@@ -1,4 +1,4 @@
-//! Sentences on the data that was read: V14.
+//! Sentences on the data that was read, for rule V14.
 
 use crate::durability::Promise;
 use crate::rules::evidence::{LostWritesByAckTime, PresentRows, ReadBack, Registers};
@@ -8,14 +8,15 @@ use measure::interval::CheckCounts;
 
 /// Doubts about the source of the rows that the reads returned.
 pub struct RowSource {
-    /// True if rows from before the load may come from another tool, seed or length.
+    /// True if another tool, or a load with another seed or length, may have written the existing
+    /// rows.
     pub is_doubtful: bool,
-    /// True if most rows differ, which no server fault can cause.
+    /// True if most rows differ, which a fault of the server cannot cause.
     pub is_strange: bool,
 }
 
-/// States the result of comparing reads. `why` explains why missing and stale reads are allowed. It
-/// is empty if they fail the rule.
+/// States the result of comparing reads. `why` explains why missing and stale reads are allowed. If
+/// such reads fail the rule, `why` is empty.
 pub fn reads(checks: &CheckCounts, source: &RowSource, why: &str) -> Statement {
     let behind = checks.missing + checks.stale + checks.resurrected;
     let wrong = if source.is_strange {
@@ -71,8 +72,9 @@ pub fn reads_of_nothing(found: PresentRows, share: f64, limit: f64) -> Statement
     Statement::with(words, nothing.failing_at(limit))
 }
 
-/// States the result for the rows that were read back, with the reason why losses count or do not.
-/// `limit` is the minimum number of losses that fails the rule; `None` if losses do not fail it.
+/// States the result for the rows that were read back. `why` is the reason why losses are allowed
+/// or not allowed. `limit` is the number of losses above which the rule fails, or `None` if losses
+/// do not fail the rule.
 pub fn rows_read_back(back: &ReadBack, why: &str, limit: Option<f64>) -> Statement {
     let checks = &back.checks;
     let counts = [
@@ -109,8 +111,8 @@ pub fn rows_read_back(back: &ReadBack, why: &str, limit: Option<f64>) -> Stateme
     }
 }
 
-/// Returns a measurement of a number of rows. `limit` is the limit on losses that the sentence
-/// states.
+/// Returns a measurement of a number of rows. `limit` is the number of lost rows above which the
+/// rule fails.
 fn row_count(quantity: Quantity, count: u64, limit: Option<f64>) -> Measurement {
     let counted = Measurement::counting(quantity, count);
     match quantity {
@@ -127,7 +129,7 @@ fn row_count(quantity: Quantity, count: u64, limit: Option<f64>) -> Measurement 
     }
 }
 
-/// States that some of the lost writes were acknowledged too long before a fault.
+/// States that the server acknowledged some of the lost writes too long before a fault.
 pub fn unexplained(lost: u64, by: LostWritesByAckTime) -> String {
     format!(
         " ({} not allowed, because the server acknowledged them outside the {} s before a failure; \
@@ -139,13 +141,15 @@ pub fn unexplained(lost: u64, by: LostWritesByAckTime) -> String {
     )
 }
 
-/// States when the oldest lost write was acknowledged, if that is known.
+/// States when the server acknowledged the oldest lost write. The string is empty if that time is
+/// unknown.
 pub fn oldest(by: LostWritesByAckTime) -> String {
     let words = |at_s: f64| format!("; the server acknowledged the oldest by {at_s:.1} s");
     by.oldest_s.map_or_else(String::new, words)
 }
 
-/// States the result for the registers, with the reason why violations count or do not.
+/// States the result for the registers. `why` is the reason why violations are allowed or not
+/// allowed.
 pub fn registers(found: Registers, why: &str, limit: Option<f64>) -> Statement {
     let violated = Measurement::counting(Quantity::ViolatedRegisters, found.violated);
     Statement {
@@ -164,7 +168,7 @@ pub fn registers(found: Registers, why: &str, limit: Option<f64>) -> Statement {
     }
 }
 
-/// Returns the reason why losses count or do not.
+/// Returns the reason why losses are allowed or not allowed.
 pub fn promise(promise: Option<&Promise>) -> String {
     match promise {
         Some(Promise::None(why)) => format!(" (the configuration allows it: {why})"),

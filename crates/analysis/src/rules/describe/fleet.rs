@@ -1,4 +1,4 @@
-//! Sentences on one client of several: V3, V4, V5, V18, V20.
+//! Sentences on one of several clients, for rules V3, V4, V5, V18 and V20.
 
 use crate::rules::client_evidence::{ClientSeen, ClockStep};
 use crate::rules::limits::Limits;
@@ -29,7 +29,8 @@ pub fn throttled(client: &str, share: f64, limits: [f64; 2]) -> Statement {
     Statement::with(words, throttled.within(limits))
 }
 
-/// V5: states that a number of clients began together. Their clocks are known to within `error_s`.
+/// V5: states that a number of clients began together. The clocks of the clients are known to
+/// within `error_s`.
 pub fn began_together(clients: usize, error_s: f64, limit_s: f64) -> Statement {
     let words = format!(
         "{clients} clients learned of the start in time; the error of each clock is at most {:.2} \

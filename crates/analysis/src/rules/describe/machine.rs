@@ -1,5 +1,5 @@
 //! Sentences on the client's process and machine, other programs, the clock, and silence of the
-//! target: V3, V4, V18, V19, V20.
+//! target, for rules V3, V4, V18, V19 and V20.
 
 use crate::rules::evidence::{ClockMove, CpuUse};
 use crate::rules::limits::Limits;
@@ -7,7 +7,7 @@ use crate::rules::measurement::{Measurement, Quantity};
 use crate::rules::statement::{Statement, percent};
 use measure::number::counted;
 
-/// V3: states the share of its cores that the client used, with the limit if there is one.
+/// V3: states the share of the client's cores that the client used, with the limit, if any.
 pub fn client_cpu(used: Measurement, is_shared: bool) -> Statement {
     let shared = if is_shared {
         ", cores shared with nodes"
@@ -24,7 +24,7 @@ pub fn client_cpu(used: Measurement, is_shared: bool) -> Statement {
     Statement::with(words, used)
 }
 
-/// Throughput compared with the measured ceilings, op/s.
+/// Throughput and measured ceilings, in op/s.
 pub struct CeilingUse {
     /// Throughput of the trial.
     pub achieved: f64,
@@ -78,7 +78,7 @@ pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> 
     }
 }
 
-/// V4: states the longest stall of the client, s.
+/// V4: states the longest stall of the client, in seconds.
 pub fn longest_stall(stall_s: f64, limits_s: [f64; 2]) -> Statement {
     let longest = Measurement::new(Quantity::StallLongest, stall_s);
     Statement::with(
@@ -90,7 +90,7 @@ pub fn longest_stall(stall_s: f64, limits_s: [f64; 2]) -> Statement {
     )
 }
 
-/// V4: states the sum of the stalls of the client in the window, s.
+/// V4: states the sum of the stalls of the client in the window, in seconds.
 pub fn all_stalls(stalled_s: f64, window_s: f64, limits_s: [f64; 2]) -> Statement {
     let stalled = Measurement::new(Quantity::Stalled, stalled_s);
     Statement::with(
@@ -102,7 +102,8 @@ pub fn all_stalls(stalled_s: f64, window_s: f64, limits_s: [f64; 2]) -> Statemen
     )
 }
 
-/// V4: states the longest stall of the client or all of them. The delays of timers may be unknown.
+/// V4: states how the client stalled. `stalls` describes the longest stall or all stalls. If
+/// `has_timers` is false, the sentence adds that the delays of timers are unknown.
 pub fn client_stalls(stalls: Statement, has_timers: bool) -> Statement {
     let looked = if has_timers {
         ""
@@ -115,7 +116,7 @@ pub fn client_stalls(stalls: Statement, has_timers: bool) -> Statement {
     }
 }
 
-/// V18: states the CPU time of other programs.
+/// V18: states the CPU time of other programs, as a share of the machine's CPU time.
 pub fn cpu_of_others(cpu: &CpuUse, limit: f64) -> Statement {
     let words = format!(
         "other programs used {} of this machine's {} (limit {}; the nodes {}, the client {})",
@@ -129,8 +130,8 @@ pub fn cpu_of_others(cpu: &CpuUse, limit: f64) -> Statement {
     Statement::with(words, used.warning_at(limit))
 }
 
-/// V18: states the time in which the workers waited for other programs, as part of all the time in
-/// which they waited.
+/// V18: states the time in which the workers waited for other programs, and the total time in which
+/// the workers waited.
 pub fn workers_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
         "the client's workers waited for other programs {} of the time (limit {}; for a CPU {})",
@@ -142,8 +143,8 @@ pub fn workers_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Stateme
     Statement::with(words, share.within(limits))
 }
 
-/// V18: states the time in which some task waited for other programs, as part of all the time in
-/// which a task waited.
+/// V18: states the time in which some task waited for other programs, and the total time in which
+/// some task waited.
 pub fn tasks_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
         "at least one task waited for other programs {} of the time (limit {}; for a CPU {})",
@@ -184,7 +185,7 @@ pub fn memory_waited(share: f64, limit: f64) -> Statement {
     Statement::with(words, share.warning_at(limit))
 }
 
-/// V19: states the longest silence of the target, s.
+/// V19: states the longest silence of the target, in seconds.
 pub fn longest_silence(quiet_s: f64, limit_s: f64) -> Statement {
     Statement::with(
         format!("the longest time without any answer was {quiet_s:.2} s (limit {limit_s:.2} s)"),
@@ -192,8 +193,8 @@ pub fn longest_silence(quiet_s: f64, limit_s: f64) -> Statement {
     )
 }
 
-/// V19: states a silence of the target, and the number of seconds with a silence at least half as
-/// long.
+/// V19: states a silence of the target that is common. `seconds` is the number of seconds with a
+/// silence at least half as long.
 pub fn common_silence(quiet_s: f64, limit_s: f64, seconds: usize) -> Statement {
     let silence = longest_silence(quiet_s, limit_s);
     silence.and(&format!(
@@ -201,7 +202,7 @@ pub fn common_silence(quiet_s: f64, limit_s: f64, seconds: usize) -> Statement {
     ))
 }
 
-/// V19: states a rare silence of the target, s.
+/// V19: states a rare silence of the target, in seconds.
 pub fn rare_silence(quiet_s: f64, limit_s: f64, times: usize) -> Statement {
     let often = match times {
         0 | 1 => "once",
@@ -216,7 +217,7 @@ pub fn rare_silence(quiet_s: f64, limit_s: f64, times: usize) -> Statement {
     )
 }
 
-/// V20: states the movement of this machine's clock.
+/// V20: states how far this machine's clock moved against the monotonic clock.
 pub fn clock_moved(clock: &ClockMove, limit_s: f64) -> Statement {
     let words = format!(
         "the clock of this machine moved by {:+.3} s against the monotonic clock in {:.0} s \

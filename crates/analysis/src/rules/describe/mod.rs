@@ -1,5 +1,5 @@
-//! Sentences of the rules, each built from the rule's numbers. No other module of the rules formats
-//! a number.
+//! Sentences of the rules. Each sentence is built from the rule's numbers. The other modules of the
+//! rules never format a number.
 //!
 //! A function describes one observation. It receives typed numbers, and returns the sentence
 //! together with the same numbers as measurements.

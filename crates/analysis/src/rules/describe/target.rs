@@ -1,10 +1,12 @@
-//! Sentences on the target, its data and the record: V7, V10, V11, V13, V15 to V17, V21.
+//! Sentences on the target, its data and the record, for rules V7, V10, V11, V13, V15 to V17 and
+//! V21.
 
 use crate::rules::evidence::{NodeStatePeriod, ServerCounts};
 use crate::rules::measurement::{Measurement, Quantity};
 use crate::rules::statement::{Statement, percent};
 
-/// V7: compares the counts of server and client for one kind of operation, `reads` or `writes`.
+/// V7: compares the numbers of operations that server and client counted, for one kind of
+/// operation, `reads` or `writes`.
 pub fn counts_of_kind(kind: &str, server: u64, client: u64, limits: [f64; 2]) -> Statement {
     let difference = (server as f64 - client as f64) / client.max(1) as f64;
     let words = format!(
@@ -15,7 +17,8 @@ pub fn counts_of_kind(kind: &str, server: u64, client: u64, limits: [f64; 2]) ->
     Statement::with(words, difference.within(limits))
 }
 
-/// V7: compares the counts of server and client for reads and writes together.
+/// V7: compares the numbers of operations that server and client counted, for reads and writes
+/// together.
 pub fn server_counts(kinds: Statement, counts: &ServerCounts, limit: f64) -> Statement {
     Statement {
         words: format!(
@@ -29,13 +32,13 @@ pub fn server_counts(kinds: Statement, counts: &ServerCounts, limit: f64) -> Sta
     }
 }
 
-/// V7: states why the counts cannot be compared.
+/// V7: states why the numbers of operations cannot be compared.
 pub fn not_compared(why: &str) -> Statement {
     format!("not compared: {why}").into()
 }
 
-/// V10: states the mean of the pending compactions in the first third of the window, and in the
-/// last third.
+/// V10: states the mean number of pending compactions in the first third and in the last third of
+/// the window.
 pub fn pending_compactions(first: f64, last: f64, limit: f64) -> Statement {
     let pending = Measurement::new(Quantity::PendingAtEnd, last);
     Statement::with(
@@ -47,7 +50,7 @@ pub fn pending_compactions(first: f64, last: f64, limit: f64) -> Statement {
     )
 }
 
-/// V11: states the nodes that had another process at the end.
+/// V11: names the nodes that ran in another process at the end of the trial.
 pub fn restarted(nodes: &[String]) -> Statement {
     let names = nodes.join(", ");
     let restarted = Measurement::counting(Quantity::RestartedNodes, nodes.len() as u64);
@@ -59,7 +62,7 @@ pub fn listed(heading: &str, observations: &[String], between: &str) -> Statemen
     format!("{heading}: {}", observations.join(between)).into()
 }
 
-/// V11: states the stolen CPU time.
+/// V11: states the share of the CPU time that the hypervisor gave to other guests.
 pub fn stolen_cpu(share: f64, limit: f64) -> Statement {
     let words = format!(
         "{} of the CPU time stolen (limit {})",
@@ -70,7 +73,8 @@ pub fn stolen_cpu(share: f64, limit: f64) -> Statement {
     Statement::with(words, stolen.warning_at(limit))
 }
 
-/// V11: states that a node did not run although its process existed: it was stopped or blocked.
+/// V11: states that a node did not run although its process existed, because the process was
+/// stopped or blocked.
 pub fn stood_still(period: &NodeStatePeriod, quantity: Quantity) -> Statement {
     let what = if quantity == Quantity::NodeStopped {
         "its process was stopped (state T)"
@@ -124,7 +128,7 @@ pub fn probes_cpu(share: f64, limit: f64) -> Statement {
     Statement::with(words, used.warning_at(limit))
 }
 
-/// V21: states uncaught exceptions. `faults` names the faults of the trial.
+/// V21: states the uncaught exceptions. `faults` names the faults of the trial, if any.
 pub fn exceptions(met: &[String], faults: Option<&str>) -> Statement {
     let met = met.join("; ");
     match faults {

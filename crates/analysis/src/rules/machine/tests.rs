@@ -7,8 +7,8 @@ use super::super::{
 };
 use measure::{Interval, IntervalConsumer, SummedInterval};
 
-/// Returns evidence from a laptop with four CPUs and an open browser. Nodes and client use half of
-/// the CPU time.
+/// Returns evidence from a laptop with four CPUs and an open browser. The nodes and the client use
+/// half of the CPU time.
 fn laptop() -> MachineUse {
     MachineUse {
         cpu: Some(CpuUse {
@@ -33,7 +33,7 @@ fn rule(evidence: &Evidence, limits: &Limits, id: &str) -> (RuleOutcome, String)
     (rule.outcome, rule.detail)
 }
 
-/// Returns the outcome of V18 on a laptop after one change, with the first sentence.
+/// Returns the outcome of V18 on a laptop after `change`, with the first sentence.
 fn v18(change: impl FnOnce(&mut MachineUse, &mut Evidence)) -> (RuleOutcome, String) {
     let (mut machine, mut evidence) = (laptop(), healthy());
     evidence.window.wait_ns = Some(evidence.window.cpu_ns);
@@ -72,8 +72,8 @@ fn a_laptop_in_use_is_suspect_and_invalid_if_something_waits() {
     );
 }
 
-/// Nodes on the client's cores also make the client wait. That is part of the measurement, so the
-/// rule does not blame other programs.
+/// Nodes on the client's cores also make the client wait. That waiting is part of the measurement,
+/// so the rule does not blame other programs.
 #[test]
 fn waiting_for_the_nodes_is_not_laid_to_others() {
     let busy = |others: f64, nodes: f64| CpuUse {
@@ -144,8 +144,8 @@ fn unreadable_counters_accuse_nothing_and_give_the_reason() {
     }
 }
 
-/// The limits depend on the length of the window: 2 s of silence only reach the limit in a window
-/// of 10 s.
+/// The limits depend on the length of the window. For example, 2 s of silence only reach the limit
+/// in a window of 10 s.
 #[test]
 fn a_client_that_was_stopped_is_found_in_closed_loops_too() {
     for (stall_s, together_s, expected) in [
@@ -208,7 +208,7 @@ fn a_silent_target_differs_from_slow_answers_and_absent_clients() {
     assert!(detail.contains("1.20 s once (limit 0.20 s)"), "{detail}");
     let (outcome, detail) = of(1.2, 1.19);
     assert_eq!((outcome, detail.contains("V4")), (Pass, true), "{detail}");
-    // Pauses in most seconds are normal for this window, so they are not rare silences.
+    // Pauses occur in most seconds of this window, so they are not rare silences.
     let mut often = healthy();
     often.window.quiet_longest_s = 0.30;
     for (times, expected) in [(4, Warn), (5, Pass)] {
@@ -217,8 +217,8 @@ fn a_silent_target_differs_from_slow_answers_and_absent_clients() {
         assert_eq!(outcome, expected, "{detail}");
     }
     let mut slow = healthy();
-    // The responses of the healthy target take about two milliseconds. Here, the silence is four
-    // times as long as the median latency.
+    // The healthy target responds in about two milliseconds. Here, the silence is four times as
+    // long as the median latency.
     slow.window.quiet_longest_s = 4.0 * slow.window.latency_median_s();
     let low = Limits {
         quiet_s: [0.001, 0.001],
@@ -228,8 +228,8 @@ fn a_silent_target_differs_from_slow_answers_and_absent_clients() {
     assert_eq!((outcome, detail.contains("take this long")), (Pass, true));
 }
 
-/// The drain lasts seconds and is not part of the window. Nevertheless, its CPU time once counted
-/// as a share of the window.
+/// The drain lasts for seconds and is not part of the window. In an earlier version, the CPU time
+/// of the drain counted as part of the window.
 #[test]
 fn the_drain_has_no_part_in_shares_of_the_window() {
     let mut window = Window::default();
@@ -244,14 +244,16 @@ fn the_drain_has_no_part_in_shares_of_the_window() {
         window.push(&SummedInterval::new(interval.into()));
     }
     assert_eq!((window.cpu_ns, window.wait_ns), (1_000_000_000, Some(40)));
-    // A stall that is observed in the drain began before it.
+    // A stall that is observed in the drain began before the drain, so it counts.
     assert_eq!((window.stalls_cpu_ns, window.stalled_s), (14, 9.0));
 }
 
-/// One machine had ceilings of 132,000 to 970,000 op/s in one day, measured for one second each.
+/// On one day, ceilings measured for one second each on one machine ranged from 132,000 to 970,000
+/// op/s.
 #[test]
 fn a_ceiling_that_varies_is_not_trusted_where_it_decides() {
-    // The throughput was 2,000 op/s, so the limits for the ceiling are 4,000 and 2,222 op/s.
+    // The throughput is 2,000 op/s. So the rule warns at a ceiling of 4,000 op/s or lower, and
+    // fails at 2,222 op/s or lower.
     for (ceilings, expected, says) in [
         (
             vec![970_000.0, 132_000.0, 400_000.0],
@@ -286,7 +288,7 @@ fn a_client_that_fills_its_own_cores_is_the_limit() {
         let (verdict, bad) = after(|e| full(e, false));
         assert_eq!(bad.first().map(|rule| rule.1), expected, "{cpu_s}");
         assert_eq!(verdict == Verdict::Valid, expected.is_none());
-        // If nodes also use the cores, the client uses what the nodes leave.
+        // If nodes also use the cores, the client uses only the CPU time that the nodes leave.
         assert_eq!(after(|e| full(e, true)).1, vec![]);
     }
 }
@@ -297,7 +299,7 @@ fn a_clock_that_was_set_is_told_from_one_that_is_kept_right() {
         let over_s = 60.0;
         after(|e| e.clock = Some(ClockMove { moved_s, over_s })).1
     };
-    // The limit is 50 ms, plus 1 ms for each of 60 seconds.
+    // The limit is 50 ms, plus 1 ms for each of the 60 seconds.
     for kept_right in [0.0, 0.109, -0.109] {
         assert_eq!(of(kept_right), []);
     }

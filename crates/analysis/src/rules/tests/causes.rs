@@ -1,8 +1,9 @@
-//! Tests that reports show the nodes' own messages together with the errors.
+//! Tests that a report shows the messages of the nodes next to the errors that the messages
+//! explain.
 
 use super::*;
 
-/// A report once described a full volume as an overload.
+/// In an earlier version, a report described a full volume as an overload.
 #[test]
 fn reports_of_nodes_stand_beside_the_errors_that_they_explain() {
     let cause = "node1: its data volume was full";

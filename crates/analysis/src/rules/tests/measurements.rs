@@ -4,7 +4,7 @@ use super::*;
 use crate::durability::Promise;
 use crate::rules::Quantity::*;
 
-/// A rule and a quantity, the change of healthy evidence, and the expected words for value and
+/// A rule, a quantity, a change of healthy evidence, and the expected words for the value and the
 /// limit.
 type NumberCase = (&'static str, Quantity, Change, [&'static str; 2]);
 
@@ -24,7 +24,7 @@ fn offer(evidence: &mut Evidence, operations: f64) {
     });
 }
 
-/// Adds two equal clients, then changes the second one.
+/// Adds two equal clients, and then applies `change` to the second client.
 fn with_clients(evidence: &mut Evidence, change: impl FnOnce(&mut ClientSeen)) {
     let client = |name: &str| ClientSeen {
         name: name.to_owned(),
@@ -223,7 +223,8 @@ fn data_cases() -> Vec<NumberCase> {
     ]
 }
 
-/// Returns the first number in a text, in units of the quantity, and half of its last digit.
+/// Returns the number in a text, in the unit of the quantity, and half of the value of its last
+/// digit.
 fn number(words: &str) -> (f64, f64) {
     let written = match words {
         "one client" => "1",
@@ -292,12 +293,13 @@ fn a_number_of_one_client_names_it_and_others_have_no_place() {
     assert_eq!(places[0], Some("client2"), "{places:?}");
     for rule in &judge(&healthy(), &Limits::default()).rules {
         let has_place = rule.measured.iter().any(|one| one.place.is_some());
-        // Reads and writes are counted separately.
+        // With one client, only rule V7 names a place, because it judges reads and writes
+        // separately.
         assert_eq!(has_place, rule.id == "V7", "{rule:?}");
     }
 }
 
-/// On a machine that is declared as shared, other programs do not fail a trial.
+/// On a machine that is declared as shared, other programs cannot make a trial fail.
 #[test]
 fn a_limit_to_fail_is_left_out_where_a_rule_only_warns() {
     let mut evidence = healthy();

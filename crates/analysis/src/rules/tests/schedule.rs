@@ -1,10 +1,10 @@
-//! Tests V1 and V6 with operations that end after the window.
+//! Tests rules V1 and V6 with operations that end after the window.
 
 use super::*;
 use measure::ClientCount;
 
-/// Returns the results of V1 and V6 for 20,000 operations that ended, out of `scheduled`
-/// operations.
+/// Returns the outcomes of V1 and V6 for 20,000 operations that ended, of `scheduled` operations
+/// that were due.
 fn judged(scheduled: f64, change: impl FnOnce(&mut Window)) -> [RuleOutcome; 2] {
     let mut evidence = healthy();
     evidence.offered = Some(OfferedLoad {
@@ -19,8 +19,9 @@ fn judged(scheduled: f64, change: impl FnOnce(&mut Window)) -> [RuleOutcome; 2] 
     })
 }
 
-/// A limit in flight once hid the shortfall. No operation was late for another reason, and
-/// operations that ended after the window counted as sent in it.
+/// In an earlier version, a limit of operations in flight hid the shortfall. Operations were not
+/// late for any other reason, and operations that ended after the window counted as sent in the
+/// window.
 #[test]
 fn operations_held_back_past_the_window_are_not_a_pass() {
     let sent_after = judged(20_000.0, |window| {
@@ -68,22 +69,25 @@ fn unsent_operations_must_be_among_the_lower_bounds() {
     assert_eq!(complete, Fail);
 }
 
-/// Tests the operations that are due in a window, for all combinations of its length and its end.
+/// Tests the number of operations that are due in a window, for several lengths of the window and
+/// several ways in which it ends.
 #[test]
 fn scheduled_operations_are_the_due_ones_for_any_window_end() {
     for (rate, span_s, count, due) in [
-        // The window ends by time, in whole or fractional seconds, with and without a warm-up
-        // before it.
+        // In the next cases, the window ends by time, in whole or fractional seconds, with and
+        // without an earlier warm-up.
         (1000, 6.0, None, 6000.0),
         (1000, 5.999_999_999_9, None, 6000.0),
         (3, 0.1, None, 1.0),
         (3, 1.0, None, 3.0),
-        // The window ends by count, so it lasts until the last answer.
+        // In the next cases, the window ends by a number of operations, so it lasts until the last
+        // answer.
         (1000, 2.499, Some(2000), 2000.0),
         (1000, 1.9991, Some(2000), 2000.0),
         (1000, 0.9992, Some(1000), 1000.0),
         (1, 60.0, Some(1), 1.0),
-        // The window ends by whichever limit is reached first, which is the time in this case.
+        // In the next cases, the window has both limits. It ends at the limit that is reached
+        // first, in this case the time.
         (1000, 2.0, Some(5000), 2000.0),
     ] {
         let offered = OfferedLoad::at_rate(rate, span_s, count, false);

@@ -1,4 +1,4 @@
-//! Tests the order of the rules by which a trial is invalid.
+//! Tests the order in which a verdict names the rules that make a trial invalid.
 
 use super::*;
 
@@ -13,8 +13,8 @@ fn every_rule_has_one_place_in_the_order() {
     assert_eq!(seriousness("V99"), all.len());
 }
 
-/// A client sent its requests late, and rows were lost. The lost rows come first, regardless of
-/// their number.
+/// A client sent its requests late, and rows were lost. The verdict names the lost rows first, even
+/// if few rows were lost.
 #[test]
 fn lost_data_is_said_before_a_late_client() {
     let mut evidence = healthy();

@@ -1,9 +1,9 @@
-//! Tests that the details of the rules can be read on their own.
+//! Tests that the details of the rules make sense without other text.
 
 use super::*;
 
-/// A detail is also a reason, which is read on its own. The sentence "in 10 s it was away for 4.00
-/// s" did not name its subject.
+/// Reports show a detail as a reason, without other text. In an earlier version, the sentence "in
+/// 10 s it was away for 4.00 s" did not name its subject.
 #[test]
 fn no_detail_says_it_of_what_it_has_not_named() {
     const PRONOUNS: [&str; 5] = ["it", "its", "they", "them", "their"];

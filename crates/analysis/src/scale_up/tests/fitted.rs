@@ -1,10 +1,10 @@
-//! Tests fits to curves with known coefficients: the coefficients, their intervals, and the choice
-//! of the best curve.
+//! Tests fits to curves whose coefficients are known: the fitted coefficients, their intervals, and
+//! the choice of the best curve.
 
 use super::*;
 
-/// Returns points with known units on each socket. `off` returns the deviation of a place in a
-/// block, as a logarithm.
+/// Returns points whose numbers of units on each socket are known. `off` returns the deviation of a
+/// place in a block, as a logarithm.
 fn made(
     (model, truth): (Model, &[f64]),
     splits: &[&[u32]],
@@ -26,8 +26,8 @@ fn made(
 
 const LEVELS: [f64; 3] = [0.0953, 0.0, -0.1054];
 
-/// An earlier fit to the means of points returned 0.086 for κ₂, with an interval that ended at
-/// 0.098.
+/// In an earlier version, which fitted the means of points, κ₂ was 0.086, and the upper end of its
+/// interval was 0.098.
 #[test]
 fn a_trial_that_is_missing_does_not_bend_the_curve() {
     let truth = [0.03, 0.004, 0.1];
@@ -72,9 +72,9 @@ fn points_that_no_block_binds_to_the_others_are_in_no_curve() {
     assert_eq!(fit_of(&found, Model::Amdahl), Err(few));
 }
 
-/// With trials as the only observations, about half of the intervals contained the true value. With
-/// four blocks, the fit does not resample. Resampling takes time and does not detect the deviations
-/// of places.
+/// If trials were the only observations, about half of the intervals would contain the true value.
+/// With four blocks, the fit does not resample blocks. Resampling takes time and does not detect
+/// the deviations of places.
 #[test]
 fn deviations_of_places_widen_the_intervals_of_a_curve() {
     let splits: [&[u32]; 4] = [&[1], &[2], &[4], &[4, 4]];
@@ -105,8 +105,8 @@ fn points_off_every_curve_beyond_noise_have_no_best_curve() {
     assert!(said.contains("by more than their noise"), "{said}");
 }
 
-/// In an earlier version, a curve with many coefficients and few trials had no AICc, so it was not
-/// compared.
+/// In an earlier version, a curve with many coefficients and few trials had no AICc, so the
+/// comparison omitted it.
 #[test]
 fn a_curve_that_cannot_be_judged_leaves_none_the_best() {
     let splits: [&[u32]; 6] = [&[1], &[2], &[3], &[4], &[3, 3], &[4, 4]];
@@ -135,8 +135,8 @@ fn a_curve_by_itself_is_compared_with_nothing() {
     assert!(said.contains(only), "{said}");
 }
 
-/// In an earlier version, the search for the upper end of κ stopped at 1, so the end was below the
-/// estimate.
+/// In an earlier version, the search for the upper end of the interval of κ stopped at 1, so the
+/// upper end was below the estimate.
 #[test]
 fn an_interval_holds_what_was_found_however_large() {
     let splits: [&[u32]; 4] = [&[1], &[2], &[3], &[4]];
@@ -154,8 +154,8 @@ fn an_interval_holds_what_was_found_however_large() {
 
 #[test]
 fn an_interval_that_nothing_ends_has_no_upper_end() {
-    // Without a point for one unit, the curve approaches the shape 1 ÷ (N − 1) as κ grows without
-    // limit.
+    // If the points do not include a single unit, the curve approaches the shape 1 ÷ (N − 1) as κ
+    // grows without limit.
     let splits: [&[u32]; 4] = [&[2], &[3], &[4], &[5]];
     let off = |place: usize, block: usize| [0.01, -0.01, 0.005][(place + block) % 3];
     let points = made((Model::Usl, &[0.0, 30.0]), &splits, off, 3);
@@ -167,8 +167,8 @@ fn an_interval_that_nothing_ends_has_no_upper_end() {
     assert!(!said.contains("NaN"), "{said}");
 }
 
-/// In an earlier version, N* of such points was 0 and the throughput there was 0 ÷ 0 op/s, which
-/// made the record unreadable.
+/// In an earlier version, the N* of such points was 0. The throughput at N* was then 0 ÷ 0 op/s,
+/// which made the record unreadable.
 #[test]
 fn throughput_that_falls_from_the_first_unit_has_a_finite_peak() {
     let machine = MachineSize {
@@ -189,7 +189,7 @@ fn throughput_that_falls_from_the_first_unit_has_a_finite_peak() {
     );
 }
 
-/// Returns the number of machines for which the interval of each coefficient contains the true
+/// Returns, for each coefficient, the number of machines for which the interval contains the true
 /// value.
 fn covered((model, truth): (Model, &[f64]), blocks: usize, runs: u64) -> Vec<f64> {
     let mut held = vec![0; truth.len()];

@@ -1,15 +1,15 @@
-//! A log that is read line by line while it grows.
+//! A log file that the probe reads line by line while the file grows.
 
 use anyhow::Result;
 use host::{Agent, FileId, From};
 use std::path::{Path, PathBuf};
 
-/// Number of bytes at the end of a log in which the reader searches for its last complete line.
+/// Number of bytes at the end of a log in which the reader searches for the last complete line.
 /// Lines have about 300 bytes.
 const LAST_LINE_BYTES: u64 = 64 << 10;
 
-/// Maximum length of an unfinished line that is kept, in bytes. The JVM does not write lines of
-/// this length.
+/// Maximum length of an unfinished line that the reader keeps, in bytes. The JVM writes shorter
+/// lines.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// File to read, with the current position.
@@ -22,8 +22,7 @@ pub(super) struct FollowedFile {
 }
 
 impl FollowedFile {
-    /// Opens a log. The reading starts at the beginning of the log, or after its last complete
-    /// line.
+    /// Opens a log. Reading starts at the beginning of the log, or after its last complete line.
     pub(super) fn open(
         host: &Agent,
         path: PathBuf,

@@ -1,9 +1,9 @@
-//! Lines of the garbage collector log of Java 8, which Cassandra 4.0 may use: with details, dates
-//! and the times for which application threads were stopped.
+//! Lines of the garbage collector log of Java 8, which Cassandra 4.0 may use. The log contains
+//! details, dates and the times for which application threads were stopped.
 //!
-//! A line begins with a date, an uptime or both, each followed by `: `. If the ages of objects are
-//! printed, as with Cassandra's own settings, a pause has several lines. Only the first of them has
-//! a time. A pause has the time of its start.
+//! A line begins with a date, an uptime or both, each followed by `: `. If the JVM prints the ages
+//! of objects, as with Cassandra's own settings, a pause has several lines. Only the first of these
+//! lines has a time, which is the start of the pause.
 
 use super::{Event, LineTime, SECOND_NS, heap_after, parse_safepoint, unix_ns_of};
 
@@ -46,7 +46,7 @@ impl SplitPauses {
             self.first = (is_pause && !is_end).then(|| line.to_owned());
             return None;
         }
-        // Lines in brackets contain only details of the pause.
+        // Lines in brackets contain details of the pause that are not needed.
         if !is_end || line.trim_start().starts_with('[') {
             return None;
         }

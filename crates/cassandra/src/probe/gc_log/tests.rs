@@ -4,7 +4,7 @@ use super::*;
 use std::fs::File;
 use std::io::Write;
 
-/// Time of the sample log's first line: 2026-11-21T09:09:32Z.
+/// Time of the first line of the sample log: 2026-11-21T09:09:32Z.
 const SAMPLE_UNIX_NS: u64 = 1_795_252_172 * SECOND_NS;
 
 /// Returns a line of the sample log, written `milliseconds` after the beginning of the log.
@@ -60,7 +60,7 @@ fn the_pauses_of_g1_are_told_apart() {
             "GC(8) Pause Full (System.gc()) 90M->20M(512M) 98.7ms",
             pause("full", 98.7, Some(20.0)),
         ),
-        // These lines are not pauses, or have no duration.
+        // The following lines do not describe pauses, or have no duration.
         (
             "gc,start    ",
             "GC(0) Pause Young (Normal) (G1 Evacuation Pause)",
@@ -88,7 +88,7 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
             "GC(2) Pause Young (Allocation Failure) 186M->116M(466M) 74.602ms",
             pause("young", 74.602, Some(116.0)),
         ),
-        // These are lines of ZGC, without and with generations.
+        // Lines of ZGC, first without and then with generations.
         (
             phases,
             "GC(13) Pause Mark Start 0.036ms",
@@ -213,7 +213,7 @@ fn decorations_come_in_any_order_and_cpu_times_behind() {
     assert_eq!(parse(&format!("[info][gc] {text}")), None, "it has no time");
 }
 
-/// An earlier version omitted pauses in a log without wall times.
+/// An earlier version omitted pauses if the log had no wall-clock times.
 #[test]
 fn uptimes_count_from_a_start_that_the_newest_line_tells() {
     let mut logs = Logs::new();
@@ -225,7 +225,7 @@ fn uptimes_count_from_a_start_that_the_newest_line_tells() {
     assert_eq!(logs.pauses(), [pause_row(-750, 1.5), pause_row(0, 1.5)]);
 }
 
-/// With the settings of Cassandra 4.0 for Java 8, ages of objects are printed within a pause.
+/// With the settings of Cassandra 4.0, Java 8 prints the ages of objects within a pause.
 #[test]
 fn a_pause_of_java_8_that_is_spread_over_lines_is_read() {
     let mut logs = Logs::new();
@@ -255,7 +255,7 @@ Desired survivor size 1048576 bytes, new threshold 15 (max 15)
     );
 }
 
-/// Java 8 appends a number and a separate ending to the name of the current log.
+/// Java 8 appends a number and the suffix `.current` to the name of the current log.
 #[test]
 fn the_log_that_java_8_rotates_is_followed() {
     let mut logs = Logs::new();
@@ -315,8 +315,8 @@ impl Logs {
         file.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Returns the readings of one sample. Each has a name, a time relative to `NOW_NS` in
-    /// milliseconds, and a value.
+    /// Returns the readings of one sample. Each reading consists of a name, a time relative to
+    /// `NOW_NS` in milliseconds, and a value.
     fn look(&mut self) -> Vec<(String, i64, f64)> {
         let mut out = Out::new();
         out.begin("gc_log", NOW_NS);
@@ -338,7 +338,7 @@ impl Logs {
     }
 }
 
-/// Returns a pause that was written `before_ms` milliseconds before `SAMPLE_UNIX_NS`.
+/// Returns the line of a pause that the JVM wrote `before_ms` milliseconds before `SAMPLE_UNIX_NS`.
 fn remark(before_ms: u64, ms: f64) -> String {
     let milliseconds = 60_000 - before_ms;
     let (seconds, rest) = (milliseconds / 1000 - 28, milliseconds % 1000);
@@ -375,8 +375,8 @@ fn a_node_that_is_started_again_is_followed_into_its_next_log() {
     assert_eq!(logs.look(), []);
     logs.append("gc-1.log", &remark(700, 2.0));
     logs.append("gc-2.log", &remark(600, 3.0));
-    // Files with the same time are ordered by name. A later change to one of them does not change
-    // the order of earlier lines.
+    // Files with the same time are ordered by name. A later change to one of these files does not
+    // change the order of earlier lines.
     assert_eq!(logs.pauses(), [pause_row(-700, 2.0), pause_row(-600, 3.0)]);
     logs.append("gc-2.log", &remark(500, 4.0));
     assert_eq!(logs.pauses(), [pause_row(-500, 4.0)]);
@@ -413,7 +413,7 @@ fn safepoints_are_summed_and_no_reading_is_of_the_future() {
     };
     logs.append("gc-1.log", &safepoint(500_000, 1_000_000));
     logs.append("gc-1.log", &safepoint(1_500_000, 3_000_000));
-    // After this line was written, the wall clock was set back.
+    // The wall clock was set back after the JVM had written this line.
     logs.append("gc-1.log", &line(5000, "gc", "GC(4) Pause Remark 1.0ms"));
     let expected = [
         ("gc.pause.remark", 1.0),

@@ -1,14 +1,15 @@
-//! Parses structured settings as the server shows them. This is Java's text form of maps, lists and
-//! classes with parameters, such as `{default=TrieMemtable{shards=4}, other=[a, b]}`.
+//! Parses structured settings in the form in which the server shows them. This is Java's text form
+//! of maps, lists and classes with parameters, such as `{default=TrieMemtable{shards=4}, other=[a,
+//! b]}`.
 //!
-//! Invariants: a value is compared only with the value of its own key. If this value cannot be
-//! found in a text, the result is neither yes nor no.
+//! Invariants: a requested value is compared only with the shown value of the same key. If a text
+//! does not contain this key, the result is unknown.
 
 use super::{plain, same};
 use serde_json::Value;
 
-/// Maximum depth of nesting. It is deeper than any setting of the server. A limit is needed because
-/// the text comes from another program.
+/// Maximum depth of nesting, which is deeper than any setting of the server. A limit is needed
+/// because the text comes from another program.
 const DEPTH_MAX: usize = 16;
 
 /// A parsed text.
@@ -17,12 +18,12 @@ enum Text {
     Plain(String),
     Map(Vec<(String, Text)>),
     List(Vec<Text>),
-    /// A class name that is followed by parameters.
+    /// A class name with parameters.
     Class(String, Vec<(String, Text)>),
 }
 
-/// Returns true if `row` shows the requested `value`. Returns `None` if the text does not decide
-/// this.
+/// Returns true if `row` shows the requested `value`, and false if it shows another value. Returns
+/// `None` if the text is not clear.
 pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     if !value.is_object() && !value.is_array() {
         return Some(same(&plain(value), row));
@@ -36,7 +37,8 @@ pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     reader.rest.is_empty().then(|| holds(value, &text))?
 }
 
-/// Returns true if `shown` contains all requested elements. It may contain further elements.
+/// Returns true if `shown` contains all requested entries. A map in `shown` may contain further
+/// entries.
 fn stands_in(value: &Value, shown: &Value) -> bool {
     match (value, shown) {
         (Value::Object(map), Value::Object(shown)) => map
@@ -91,7 +93,7 @@ fn among(value: &Value, shown: &[Text]) -> Option<bool> {
     }
 }
 
-/// Compares a class with parameters, which two keys in `cassandra.yaml` specify.
+/// Compares a class with parameters, for which `cassandra.yaml` has two keys.
 fn class(
     wanted: &serde_json::Map<String, Value>,
     name: &str,
@@ -104,8 +106,8 @@ fn class(
     }))
 }
 
-/// Combines several results. If one of them is a mismatch, the result is a mismatch. Otherwise, if
-/// one of them is unknown, the result is unknown.
+/// Combines several results. If a result is a mismatch, the combination is a mismatch. Otherwise,
+/// if a result is unknown, the combination is unknown.
 fn all(each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut told = Some(true);
     for one in each {
@@ -123,7 +125,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Parses the next value. Returns `None` if the text has another form.
+    /// Parses the next value. Returns `None` if the text does not have the form of a value.
     fn text(&mut self, depth: usize) -> Option<Text> {
         if depth > DEPTH_MAX {
             return None;

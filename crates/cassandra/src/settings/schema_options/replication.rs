@@ -1,5 +1,5 @@
-//! Verifies the complete replication of a keyspace. If there are copies in an additional data
-//! center, that is also a difference.
+//! Verifies the complete replication of a keyspace. Copies in a data center that was not requested
+//! also count as a difference.
 
 use crate::settings::compare_settings::plain;
 use crate::settings::outcome::{Effect, Proof};
@@ -7,8 +7,8 @@ use cql::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
-/// Replication of a keyspace: the strategy without its package, and the number of copies by data
-/// center, or under [`EVERYWHERE`].
+/// Replication of a keyspace: the strategy without its package, and the number of copies. The key
+/// of the number is a data center, or [`EVERYWHERE`].
 #[derive(Clone, Debug, PartialEq)]
 struct Replication {
     class: String,

@@ -37,8 +37,8 @@ impl Build {
 /// Reads a list of versions, or a file.
 ///
 /// # Errors
-/// A version is unknown, the file cannot be read or has another form, or there are fewer than two
-/// builds.
+/// A version is unknown, the file cannot be read or has another form, or the text names fewer than
+/// two builds.
 pub fn read(text: &str) -> Result<Vec<Build>> {
     let path = Path::new(text);
     let builds = if path.is_file() {
@@ -115,7 +115,8 @@ fn parse_revisions(name: &str, root: &Node) -> Result<Vec<Build>> {
     );
     let of_revision = |item: &Node| {
         let revision = item.text().with_context(|| format!("{name}: a revision must be text"))?;
-        // The name of a build becomes part of commands and paths.
+        // The name of a build becomes part of commands and paths, so it may contain only plain
+        // characters.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         ensure!(
             revision.chars().all(is_plain) && !revision.starts_with('-'),

@@ -9,7 +9,7 @@ measure::word_enum! {
     pub(super) enum About {
         /// A word in reports and on the terminal.
         Word = "word",
-        /// A rule by which a trial is judged.
+        /// A rule by which cassay judges a trial.
         Rule = "rule",
         /// A resource that may limit a load.
         Limit = "resource",
@@ -74,9 +74,9 @@ impl Meaning {
     }
 }
 
-/// Wraps a text to the width of the terminal, with an indentation.
+/// Wraps a text to the width of the terminal, and indents each line.
 pub(super) fn indented(text: &str, columns: usize) -> String {
-    // Longer lines are hard to read, even on a wide terminal.
+    // The width has a limit, because longer lines are hard to read even on a wide terminal.
     let width = terminal::columns().clamp(40, 100);
     let (mut lines, mut line) = (String::new(), String::new());
     for word in text.split_whitespace() {

@@ -1,7 +1,7 @@
 //! Reads meanings from the pages that define them.
 //!
-//! It reads tables and the beginnings of paragraphs, so that each number is defined only on its
-//! page.
+//! It reads tables and the beginnings of paragraphs, so the definition of each number exists only
+//! on one page.
 
 use super::meaning::{About, Meaning};
 use analysis::limits::LimitKind;
@@ -76,8 +76,8 @@ pub(super) fn figures() -> Vec<Meaning> {
             |name: &&&str| !name.starts_with('-') && LimitKind::from_name(name).is_none();
         for name in names.iter().filter(is_figure) {
             let mut meaning = Meaning::new(About::Figure, *name, text.join("; "));
-            // A text such as "release lag: sent − intended" begins with the name of the figure:
-            // here "release lag" for `lag_us`.
+            // A text such as "release lag: sent − intended" begins with the name of the figure. In
+            // this example, "release lag" is the name of `lag_us`.
             let called = text.first().and_then(|text| text.split_once(": "));
             let is_name = |word: &&str| word.len() < 24 && !word.contains('`');
             meaning
@@ -96,7 +96,7 @@ pub(super) fn words() -> Vec<Meaning> {
     let table = from_there.split("\n## ").next().unwrap_or_default();
     let mut found: Vec<Meaning> = Vec::new();
     for row in GLOSSARY.lines().chain(table.lines()).filter_map(cells) {
-        // The header row of each table is skipped.
+        // This code skips the header row of each table.
         if let [word, text] = row[..]
             && word != "word"
             && found.iter().all(|one| !one.name.eq_ignore_ascii_case(word))
@@ -119,8 +119,8 @@ pub(super) fn terms() -> Vec<Meaning> {
     all.map(of).collect()
 }
 
-/// Returns paragraphs and items that begin with bold words, each as its bold words and its whole
-/// text.
+/// Returns paragraphs and items that begin with bold words. Each is a pair of the bold words and
+/// the whole text.
 fn begins() -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut is_open = false;

@@ -44,7 +44,8 @@ pub(super) fn figures() -> Result<Vec<Meaning>> {
     Ok(found)
 }
 
-/// Adds the fields of an object. A field with the same meaning in several places is added once.
+/// Adds the fields of an object. If a field has the same meaning in several objects, adds the field
+/// once.
 fn add_object(form: &Value, file: &str, found: &mut Vec<Meaning>) {
     let of = form["description"].as_str().unwrap_or(file);
     for (name, field) in form["properties"].as_object().into_iter().flatten() {

@@ -59,8 +59,8 @@ fn every_rule_says_what_it_asks_and_when_it_warns_or_fails() {
             rule.name
         );
         let judges = heads.contains(&"warns") || heads.contains(&"fails");
-        // These two rules neither warn nor fail. With one client process there is one clock, and
-        // undeclared settings are only unknown.
+        // Rules V5 and V16 never warn or fail here. A single client process has only one clock, and
+        // V16 reports undeclared data as unknown.
         let is_lenient = ["V5", "V16"].contains(&rule.name.as_str());
         assert!(judges || is_lenient, "{}: {heads:?}", rule.name);
     }
@@ -75,8 +75,8 @@ fn every_resource_that_may_limit_a_load_has_a_meaning() {
         let limit = found.unwrap_or_else(|| panic!("`{kind}` is not explained"));
         let (label, full_from) = &limit.more[0];
         assert_eq!(label, "full from", "{kind}");
-        // The page states the same limit as the table. The exception is the client, which has two
-        // limits.
+        // The page states the same limit as the table in the code. The client is an exception,
+        // because it has two limits.
         let row = kind.row();
         let stated = match row.unit {
             "ratio" => format!("{} %", measure::number::short(row.limit * 100.0, 3)),
@@ -97,7 +97,7 @@ fn every_figure_of_the_records_has_a_meaning() {
     let forms = schema["$defs"].as_object().unwrap().values().chain([&schema]);
     for (name, field) in forms.flat_map(|form| form["properties"].as_object()).flatten() {
         // `at_least` belongs to an older form, in which the description of the containing object
-        // covers it.
+        // also covers `at_least`.
         let is_said = field["description"].is_string() || name == "at_least";
         assert!(is_said, "{name} has no comment");
     }

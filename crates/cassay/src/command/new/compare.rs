@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use versions::DEFAULT;
 use yaml::near_name;
 
-/// Keys of the questions. The template has a gap for each key.
+/// Key of the question about the subject. The template has a gap for the answer.
 pub const WHAT: &str = "compare";
 const SIDES: [&str; 2] = ["baseline", "contender"];
 
@@ -19,11 +19,11 @@ struct Subject {
     places: &'static [&'static str],
     /// Default values of the two sides.
     usual: [&'static str; 2],
-    /// The text before and after the value in the settings of a side.
+    /// The text before and the text after the value, in the settings of a side.
     sets: [&'static str; 2],
     /// Prefix of the value in the side's name.
     prefix: &'static str,
-    /// The text before and after the names of the sides in the question about the sides.
+    /// The text before and the text after the names of the sides, in the question about the sides.
     question: [&'static str; 2],
 }
 

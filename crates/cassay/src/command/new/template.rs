@@ -12,9 +12,10 @@ pub struct Template {
     /// The question that the study answers.
     pub what: &'static str,
     /// Text of the study. `<key>` represents the answer to the question about that key. A line that
-    /// begins with `null|`, `local|`, `attach|` or several of these is only used for these targets.
+    /// begins with names of targets, such as `null|` or `null,local|`, is only used for these
+    /// targets.
     pub text: &'static str,
-    /// Questions in addition to the question about the target.
+    /// Questions of the template, in addition to the question about the target.
     pub questions: &'static [Question],
 }
 
@@ -25,7 +26,7 @@ impl Template {
         !self.text.contains("table:") || matches!(place, TargetChoice::Attach(_))
     }
 
-    /// Returns true if the questions are about two sides.
+    /// Returns true if the study compares two sides.
     pub fn compares(&self) -> bool {
         self.text.contains("<side.baseline>")
     }
@@ -105,7 +106,8 @@ pub const TEMPLATES: &[Template] = &[
         what: "a comparison of two compressors, collectors, heaps, settings or versions",
         text: include_str!("templates/compare.yaml"),
         questions: &[
-            // The question and the defaults depend on the target and on the first answer.
+            // The texts are empty, because the question and the defaults depend on the target and
+            // on the first answer.
             ask(compare::WHAT, "", ""),
             ask("baseline", "Value of the first side?", ""),
             ask("contender", "And the second?", ""),

@@ -33,7 +33,7 @@ pub fn filled(
     text
 }
 
-/// Returns the line, if it is for this target.
+/// Returns the line without its marks if the line applies to this target, and `None` otherwise.
 fn line_for_place<'t>(line: &'t str, place: &TargetChoice) -> Option<&'t str> {
     let Some((words, rest)) = line.split_once('|') else {
         return Some(line);

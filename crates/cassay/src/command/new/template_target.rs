@@ -1,4 +1,4 @@
-//! Target of a study of `cassay new`, and the parts of the text that depend on it.
+//! Target of a study of `cassay new`, and the parts of the text that depend on this target.
 
 /// Target of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,8 +106,8 @@ pub fn keyspace_name(study: &str) -> String {
     format!("cassay_{}", study.replace('-', "_"))
 }
 
-/// Returns true if the text can be written between quotes. Other mistakes in it are found when the
-/// study is checked.
+/// Returns true if the text can be written between quotes. The check of the study finds other
+/// mistakes in the text.
 fn is_address(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || ".:-_[]".contains(c))
 }

@@ -1,4 +1,5 @@
-//! Tests that every template with every target is a study that can be planned, with comments.
+//! Tests that `cassay plan` accepts every template with every target, and that every written study
+//! has comments.
 
 use super::*;
 
@@ -21,7 +22,8 @@ fn plans(template: &Template) {
         assert!(!plan.trials.is_empty(), "{text}");
         let gap = text.lines().find(|line| line.contains('<') && line.contains('>'));
         assert_eq!(gap, None, "what is not answered");
-        // A template explains its settings in comments.
+        // A template explains its settings in comments, so every written study must contain
+        // comments.
         let comments = text.lines().filter(|line| line.trim_start().starts_with('#'));
         assert!(comments.count() >= 5, "{text}");
     }
@@ -72,8 +74,8 @@ fn a_target_is_one_of_three_and_keeps_its_address_quoted() {
     }
 }
 
-/// Every subject of a target has sides with names, a plan without warnings, and, if compression
-/// matters, rows that compress.
+/// For every subject of a target, the sides have names and the plan has no warnings. If compression
+/// matters, the rows can be compressed.
 #[test]
 fn every_comparison_template_is_a_study_without_a_warning() {
     let compare = template("compare").unwrap();

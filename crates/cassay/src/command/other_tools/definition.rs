@@ -19,7 +19,7 @@ pub(super) struct CompletedProfiles {
     pub profiles: BTreeMap<String, String>,
     /// Notes on the completed profiles, one sentence each.
     pub notes: Vec<String>,
-    /// Profiles whose table is not defined in the cluster, with the cluster's answer.
+    /// Profiles whose table the cluster does not define, with the cluster's answer.
     pub absent: BTreeMap<String, String>,
 }
 
@@ -43,7 +43,7 @@ impl CompletedProfiles {
 }
 
 /// Adds the cluster's table definition to each file in `read` that lacks one. If the cluster has no
-/// definition, the file stays unchanged, and its own mistake is reported.
+/// definition, the file stays unchanged, and the import reports the mistake in the file.
 ///
 /// # Errors
 /// The cluster that the words name cannot be reached.

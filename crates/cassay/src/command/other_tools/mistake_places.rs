@@ -1,12 +1,12 @@
-//! Translates mistakes in the generated study to places on the command line, because the user has
-//! never seen the study.
+//! Translates positions of mistakes from the generated study to the command line, because the user
+//! has never seen the study.
 
 use std::ops::Range;
 use yaml::{Diagnostics, Place, SourceText};
 
 /// Returns the mistakes with places that the user knows. Mistakes in the generated study, which is
-/// the first source, point into the command line. They point at the word with the value in
-/// question, or else at the whole command line.
+/// the first source, point into the command line. Such a mistake points at the word with the value
+/// in question, or else at the whole command line.
 pub(super) fn in_words(mistakes: &Diagnostics, command_line: &str) -> Diagnostics {
     let mut sources = mistakes.sources.clone();
     let Some(written) = sources.first_mut() else {
@@ -38,7 +38,8 @@ pub(super) fn in_words(mistakes: &Diagnostics, command_line: &str) -> Diagnostic
     mapped
 }
 
-/// Returns the place of a value on the command line, if the value occurs there only once.
+/// Returns the position of a value on the command line, if the value occurs on the command line
+/// only once.
 fn word(line: &str, value: &str) -> Option<Range<usize>> {
     let parts = |c: char| c.is_whitespace() || "=,()'\"".contains(c);
     let mut places = line.match_indices(value).filter_map(|(at, _)| {
@@ -62,7 +63,7 @@ mod tests {
         for (value, expected) in [
             ("5000", "5000"),
             ("'b'", "b"),
-            // These values occur twice on the command line, or not at all.
+            // Each of these values occurs twice on the command line, or is missing.
             ("5", line),
             ("x", line),
             ("client", line),

@@ -47,7 +47,7 @@ pub fn show_export(export: &Export, to: &Path, common: &Common) {
     terminal::data(&text);
 }
 
-/// Prints an import in the form of an export.
+/// Prints the result of an import in the same form as the result of an export.
 pub fn show_import(imported: &ImportResult, common: &Common) {
     if common.json {
         return terminal::json(&json!({
@@ -75,7 +75,8 @@ pub fn show_import(imported: &ImportResult, common: &Common) {
     ));
 }
 
-/// Formats both sides of each table. Equal values are printed once.
+/// Formats both sides of each table. If the two sides have the same value, the text contains the
+/// value once.
 pub fn text(all: &Comparison, origin: &str) -> String {
     let mut text = String::new();
     for (node, was, is) in &all.fingerprints {

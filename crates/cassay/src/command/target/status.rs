@@ -129,7 +129,7 @@ fn text(cluster: &ClusterStatus) -> String {
     title + &login.unwrap_or_default() + &table(cluster) + &more
 }
 
-/// Maximum number of ownership columns, because a line has room for only a few.
+/// Maximum number of ownership columns. A line has room for only a few.
 const OWNERS_MAX: usize = 4;
 
 /// Keyspaces with the same distribution over the nodes, and the share of each node.
@@ -211,8 +211,9 @@ fn table(cluster: &ClusterStatus) -> String {
     terminal::table(&rows, &is_right)
 }
 
-/// Returns the state of a node, with a text for anything that two letters cannot express. The
-/// process of a local node may have ended, and the state that other nodes report for it may be old.
+/// Returns the state of a node. If the two letters of a state cannot express something, the text
+/// adds it. For example, the process of a local node may have ended, and other nodes may report an
+/// old state.
 fn state_words(member: &Member, state: &NodeState, is_ours: bool) -> String {
     match (member.pid, state.answers) {
         (Some(_), false) => format!("{} does not answer", state.state),
@@ -261,7 +262,7 @@ fn to_json(cluster: &ClusterStatus) -> Value {
 mod tests {
     use super::*;
 
-    /// The row of a node has no room for sixty-six columns.
+    /// In this test, the row of a node has no room for sixty-six columns.
     #[test]
     fn keyspaces_with_equal_ownership_share_a_column() {
         let shares = |share: f64| BTreeMap::from([("node1".to_owned(), share)]);

@@ -45,7 +45,7 @@ pub fn apply(args: &ApplyArgs, common: &Common) -> Result<Exit> {
 }
 
 /// Returns the exit of the command. A setting that cannot be observed may still be in effect,
-/// because many keys of `cassandra.yaml` cannot be read back.
+/// because Cassandra does not show the effective value of many keys of `cassandra.yaml`.
 fn exit(proofs: &[Proof]) -> Exit {
     let failed = |proof: &Proof| matches!(proof.effect, Effect::NotInEffect(_));
     if proofs.iter().any(failed) {
@@ -145,8 +145,8 @@ fn in_words(cluster: &Cluster, places: &[NodePlace], proofs: &[Proof]) -> String
 mod tests {
     use super::*;
 
-    /// If an unobservable setting were an error, no cluster with a key that the server does not
-    /// show could be placed without an error.
+    /// The server does not show every key of `cassandra.yaml`. If an unobservable setting were an
+    /// error, a cluster with such a key could never be placed.
     #[test]
     fn only_what_is_seen_not_to_be_in_effect_is_an_error() {
         let proof = |effect: Effect| Proof {

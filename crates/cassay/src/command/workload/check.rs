@@ -1,4 +1,5 @@
-//! `cassay workload check`: shows the effects of a workload file, and the server's answer to it.
+//! `cassay workload check`: shows the effects of a workload file, and the server's answer to the
+//! file.
 
 use super::{beside, program, spec};
 use crate::args::{CheckArgs, Common};
@@ -13,8 +14,8 @@ use std::sync::Arc;
 use workload::{Program, Stage};
 use yaml::Diagnostics;
 
-/// Compiles a workload file, prepares it on the given target if there is one, and prints its
-/// effects.
+/// Compiles a workload file, prepares it on the target if the arguments name one, and prints the
+/// effects of the file.
 pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
     let name = args.file.display().to_string();
     let Some(target) = &args.target else {
@@ -132,7 +133,8 @@ fn text(program: &Arc<Program>) -> String {
 }
 
 /// Returns the kind of a statement. Statements that exist only in the load stage have the kind
-/// `load`. They are copies of several statements that run in sequence for each row.
+/// `load`. The load stage runs several statements in sequence for each row, and has its own copies
+/// of these statements.
 fn kind(program: &Arc<Program>, number: usize) -> &str {
     let first = usize::from(program.generator(Stage::Load).begin(0).statement);
     let statements = program.statements();

@@ -1,4 +1,5 @@
-//! `cassay workload recorded`: shows the content of query logs, and how much of it can be replayed.
+//! `cassay workload recorded`: shows the content of query logs, and which part of the content can
+//! be replayed.
 
 use crate::args::{Common, RecordedArgs};
 use crate::exit::Exit;

@@ -1,6 +1,6 @@
-//! Tests a real node that cassay did not start, on a machine behind sshd. The node is probed, its
-//! logs are kept, and it is restarted under load. It runs again after the command that stopped it
-//! is killed.
+//! Tests a real node that cassay did not start, on a machine behind sshd. cassay probes the node,
+//! keeps its logs, and restarts it under load. If the command that stopped the node is killed, the
+//! node still starts again.
 //!
 //! `target up` creates the node in another folder. From then on a script stops and starts the node,
 //! as its owner's unit would, with the command line that the kernel reports.
@@ -44,8 +44,8 @@ struct Theirs<'a> {
     lab: &'a Lab,
     machines: Machines,
     node: Value,
-    /// Claim on the address of the node. While the node is stopped, a cluster of another test could
-    /// use this address.
+    /// Claim on the address of the node. Without the claim, a cluster of another test could use
+    /// this address while the node is stopped.
     _place: UnixListener,
     _kept: Kept<'a>,
 }
@@ -86,8 +86,8 @@ impl<'a> Theirs<'a> {
             all.map(|word| yaml::shell_word(&String::from_utf8_lossy(word))).collect()
         };
         let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
-        // The cleanup after agents kills processes with their mark, so the test removes the mark
-        // here.
+        // The cleanup after agents kills processes that have a mark of an agent, so the test
+        // removes the mark here.
         let is_theirs = |one: &String| !one.starts_with("'CASSAY_");
         let environment: Vec<String> =
             words(read("environ")).into_iter().filter(is_theirs).collect();
@@ -151,8 +151,8 @@ impl<'a> Theirs<'a> {
 
 impl Drop for Theirs<'_> {
     fn drop(&mut self) {
-        // The agent of the machine ends only the processes that it started itself, not later
-        // processes.
+        // The agent of the machine ends only the processes that it started itself. Later processes
+        // are killed here.
         for pid in jvms(self.lab) {
             if let Some(process) = Identity::read(pid as u32) {
                 process.signal(Signal::KILL);
@@ -162,13 +162,13 @@ impl Drop for Theirs<'_> {
     }
 }
 
-/// Claims the address of a node in the same way as a start of nodes.
+/// Claims the address of a node in the same way as a start of nodes claims it.
 fn place(node: &Value) -> UnixListener {
     let name = format!("cassay-place-{}", node["address"].as_str().unwrap());
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap()
 }
 
-/// Quotes a word so that a shell uses it literally.
+/// Returns the text of a file.
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -205,7 +205,7 @@ fn a_node_is_observed_and_restarted_by_its_owners_command() {
         on.contains(nodes["nodes"][0]["name"].as_str().unwrap()),
         "settings of the process"
     );
-    // The log of the trial contains the second start of the node, and not the first start.
+    // The log of the trial must contain the second start of the node, and not the first start.
     let name = nodes["nodes"][0]["name"].as_str().unwrap();
     let log = read(&theirs.trial().join("logs").join(name).join("system.log"));
     assert_eq!(log.matches("Startup complete").count(), 1, "{log}");

@@ -1,6 +1,6 @@
 //! Tests clusters as other people may run them. The cluster of this module accepts no protocol
-//! older than version 5, and is reached at other addresses than it reports. Tests of other clusters
-//! are in `shared::versions` and `shared_pair`.
+//! older than version 5. Clients reach its nodes at other addresses than the nodes report. Tests of
+//! other clusters are in `shared::versions` and `shared_pair`.
 
 use super::{assert_rows_are_right, dirs, only_trial, patient};
 use crate::program::Lab;
@@ -73,7 +73,7 @@ fn pass_on(mut from: TcpStream, mut into: TcpStream, bytes: &AtomicU64) {
     let _ = into.shutdown(Shutdown::Write);
 }
 
-/// Runs the study with a separate keyspace, and checks that all its operations were right.
+/// Runs the study with a separate keyspace, and checks that all operations of the study were right.
 pub(super) fn run(lab: &Lab, changes: &[(&str, &str)]) {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let keyspace = format!("others{}", RUNS.fetch_add(1, Ordering::Relaxed));
@@ -129,8 +129,8 @@ fn nodes_of_version_five_are_measured_through_port_forwards() {
             ("WORKLOAD", workload),
         ];
         run(&lab, &[more, &changes].concat());
-        // The counts cover the full load of both nodes, not only one node's requests about the
-        // other.
+        // The counts cover the full load of each node. They do not only cover the few requests with
+        // which one node asks about the other node.
         for (before, after) in before.into_iter().zip(went()) {
             assert!(
                 after - before > 100_000,
@@ -148,7 +148,7 @@ fn nodes_of_version_five_are_measured_through_port_forwards() {
     lab.write("study.yaml", &snappy);
     let refused = lab.cassay(&["run", "study.yaml", "--allow", "create=others"]);
     refused.says(&["native protocol v5, which has no compression by snappy"]);
-    // A server that gets a request in an older protocol version only answers that it refuses this
+    // If a server gets a request in an older protocol version, it only answers that it refuses this
     // version.
     let mut frame = Vec::new();
     cql::request::startup(&mut frame, Version::V4, 0, None);

@@ -11,7 +11,7 @@ fn map(value: Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()
 }
 
-/// Returns a node with a heap as small as that of the lab's other nodes.
+/// Returns a node with the same small heap as the lab's other nodes.
 fn periodic() -> LocalSpec {
     LocalSpec {
         yaml: map(json!({"commitlog_sync": "periodic", "commitlog_sync_period": "5s"})),
@@ -72,7 +72,7 @@ fn effective(cluster: &Cluster, key: &str) -> String {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_is_restarted_with_another_configuration_and_proves_it() {
-    // The node gets trie memtables, so this test needs 5.0.
+    // The study requests trie memtables, so this test needs 5.0.
     if !is_of_line("5.0") {
         return;
     }
@@ -113,7 +113,8 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
         error.starts_with("a restart cannot change num_tokens"),
         "{error}"
     );
-    // A setting that the study did not request is not in effect.
+    // If a node cannot start with a new setting, the error names the node and contains the last
+    // lines of its log.
     other = to.clone();
     other.yaml.insert("role_manager".into(), json!("never.heard.of.It"));
     let error = format!(
@@ -228,7 +229,7 @@ mod long {
         "authenticator",
         "authorizer",
         "auto_bootstrap",
-        // 6.0-alpha2 shows this setting, but refuses it in `cassandra.yaml`.
+        // Cassandra 6.0-alpha2 shows this setting, but refuses the setting in `cassandra.yaml`.
         "available_processors",
         "cidr",
         "cluster_name",
@@ -258,8 +259,8 @@ mod long {
         }
     }
 
-    /// Configures a node with exactly the values that it shows. cassay must report all of them as
-    /// in effect, in any notation of the server.
+    /// Configures a node with exactly the values that it shows. cassay must report all these values
+    /// as in effect, in any notation of the server.
     #[test]
     #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
     fn a_node_that_is_asked_for_all_that_it_shows_has_it_in_effect() {
@@ -275,11 +276,12 @@ mod long {
             .line()
             .names()
             .filter(is_free)
-            // 4.1 shows NaN for a number that is not set. JSON cannot express NaN.
+            // Cassandra 4.1 shows NaN for a number that is not set. JSON cannot express NaN, so
+            // such settings are omitted.
             .filter(|name| shown.get(*name).is_none_or(|text| text != "NaN"))
             .filter_map(|name| Some((name.to_owned(), value_of(shown.get(name)?))))
-            // Settings that are maps or lists are omitted. 4.0 shows the address of a Java object
-            // instead of such a value.
+            // Settings that are maps or lists are omitted, because Cassandra 4.0 shows the address
+            // of a Java object instead of such a value.
             .filter(|(_, value)| {
                 !value.as_str().is_some_and(|text| {
                     text.contains(['{', '[']) || text.starts_with("org.apache.cassandra.config.")

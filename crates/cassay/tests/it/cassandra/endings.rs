@@ -1,4 +1,4 @@
-//! Tests runs that are ended from outside: no JVM and no folder remains.
+//! Tests runs that are ended from outside. Such a run must leave no JVM and no folder behind.
 
 use super::{POINT, assert_nothing_is_left, folders, jvms, start_with_stand_in};
 use crate::program::{Lab, Started, wait_until};
@@ -33,8 +33,8 @@ fn after_kill_9_no_jvm_and_no_folder_is_left() {
     assert_eq!(status.json(), serde_json::json!([]));
 }
 
-/// Waits until all remains have disappeared without a cleanup command, because agents clean up
-/// after themselves.
+/// Waits until everything that the run left has disappeared without a cleanup command, because
+/// agents clean up after themselves.
 #[track_caller]
 fn wait_until_nothing_is_left(lab: &Lab) {
     wait_until("nothing is left", || {
@@ -99,7 +99,8 @@ fn a_node_that_dies_makes_the_trial_invalid_and_the_run_ends() {
     assert!(run.report().is_some());
 }
 
-/// The stopped process still exists, and its late answers do not state the reason.
+/// A stopped process still exists, and its late answers do not show why they are late. So cassay
+/// must detect the stop by observing the process.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_that_somebody_stops_is_named_with_its_seconds() {
@@ -111,7 +112,7 @@ fn a_node_that_somebody_stops_is_named_with_its_seconds() {
         }
     };
     signal_all(Signal::STOP);
-    // The pause is as long as a debugger session, and shorter than any timeout.
+    // The pause is as long as a short debugger session, and shorter than any timeout.
     measure::clock::sleep(Duration::from_secs(5));
     signal_all(Signal::CONT);
     run.end().ended_with(3);

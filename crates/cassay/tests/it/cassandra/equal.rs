@@ -7,8 +7,8 @@ use serde_json::Value;
 use std::process::{Child, Stdio};
 
 /// A study of two equal sides on one node, which runs until the primary comparison is answered. The
-/// node is kept and warm. While its JVM compiles, blocks vary so much that no study could detect a
-/// difference.
+/// node is kept and warm. While the node's JVM compiles, blocks vary so much that no study could
+/// detect a difference.
 const EQUAL: &str = "\
 study: equal
 question: Are equal sides called different?
@@ -38,7 +38,7 @@ window: {warmup: 0s, measure: 100s}
 verify: {reads: none, sample: 0}
 ";
 
-/// A study that compares a null target with one that is a tenth slower.
+/// A study that compares a null target with another null target that is a tenth slower.
 const PLANTED: &str = "\
 study: planted
 question: Is the slow one found?
@@ -71,7 +71,7 @@ impl Drop for Neighbour {
     }
 }
 
-/// Returns the number of studies of each kind, from `CASSAY_AUDIT_STUDIES`.
+/// Returns the number of studies of each kind. `CASSAY_AUDIT_STUDIES` sets this number.
 fn studies_count(usual: u64) -> u64 {
     let said = std::env::var("CASSAY_AUDIT_STUDIES").ok().and_then(|text| text.parse().ok());
     said.unwrap_or(usual)
@@ -80,8 +80,8 @@ fn studies_count(usual: u64) -> u64 {
 /// Permissions of the studies on the kept node.
 const ALLOWED: [&str; 2] = ["--allow", "create=cassay"];
 
-/// Starts a node, runs the study `WARM` on it and keeps it. Its JVM has then compiled the hot paths
-/// that the studies use.
+/// Starts a node, runs the study `WARM` on the node and keeps it. The JVM has then compiled the hot
+/// paths that the studies use.
 fn warm(lab: &Lab) -> Kept<'_> {
     let up = ["target", "up", "--heap", "1GiB", "--json"];
     let up = lab.cassay(&up).ended_with(0).json();
@@ -130,7 +130,8 @@ fn at_least(successes: u64, count: u64, probability: f64) -> f64 {
     (successes..=count).map(chance).sum()
 }
 
-/// Fails if more studies report a difference than chance allows at 5 %, or if one side is favoured.
+/// Fails if more studies report a difference than chance allows at a level of 5 %, or if the
+/// studies favour one side.
 fn assert_fair(all: &[(String, f64)], say: &mut dyn FnMut(String)) {
     let of = |word: &str| all.iter().filter(|(verdict, _)| verdict == word).count() as u64;
     let (different, count) = (of("faster") + of("slower"), all.len() as u64);
@@ -181,7 +182,7 @@ mod long {
         let lab = Lab::with(PLANTED);
         let say = &mut |line: String| println!("{line}");
         let all = compared(&lab, &[], studies_count(20), say);
-        // No study may report equality or a reversed order.
+        // A study is wrong if it reports equality or a reversed order.
         let is_wrong =
             |(verdict, _): &&(String, f64)| verdict == "faster" || verdict == "equivalent";
         assert_eq!(all.iter().filter(is_wrong).count(), 0, "{all:?}");
@@ -196,7 +197,8 @@ mod long {
 fn chances_of_counts_are_those_of_the_binomial_distribution() {
     assert!((at_least(0, 10, 0.3) - 1.0).abs() < 1e-12);
     assert!((at_least(10, 10, 0.5) - 0.5_f64.powi(10)).abs() < 1e-12);
-    // Value from tables: the probability of three or more out of fifty at 5 %.
+    // The expected value comes from tables. It is the probability of three or more successes out of
+    // fifty at 5 %.
     assert!((at_least(3, 50, 0.05) - 0.4595).abs() < 1e-3);
 }
 

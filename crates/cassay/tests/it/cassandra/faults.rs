@@ -5,9 +5,9 @@ use crate::program::Lab;
 use serde_json::Value;
 use store::record::{FaultRecord, IntervalRecord};
 
-/// Two nodes, each with all of the data, so that either can answer. The rate is low, since this
-/// tests that a node answers, not how fast it answers. Hosts of other tests have more weight and
-/// leave a cold node a sixth of a core.
+/// Two nodes, each with all of the data, so that either can answer. The rate is low, because the
+/// test checks that a node answers, and not how fast it answers. Hosts of other tests have more
+/// weight and leave a cold node a sixth of a core.
 const BROKEN: &str = "\
 study: broken
 question: Does load go on while a node is silent?
@@ -85,7 +85,7 @@ fn a_node_is_paused_under_load_while_the_other_answers() {
         evidence.contains("the kernel reports its process as T"),
         "{evidence}"
     );
-    // Requests in flight to the node timed out, and the other node answered.
+    // During the fault, requests in flight to the broken node time out, and the other node answers.
     assert!(
         trial["errors"]["client_timeout"].as_u64() > Some(0),
         "{trial:#}"
@@ -93,7 +93,7 @@ fn a_node_is_paused_under_load_while_the_other_answers() {
     assert_answered(&lab, paused);
     let steps_path = lab.run().path.join("trials/00-rate-40/faults.ndjson");
     let all_steps = std::fs::read_to_string(steps_path).unwrap();
-    // On a busy machine, the file may also contain waiting steps. The test ignores them.
+    // On a busy machine, the file may also contain waiting steps. The test ignores these steps.
     let steps = all_steps.lines().filter(|line| !line.contains("\"waiting\""));
     assert_eq!(steps.count(), 5);
     for event in ["fault_injecting", "fault_healing"] {

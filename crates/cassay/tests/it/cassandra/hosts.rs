@@ -1,5 +1,6 @@
-//! Tests nodes on separate hosts: racks follow hosts, and limits apply inside each host. However a
-//! command ends, no process, link, mount, loop device or control group is left. Needs root.
+//! Tests nodes on separate hosts: racks follow hosts, and limits apply inside each host. A command
+//! must leave no process, link, mount, loop device or control group behind, however it ends. Needs
+//! root.
 
 use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
 use crate::program::{Lab, skip, wait_until};
@@ -28,7 +29,8 @@ const UP: [&str; 13] = [
     "--json",
 ];
 
-/// Returns the reason why this machine does not allow emulated hosts. `None` if it allows them.
+/// Returns the reason why this machine does not allow emulated hosts. `None` if the machine allows
+/// emulated hosts.
 pub(crate) fn refusal() -> Option<String> {
     let needed = [
         Capability::Hosts,
@@ -53,7 +55,7 @@ fn id_of(state: &Value) -> &str {
     state["id"].as_str().expect("an id")
 }
 
-/// Returns the traces of a cluster's hosts on the machine.
+/// Returns the traces that a cluster's hosts have left on the machine.
 fn traces(lab: &Lab, state: &Value) -> Vec<String> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let folder = lab.clusters().display().to_string();

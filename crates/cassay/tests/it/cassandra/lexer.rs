@@ -1,8 +1,8 @@
-//! Compares cassay's CQL tokens with those of the lexer in each line's jar. A comment, a name or a
-//! text must end at the same place for both lexers.
+//! Compares cassay's CQL tokens with the tokens of the lexer in the jar of each Cassandra line. A
+//! comment, a name or a text must end at the same position for both lexers.
 //!
 //! A text that cassay accepts means the same to the server. cassay refuses a text that a server
-//! accepts only if the text is ambiguous. Nothing is executed.
+//! accepts only if the text is ambiguous. The tests execute no statement.
 
 use super::{dirs_with, line};
 use cql::tokens::{tokens, without_comments};
@@ -81,8 +81,9 @@ fn text(number: u64) -> String {
     made
 }
 
-/// Returns the answers of a release's own lexer, one for each text. An answer is the places of all
-/// characters of tokens, in units of UTF-16. It is `None` if the lexer refuses the text.
+/// Returns the answers of a release's own lexer, one for each text. An answer contains the
+/// positions of all characters that belong to tokens, in UTF-16 units. An answer is `None` if the
+/// lexer refuses the text.
 fn cut_by_server(release: &Release, texts: &[String]) -> Vec<Option<Vec<usize>>> {
     let cache = dirs_with(std::path::Path::new("unused")).cache;
     let said = answered(&cache, release, "Tokens.java", texts);
@@ -129,8 +130,8 @@ fn places(line: &str) -> Option<Vec<usize>> {
     (line != "refused").then(|| line.split_whitespace().flat_map(places).collect())
 }
 
-/// Returns the places of all characters of tokens, in units of UTF-16. Numbers are split more
-/// finely here than in Cassandra's lexer.
+/// Returns the positions of all characters that belong to tokens, in UTF-16 units. cassay's lexer
+/// splits numbers more finely than Cassandra's lexer.
 fn ours(text: &str) -> Option<Vec<usize>> {
     let tokens = tokens(text).ok()?.into_iter();
     let units = |at: usize| text[..at].encode_utf16().count();
@@ -172,7 +173,8 @@ fn compare(release: &Release) {
     for (text, theirs) in sent.iter().zip(cut_by_server(release, &sent)) {
         let Some(theirs) = theirs else { continue };
         assert_eq!(ours(text), Some(theirs.clone()), "{release}: {text:?}");
-        // Between tokens there are only blanks, and no comment.
+        // Outside of tokens, the text contains only blanks, because a comment would have a
+        // different meaning here.
         let units: Vec<u16> = text.encode_utf16().collect();
         let mut outside = (0..units.len()).filter(|at| theirs.binary_search(at).is_err());
         assert!(

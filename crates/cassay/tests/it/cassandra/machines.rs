@@ -1,5 +1,5 @@
 //! Tests nodes on machines behind real sshds. Unprivileged agents start, load, measure and observe
-//! the nodes there. However a run ends, only jars are left.
+//! the nodes on these machines. A run must leave only jars behind, however it ends.
 
 use super::{POINT, only_trial};
 use crate::program::{Said, Started, skip, wait_until};
@@ -7,8 +7,8 @@ use crate::ssh::sshd::{Machines, TestMachine, missing};
 use serde_json::Value;
 use std::fs;
 
-/// Starts machines with separate addresses. All of them are this machine, so the same ports are
-/// free on each.
+/// Starts machines with separate addresses. All machines are in fact this machine, so the same
+/// ports are free on each.
 fn machines(names: &[&str], block: u8) -> Machines {
     let mut all = Machines::new();
     let mut file = "machines:\n".to_owned();
@@ -24,7 +24,7 @@ fn machines(names: &[&str], block: u8) -> Machines {
     all
 }
 
-/// Returns the processes on a machine, and the content of cassay's folder there.
+/// Returns the processes on a machine, and the content of cassay's folder on the machine.
 fn left(machines: &Machines, name: &str) -> (Vec<u32>, Vec<String>) {
     let entries = fs::read_dir(machines.home(name).join("nodes")).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -55,7 +55,7 @@ fn a_cluster_on_a_machine_is_kept_found_broken_and_removed() {
     assert_eq!(found[0]["clusters"][0]["running"], true, "{found:#}");
     let broken = cassay(&["fault", "test", "node-kill", "--json"]).ended_with(0);
     assert!(broken.to_string().contains("confirmed"), "{broken}");
-    // Cleaning does not affect running nodes.
+    // The command must not affect running nodes.
     cassay(&["hosts", "clean", "lab.yaml"])
         .ended_with(0)
         .says(&["cassay keeps the running cluster"]);
@@ -120,8 +120,8 @@ mod long {
         }
     }
 
-    /// A study has the same plan, steps and findings on both kinds of host. The figures are those
-    /// of the hosts, and are shown.
+    /// A study has the same plan, steps and findings on remote machines and on emulated hosts. The
+    /// test prints the latencies, because they depend on the hosts.
     #[test]
     #[ignore = "starts a real Cassandra, twice: cargo xtask audit"]
     fn audit_a_study_comes_to_the_same_on_machines_as_on_stand_ins() {
@@ -145,8 +145,8 @@ mod long {
             let trials = findings["trials"].as_array().unwrap();
             let told = |trial: &Value| {
                 eprintln!("{more:?}: p50 {}", trial["all"]["latency_ms"]["p50"]);
-                // A read that races with a write cannot be judged. The number of such reads is
-                // random.
+                // cassay cannot judge a read that races with a write. The number of such reads is
+                // random, so the test does not compare the number of checked rows.
                 let rows = &trial["verify"];
                 assert!(rows["checked"].as_u64() > Some(2000), "{rows}");
                 let lost = ["missing", "stale", "wrong"].map(|key| rows[key].clone());

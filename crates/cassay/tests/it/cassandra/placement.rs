@@ -1,4 +1,5 @@
-//! Tests nodes that are placed on a part of their machine, as the kernel and their JVMs report it.
+//! Tests nodes that are placed on a part of their machine. The kernel and the JVMs of the nodes
+//! report the placement.
 
 use super::{Kept, dirs, small, up};
 use crate::program::{Lab, skip};
@@ -7,7 +8,8 @@ use serde_json::Value;
 use target_spec::{HostsSpec, Isolation, LocalSpec, Placing, Restarts, Target, Topology};
 use topology::Units;
 
-/// Returns the usable CPUs of this machine. The tests of this module need two.
+/// Returns the usable CPUs of this machine. `None` if the machine has fewer than two, because the
+/// tests of this module need two.
 fn cpus() -> Option<Vec<u32>> {
     let all: Vec<u32> = EffectiveAffinity::own().unwrap().all_cpus().iter().collect();
     (all.len() > 1).then_some(all)
@@ -38,7 +40,8 @@ fn a_node_pinned_to_one_core_shows_it_until_the_undo() {
     };
     let lab = Lab::new();
     let say = &mut |text: &str| eprintln!("{text}");
-    // The placement uses control groups, if this machine has them, and inherited affinity.
+    // In the first case, the placement uses control groups if this machine has them. In the second
+    // case, it uses inherited affinity.
     for isolation in [Isolation::Auto, Isolation::Loopback] {
         let spec = one_core(isolation);
         let mut cluster = cluster::start(&Target::Local(spec.clone()), &dirs(&lab), say).unwrap();
@@ -139,7 +142,7 @@ mod long {
             return;
         }
         let lab = Lab::with(SCALE_UP);
-        // A short window next to other tests may be invalid. The run always records the results.
+        // A short window next to other tests may be invalid. The run records the results even then.
         lab.cassay(&["run", "study.yaml"]).measured(&lab);
         let findings = lab.run().findings.expect("findings");
         let findings = serde_json::to_value(findings).unwrap();

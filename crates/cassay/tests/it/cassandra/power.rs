@@ -7,8 +7,8 @@ use super::only_trial;
 use crate::program::{Lab, skip};
 
 /// One of two hosts is off for a while, and its data has no other replica. The commit log must not
-/// be synced shortly before the power loss. With a period of 10 s, a sync just before the loss left
-/// nothing to lose.
+/// be synced shortly before the power loss. With a period of 10 s, a sync just before the loss had
+/// already saved all writes.
 const STUDY: &str = "\
 study: power
 question: What is lost of what one node acknowledged, when its power goes?
@@ -33,7 +33,7 @@ fn a_power_loss_loses_unsynced_data_which_is_found_and_allowed() {
         return skip(&why);
     }
     let lab = Lab::with(STUDY);
-    // Half of the requests fail while their only replica is off, which decides the verdict.
+    // Half of the requests fail while their only replica is off. These failures decide the verdict.
     let said = lab.cassay(&["run", "study.yaml", "--json"]);
     let trial = only_trial(&said);
     let fault = &trial["faults"][0];
@@ -41,7 +41,8 @@ fn a_power_loss_loses_unsynced_data_which_is_found_and_allowed() {
     let back = &trial["read_back"];
     let count = |name: &str| back[name].as_u64().unwrap_or(0);
     assert!(count("writes_acknowledged") > 1000, "{back:#}");
-    // 200 operations per second. Half of them are on a node that has not synced for seconds.
+    // The load has 200 operations per second. Half of the operations are on a node that has not
+    // synced for seconds.
     assert!(count("lost") + count("stale") > 0, "{back:#}");
     for never in ["wrong", "resurrected", "unread"] {
         assert_eq!(count(never), 0, "{never}: {back:#}");

@@ -1,5 +1,6 @@
-//! Tests the readings of a working node. A local node is read by MBean and by its GC log. An
-//! attached node is read by the agent's port and password, or by CQL alone if it has no agent.
+//! Tests the readings of a working node. cassay reads a local node through MBeans and its GC log.
+//! It reads an attached node through the agent's port and password. If the node has no agent,
+//! cassay reads it by CQL alone.
 
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_line_since};
@@ -9,7 +10,7 @@ use cluster::Cluster;
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use target_spec::{Allow, AttachSpec, Capability, JolokiaAccess, SecretSource, Target};
+use target_spec::{Allow, AttachSpec, Capability, JolokiaAccess, LocalSpec, SecretSource, Target};
 
 /// Number of rows that are written and read one by one while the probes run.
 const ROWS: u64 = 2000;
@@ -34,10 +35,11 @@ fn start(spec: &Target, lab: &Lab) -> Cluster {
     cluster
 }
 
-/// Returns the readings of one series, in the order of time.
+/// Readings of one series in the order of time: time in ns, and value.
 type Series = Vec<(u64, f64)>;
 
-/// Writes and reads rows between two readings. Returns all readings of this time.
+/// Writes and reads rows between two readings. Returns all readings between the first reading and
+/// the last.
 fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     let probes = cluster.probe(&every_probe(), "watched", &["rows"]).unwrap();
     let mut seen: Vec<Reading> = Vec::new();
@@ -79,8 +81,9 @@ fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     series
 }
 
-/// Returns the total of a rate: each value covers the time since the previous reading. A counter
-/// that appears with its first use has no earlier value, but there was an earlier reading.
+/// Returns the total of a rate, because each value covers the time since the previous reading. If a
+/// counter first appears during the test, its first value covers the time since the last reading of
+/// the other series.
 fn counted(series: &BTreeMap<String, Series>, name: &str) -> u64 {
     let rate = &series[name];
     let looks = series["clients.connected"].iter().map(|(at_ns, _)| *at_ns);
@@ -109,7 +112,7 @@ fn assert_counted(series: &BTreeMap<String, Series>, name: &str, more: u64) {
     assert!(range.contains(&count), "{name}: {count}, not in {range:?}");
 }
 
-/// Asserts that the node counts its operations, regardless of how they are read.
+/// Asserts that the node counts its operations, regardless of how the test reads the counts.
 #[track_caller]
 fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
     for name in [
@@ -120,10 +123,11 @@ fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
     }
     for name in ["client_request.Write.ops/s", "client_request.Read.ops/s"] {
         // Counts from MBeans cover all keyspaces, and the server itself sometimes makes requests.
+        // So the counts may be higher.
         assert_counted(series, name, ROWS / 2);
     }
-    // The server also counts the statements of the readings themselves. The counts exist as a table
-    // since 4.1.
+    // The server also counts the statements of the readings themselves. Cassandra has a table with
+    // these counts since 4.1.
     if is_line_since("4.1") || series.contains_key("jvm.threads") {
         assert!(counted(series, "cql.regular/s") >= 2 * ROWS);
     }
@@ -147,11 +151,42 @@ fn assert_the_jvm_is_seen(series: &BTreeMap<String, Series>, heap_bytes: f64) {
     );
 }
 
+/// Asserts that two profiles in a row each contain the read stage with Cassandra's methods.
+#[track_caller]
+fn assert_a_profile_shows_the_reads(cluster: &Cluster) {
+    let mut session = cluster.session().unwrap();
+    for round in 0..2 {
+        let started_ns = cluster.start_profilers("event=ctimer,interval=1000000").unwrap();
+        for key in 0..ROWS {
+            let read = format!("SELECT value FROM watched.rows WHERE key = {key}");
+            session.query(&read).unwrap();
+        }
+        let profiles = cluster.stop_profilers(&started_ns, false).unwrap();
+        let [profile] = &profiles[..] else {
+            panic!("{profiles:?}");
+        };
+        assert_eq!(profile.node, "node1");
+        assert!(profile.seconds > 0.0);
+        let is_read = |line: &&str| {
+            line.starts_with("[ReadStage-") && line.contains(";org/apache/cassandra/db/ReadCommand")
+        };
+        let reads = profile.stacks.lines().filter(is_read).count();
+        assert!(reads > 0, "round {round}: {}", profile.stacks);
+    }
+    let unknown = cluster.start_profilers("event=no-such-event").unwrap_err();
+    let unknown = format!("{unknown:#}");
+    assert!(unknown.contains("profiler of node1"), "{unknown}");
+}
+
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn probes_of_a_managed_node_count_operations_and_see_pauses() {
     let lab = Lab::new();
-    let cluster = start(&Target::Local(small(1)), &lab);
+    let spec = LocalSpec {
+        profiler: true,
+        ..small(1)
+    };
+    let cluster = start(&Target::Local(spec), &lab);
     let mut session = cluster.session().unwrap();
     session
         .execute_schema(
@@ -179,8 +214,9 @@ fn probes_of_a_managed_node_count_operations_and_see_pauses() {
         mean.collect::<Vec<_>>()
     );
     assert!(series["safepoint.stopped"].iter().all(|(_, ms)| *ms >= 0.0));
+    assert_a_profile_shows_the_reads(&cluster);
 
-    // Reads the same node as an attached node.
+    // Attaches to the same node and reads it as an attached node.
     let clusters = std::fs::read_dir(lab.clusters()).unwrap();
     let files = clusters.map(|entry| entry.unwrap().path().join("node1/conf/jolokia.properties"));
     let file = files.into_iter().find(|file| file.is_file());
@@ -227,7 +263,7 @@ fn with_its_password_an_attached_node_shows_as_much(
     let series = watch(&theirs);
     assert_operations_are_counted(&series);
     assert_the_jvm_is_seen(&series, (512 << 20) as f64);
-    // Settling has already flushed the earlier rows to disk.
+    // Settling has already flushed the earlier rows to disk, so the node has one SSTable.
     assert_eq!(last(&series, "table.rows.live_sstables"), 1.0);
     assert!(last(&series, "table.rows.live_disk_space") > 1000.0);
     series
@@ -244,7 +280,7 @@ fn with_a_wrong_password_it_says_so(attach: &AttachSpec, password: &std::path::P
     assert!(!shown.contains("not-the-password"), "{shown}");
 }
 
-/// Tests that, from 6.0 on, tables of metrics return the same series as MBeans.
+/// Tests that, from Cassandra 6.0 on, tables of metrics return the same series as MBeans.
 fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
     attach: &AttachSpec,
     by_mbeans: &BTreeMap<String, Series>,
@@ -284,12 +320,13 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
     ] {
         assert_eq!(last(&series, same), last(by_mbeans, same), "{same}");
     }
-    // The units must match: a percentile in other units would differ by a factor of a thousand.
+    // The units must match. In other units, a percentile would differ by a factor of a thousand.
     for near in ["client_request.Write.p99", "client_request.Write.mean"] {
         let ratio = last(&series, near) / last(by_mbeans, near);
         assert!((0.02..50.0).contains(&ratio), "{near}: {ratio}");
     }
-    // These series belong to the JVM or to gossip, or exist only while tasks wait.
+    // Tables lack these series, because they belong to the JVM or to gossip, or exist only while
+    // tasks wait.
     let others = [
         "jvm.",
         "safepoint",
@@ -298,8 +335,8 @@ fn by_cql_alone_its_metrics_are_what_its_mbeans_are(
         "commit_log.waiting_on",
     ];
     let is_elsewhere = |name: &&String| others.iter().any(|other| name.starts_with(other));
-    // A statistic of requests exists only after a request of its kind, and the server itself
-    // sometimes scans.
+    // A statistic of requests exists only after a request of its kind. The server itself sometimes
+    // scans, so its statistics of scans may exist.
     let is_idle = |name: &&String| {
         let kind = name.strip_suffix(".mean").or(name.strip_suffix(".p99"));
         let rate = kind.map(|kind| format!("{kind}.ops/s"));
@@ -336,8 +373,8 @@ fn by_cql_alone_operations_are_seen_and_the_rest_is_named(attach: &AttachSpec, l
     );
 }
 
-/// A background compaction of a corrupted file throws an exception that no caller catches. A table
-/// that another client creates is a schema change.
+/// The test causes both events. A background compaction of a corrupted file throws an exception
+/// that no caller catches. A table that another client creates is a schema change.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn uncaught_exceptions_and_schema_changes_are_reported() {

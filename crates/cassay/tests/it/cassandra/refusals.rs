@@ -41,7 +41,8 @@ fn too_little_memory_is_refused_with_both_numbers() {
     assert_nothing_is_left(&lab);
 }
 
-/// Other nodes may take any free port, so the test takes the port at a separate address.
+/// Other nodes may take any free port, so the test occupies the port at an address that no other
+/// test uses.
 #[test]
 #[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]
 fn a_taken_port_is_refused_with_its_holder() {

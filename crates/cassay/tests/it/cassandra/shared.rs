@@ -2,8 +2,8 @@
 //! test starts the node, which ends with the process of the tests in every case.
 //!
 //! `cargo xtask ci` runs the tests of this module in sequence, in as few processes as fit the time.
-//! The next process finds the folder of a killed one and clears it, as any command does. `cargo
-//! xtask cassandra` clears it at once.
+//! If a process is killed, the next process finds its folder and clears it, as any command does.
+//! `cargo xtask cassandra` clears the folder at once.
 
 mod accounts;
 mod attached;
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use target_spec::{LocalSpec, Target};
 
-/// Folder below cargo's folder for tests. `xtask/src/ci.rs` also uses it.
+/// Folder below cargo's folder for tests. `xtask/src/ci.rs` also uses this folder.
 const FOLDER: &str = "shared-nodes";
 
 /// Variable with the number of the gate's process. `xtask/src/ci/units.rs` also uses this variable.
@@ -50,13 +50,14 @@ load: write
     USERS.replace("KEYSPACE", keyspace)
 }
 
-/// Nodes that several tests use in sequence. They are never dropped, because the kernel ends them
-/// with the last thread of this process.
+/// Nodes that several tests use in sequence. The nodes are never dropped, because the kernel ends
+/// them with the last thread of this process.
 pub struct Shared(Mutex<Cluster>);
 
 impl Shared {
-    /// Returns the parent of the folder of clusters. Its name contains the name of these nodes and
-    /// the number of the gate's process, because several processes may have such nodes.
+    /// Returns the parent of the folder of clusters. The name of the parent contains the name of
+    /// these nodes and the number of the gate's process, because several processes may have such
+    /// nodes.
     pub fn folder(name: &str) -> PathBuf {
         let unit = std::env::var(UNIT).unwrap_or_default();
         Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -73,7 +74,7 @@ impl Shared {
     }
 
     /// Returns the CQL addresses of the nodes. Asserts that every node is alive and in the ring,
-    /// and that the nodes agree on the schema. Otherwise a test would fail because of an earlier
+    /// and that the nodes agree on the schema. Otherwise, a test could fail because of an earlier
     /// test.
     pub fn whole(&self) -> Vec<SocketAddr> {
         let cluster = self.0.lock().unwrap_or_else(PoisonError::into_inner);

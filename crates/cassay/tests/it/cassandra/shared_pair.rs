@@ -1,6 +1,6 @@
 //! Shares two nodes between the tests that accept any two nodes. Without TLS the nodes accept every
 //! client, with TLS only clients with a certificate. As with [`super::shared`], the first test
-//! starts them, and they end with the tests' process.
+//! starts the nodes, and the nodes end with the process of the tests.
 
 use super::attached_nodes::run;
 use super::authentication::assert_in_no_file;
@@ -30,7 +30,7 @@ fn pair() -> Pair {
     static NODES: OnceLock<(Shared, PathBuf)> = OnceLock::new();
     let (shared, stores) = NODES.get_or_init(|| {
         let folder = Shared::folder(NAME).join("stores");
-        // An earlier process may have left stores, to which keytool would add.
+        // An earlier process may have left stores. keytool would add to existing stores.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder");
         let client = rcgen::generate_simple_self_signed(["cassay".to_owned()]).expect("a pair");
@@ -47,7 +47,7 @@ fn pair() -> Pair {
 
 fn spec(own: &str, trusted: &str) -> target_spec::LocalSpec {
     let mut spec = patient(2);
-    // Since this version, TLS of nodes can be set by properties of the JVM.
+    // Java properties can configure the TLS of nodes only since this version.
     if !is_line_since("4.1") {
         return spec;
     }
@@ -127,7 +127,7 @@ fn stores(folder: &Path, client: &str) -> (String, String) {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn nodes_that_want_a_certificate_of_their_clients_are_shown_it() {
-    // Since this version, TLS of nodes can be set by properties of the JVM.
+    // Java properties can configure the TLS of nodes only since this version.
     if !is_of_line("4.1") {
         return;
     }

@@ -257,7 +257,7 @@ fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Clust
         .replace("PORT", &agent::setting_value(&text, "port"))
         .replace("USER", &agent::setting_value(&text, "user"));
     lab.write("restoring.yaml", &study);
-    // The server reports this status as true if compactions are disabled.
+    // The server reports this status as true while compactions are disabled.
     let is_on = || {
         let arguments = [json!("keyspace1"), json!(["standard1"])];
         let operation = "getAutoCompactionStatus(java.lang.String,[Ljava.lang.String;)";
@@ -310,8 +310,8 @@ fn snapshots_below(folder: &Path, keyspace: &str) -> Vec<PathBuf> {
     folders.flat_map(below).collect()
 }
 
-/// Tests that stalled compactions are detected. While compaction is disabled, the leveled strategy
-/// counts its pending work, but never begins.
+/// Tests that cassay detects stalled compactions. While compaction is disabled, the leveled
+/// strategy counts its pending work, but never begins.
 fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
     let mut session = cluster.session().unwrap();
     let options = |enabled: bool| {
@@ -333,7 +333,7 @@ fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
             session.query(&insert).unwrap();
         }
     };
-    // With a single SSTable, leveled compaction would not start even if it were enabled.
+    // With a single SSTable, leveled compaction would not start even if compaction were enabled.
     write(0..30);
     let flushed = cluster.settle("k", &["wide"], Duration::ZERO, &mut |_| ());
     assert_eq!(flushed.unwrap().outcome, SettleOutcome::Timeout);
@@ -361,15 +361,15 @@ fn the_command_finds_a_damaged_file(lab: &Lab) {
     let mut bytes = std::fs::read(&data).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    // The damaged file is written as a separate file. The table's own file is a hard link to the
-    // old one, and must stay unchanged.
+    // The test writes the damaged file as a new file. The table's own file is a hard link to the
+    // original file, and must stay unchanged.
     std::fs::remove_file(&data).unwrap();
     std::fs::write(&data, bytes).unwrap();
     let said = lab.cassay(&["snapshot", "verify", "loaded", "--json"]).ended_with(1);
     said.says(&["node2", "is damaged: its CRC-32 is", "Data.db"]);
     assert_eq!(said.json()[0]["whole"], true);
-    // Earlier versions imported the damaged snapshot nevertheless. When cassay refuses the restore,
-    // it changes nothing: the rows still exist.
+    // Earlier versions of cassay imported a damaged snapshot. cassay must refuse to restore it and
+    // must not change the data, so the rows still exist.
     for how in [
         &["snapshot", "restore", "loaded"][..],
         &["snapshot", "restore", "loaded", "--offline"],

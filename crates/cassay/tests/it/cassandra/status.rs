@@ -15,7 +15,8 @@ use target_spec::{Authentication, LocalSpec};
 /// the tokens of two other nodes.
 const ROUNDING: f64 = 48.0 * 1e-6;
 
-/// Keyspaces on three nodes in two racks. The only node of a rack has more data than the others.
+/// Keyspaces on three nodes in two racks. One rack has only one node, so this node has more data
+/// than the others.
 const KEYSPACES: [(&str, &str); 4] = [
     (
         "simple1",
@@ -65,7 +66,7 @@ fn assert_shares(what: &str, ours: &BTreeMap<String, f64>, server: &BTreeMap<Str
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn states_and_owned_shares_are_the_servers_own() {
-    // Before this version, clients see no gossip, and roles are read from one replica.
+    // Before Cassandra 4.1, clients see no gossip, and roles are read from one replica.
     if !is_of_line("4.1") {
         return;
     }
@@ -73,7 +74,7 @@ fn states_and_owned_shares_are_the_servers_own() {
     let _kept = Kept(&lab);
     let spec = LocalSpec {
         racks: ["r1", "r1", "r2"].map(str::to_owned).to_vec(),
-        // In a cluster with a password, the owner can log in even when a node is down.
+        // The owner of a cluster with a password can log in even when a node is down.
         authentication: Authentication::Password,
         ..small(3)
     };
@@ -118,8 +119,8 @@ fn owned_shares_are_the_servers_own(lab: &Lab, cluster: &Cluster) {
     );
 }
 
-/// Returns true if a process has ended, or is a zombie. A process that is ending has no command
-/// line any more.
+/// Returns true if a process has ended, or is a zombie. A process that is ending has already lost
+/// its command line.
 fn has_ended(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     let state = |stat: &str| stat.rsplit_once(") ")?.1.chars().next();
@@ -132,7 +133,8 @@ fn a_silent_node_is_down_and_the_table_is_still_printed(lab: &Lab) {
         lab.cassay(&words).ended_with(0).json()[0].clone()
     };
     let mut now = Value::Null;
-    // A node that gets no CPU time does not answer in time. cassay rightly reports it as down.
+    // A node that gets no CPU time does not answer in time, so cassay rightly reports the node as
+    // down.
     let mut wait_for_states = |more: &[&str], wanted: [&str; 3]| {
         wait_until(&wanted.join(" "), || {
             now = status(more);
@@ -143,7 +145,7 @@ fn a_silent_node_is_down_and_the_table_is_still_printed(lab: &Lab) {
     let nodes = wait_for_states(&[], ["UN", "UN", "UN"])["nodes"].clone();
     let pid = nodes[1]["pid"].as_i64().expect("a process") as i32;
     kill_process(Pid::from_raw(pid).expect("a process"), Signal::KILL).expect("a signal");
-    // Until the kernel has removed the process, cassay rightly reports it as running.
+    // Until the kernel has removed the process, cassay rightly reports the process as running.
     wait_until("an end of the node", || has_ended(pid));
 
     let now = wait_for_states(&["--keyspace", "simple1"], ["UN", "DN", "UN"]);

@@ -1,5 +1,6 @@
-//! Tests that a snapshot leaves its cluster, outlives it, and becomes the data of another cluster.
-//! The exported fingerprint shows that rows and SSTables are the same.
+//! Tests that cassay can export a snapshot from a cluster, and that the snapshot remains when this
+//! cluster is deleted and becomes the data of another cluster. The exported fingerprint shows that
+//! rows and SSTables are the same.
 
 use super::{Kept, assert_nothing_is_left, dirs, up};
 use crate::program::{Lab, is_line_since};
@@ -17,7 +18,7 @@ fn open(lab: &Lab) -> Cluster {
     kept_cluster::open(&dirs(lab), None, &mut |_| ()).expect("the kept cluster opens")
 }
 
-/// Writes rows to two SSTables on each node. Each row is in one of them.
+/// Writes rows to two SSTables on each node. Each row is in one of the two SSTables.
 fn load(cluster: &Cluster) {
     let mut session = cluster.session().unwrap();
     for statement in [
@@ -101,10 +102,12 @@ fn an_exported_snapshot_is_the_same_data_in_another_cluster() {
             "{table}"
         );
     }
-    // Each row is in one SSTable of one node, so the counts of these files are numbers of rows.
+    // Each row is in one SSTable of one node, so the sum of the counts in these files is the number
+    // of rows.
     let rows_of = |node: &Value| node["tables"][0]["rows"].as_u64();
     let counted: Option<u64> = exported["nodes"].as_array().unwrap().iter().map(rows_of).sum();
-    // In files of 6.0, the count comes after data whose length only the table's types determine.
+    // In files of Cassandra 6.0, the count comes after data whose length depends on the types of
+    // the table.
     let is_countable = !is_line_since("6.0");
     assert_eq!(counted, is_countable.then_some(ROWS_COUNT as u64));
     lab.cassay(&["snapshot", "export", "full", "--to", to])

@@ -4,19 +4,19 @@ use super::faults::{assert_confirmed, run};
 use super::{assert_nothing_is_left, folders, jvms};
 use crate::program::{Lab, line, wait_until};
 
-/// Returns the tested line and the line before it.
+/// Returns the tested Cassandra line and the line before it.
 fn lines() -> [&'static versions::Line; 2] {
     let lines = versions::LINES;
     let to = line().map_or(versions::DEFAULT, |line| {
         versions::Line::find(&line).expect("a line")
     });
-    // The first line has no line before it, so an upgrade from the first line is tested instead.
+    // The first line has no predecessor, so the test uses an upgrade from the first line instead.
     let at = to.age().max(1);
     [lines[at - 1], lines[at]]
 }
 
-/// Returns a study of two nodes of the line before the tested one, with an upgrade that has `limit`
-/// seconds. Both nodes have all rows.
+/// Returns a study of two nodes of the Cassandra line before the tested line. Its upgrade has a
+/// time limit of `limit_s` seconds. Both nodes have all rows.
 fn upgraded(nodes: &str, limit_s: u32) -> String {
     let [from, to] = lines().map(|line| line.name);
     let mode = match to {
@@ -43,8 +43,8 @@ faults:
     )
 }
 
-/// Only one of the nodes is upgraded, which leaves it time for a start on a busy machine. A longer
-/// test upgrades both nodes.
+/// The test upgrades only one of the nodes, so that this node has enough time to start on a busy
+/// machine. A longer test upgrades both nodes.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_upgrade_under_load_loses_no_acknowledged_write() {
@@ -62,7 +62,7 @@ fn assert_upgrades(study: &str, said: &[&str]) {
     };
     assert_confirmed(upgrade);
     let evidence = &upgrade.evidence;
-    // 4.1 writes the format of 4.0. The other lines have their own formats.
+    // Cassandra 4.1 writes the file format of 4.0. Each of the other lines has a separate format.
     let files = match lines()[1].name {
         "4.1" => "the node rewrote no file",
         "5.0" => "of oa",
@@ -93,8 +93,8 @@ mod kills {
         killed_when(&long::canary(), "fault_healing");
     }
 
-    /// Kills a run as soon as this event is in its journal. Checks that no JVM and no folder of a
-    /// node remains.
+    /// Kills a run as soon as this event is in the journal of the run. Checks that no JVM and no
+    /// folder of a node remains.
     fn killed_when(study: &str, begins: &str) {
         let lab = Lab::with(study);
         let mut run = lab.start(&["run", "study.yaml"]);
@@ -127,8 +127,8 @@ mod long {
         assert_upgrades(&upgraded("", 130), &said);
     }
 
-    /// Returns a study with three nodes of the line before the tested one. The first node is
-    /// upgraded, observed for some seconds, and rolled back.
+    /// Returns a study with three nodes of the Cassandra line before the tested line. The first
+    /// node is upgraded, observed for some seconds, and rolled back.
     pub(super) fn canary() -> String {
         let [from, to] = lines().map(|line| line.name);
         format!(
@@ -163,7 +163,7 @@ faults:
         let [before, after] = lines();
         let (from, to) = (before.pinned, after.pinned);
         let compared = match before.name {
-            // 4.0 has no table with the settings that are compared.
+            // Cassandra 4.0 lacks the table with the settings that cassay would compare.
             "4.0" => "but no other node reports the repair",
             _ => "node2 and node3 compared",
         };
@@ -182,7 +182,7 @@ faults:
         assert!(are_said && places.is_sorted(), "{places:?}: {evidence}");
         assert_eq!(trial["verify"]["missing"], 0, "{trial:#}");
         assert_eq!(trial["verify"]["wrong"], 0, "{trial:#}");
-        // The period after the upgrade begins when the node is back and repaired.
+        // The period after the upgrade begins when the upgraded node is back and repaired.
         let recovery = upgrade.recovery.as_ref().expect("what it did to the load");
         assert!(
             recovery.during.is_some() && recovery.after.is_some(),

@@ -1,3 +1,3 @@
-//! Compares values of settings with the classes in each line's jar.
+//! Compares values of settings with the classes in the jar of each Cassandra line.
 
 mod long;

@@ -1,4 +1,4 @@
-//! Tests an attached cluster in Kubernetes. The cluster is loaded, broken and healed.
+//! Tests an attached cluster in Kubernetes. cassay loads, breaks and heals the cluster.
 
 use super::theirs::Theirs;
 use super::{Field, STUDY, assert_gone_in_time, kubectl, left, texts};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const TARGET: &str = "{attach: {kubernetes: {context: admin, service: db, secret: db-superuser}}}";
 
-/// Evidence of a pod's faults, in the words of the observer.
+/// Evidence of a pod's faults, in the words of the observer that reports it.
 const BROKEN: &str = "\
 study: broken
 question: What do faults of pods cost?
@@ -37,9 +37,10 @@ fn confirmed(findings: &Value) -> Vec<String> {
     each.collect()
 }
 
-/// cassay finds the cluster, enters it and loads it from pods. With agents in its containers, the
-/// processes of the cluster are visible. One node is paused, another is isolated by a network
-/// policy, and both faults are detected. The password of the cluster appears nowhere.
+/// cassay finds the cluster, logs in and loads it from pods. With agents in its containers, the
+/// processes of the cluster are visible. The test pauses one node and isolates another node by a
+/// network policy. cassay detects both faults. The password of the cluster appears in no output and
+/// in no file of results.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
@@ -98,7 +99,7 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
 }
 
 /// A killed pod, and a pod whose machine is drained, come back with other addresses. The load, the
-/// control connection and the next trial follow them, and nothing is lost.
+/// control connection and the next trial use the new addresses, and nothing is lost.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn pods_that_are_taken_away_come_back_and_are_followed() {
@@ -136,9 +137,9 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
         "{seen:?}"
     );
     for trial in findings["trials"].as_array().expect("trials") {
-        // The check of rows must not fail, because every row that was read back exists.
+        // The check of rows must not fail, because every row that it reads back exists.
         assert_ne!(rule(trial, "V14")["result"], "fail", "{trial:#}");
-        // A new address of a node is not a change of its configuration.
+        // A new address of a node does not count as a change of the node's configuration.
         let environment = rule(trial, "V11").to_string();
         assert!(!environment.contains("settings changed"), "{environment}");
         let ok = trial["operations"]["ok"].as_u64();
@@ -151,7 +152,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
     );
     theirs.assert_untold(&lab, &said);
 
-    // The operator of the cluster restarts the whole cluster in its own way.
+    // The operator of the cluster restarts the whole cluster in a different way than cassay does.
     let said = lab.cassay(&[
         "run",
         "study.yaml",
@@ -181,7 +182,8 @@ fn a_pod_that_somebody_else_deletes_is_followed() {
         "--set=window={warmup: 1s, measure: 30s}",
         "--set=repeat.blocks=2",
     ]);
-    // The load has fewer intervals in this study.
+    // This study has fewer intervals than the other studies, so the test waits for only eight
+    // intervals.
     run.wait_until("it measures", || lines(&lab, "intervals.ndjson").len() >= 8);
     kubectl(&["delete", "pod", "db-0", "--grace-period=1"]);
     let said = run.end();
@@ -191,7 +193,8 @@ fn a_pod_that_somebody_else_deletes_is_followed() {
     assert_ne!(rule(&trials[1], "V14")["result"], "fail", "{trials:#}");
 }
 
-/// Faults end without cassay: a network policy is removed, and a machine accepts pods again.
+/// Faults heal even if cassay's processes are killed: the network policy is removed, and the
+/// machine accepts pods again.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn faults_in_kubernetes_heal_whichever_process_is_killed() {

@@ -1,5 +1,5 @@
-//! Tests clients in pods. Together they do the same as one client, and failures of a pod are
-//! reported.
+//! Tests clients in pods. Several clients together do the same as one client, and cassay reports
+//! the failure of a pod.
 
 use super::{Field, TRUST, assert_gone_of_each, kubectl, left, running, texts};
 use crate::null_target::fleet::{counts, lines};
@@ -74,7 +74,7 @@ fn a_verb_that_is_missing_is_told_by_the_plan() {
         said.stderr
     );
     with(&rbac, "plan").ended_with(0);
-    // The role that `rbac` prints is sufficient for a run.
+    // The role that `rbac` prints must be sufficient for a run.
     with(&rbac, "run").measured(&field.lab);
     wait_until("nothing of ours is left there", || left().is_empty());
 }
@@ -121,7 +121,8 @@ fn nothing_stays_of_a_command_that_was_killed() {
     assert_gone_of_each(start, |lab| !lines(lab, "clients.ndjson").is_empty());
 }
 
-/// If a pod cannot be created, cassay reports the reason in a sentence, and leaves nothing behind.
+/// If a pod cannot be created, cassay reports the reason in one sentence, and leaves no object
+/// behind.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_pod_that_cannot_run_is_told_of() {

@@ -3,8 +3,8 @@
 use super::{image, kubectl, left};
 use crate::program::{Lab, wait_until};
 
-/// A study runs in a pod, and its output is shown meanwhile. The results are copied back. The run
-/// continues even if nothing shows its output.
+/// A study runs in a pod, and cassay shows its output meanwhile. Then cassay copies the results
+/// back. The run continues even if no command shows its output.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_study_runs_within_the_cluster_and_comes_home() {

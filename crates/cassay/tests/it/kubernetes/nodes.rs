@@ -6,7 +6,7 @@ use crate::null_target::rule;
 use crate::program::{Lab, command, wait_until};
 use serde_json::json;
 
-/// A storage class with two volumes, and a machine type.
+/// A storage class with two volumes, and a label for a type of machine.
 struct Storage<'a>(&'a Lab);
 
 const CLASS: &str = "folders";
@@ -25,7 +25,7 @@ impl Storage<'_> {
             std::fs::create_dir_all(&folder).expect("a folder for a volume");
             let (image, folder_text) = (lab.path().join(number), folder.to_string_lossy());
             let image = image.to_string_lossy();
-            // The volume is on a separate disk, so that the disk can become full.
+            // The volume has a separate disk, so that a test can fill the disk.
             for words in [
                 &["truncate", "-s", "3G", &image][..],
                 &["mkfs.ext4", "-q", &image],
@@ -49,7 +49,7 @@ impl Storage<'_> {
         Storage(lab)
     }
 
-    /// Returns true if a folder of a volume is not empty.
+    /// Returns true if the folder of the volume `number` is not empty.
     fn is_used(&self, number: usize) -> bool {
         let folder = self.0.path().join(format!("volume-{number}"));
         let entries = std::fs::read_dir(folder).expect("a volume").flatten();
@@ -67,15 +67,15 @@ impl Drop for Storage<'_> {
         kubectl(&["delete", "storageclass", CLASS]);
         for number in [1, 2] {
             let folder = self.0.path().join(format!("volume-{number}"));
-            // Processes that use the folder end with their pod.
+            // The unmount is lazy, because processes may use the folder until their pod ends.
             let _ = command("umount").arg("-l").arg(folder).status();
         }
     }
 }
 
-/// Two local nodes run in pods, with claimed volumes and on machines of a certain type. They are
-/// started, loaded, snapshotted, restored, paused, cut off and filled up. At the end, they are
-/// removed with their claims.
+/// Two local nodes run in pods, with claimed volumes and on machines of a certain type. cassay
+/// starts, loads, snapshots, restores, pauses, cuts off and fills up these nodes. At the end, it
+/// removes the nodes with their claims.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn nodes_of_ours_run_in_pods_and_are_restored() {
@@ -118,7 +118,8 @@ fn nodes_of_ours_run_in_pods_and_are_restored() {
     });
 }
 
-/// Nodes are removed like clients, in any phase.
+/// If a command is killed in any phase, the nodes of the command disappear in the same way as
+/// clients.
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn nothing_stays_of_nodes_whose_command_was_killed() {

@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use target_spec::Secret;
 
-/// Start script of each container. It writes the node's configuration, serves a metric, and becomes
-/// the node. The nodes find each other in a shared folder instead of by name.
+/// Start script of each container. The script writes the node's configuration, serves a metric, and
+/// replaces itself with Cassandra. The nodes find each other in a shared folder instead of by name.
 const START: &str = r#"
 mkdir -p /data/conf /data/tmp
 echo $POD_IP > /seeds/$POD_NAME
@@ -73,16 +73,16 @@ httpd -p 9000 -h /tmp/www
 exec java "$@" -cp '/jars/*' org.apache.cassandra.service.CassandraDaemon
 "#;
 
-/// The cluster, which exists until this value is dropped.
+/// The cluster. It exists until this value is dropped.
 pub struct Theirs {
     password: String,
     lab: Lab,
 }
 
 impl Theirs {
-    /// Creates two ready nodes, a database user and a secret with the user's password. The
-    /// containers share process ids with their pods, or each node is the first process of its
-    /// container.
+    /// Creates two ready nodes, a database user and a secret with the user's password. If
+    /// `shares_ids` is true, the containers of a pod share process ids. Otherwise, each node is the
+    /// first process of its container.
     pub fn new(shares_ids: bool) -> Theirs {
         let lab = Lab::new();
         let theirs = Theirs {
@@ -95,7 +95,7 @@ impl Theirs {
         wait_until("its nodes are ready", || theirs.ready().len() == 2);
         let first = theirs.ready()[0];
         let mut session = theirs.session(first, "cassandra", "cassandra");
-        // With a replica of the users on each node, the remaining nodes accept logins too.
+        // Each node has a replica of the users, so the remaining nodes accept logins too.
         let copied = "ALTER KEYSPACE system_auth WITH replication = {'class': \
                       'NetworkTopologyStrategy', 'datacenter1': 2}";
         let user = format!(
@@ -160,8 +160,8 @@ impl Theirs {
             "metadata": {"name": "db", "namespace": "default"},
             "spec": {
                 "clusterIP": "None", "selector": {"app": "db"},
-                // The service names ports as operators do, including the port of an agent that does
-                // not exist.
+                // The service names its ports as operators do. It also names the port of an agent
+                // that does not exist.
                 "ports": [
                     {"name": "native", "port": 9042}, {"name": "prometheus", "port": 9103},
                     {"name": "metrics", "port": 9000},
@@ -195,7 +195,8 @@ impl Theirs {
             None,
         );
         let mut opened = None;
-        // The server creates the first user a moment after its first answer.
+        // The server creates the first user a moment after its first answer, so the test waits for
+        // a login.
         wait_until("it lets its owner in", || {
             opened = Session::open(at, &access, HANG_LIMIT).ok();
             opened.is_some()
@@ -216,8 +217,8 @@ impl Theirs {
 
 impl Drop for Theirs {
     fn drop(&mut self) {
-        // The owners are deleted before their pods, so that no controller starts the pods again. A
-        // clean shutdown does not matter, because the data is not needed.
+        // The test deletes the owners before their pods, so that no controller starts the pods
+        // again. It needs no clean shutdown, because it does not need the data.
         let names = ["statefulset/db", "service/db", "secret/db-superuser"];
         for words in [
             &[&["delete", "--ignore-not-found"], &names[..]].concat()[..],

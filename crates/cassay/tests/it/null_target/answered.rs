@@ -1,4 +1,5 @@
-//! Tests studies that end when they are answered, and blocks that are added to a run.
+//! Tests studies that end as soon as their question is answered, and blocks that are added to a
+//! run.
 
 use crate::program::Lab;
 use serde_json::Value;
@@ -85,7 +86,8 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     let found = lab.cassay(&more).ended_with(0).json();
     let primary = primary(&found);
     assert_eq!(primary["looks"]["how"], "anytime", "{primary:#}");
-    // Other work on the machine may invalidate a trial.
+    // Other work on the machine may invalidate a trial, so the test checks the number of planned
+    // blocks.
     assert_eq!(primary["blocks_planned"], 6, "{primary:#}");
     let answer = found["answer"][0].as_str().unwrap();
     assert!(answer.contains("4 blocks were added to the 2"), "{answer}");
@@ -105,8 +107,8 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     assert!(report.contains("anytime-valid"), "{report}");
 }
 
-/// A study of two equal null targets. In half of the studies, the machine limits them. In the other
-/// half, a stated latency does.
+/// A study of two equal null targets. In half of the studies, the machine limits the targets. In
+/// the other half, a stated latency limits them.
 const EQUAL: &str = "\
 study: equal
 question: Are equal targets called different?
@@ -118,8 +120,9 @@ repeat: {until: answered, min: 4, max: 12, primary: ops_per_s}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Runs real studies, which takes a quarter of an hour. If each of forty studies shows a difference
-/// with a probability of 3 %, more than four show one in one of 150 cases.
+/// Runs real studies, which takes a quarter of an hour. If each of the forty studies shows a
+/// difference with a probability of 3 %, more than four of them show a difference in 1 of 150
+/// audits.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_forty_real_studies_of_equal_targets() {
@@ -146,7 +149,8 @@ fn audit_of_forty_real_studies_of_equal_targets() {
     assert!(different <= 4, "{verdicts:?}");
 }
 
-/// Returns the finished trials, each as often as it finished, and the results of the study.
+/// Returns the results of the study, and its finished trials. A trial is listed as often as it
+/// finished.
 fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
     let run = lab.run();
     let ended = |trial: &&store::record::TrialRecord| {
@@ -165,12 +169,12 @@ fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
 
 /// Sends kill -9 at ten moments of one study, which is resumed each time. The trials and the answer
 /// equal those of an undisturbed run. The undisturbed run takes half a minute, and the killed runs
-/// take another half.
+/// take another half minute.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
-    // One target is a tenth slower, at the latency that both targets state. The study is answered
-    // at the first evaluation, after eight blocks.
+    // Both targets state their latency, and one target is a tenth slower. The study is answered at
+    // the first evaluation, after eight blocks.
     let near = pair(
         [20, 22],
         "{until: answered, min: 8, max: 12, primary: ops_per_s}",
@@ -198,9 +202,10 @@ fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
     assert_eq!((trials, verdict, blocks), came_to(&untouched));
 }
 
-/// The effect of a latency depends on the capacity, and the other way round. 8 threads at 4 ms do
-/// 2000 op/s, and at 16 ms 500 op/s. If the server answers one request after the other, at a
-/// millisecond each, the threads do 1000 op/s and 8 ÷ 17 ms. The page size does not affect writes.
+/// The effect of latency depends on capacity, and the effect of capacity depends on latency. With
+/// unlimited capacity, 8 threads do 2000 op/s at 4 ms and 500 op/s at 16 ms. If the server answers
+/// one request after the other, at 1 ms each, the threads do 1000 op/s at 4 ms and 8 operations per
+/// 17 ms at 16 ms. The page size does not affect writes.
 const PLANTED: &str = "\
 study: planted
 question: Do latency and capacity act on each other?
@@ -214,8 +219,8 @@ repeat: {blocks: 5}
 window: {warmup: 1s, measure: 2s}
 ";
 
-/// In a real matrix on the null target, an existing interaction is named first, with its size. A
-/// missing interaction is not named.
+/// In a real matrix on the null target, cassay names an existing interaction first, with its size.
+/// It does not name a missing interaction.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_an_interaction_that_is_planted() {

@@ -47,8 +47,8 @@ fn halve(path: &Path) {
     fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
 }
 
-/// If a journal that is a pipe or a device were opened, every command that looks at the results
-/// folder would wait for it, or read it without end.
+/// A journal may be a pipe or a device. If a command opened such a journal, the command would wait
+/// for it or read it without end.
 #[test]
 fn a_journal_that_is_no_file_is_not_waited_for() {
     let lab = Lab::with(TWO);

@@ -32,7 +32,7 @@ fn a_run_is_deleted_once_the_user_says_so() {
     );
     assert!(folder(&names[0]).is_dir());
 
-    // A run with which later runs are compared is not deleted for its age alone.
+    // `--older-than` keeps a tagged run, because later runs are compared with a tagged run.
     let old = lab
         .cassay(&["delete", "--older-than", "0s", "--yes", "--json"])
         .ended_with(0)

@@ -1,8 +1,8 @@
 //! Tests endurance runs of some seconds. cassay finds a planted drift, and finds no drift in a run
-//! without one.
+//! without a planted drift.
 //!
 //! The planted drift is so large, and the tolerated drift so wide, that a busy machine cannot
-//! confuse them. On a busy machine, both runs may remain undecided, which is correct. `analysis`
+//! confuse the two. On a busy machine, both runs may remain undecided, which is correct. `analysis`
 //! simulates how small a drift can be found.
 
 use crate::program::Lab;
@@ -49,7 +49,7 @@ fn rate(findings: &Value) -> &Value {
     rate.expect("throughput drifts or does not")
 }
 
-/// Returns true if the machine was too busy to decide. Otherwise asserts that the trend is the
+/// Returns true if the machine was too busy to decide. Otherwise asserts that cassay found the
 /// planted trend.
 fn is_open(rate: &Value, planted: &str) -> bool {
     let course = rate["course"].as_str().expect("a course");

@@ -1,5 +1,5 @@
-//! Tests a load that several clients share. Together they do the same as one client, and failures
-//! of a client are reported.
+//! Tests a load that several clients share. The clients together do the same as one client, and
+//! cassay reports the failure of a client.
 
 use super::{POINT, rule};
 use crate::program::{Lab, Said, Started, command, skip, wait_until};
@@ -58,7 +58,7 @@ fn two_clients_do_together_what_one_process_does() {
     ] {
         let together = trial(&lab, machines);
         // The number of operations of each kind follows from the schedule. The server has counted
-        // all of them, including the loaded rows.
+        // all operations, including the loaded rows.
         assert_eq!(counts(&together), counts(&alone), "{together:#}");
         assert_eq!(
             together["server"]["writes"],
@@ -88,7 +88,7 @@ pub(crate) fn lines(lab: &Lab, name: &str) -> Vec<Value> {
     let trials = std::fs::read_dir(runs).into_iter().flatten().flatten();
     let texts = trials.filter_map(|trial| std::fs::read_to_string(trial.path().join(name)).ok());
     let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
-    // The last line may be incomplete, so lines that cannot be parsed are skipped.
+    // The last line may be incomplete, so this code skips lines that it cannot parse.
     lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
 }
 
@@ -112,7 +112,7 @@ fn clients_with_a_range_each_write_it_once_together() {
 
 #[test]
 fn two_clients_share_a_closed_loop_of_three_as_two_and_one() {
-    // Loading rows would use more operations in flight.
+    // The study loads no rows, because the loading phase would have more operations in flight.
     let lab = Lab::with(&POINT.replace("data: {load: {operations: 1k}}\n", ""));
     let sets = [
         "procedure.fixed={threads: 3}",
@@ -192,7 +192,7 @@ fn a_client_that_is_killed_ends_the_trial_and_is_named() {
     let detail = judged["detail"].as_str().unwrap_or_default();
     assert!(detail.starts_with("client2 (here) has ended"), "{detail}");
     assert_eq!(trial["verdict"], "invalid");
-    // The intervals until the client was killed are kept.
+    // The run keeps the intervals up to the kill of the client.
     assert!(trial["ops_total"].as_u64() > Some(0), "{trial:#}");
     wait_until_gone(clients);
 }

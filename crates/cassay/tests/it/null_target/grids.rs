@@ -1,5 +1,5 @@
-//! Tests a grid. The plan describes it, it runs as a matrix and a sweep, and its results are shown
-//! in rows and columns.
+//! Tests a grid. The plan describes the grid. cassay runs it as a matrix and a sweep, and shows the
+//! results in rows and columns.
 
 use crate::program::Lab;
 

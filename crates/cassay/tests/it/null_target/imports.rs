@@ -1,4 +1,5 @@
-//! Tests workload files and other tools' command lines, from words to results, on the null target.
+//! Tests workload files and other tools' command lines on the null target, from the words of the
+//! user to the results.
 
 use crate::program::{Lab, Said};
 use measure::KindCount;
@@ -69,7 +70,7 @@ fn a_profile_runs_by_its_partitions_and_says_what_the_tool_says() {
         assert!(said.stdout.contains(line), "{line}: {said}");
     }
     assert!(said.stdout.ends_with("END\n"), "{said}");
-    // The same run has left a cassay results folder.
+    // The run must also leave cassay's results folder.
     let run = lab.run();
     let trial = &run.findings.expect("findings").trials[0];
     assert_eq!(
@@ -118,8 +119,8 @@ fn ycsb_lines_are_printed_with_the_parts_of_a_read_modify_write() {
     }
 }
 
-/// As in reports of several clients, the output has these means in addition to the values over all
-/// operations.
+/// The output contains the means of the clients' percentiles, in addition to the values over all
+/// operations. Reports of several clients have the same form.
 #[test]
 fn means_of_percentiles_of_several_clients_are_printed() {
     let lab = Lab::new();
@@ -145,7 +146,7 @@ fn means_of_percentiles_of_several_clients_are_printed() {
         let rest = line.split_once(": ").expect("a figure").1.trim();
         rest.split(' ').next().expect("a figure").parse().expect("a number")
     };
-    // Figures that scripts look for occur only once, and cover all operations.
+    // Scripts look for these figures, so each occurs only once and covers all operations.
     assert!(
         figure("Latency 99th percentile") <= figure("Latency max"),
         "{said}"
@@ -154,7 +155,7 @@ fn means_of_percentiles_of_several_clients_are_printed() {
         said.stdout.contains("A mean of percentiles is not a percentile"),
         "{said}"
     );
-    // Each client's own times are kept.
+    // The run keeps the times of each client.
     let run = lab.run();
     let trial = run.trial(0).expect("a record").expect("the trial").logs_dir();
     let log = trial.parent().expect("its folder").join("clients.hlog");
@@ -183,7 +184,8 @@ fn means_of_percentiles_of_several_clients_are_printed() {
     }
 }
 
-/// Other clients leave operations that were due and never sent out of one output or of all outputs.
+/// Other load generators omit operations that were due and never sent from one or from all of their
+/// outputs.
 #[test]
 fn operations_due_and_never_sent_stand_in_every_output() {
     let lab = Lab::new();
@@ -231,7 +233,8 @@ fn operations_due_and_never_sent_stand_in_every_output() {
     }
 }
 
-/// A section without operations has no mean. YCSB itself divides by zero there.
+/// A section without operations has no mean, so cassay must not print one. YCSB itself divides by
+/// zero in such a section.
 #[test]
 fn sections_without_an_operation_say_nothing_that_is_no_number() {
     let lab = Lab::new();
@@ -261,7 +264,7 @@ fn ycsb_s_exportfile_and_exporter_take_the_lines() {
         .iter()
         .find(|row| row["metric"] == "READ" && row["measurement"] == "Operations");
     assert_eq!(reads.map(|row| &row["value"]), Some(&950.into()));
-    // If a path is not writable, no results are lost.
+    // If the path is not writable, cassay still prints the results.
     let more = ["exportfile=no/such/folder", "-s"];
     let said = on_null(&lab, &[&words[..], &more].concat()).measured(&lab);
     assert!(said.stdout.contains("[READ], Operations, 950"), "{said}");
@@ -297,8 +300,8 @@ fn a_bad_command_line_starts_nothing_and_stores_no_password() {
         !said.stdout.contains("topsecret") && !said.stderr.contains("topsecret"),
         "{said}"
     );
-    // The password is first in a properties file, and then in one of several options on the command
-    // line.
+    // The password comes first from a properties file, and then from one of several options on the
+    // command line.
     let user = "recordcount=9\ncassandra.username=me\ncassandra.password=topsecret\n";
     lab.write("properties", user);
     let words = ["ycsb", "load", "-P", "properties"];
@@ -400,7 +403,8 @@ fn differences_of_an_import_are_listed_once_and_reported() {
         let notes = run.plan.resolved.notes.concat();
         assert!(notes.contains(NOTE), "{notes}");
         let html = std::fs::read_to_string(run.path.join("report.html")).expect("a report");
-        // The page shows the text of the note, with code marked up. The plan does not repeat it.
+        // The page shows the text of the note, with code marked up. The plan in the report does not
+        // repeat the note.
         let marked = NOTE.replace("`-graph`", "<code>-graph</code>");
         let count = html.matches(&marked).count() + html.matches(NOTE).count();
         assert_eq!(count, 1, "in the report of {words:?}");
@@ -420,7 +424,7 @@ fn workload_files_are_checked_and_sampled() {
     );
     let said = lab.cassay(&["workload", "sample", "own.yaml", "--rows", "2"]);
     assert!(said.ended_with(0).stdout.contains("1 write"));
-    // Statements that exist only in the load stage do not count as a kind of the mix.
+    // Statements that run only in the load stage do not count as a kind of the mix.
     let twice = OWN.replace("load: write", "load: [write, write]");
     lab.write("own.yaml", &twice);
     let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(0);
@@ -434,7 +438,7 @@ fn workload_files_are_checked_and_sampled() {
     assert!(said.stderr.contains("own.yaml:5:"), "{said}");
 }
 
-/// A NoSQLBench workload file: a schema, rows with a map, and reads of them.
+/// A NoSQLBench workload file. It has a schema, writes rows with a map, and reads these rows.
 const NB: &str = "\
 scenarios:
   default:

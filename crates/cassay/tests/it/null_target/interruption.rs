@@ -1,4 +1,5 @@
-//! Tests runs that end early. Finished trials stay finished, and the other trials can be run later.
+//! Tests runs that end early. Finished trials stay finished, and `resume` runs the other trials
+//! later.
 
 use super::started_measuring;
 use crate::program::{Lab, Started};
@@ -15,8 +16,8 @@ procedure: {sweep: {threads: [1, 2, 4]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Every request of `slow` times out: its ladder ends after the first of its three trials, and the
-/// plan's trials 1 and 2 are omitted. The trials of `fine` come after this ladder.
+/// Every request of `slow` times out: its ladder ends after the first of its three trials, and
+/// cassay omits the trials 1 and 2 of the plan. The trials of `fine` come after this ladder.
 const ENDS_EARLY: &str = "\
 study: ladder
 question: Is what was left out left out again?
@@ -30,8 +31,8 @@ repeat: {order: sequential}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Window lengths in seconds. The next length is tried if a busy machine delivered the signal only
-/// after the last window.
+/// Window lengths in seconds. If a busy machine delivers the signal only after the last window, the
+/// test tries the next length.
 const WINDOWS_S: [u32; 4] = [1, 5, 25, 125];
 
 /// Ends a run of [`LADDER`] in its second trial. Returns the lab, and the output of the ended run.
@@ -87,8 +88,8 @@ fn resumed(lab: &Lab, first: &Value) {
     let run = lab.run();
     assert_eq!(run.state, store::RunState::Finished);
     assert!(run.report().is_some());
-    // The interrupted trial was repeated. So its intervals are those of one window, with increasing
-    // times.
+    // The interrupted trial was repeated. So the trial has the intervals of one window, with
+    // increasing times.
     let trial = run.trial(1).unwrap().unwrap();
     let intervals = trial.intervals().unwrap();
     let starts: Vec<f64> = intervals
@@ -128,8 +129,8 @@ fn kill_9_leaves_a_run_that_resume_takes_up() {
     resumed(&lab, &first);
 }
 
-/// The end of a ladder is on disk, and a resumed run replays it. So the resumed run does not run
-/// trials that were omitted, and does not report them as missing.
+/// The end of a ladder is on disk, and a resumed run replays this end. So the resumed run does not
+/// run trials that were omitted, and does not report them as missing.
 #[test]
 fn a_ladder_that_ended_before_kill_9_stays_ended() {
     let (lab, ()) = ended_in(ENDS_EARLY, (4, 2), Started::kill);
@@ -145,8 +146,8 @@ fn a_ladder_that_ended_before_kill_9_stays_ended() {
     lab.cassay(&["resume"]).ended_with(0).says(&["so no trials remain"]);
 }
 
-/// A run continues only with the plan on disk. A study with a different plan cannot be resumed, and
-/// neither can a run that is still being written.
+/// A run continues only with the plan on disk. cassay does not resume a run whose study now has a
+/// different plan, or a run that another process is still writing.
 #[test]
 fn a_running_run_and_one_whose_plan_was_changed_are_not_resumed() {
     let lab = Lab::with(&LADDER.replace("measure: 1s", "measure: 600s"));

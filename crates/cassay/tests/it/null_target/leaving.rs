@@ -68,7 +68,7 @@ fn an_intact_run_is_exported_and_a_damaged_one_is_refused() {
     assert!(!export.exists(), "nothing of a damaged run leaves");
 }
 
-/// Runs the documentation's Python code, if there is a Python with pandas.
+/// Runs the documentation's Python code, if this machine has Python with pandas.
 fn in_a_notebook(export: &Path) {
     let python = std::env::var("CASSAY_PYTHON").unwrap_or_else(|_| "python3".into());
     let can = command(&python).args(["-c", "import pandas, pyarrow"]).output();

@@ -11,7 +11,8 @@ use store::{HistogramKind, Run, RunState};
 fn finished() -> &'static (Lab, Said) {
     static FINISHED: OnceLock<(Lab, Said)> = OnceLock::new();
     FINISHED.get_or_init(|| {
-        // The folder is below cargo's own folder, because static values are never dropped.
+        // The folder is in cargo's target folder, because static values are never dropped and could
+        // not remove a temporary folder.
         let lab = Lab::kept("finished", SMALL);
         let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
         (lab, said)
@@ -22,8 +23,8 @@ fn run() -> Run {
     finished().0.run()
 }
 
-/// Fields of `findings.json` with their types. `[]` and `{}` stand for each entry, and `?` stands
-/// for an optional null.
+/// Fields of `findings.json` with their types. In a path, `[]` stands for each entry of a list and
+/// `{}` for each entry of an object. `?` marks a value that may be null.
 const FINDINGS: &[(&str, &str)] = &[
     ("format", "count"),
     ("study", "text"),
@@ -106,7 +107,7 @@ const QUANTILES: &[(&str, &str)] = &[
     ("max", "number"),
 ];
 
-/// Returns the values at a path, each with its own path. A missing field is null.
+/// Returns the values at a path, each with its full path. A missing field is null.
 fn values<'a>(value: &'a Value, path: &str, at: String) -> Vec<(String, &'a Value)> {
     if path.is_empty() {
         return vec![(at, value)];
@@ -214,7 +215,8 @@ fn the_printed_record_equals_findings_json() {
     let mut printed = finished().1.json();
     let text = std::fs::read_to_string(run().path.join("findings.json")).unwrap();
     let mut file: Value = serde_json::from_str(&text).unwrap();
-    // Checksums are useful only next to the files that they cover.
+    // Checksums are useful only next to the files that they cover, so the output must not contain
+    // `files`.
     assert!(file.as_object_mut().unwrap().remove("files").is_some());
     let printed = printed.as_object_mut().unwrap();
     for key in ["run", "report"] {
@@ -233,7 +235,7 @@ fn figures_are_those_of_a_run_that_took_place() {
             all["ops"].as_f64().unwrap(),
             trial["seconds"].as_f64().unwrap(),
         );
-        // Even a client that gets a hundredth of a CPU must pass.
+        // The limits are wide, so that even a client that gets a hundredth of a CPU passes.
         assert!(ops > 10.0 && (0.9..1.5).contains(&seconds), "{trial:#}");
         let rate = all["ops_per_s"].as_f64().unwrap();
         assert!((rate * seconds / ops - 1.0).abs() < 0.01, "{trial:#}");
@@ -252,12 +254,12 @@ fn figures_are_those_of_a_run_that_took_place() {
         for clock in ["latency_ms", "service_ms"] {
             let order = ["p50", "p95", "p99", "p999", "max"].map(|q| all[clock][q].as_f64());
             assert!(order.is_sorted() && order[0] > Some(0.0), "{order:?}");
-            // One number counts operations by completion, the other by intended time. So operations
-            // in flight at either end of the window make a difference.
+            // `ops` counts operations by completion, and `count` counts operations by intended
+            // time. So operations in flight at either end of the window make a difference.
             let [count, ops] = [&all[clock]["count"], &all["ops"]].map(|n| n.as_u64().unwrap());
             assert!(count.abs_diff(ops) <= 4, "{trial:#}");
         }
-        // In a closed loop, an operation is due when it is sent.
+        // In a closed loop, an operation is due when it is sent, so none is due and never sent.
         assert_eq!(trial["due_never_sent"], 0);
         assert_eq!(
             trial["verify"]["checked"], 0,
@@ -341,8 +343,8 @@ fn a_report_stands_alone_in_one_small_file() {
     ] {
         assert!(html.contains(part), "{part}");
     }
-    // No external resource is loaded. The chart library's text contains addresses of maps, but the
-    // rest of the page contains none.
+    // The page loads no external resource. The chart library's text contains addresses of maps, but
+    // the rest of the page contains no addresses.
     let page = without_scripts(&html);
     assert!(page.len() > 10_000 && page.len() < html.len() / 2);
     for opening in ["src=\"", "src='", "href=\"", "href='", "url(", "@import"] {
@@ -401,7 +403,7 @@ fn a_run_is_found_by_every_name_it_has() {
     assert!(list.contains(&format!("{id}  finished")), "{list}");
 }
 
-/// Another tool's recording is added after the run has ended.
+/// A user adds the recording of another tool after the run has ended.
 #[test]
 fn a_file_of_another_tool_is_laid_beside_a_run_that_has_ended() {
     let lab = Lab::with(SMALL);

@@ -1,4 +1,4 @@
-//! Tests recorded traffic from a log to results, on the null target.
+//! Tests recorded traffic on the null target, from a log to the results.
 
 use crate::program::Lab;
 use flate2::read::GzDecoder;
@@ -39,7 +39,7 @@ fn counts(trial: &Value) -> Vec<(String, u64)> {
 }
 
 /// Returns the number of operations that were due in the window. On a busy machine, the last of
-/// them end after the window.
+/// these operations end after the window.
 fn due(trial: &Value) -> u64 {
     trial["all"]["latency_ms"]["count"].as_u64().expect("a count")
 }
@@ -50,7 +50,7 @@ fn a_recording_is_offered_when_it_was_and_as_often() {
     let said = lab.cassay(&["run", "study.yaml", "--trust", "--json"]).measured(&lab);
     let trial = said.json()["trials"][0].clone();
     assert_eq!(trial["errors"], serde_json::json!({}), "{trial:#}");
-    // All operations are sent, once each, although the recording ends in the middle of a second.
+    // cassay sends each operation once, although the recording ends in the middle of a second.
     assert_eq!(due(&trial), 73, "{trial:#}");
     let seconds = trial["seconds"].as_f64().expect("the window's length");
     assert!(seconds.fract() > 0.0, "{seconds}");
@@ -62,7 +62,7 @@ fn a_recording_is_offered_when_it_was_and_as_often() {
     );
 }
 
-/// At any speed, each operation is sent once.
+/// cassay sends each operation once, at any speed.
 #[test]
 fn nothing_of_a_recording_is_left_out_at_any_speed() {
     for speed in ["0.05", "0.13", "0.3"] {
@@ -80,7 +80,7 @@ fn any_procedure_keeps_the_shares_of_a_recording() {
     let lab = lab(&(study + more));
     let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
     let trial = said.json()["trials"][0].clone();
-    // 71 operations on one keyspace, repeated twenty times.
+    // The study repeats the 71 operations on one keyspace twenty times.
     let counts = counts(&trial);
     for (name, count) in [("insert-shop.users", 23), ("select-shop.users", 32)] {
         let found = counts.iter().find(|(kind, _)| kind == name).map(|kind| kind.1);
@@ -100,8 +100,8 @@ fn several_clients_offer_a_recording_as_one_does() {
         let machines = "client.machines=[here, {workers: 1}]";
         let set = [&run[..], &["--set", machines]].concat();
         let together = lab.cassay(&set).measured(&lab).json()["trials"][0].clone();
-        // Every kind is present, even a kind whose only operation ends after the window on a busy
-        // machine.
+        // Every kind of operation is present. On a busy machine, even a kind whose only operation
+        // ends after the window is present.
         assert_eq!(counts(&together), counts(&alone), "{together:#}");
         for trial in [&together, &alone] {
             let of_kinds: u64 = counts(trial).iter().map(|(_, count)| count).sum();
@@ -160,11 +160,12 @@ fn mistakes_about_recorded_traffic_are_shown_where_they_stand() {
         "is outside the study's folder",
     );
     refused("target={local: {}}", "have no tables for recorded traffic");
-    // This operation writes to another keyspace than most operations use, so it needs trust.
+    // This operation writes to another keyspace than most operations, so the study needs trust.
     lab.cassay(&["plan", "study.yaml"]).ended_with(2).says(&["Other", "--trust"]);
 }
 
-/// A run stores a digest of the recording, because the recording's folder may come from a stranger.
+/// A run stores only a digest of the recording, because the recording's folder may come from a
+/// stranger.
 #[test]
 fn a_run_resumes_with_the_same_recording_or_not_at_all() {
     let lab = lab(STUDY);

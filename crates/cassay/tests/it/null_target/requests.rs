@@ -1,12 +1,12 @@
-//! Tests options of requests, and the counts of retries and speculations, from a study to plan and
-//! report.
+//! Tests options of requests, and the counts of retries and speculations. The tests cover the
+//! study, the plan and the report.
 
 use crate::program::Lab;
 use measure::KindCount;
 use serde_json::json;
 
-/// One in a hundred answers is an error without effect, so cassay may retry any operation. Half of
-/// the answers take longer than the speculation delay.
+/// One in a hundred answers is an error that leaves the data unchanged, so cassay may retry any
+/// operation. Half of the answers take longer than the speculation delay.
 const STUDY: &str = "\
 study: requests
 question: How are requests sent?
@@ -95,7 +95,7 @@ fn absent_retries_and_speculations_are_not_reported() {
     let lab = Lab::with(super::POINT);
     let said = lab.cassay(&["run", "study.yaml"]).measured(&lab);
     assert!(!said.stdout.contains("All trials together"), "{said}");
-    // The null target stores nothing, which a read shows.
+    // The null target stores nothing, so reads find no row.
     let counts = &lab.run().findings.expect("findings").trials[0].counts;
     assert!(
         counts["read"][KindCount::RowsMissing] > 0 && counts["read"][KindCount::Retries] == 0,

@@ -26,7 +26,7 @@ const ENDLESS: &str = "window.measure=10m";
 const TAKEN: &str = "\x1b[?1049h";
 const GIVEN_BACK: &str = "\x1b[?1049l";
 
-/// The shell script: it survives Ctrl-C, and prints how the command ended.
+/// Shell script that survives Ctrl-C and prints how the command ended.
 const SHELL: &str = r#"trap : INT
 before=$(stty -g)
 sh -c 'echo $$ > pid; exec "$CASSAY" run study.yaml --set "$WINDOW"'
@@ -66,7 +66,7 @@ impl Terminal {
         let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             let mut whole = Vec::new();
-            // Reading from the terminal fails after the terminal was closed.
+            // Reading from the terminal fails after the terminal was closed, which ends the loop.
             while let Ok(count @ 1..) = output.read(&mut bytes) {
                 whole.extend_from_slice(&bytes[..count]);
                 *to.lock().unwrap() = String::from_utf8_lossy(&whole).into_owned();
@@ -89,8 +89,8 @@ impl Terminal {
         self.keyboard.flush().unwrap();
     }
 
-    /// Returns the content of the terminal at the end. It consists of the messages after the screen
-    /// was left.
+    /// Returns the content of the terminal at the end. The content consists of the messages after
+    /// the screen was left.
     fn end(mut self) -> String {
         self.wait_for("ended with");
         drop(self.keyboard);
@@ -156,11 +156,11 @@ fn sigterm_restores_the_terminal_the_first_and_the_second_time() {
     let pid = std::fs::read_to_string(lab.path().join("pid")).unwrap();
     let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
     for _ in 0..2 {
-        // The first signal may already have ended the program.
+        // The first signal may already have ended the program, so this call may fail.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
     let after = terminal.end();
-    // The program ends with its own exit code, or by the signal.
+    // The program ends with its own exit code (130) or by the signal (143).
     assert!(["130", "143"].iter().any(|code| after.contains(&format!("ended with {code}"))));
 }
 

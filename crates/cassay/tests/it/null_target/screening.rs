@@ -2,8 +2,8 @@
 
 use crate::program::Lab;
 
-/// The first setting has an effect that is visible on any machine, even a busy one: a hundred times
-/// slower. The other settings have no visible effect.
+/// The effect of the first setting is visible on any machine, even on a busy one, because the
+/// setting makes the target a hundred times slower. The other settings have no visible effect.
 const SCREENING: &str = "\
 study: which
 question: Which setting slows it down?
@@ -38,7 +38,7 @@ fn a_screening_writes_the_study_that_confirms_it() {
     for part in ["which-confirm: Which setting", &format!("{trials} trials")] {
         assert!(planned.contains(part), "{part}: {planned}");
     }
-    // This is the value of the scale, not of the study.
+    // The value comes from the scale, because the scale overrides the study.
     let json = lab.cassay(&["confirm", "--plan", "--json"]).ended_with(0);
     let high = json.json()["resolved"]["variants"].to_string();
     assert!(high.contains("400ms") && !high.contains("500ms"), "{high}");

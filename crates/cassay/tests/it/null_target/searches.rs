@@ -1,7 +1,7 @@
-//! Tests searches: the requested points are run, recorded and shown.
+//! Tests searches. cassay runs, records and shows the requested points.
 //!
-//! `cargo xtask searches` tests how precise a search is. Here bounds are so far away that they are
-//! met, or broken, on any machine.
+//! `cargo xtask searches` tests how precise a search is. In these tests, the bounds are so far away
+//! that they are met on any machine, or missed on any machine.
 
 use crate::program::Lab;
 use serde_json::Value;
@@ -54,7 +54,7 @@ fn a_search_measures_and_reports_its_points() {
     assert!(shown.contains("Results of the searches"), "{shown}");
 }
 
-/// An answer of this target always takes at least 1 ms.
+/// The target always takes at least 1 ms for an answer, so no load meets the limit of 0.1 ms.
 #[test]
 fn a_search_goes_down_to_one_thread_and_reports_no_held_load() {
     let lab = Lab::with(&study(

@@ -21,7 +21,7 @@ fn a_slow_target_that_answers_all_keeps_up_without_warm_up() {
     let lab = Lab::with(SLOW);
     let run = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
     let findings = run.json();
-    // The point is missing if other work on the machine left no valid trial.
+    // If other work on the machine left no valid trial, the findings have no point.
     assert_ne!(findings["points"][0]["saturated"], true, "{findings:#}");
     assert!(!run.stdout.contains("keep up"), "{run}");
 }
@@ -35,7 +35,7 @@ fn a_rate_with_a_count_schedules_exactly_that_many_operations() {
     let findings = lab.cassay(&words).measured(&lab).json();
     let rule = rule(&findings["trials"][0], "V1");
     let detail = rule["detail"].as_str().unwrap();
-    // If other work on the machine delayed the client, the client was also late.
+    // If other work on the machine delayed the client, the text only says that the client was late.
     let is_late_only = !detail.contains("scheduled");
     assert!(
         is_late_only || detail.starts_with("100 % of the 600 scheduled requests"),
@@ -48,7 +48,7 @@ fn a_requirement_that_all_operations_miss_is_never_met() {
     let lab = Lab::with(&SLOW.replace("measure: 3s", "measure: 2s").replace("400ms", "2ms"));
     let required = "require={p99_ms: 1}";
     let run = lab.cassay(&["run", "study.yaml", "--set", required, "--json"]);
-    // If other work on the machine made the trial invalid, nothing is judged.
+    // If other work on the machine made the trial invalid, cassay judges no requirement.
     if run.code != Some(4) {
         run.measured(&lab);
         return;
@@ -57,8 +57,8 @@ fn a_requirement_that_all_operations_miss_is_never_met() {
     assert_eq!(required["outcome"], "missed", "{required}");
 }
 
-/// A workload for an existing keyspace of its cluster, with a binding at the place where it is
-/// used.
+/// A workload for a keyspace that already exists. One statement contains its binding in place,
+/// instead of the name of a binding.
 const KV: &str = "\
 scenarios:
   default:
@@ -102,7 +102,8 @@ fn a_load_that_is_guarded_has_risen_before_anything_is_measured() {
     let trial = &run.json()["trials"][0];
     let warmup_s = trial["warmup"]["seconds"].as_f64().unwrap();
     assert!(warmup_s > 1.9, "{warmup_s} s");
-    // At the full rate from the start, five hundred operations would be due in each second.
+    // At the full rate, five hundred operations would be due in each of the two seconds of warm-up.
+    // Because the rate rises slowly, fewer operations end.
     let recorded = lab.run().trial(0).unwrap().expect("the trial");
     let lines = recorded.intervals().unwrap().map(Result::unwrap);
     let of_warmup = lines.filter(|line| line.phase == "warmup");

@@ -24,19 +24,19 @@ fn intervals_measured(lab: &Lab) -> usize {
 }
 
 /// A client in a closed loop was once stopped for 1.5 s of 10 s. It reported 15 % too little
-/// throughput, and the trial counted as valid. No operation was late, since none was due before
-/// another had ended.
+/// throughput, and the trial counted as valid. No operation was late, because in a closed loop an
+/// operation is due only when another operation has ended.
 #[test]
 fn a_client_stopped_within_its_window_invalidates_the_trial() {
     let lab = Lab::with(POINT);
     let mut command = lab.command(&["run", "study.yaml", "--json", "--set", "window.measure=10s"]);
-    // If the machine is declared as shared, there is only a warning.
+    // If the machine is declared as shared, cassay only warns.
     command.env_remove("CASSAY_SHARED_MACHINE");
     let run = Started::new(command);
     wait_until("within the window", || intervals_measured(&lab) > 0);
     run.pause(STOPPED);
     let said = run.end().ended_with(3);
-    // The last interval of a phase is reported as part of this phase, not of the next.
+    // cassay reports the last interval of a phase as part of this phase, and not of the next phase.
     let told = |phase: &str| said.stderr.contains(&format!("· {phase} "));
     assert!(told("measure") && !told("drain"), "{}", said.stderr);
     let findings = said.json();
@@ -44,17 +44,20 @@ fn a_client_stopped_within_its_window_invalidates_the_trial() {
     let judged = rule(trial, "V4");
     assert_eq!(judged["result"], "fail", "{trial:#}");
     let longest_ms = trial["client"]["stall_ms_longest"].as_f64();
-    // The value is exact within the three digits of a histogram.
+    // The value is exact within the three digits of a histogram, so the limit is slightly lower
+    // than the stop.
     assert!(longest_ms >= Some(1490.0), "{trial:#}");
     assert!(
         trial["client"]["stalled_share"].as_f64() >= Some(0.14),
         "{trial:#}"
     );
-    // There were no answers meanwhile, but the target was not the cause.
+    // While the client was stopped, it received no answers. V19 must pass, because the target was
+    // not the cause.
     assert_eq!(rule(trial, "V19")["result"], "pass", "{trial:#}");
 }
 
-/// The plan used to accept an endpoint that was then never queried.
+/// An earlier version of the plan accepted an endpoint, but the run then never queried the
+/// endpoint.
 #[test]
 fn on_the_null_target_the_series_of_others_are_still_read() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -13,8 +13,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
-/// The faults run in order, each after the previous one has ended. A request to a node that is away
-/// fails before the node is back.
+/// The faults run in order. Each fault begins after the previous fault has ended. A request to a
+/// node that is away fails before the node is back.
 const STUDY: &str = "\
 study: theirs
 question: What is seen of a node that is not ours, and does it come back?
@@ -39,7 +39,7 @@ faults: FAULTS
 const ALL: &str = "[{at: 2s, kind: node-pause, for: 3s}, {at: 8s, kind: node-kill, for: 3s}, \
                    {at: 16s, kind: node-stop, for: 3s}, {at: 28s, kind: node-restart}]";
 
-/// Message in the node's log when the node is stopped.
+/// Message that the node writes to its log when it is stopped.
 const MEMORY: &str = "java.lang.OutOfMemoryError";
 
 /// The node and its machine. Dropping this value ends the process.
@@ -49,12 +49,12 @@ struct Theirs {
 }
 
 impl Theirs {
-    /// Starts a node, and a study with these faults.
+    /// Starts a node, and writes a study with these faults.
     fn start(faults: &str) -> Theirs {
         Theirs::start_as(USER, faults)
     }
 
-    /// Does the same with a node of another user.
+    /// Starts a node of the user with this ID, and a study with these faults.
     fn start_as(user: u32, faults: &str) -> Theirs {
         let machines = Machines::with(&TestMachine::new("db1"));
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -69,7 +69,7 @@ impl Theirs {
             program.display(),
             address.port()
         );
-        // The command gets the address of the node.
+        // The script that stops the node receives the node's address as its argument.
         let stop = format!(
             "test \"$1\" = 127.0.0.1 || exit 3\necho {MEMORY} >> {0}/logs/system.log\n\
              cd {0}/node && read pid < pid && kill $pid\n\
@@ -240,8 +240,8 @@ fn an_attached_node_is_observed_logged_and_always_comes_back() {
     theirs.wait_until_left();
 }
 
-/// Returns the result of V11 without the host's readings: unknown, or a warning if a hypervisor
-/// stole 2 % of the CPU time.
+/// Returns the result of V11 if the host's readings are missing: unknown, or a warning if a
+/// hypervisor stole 2 % of the CPU time.
 fn unseen_or_stolen(detail: &str) -> &'static str {
     let before = detail.split_once(" % of the CPU time stolen").map_or("", |(before, _)| before);
     let stolen: f64 = before.rsplit(' ').next().unwrap_or("").parse().unwrap_or(0.0);
@@ -330,7 +330,7 @@ enum Killed {
 }
 
 impl Theirs {
-    /// Returns the processes whose command lines contain `part`, but not `but`.
+    /// Returns the processes whose command lines contain `part` and do not contain `but`.
     fn with_words(part: &str, but: &str) -> Vec<Identity> {
         let fits = |process: &Identity| {
             let words = host::process::command_line(process.pid).unwrap_or_default().join(" ");
@@ -368,7 +368,7 @@ impl Theirs {
             }
             Killed::Agent => kill(agents),
             Killed::AgentAndGuard => {
-                // The agents are stopped first. Otherwise an agent would start another guard at
+                // The test stops the agents first. Otherwise, an agent would start another guard at
                 // once.
                 agents.iter().for_each(|agent| agent.signal(Signal::STOP));
                 kill(guards);
@@ -378,8 +378,8 @@ impl Theirs {
     }
 }
 
-/// Lets a run stop the node, and kills a process. Returns the command's output, if the command
-/// itself was not killed.
+/// Lets a run stop the node, and then kills a process. Returns the command's output unless the
+/// command itself was killed.
 fn stopped_and_killed(theirs: &Theirs, who: Killed) -> Option<Said> {
     let before = theirs.process();
     let allow = "--allow=create=keyspace1,restart";
@@ -388,7 +388,8 @@ fn stopped_and_killed(theirs: &Theirs, who: Killed) -> Option<Said> {
         before.is_some_and(|before| !before.alive())
     });
     theirs.kill(who);
-    // Without agent and guard, the command would wait for the node until the start timeout.
+    // If both agent and guard are dead, the command would wait for the node until the start
+    // timeout.
     if matches!(who, Killed::Command | Killed::AgentAndGuard) {
         run.kill();
         return None;
@@ -428,8 +429,8 @@ fn the_next_command_restarts_a_node_after_agent_and_guard_died() {
 }
 
 /// Supervisors of the node in the form in which a study names them, each with a program that plays
-/// the supervisor. The program knows only its own name for the node. `is_up` ends with 0 if the
-/// node runs.
+/// the supervisor. The program accepts only the supervisor's name for the node. `is_up` ends with 0
+/// if the node runs.
 const KEEPERS: [(&str, &str, &str); 2] = [
     (
         "{systemd: 'theirs@{node}'}",

@@ -1,5 +1,5 @@
-//! Tests clients of one load behind real sshds. Together they do the same as one client. If a
-//! client or its connection fails, the verdict names the client and the time, and no process
+//! Tests clients of one load behind real sshds. The clients together do the same as one client. If
+//! a client or its connection fails, the verdict names the client and the time, and no process
 //! remains on its machine.
 
 use super::sshd::{Machines, TestMachine, missing};
@@ -22,8 +22,8 @@ fn machines() -> Machines {
     machines
 }
 
-/// Returns the arguments that run the study with two clients on these machines, with two workers
-/// each.
+/// Returns the arguments that run the study with two clients on these machines. Each client has two
+/// workers.
 fn arguments(settings: &[String]) -> Vec<String> {
     let words = ["run", "study.yaml", "--json", "--trust", "--set"].map(str::to_owned);
     let both = CLIENTS.map(|name| format!("{{ssh: {name}, workers: 2}}"));
@@ -71,7 +71,7 @@ fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
         assert_eq!(rule(&together, id)["result"], "pass", "{together:#}");
     }
     assert_ne!(rule(&together, "V5")["result"], "fail", "{together:#}");
-    // The merged histogram contains each client's operations once.
+    // The merged histogram must contain the operations of each client once.
     let clients = together["clients"].as_array().expect("clients");
     let places: Vec<&str> = clients.iter().filter_map(|one| one["place"].as_str()).collect();
     assert_eq!(places, CLIENTS);
@@ -88,7 +88,7 @@ fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
     );
 }
 
-/// Returns a run that has measured for some seconds.
+/// Starts a run, and returns it after it has measured for some seconds.
 fn begun(machines: &Machines) -> Started {
     let arguments = arguments(&at_a_rate(60));
     let mut started = Started::new(machines.command(&texts(&arguments)));
@@ -101,7 +101,7 @@ fn begun(machines: &Machines) -> Started {
 }
 
 /// Returns the time of the last message from a client, in seconds since the load at a rate began.
-/// The tables are filled before that, in a closed loop, which has no lag.
+/// Before that, a closed loop fills the tables. A closed loop has no lag.
 fn heard_until_s(machines: &Machines, client: &str) -> f64 {
     let seconds = lines(&machines.lab, "clients.ndjson").into_iter();
     let own: Vec<[f64; 2]> = seconds
@@ -114,8 +114,8 @@ fn heard_until_s(machines: &Machines, client: &str) -> f64 {
     end_s - began_s
 }
 
-/// Checks that the run ends as invalid, with these words about the client, and the time. The client
-/// was still connected at `before_s`.
+/// Checks that the run ends as invalid, and that the reason contains these words about the client
+/// and the time. The client was still connected at `before_s`.
 #[track_caller]
 fn assert_lost(said: &Said, words: &str, before_s: f64) {
     let trial = said.json()["trials"][0].clone();
@@ -141,7 +141,7 @@ fn assert_lost(said: &Said, words: &str, before_s: f64) {
         at_s.is_some_and(|at_s| at_s >= before_s - 0.1),
         "{before_s} s: {detail}"
     );
-    // The intervals until the client failed are kept.
+    // The run keeps the intervals up to the failure of the client.
     assert!(trial["ops_total"].as_u64() > Some(0), "{trial:#}");
 }
 
@@ -199,7 +199,7 @@ fn a_client_whose_ssh_stalls_is_missed_and_leaves_nothing() {
     }
 }
 
-/// A stopped process, which continues when this value is dropped, however the test ends.
+/// A stopped process. Dropping this value continues the process, however the test ends.
 struct Stopped(u32);
 
 impl Stopped {
@@ -217,8 +217,8 @@ impl Drop for Stopped {
     }
 }
 
-/// The connection remains open, so neither side notices the failure. The agent ends only because
-/// its lease expires.
+/// The connection remains open, so neither end notices the failure. The agent ends only because its
+/// lease expires.
 #[test]
 fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     if let Some(why) = missing() {
@@ -232,7 +232,8 @@ fn a_client_on_a_silent_link_ends_by_its_lease_and_is_named() {
     let before_s = heard_until_s(&machines, "client2");
     let session = parent_of(client).expect("a client has a session of sshd");
     let stopped = Stopped::stop(session);
-    // Neither this process, which continues, nor the session has closed the connection.
+    // The client has ended by itself. The test process is still running, and the stopped session
+    // has not closed the connection.
     machines.wait_until_left("load2");
     let said = started.end().ended_with(3);
     assert_lost(&said, "client2 (load2) has sent no message for", before_s);

@@ -1,5 +1,5 @@
-//! Creates machines behind a real sshd. Each has a port of 127.0.0.1, a mount namespace with
-//! separate users, and a home below the folder of its test. The machines end with their test.
+//! Creates machines behind a real sshd. Each machine has a port of 127.0.0.1, a mount namespace
+//! with separate users, and a home below the folder of its test. The machines end with their test.
 
 use crate::program::{Lab, Said, command, wait_until};
 use rustix::process::Signal;
@@ -16,7 +16,7 @@ const SSHD: &str = "/usr/sbin/sshd";
 /// User ID on each machine. No user of this machine has this ID.
 pub const USER: u32 = 61_001;
 
-/// Programs that the remote script runs. The machines have only these programs.
+/// Programs that the remote script runs. The machines have no other programs.
 const TOOLS: [&str; 20] = [
     "sh",
     "head",
@@ -40,7 +40,8 @@ const TOOLS: [&str; 20] = [
     "tr",
 ];
 
-/// Returns the reason why this machine cannot host machines behind sshd. `None` if it can.
+/// Returns the reason why this machine cannot host machines behind sshd. `None` if this machine can
+/// do so.
 pub fn missing() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("machines behind sshd need root".to_owned());
@@ -106,7 +107,7 @@ impl<'a> TestMachine<'a> {
     }
 }
 
-/// The machines of one test, and the program under test on the machine that reaches them.
+/// The machines of one test, and the program under test on the machine that connects to them.
 pub struct Machines {
     pub lab: Lab,
     listening: Vec<Child>,
@@ -116,7 +117,8 @@ impl Machines {
     /// Creates a test environment without machines.
     pub fn new() -> Machines {
         let lab = Lab::new();
-        // The users of the machines must be able to enter their homes, which are below this folder.
+        // The users of the machines must be able to enter their homes. All homes are below this
+        // folder.
         fs::set_permissions(lab.path(), Permissions::from_mode(0o755)).unwrap();
         let near = lab.path().join("near");
         fs::create_dir_all(near.join("bin")).unwrap();
@@ -160,7 +162,7 @@ impl Machines {
         self.home(name).join(".cache/cassay/agents")
     }
 
-    /// Returns a file of the machine from which the others are reached.
+    /// Returns the path of a file on the machine that connects to the other machines.
     pub fn near(&self, file: &str) -> PathBuf {
         self.lab.path().join("near").join(file)
     }
@@ -211,12 +213,12 @@ impl Machines {
     pub fn name(&self, name: &str, port: u16) {
         let host =
             format!("Host {name}\n HostName 127.0.0.1\n Port {port}\n HostKeyAlias {name}\n");
-        // sshd uses the first entry of a key, so this one takes precedence.
+        // ssh uses the first entry of a key, so this entry takes precedence over later entries.
         let config = fs::read_to_string(self.near("config")).unwrap();
         fs::write(self.near("config"), host + &config).unwrap();
     }
 
-    /// Accepts a key in the machine's folder as the machine's host key.
+    /// Accepts the key in a file of the machine's folder as the host key of the machine.
     pub fn know(&self, name: &str, key: &str) {
         let key = fs::read_to_string(self.folder(name).join(key)).unwrap();
         let known = fs::read_to_string(self.near("known")).unwrap();
@@ -229,7 +231,7 @@ impl Machines {
     /// Returns the port on which an sshd listens for the machine.
     fn listen(&mut self, machine: &TestMachine, folder: &Path) -> u16 {
         for _ in 0..10 {
-            // The port is free now, and most probably still free in a moment.
+            // The port is free now. Most probably, it is still free when sshd takes it.
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
             let path = folder.display();
             let text = format!(
@@ -283,7 +285,7 @@ impl Machines {
         command
     }
 
-    /// Runs `cassay topology show` with arguments. It sends each machine a few queries.
+    /// Runs `cassay topology show` with arguments. This command sends each machine a few queries.
     pub fn show(&self, arguments: &[&str]) -> Said {
         let arguments = [&["topology", "show", "--json"], arguments].concat();
         Said::from_output(self.command(&arguments).output().unwrap())
@@ -316,7 +318,8 @@ impl Machines {
 impl Drop for Machines {
     fn drop(&mut self) {
         for child in &mut self.listening {
-            // The child processes of the sshd end with their connections.
+            // The child processes of the sshd end with their connections, so only the sshd itself
+            // is killed here.
             let pid = rustix::process::Pid::from_child(child);
             let _ = rustix::process::kill_process(pid, Signal::TERM);
             let _ = child.wait();
@@ -324,21 +327,22 @@ impl Drop for Machines {
     }
 }
 
-/// Returns the program under test. Debugging data is stripped if possible, because the program is
-/// sent often.
+/// Returns the program under test. If possible, the program is stripped of debugging data, because
+/// the tests send it often.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let whole = PathBuf::from(env!("CARGO_BIN_EXE_cassay"));
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let bare = folder.join("cassay-stripped");
-        // The gate runs most tests in separate processes. One of them strips the program for all.
+        // The gate runs most tests in separate processes. One process strips the program for all
+        // other processes.
         let made_at = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
         if made_at(&bare) > made_at(&whole) {
             return bare;
         }
         // Another run of these tests may be reading the stripped program. So `strip` writes a new
-        // file, and a rename replaces the old one.
+        // file, and a rename replaces the old file.
         let made = folder.join(format!("cassay-stripped-{}", std::process::id()));
         let stripped = command("strip").arg("-o").arg(&made).arg(&whole).output();
         match stripped {

@@ -7,10 +7,10 @@ use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, PreparedStatement};
 use cql::value::{CqlType, Value};
 use cql::{Consistency, reply};
 
-/// Name of a frame, and the function that appends the frame.
+/// Name of a frame, and the function that appends the frame to a buffer.
 type Maker<'a> = (&'static str, &'a dyn Fn(&mut Vec<u8>));
 
-/// Returns frames, each made by one call of its function.
+/// Returns the frames that the makers write. Each maker writes one frame.
 fn frames(makers: &[Maker<'_>]) -> Texts {
     let frame = |(name, make): &Maker<'_>| {
         let mut out = Vec::new();

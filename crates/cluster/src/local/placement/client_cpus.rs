@@ -1,25 +1,25 @@
-//! CPUs of the client on a machine that it shares with nodes: the CPUs that are reserved before the
-//! nodes are planned, and the CPUs that nodes leave free.
+//! CPUs of the client on a machine that the client shares with nodes. They are reserved before the
+//! nodes are planned, or the nodes leave them free.
 
 use super::Layout;
 use target_spec::{LocalSpec, Placing};
 use topology::{CpuSet, Machine, Part, Units};
 
-/// Minimum number of L3 groups with which the client gets a whole group.
+/// Minimum number of L3 groups of a machine for the client to get a whole group.
 const L3_GROUPS_FOR_CLIENT: usize = 4;
 
-/// If there are fewer L3 groups, the client gets one core for each of this number of cores.
+/// On a machine with fewer L3 groups, the client gets the number of cores divided by this number.
 const CORES_FOR_CLIENT: usize = 4;
 
 /// Returns the CPUs of `machine` to reserve for the client before the nodes are planned. The client
-/// already has `beside` CPUs, which no host may use.
+/// already has the CPUs `beside`, which hosts may not use.
 pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> CpuSet {
     let wish = &spec.topology;
     let none = CpuSet::default();
     let cores = machine.parts(Units::Cores);
     if let Some(count) = wish.client {
         let mut kept = CpuSet::default();
-        // Whole cores are reserved, beginning with the last one.
+        // This code reserves whole cores, beginning with the last one.
         for core in cores.iter().rev() {
             if beside + kept.len() >= count as usize {
                 break;
@@ -30,8 +30,8 @@ pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> Cp
         }
         return kept;
     }
-    // The user may request all CPUs for the nodes. In that case, nothing is reserved, and the
-    // client gets the CPUs that are left.
+    // The user may request all CPUs for the nodes. In that case, no CPU is reserved, and the client
+    // gets the CPUs that the nodes leave free.
     let floats = matches!(wish.placing, Placing::None | Placing::OneSocketPerVcpu);
     if wish.cpus.is_some() || wish.part.is_some() || floats || beside > 0 {
         return none;
@@ -49,8 +49,8 @@ pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> Cp
 }
 
 impl Layout {
-    /// Gives the client `wanted` CPUs that nodes leave free. These are under another L3 cache if
-    /// possible, otherwise on other cores, otherwise on other threads.
+    /// Gives the client `wanted` CPUs that nodes leave free. If possible, the CPUs are under
+    /// another L3 cache than the nodes, otherwise on other cores, otherwise on other threads.
     pub(super) fn seat_client(&mut self, machine: &Machine, taken: &CpuSet, wanted: usize) {
         let allowed = machine.allowed_cpus();
         let beside = [
@@ -87,8 +87,8 @@ impl Layout {
     }
 }
 
-/// Returns true if the L3 groups are real. If the kernel does not report L3 caches, the cores of a
-/// NUMA node count as one group.
+/// Returns true if the groups of cores are real L3 groups. If the kernel does not report L3 caches,
+/// the cores of a NUMA node count as one group.
 fn tells_l3(machine: &Machine) -> bool {
     let allowed = machine.allowed_cpus();
     let groups = machine.l3.iter();
@@ -96,8 +96,8 @@ fn tells_l3(machine: &Machine) -> bool {
     used.all(|group| group.is_real)
 }
 
-/// Returns CPUs in the order in which workers use them: first the first thread of each core, then
-/// the second threads.
+/// Returns CPUs in the order in which workers use them: the first thread of each core, then the
+/// second threads.
 fn in_turn(machine: &Machine, cpus: &CpuSet) -> Vec<u32> {
     let cores = machine.only(cpus).parts(Units::Cores);
     let threads = |core: &Part| core.cpus.iter().enumerate().collect::<Vec<_>>();

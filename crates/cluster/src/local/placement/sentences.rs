@@ -5,13 +5,13 @@ use super::Placement;
 use measure::number::counted;
 use topology::{CpuSet, Instance, Plan, Warning, WarningKind};
 
-/// Warning that nodes use every CPU of the machine itself. The planner cannot give this warning,
+/// Warning that nodes use every CPU of the whole machine. The planner cannot give this warning,
 /// because it knows only the nodes' part of the machine.
 pub(super) const NONE_LEFT: &str =
     "nodes use every CPU: none remains for interrupts, the system and the client";
 
-/// Describes planned nodes. `collector` is the name of their collector if the planner does not know
-/// it.
+/// Describes planned nodes. `collector` is the name of the nodes' collector if the planner does not
+/// know this collector.
 pub(super) fn plan_sentences(
     plan: &Plan,
     nodes: &[Placement],
@@ -21,8 +21,9 @@ pub(super) fn plan_sentences(
     let mut said: Vec<String> = both.iter().map(|(one, node)| node_sentence(one, node)).collect();
     said.push(plan.crossings("node"));
     said.extend(memory_sentences(&both, collector));
-    // This module describes the named kinds itself. The planner counts nodes from 0 instead of
-    // `node1`, or mistakes the nodes' part of the machine for the whole.
+    // Only warnings of the kind `Other` are kept. This module describes the other kinds itself,
+    // because the planner counts nodes from 0 instead of `node1`, or mistakes the nodes' part of
+    // the machine for the whole machine.
     let is_kept = |warning: &&Warning| warning.kind == WarningKind::Other;
     let warnings = plan.warnings.iter().filter(is_kept);
     said.extend(warnings.map(|warning| warning.text.replace("instances", "nodes")));
@@ -30,7 +31,8 @@ pub(super) fn plan_sentences(
         let those = both.iter().filter(|(one, _)| is_so(one));
         those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
-    // Nodes with overlapping NUMA nodes also share cores, but on request.
+    // Nodes with overlapping NUMA nodes also share cores. But the study requested this, so the
+    // planner does not warn, and this code adds no sentence.
     if plan.warnings.iter().any(|warning| warning.kind == WarningKind::SharedCores) {
         let count = plan.costs.shared_cores;
         let are = if count == 1 { "is" } else { "are" };
@@ -69,8 +71,8 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
     )
 }
 
-/// Explains the placement of memory. Each reason occurs once, and names its nodes if reasons
-/// differ.
+/// Explains the placement of memory. Each reason occurs once. If the reasons of nodes differ, each
+/// reason names its nodes.
 fn memory_sentences(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (instance, node) in both {

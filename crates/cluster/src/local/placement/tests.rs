@@ -1,4 +1,4 @@
-//! Tests plans for the development machine and for machine topologies that others have published.
+//! Tests plans for the development machine, and for published topologies of other machines.
 
 mod client;
 
@@ -115,7 +115,7 @@ fn the_client_has_an_l3_of_its_own_where_there_are_enough() {
     let client = client_of(&layout);
     let machine = epyc();
     assert!(machine.l3_neighbours(&client).is_disjoint(&layout.taken()));
-    // On this machine, two sockets have one L3 cache each, and there is a node on each socket.
+    // This machine has two sockets with one L3 cache each, and each socket has a node.
     let layout = Layout::plan(&spec(2, placed(Placing::Pinned)), &xeon()).unwrap();
     let client = client_of(&layout);
     assert!(xeon().core_neighbours(&client).is_disjoint(&layout.taken()));
@@ -228,8 +228,8 @@ fn on_hosts(spec: LocalSpec, host: HostSpec) -> LocalSpec {
     }
 }
 
-/// A JVM without a CPU count uses at most the CPU quota of its host. In one run, it used 2 of 56
-/// CPUs, and this was mistaken for a placement that is not in effect.
+/// If a JVM has no option for the CPU count, it uses at most the CPU quota of its host. In one run,
+/// it used 2 of 56 CPUs, and an earlier version reported that the placement was not in effect.
 #[test]
 fn a_jvm_without_a_cpu_count_uses_the_quota_of_its_host() {
     let host = HostSpec {
@@ -305,7 +305,7 @@ fn no_node_has_the_cores_of_housekeeping() {
     assert_eq!(layout.taken().len(), 8, "{:?}", cpus(&layout));
 }
 
-/// An earlier version calculated the share from all CPUs, so the message was "12 of 12 CPUs and yet
+/// An earlier version computed the share from all CPUs, so the message was "12 of 12 CPUs and yet
 /// do not fit".
 #[test]
 fn the_default_share_leaves_housekeeping_and_one_thread_a_core() {
@@ -352,7 +352,7 @@ fn the_default_share_leaves_housekeeping_and_one_thread_a_core() {
             }
         }
     }
-    // Nodes share NUMA nodes, even if CPUs are reserved for housekeeping.
+    // Cassandra nodes share NUMA nodes even if CPUs are reserved for housekeeping.
     let topology = Topology {
         placing: Placing::Auto,
         cpus: Some(7),
@@ -379,8 +379,8 @@ fn an_overcommit_factor_always_covers_the_request() {
     }
 }
 
-/// In an earlier version, the stated reason was that memory is interleaved, but the kernel had to
-/// bind it.
+/// An earlier version gave the reason that memory is interleaved, although the kernel had to bind
+/// the memory.
 #[test]
 fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
     let topology = Topology {
@@ -415,7 +415,7 @@ fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
 
 #[test]
 fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
-    // Three nodes of 18 cores are on two sockets of 28 cores, so the third node is on both sockets.
+    // Three nodes of 18 cores run on two sockets of 28 cores, so the third node spans both sockets.
     let topology = Topology {
         cpus: Some(36),
         ..placed(Placing::Pinned)
@@ -438,7 +438,8 @@ fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
     );
 }
 
-/// The planner numbers instances from 0, and treats the nodes' part as the whole machine.
+/// The planner numbers instances from 0, and treats the nodes' part of the machine as the whole
+/// machine.
 #[test]
 fn sentences_are_about_the_nodes_and_the_real_machine() {
     let said = |nodes: usize, topology: Topology, machine: &Machine| {
@@ -466,7 +467,7 @@ fn sentences_are_about_the_nodes_and_the_real_machine() {
         shared.contains("1 core is shared by several nodes"),
         "{shared}"
     );
-    // Beside two nodes of 18 cores, each socket of 28 cores has 10 left, so the third node is on
+    // Each socket of 28 cores has a node of 18 cores and 10 cores left, so the third node spans
     // both sockets.
     let wide = Topology {
         cpus: Some(36),

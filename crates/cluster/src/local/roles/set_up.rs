@@ -11,14 +11,14 @@ use std::cell::Cell;
 use std::time::Duration;
 use target_spec::{Authentication, Secret};
 
-/// Name of the server's default role. The password of this role is the same text.
+/// Name of the server's default role. The password of this role is the same as its name.
 const DEFAULT: &str = "cassandra";
 
 /// Time limit of a login. The server hashes the password with 2^10 rounds.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
 /// Creates the role of cassay and disables the default role, on all nodes of a ring that has just
-/// come up. Does nothing for an open cluster.
+/// started. Does nothing for an open cluster.
 ///
 /// # Errors
 /// A node dies, the deadline passes, or another client has created a role in the meantime.
@@ -34,7 +34,8 @@ pub(in crate::local) fn set_up(
     let count = nodes.len();
     let is_made = Cell::new(false);
     let make = |node: &LocalNode| {
-        // If a node is considered down, it receives writes late.
+        // A node that other nodes consider down receives writes late, so all nodes must be up
+        // first.
         ready::all_live(node, count)?;
         make_role(node, credentials, &is_made)?;
         let mut ours = open(node, access)?;
@@ -61,8 +62,8 @@ pub(in crate::local) fn set_up(
     refuse_strangers(&nodes[0], access)
 }
 
-/// Logs in as the default role and creates cassay's role. Tries the login of cassay's role only
-/// once the role may exist, because the server caches for two seconds that a role does not exist.
+/// Logs in as the default role and creates cassay's role. Does not log in with cassay's role before
+/// it may exist, because the server remembers for two seconds that a role does not exist.
 fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) -> Result<()> {
     if is_made.get() {
         return Ok(());
@@ -74,7 +75,7 @@ fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) 
              AND LOGIN = true"
         )
     };
-    // The password consists of hexadecimal digits, so escaping is not needed.
+    // The password consists of hexadecimal digits, so it needs no escaping.
     session.query_secret(&role(credentials.password.reveal()), &role("***"))?;
     let load = |password: &str| {
         format!(
@@ -103,7 +104,7 @@ fn refuses_default(node: &LocalNode) -> Result<()> {
 }
 
 /// For a second or two, any client could have logged in as the default role and created another
-/// role.
+/// role, so this code checks for other roles.
 fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
     let roles = open(node, access)?.query("SELECT role FROM system_auth.roles")?;
     let names = roles.rows.iter().flatten().filter_map(|name| name.as_str());

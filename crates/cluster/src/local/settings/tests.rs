@@ -66,7 +66,7 @@ fn one_node_more_owns_what_each_of_the_others_then_owns() {
         let (owned, order) = owned(&ring);
         assert_eq!(order.len(), (nodes + 1) * tokens as usize);
         let share = (1u128 << 64) as f64 / (nodes + 1) as f64;
-        // If a node gives up one slice more than other nodes, it owns a correspondingly smaller
+        // A node that gives up one slice more than the other nodes owns a correspondingly smaller
         // share.
         let one = match tokens % nodes as u64 {
             0 => 0.0,
@@ -134,7 +134,7 @@ fn overrides_replace_ours() {
     assert!(!settings.contains_key("commitlog_sync_period"));
 }
 
-/// Nodes do not report an unknown setting in advance, but die at their start.
+/// A node reports an unknown setting only when it starts, and then dies.
 #[test]
 fn every_setting_of_ours_is_one_that_the_line_has() {
     for line in versions::LINES {

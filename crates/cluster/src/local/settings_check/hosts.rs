@@ -1,5 +1,5 @@
-//! Verifies the limits of a host. The JVM on the host reports CPUs and memory, and the kernel
-//! reports disk, link and volume.
+//! Verifies the limits of a host. The JVM on the host reports CPUs and memory. The kernel reports
+//! disk, link and volume.
 
 use crate::local::node_process::LocalNode;
 use anyhow::Result;
@@ -18,7 +18,7 @@ const DEVICE: &str = "/sys/dev/block";
 /// Verifies the link of a node's host, and the device of the node's data.
 ///
 /// # Errors
-/// The kernel does not report them.
+/// The kernel does not report the link or the device.
 pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result<Vec<Proof>> {
     let name = &node.layout.name;
     let has_link = limits.link.rate_bits_per_s.is_some() || limits.link.delay.is_some();
@@ -89,7 +89,7 @@ fn volume(wanted: u64, found: Option<u64>) -> Effect {
     Effect::from_comparison(judged, "the folder of the node is not on a block device")
 }
 
-/// Verifies the JVM's view of the host's limits. For a node with a separate cgroup, the CPUs are
+/// Verifies the JVM's view of the host's limits. If a node has a separate cgroup, the CPUs are
 /// those of that cgroup, `own`, not those of the host.
 pub(super) fn host_proofs(
     report: &NodeReport,
@@ -188,7 +188,7 @@ mod tests {
     }
 
     /// In an earlier version, every trial of a study with both `host.cpus` and `topology: pinned`
-    /// reported that its hosts' CPUs were not in effect.
+    /// reported that the CPUs of its hosts were not in effect.
     #[test]
     fn a_placed_node_counts_the_cpus_of_its_own_group() {
         let host = HostSpec {

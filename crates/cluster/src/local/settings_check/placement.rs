@@ -1,5 +1,5 @@
 //! Verifies the placement of nodes from the kernel's view: the CPUs of every thread, and the NUMA
-//! nodes of the memory. Also verifies the CPU count of the JVM.
+//! nodes of the memory. Also verifies the CPU count that the JVM uses.
 
 use crate::local::Nodes;
 use crate::local::node_process::LocalNode;
@@ -26,17 +26,17 @@ pub struct NodePlace {
 }
 
 impl Nodes {
-    /// Returns the CPUs and memory location of the running nodes, from the kernel.
+    /// Returns the CPUs and memory location of the running nodes, as the kernel reports them.
     ///
     /// # Errors
-    /// The agent of a host does not report it.
+    /// The agent of a host does not report the CPUs or the memory location.
     pub(in crate::local) fn places(&self) -> Result<Vec<NodePlace>> {
         let running = self.all().iter().filter(|node| node.process.is_some());
         running.map(place).collect()
     }
 }
 
-/// Returns the CPUs and memory location of a node, from the kernel.
+/// Returns the CPUs and memory location of a node, as the kernel reports them.
 ///
 /// # Errors
 /// The node does not run, or the kernel cannot be queried.
@@ -110,8 +110,8 @@ fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str
     proofs
 }
 
-/// Lists the NUMA nodes that are permitted to the threads. The flag is true if each thread may use
-/// all `wanted` NUMA nodes. The kernel may list more nodes than the machine has.
+/// Lists the NUMA nodes that the threads may use. The flag is true if each thread may use all
+/// `wanted` NUMA nodes. The kernel may list more NUMA nodes than the machine has.
 fn reached(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> Option<(String, bool)> {
     let (shown, _) = judged(found, wanted);
     let holds = found.keys().all(|nodes| wanted.is_subset(nodes));
@@ -129,7 +129,8 @@ fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
 }
 
 /// Checks that memory can only come from these NUMA nodes. Either the cgroup of the process ensures
-/// this, or the memory policy with which it was started. Returns `None` if neither is visible.
+/// this, or the memory policy with which the process was started. Returns `None` if neither is
+/// visible.
 fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
     let (mut shown, by_group) = judged(&found.memory_nodes, nodes);
     if !by_group && found.policy_bytes.is_empty() {
@@ -170,7 +171,8 @@ pub(super) fn placed_proofs(
     let is_set = |option: &String| option.starts_with("-XX:ActiveProcessorCount=");
     let wanted = placement.processors.to_string();
     let mut proofs = Vec::new();
-    // If the study has this option, it takes precedence, so there is nothing to verify.
+    // If the study sets this option, its value takes precedence, so the derived value is not
+    // verified.
     if !options.iter().any(is_set) {
         let holds = counted.as_ref() == Some(&wanted);
         let why = facts.map_or(NO_AGENT, |_| "the JVM does not report this");
@@ -270,7 +272,7 @@ mod tests {
         assert!(last(&EffectiveAffinity::default()).ends_with('?'));
     }
 
-    /// If an earlier start had bound memory, its cgroup would still be bound.
+    /// If an earlier start had bound the memory, the cgroup would still be bound.
     #[test]
     fn a_node_with_memory_anywhere_must_reach_all_numa_nodes() {
         let mut wanted = placement("0", Memory::Anywhere);

@@ -1,4 +1,5 @@
-//! Tests with untrusted exports. The check refuses each forbidden content, and names its location.
+//! Tests with untrusted exports. The check must refuse each kind of forbidden content, and name its
+//! location.
 
 use super::*;
 use cassandra::snapshot::manifest::SstableRecord;
@@ -30,8 +31,8 @@ fn sstable(prefix: &str, data: &[u8]) -> SstableRecord {
     }
 }
 
-/// Returns an export of nodes with these tokens. Each node has one SSTable in the form of
-/// [`super::super::layout`]'s tests, whose data is the name of the node.
+/// Returns an export of nodes with these tokens. Each node has one SSTable in the form that the
+/// tests of [`super::super::layout`] use. The data of the SSTable is the name of the node.
 pub(in crate::snapshot) fn export(nodes: &[(&str, &[i64])]) -> Export {
     let node = |(name, tokens): &(&str, &[i64])| {
         let schema = SCHEMA.map(str::to_owned).to_vec();
@@ -79,7 +80,8 @@ fn a_written_export_is_read() {
     assert_eq!(read.replication().unwrap(), Replication::Simple(1));
     assert_eq!((read.tables(), read.nodes.len()), (vec!["t"], 2));
     assert_eq!(read.formats().into_iter().collect::<Vec<_>>(), ["nb"]);
-    // The files contain "node1" or "node2", the digits of its CRC-32, and one byte more.
+    // Each SSTable has three files: the text "node1" or "node2", the digits of its CRC-32, and one
+    // byte.
     let digits = |name: &str| crc32fast::hash(name.as_bytes()).to_string().len();
     let bytes = 2 * (5 + 1) + digits("node1") + digits("node2");
     assert_eq!(read.bytes(), bytes as u64);
@@ -100,7 +102,8 @@ fn check(cases: &[(&str, Value, &str)]) {
     }
 }
 
-/// Each row: a JSON pointer, the manipulated value at this location, and the expected message.
+/// Manipulations. Each row contains a JSON pointer, the manipulated value at this location, and the
+/// expected message.
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
     let (no_node, no_file) = ("is not a valid node name", "not a file name");

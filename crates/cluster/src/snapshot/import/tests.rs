@@ -1,4 +1,4 @@
-//! Tests of parts that move from one node's host to another, with and without manipulations in
+//! Tests of parts that move from one node's host to another. Some tests manipulate a part in
 //! between.
 
 use super::*;
@@ -26,12 +26,13 @@ fn files_of<'a>(host: &'a host::Agent, folder: &'a Path) -> NodeFiles<'a> {
     }
 }
 
-/// Creates a node's folder with a snapshot of one table with an index. Returns it with its agent.
+/// Creates a node's folder with a snapshot of one table with an index. Returns the folder with its
+/// agent.
 fn node(root: &Path) -> (host::Agent, Manifest) {
     let host = agent::in_thread(root).unwrap();
     let folder = manifest::folder(root, "s");
     let table = manifest::table_folder(&folder, "k", "t");
-    // The file consists of several pieces, of which the last is shorter.
+    // The file consists of several pieces, and the last piece is shorter.
     write_sstable(
         &table,
         "nb-1-big-",
@@ -47,7 +48,7 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
     (host, manifest)
 }
 
-/// Exports such a snapshot to a folder, and returns the description of the export.
+/// Exports a snapshot of one table to a folder, and returns the description of the export.
 fn brought_out(root: &Path, to: &Path) -> ExportedNode {
     let (host, manifest) = node(root);
     let place = files_of(&host, root);
@@ -95,7 +96,7 @@ fn a_part_arrives_as_it_left_and_is_a_snapshot_of_its_new_name() {
     );
     let file = |root: &Path| std::fs::read(root.join("k/t/.by_city/nb-1-big-Data.db")).unwrap();
     assert_eq!(file(&making), file(&manifest::folder(here.path(), "s")));
-    // The import runs again over the leftover of a killed command.
+    // The import runs again. It replaces the leftover of a killed command.
     brought_in(to, &part, between.path()).unwrap();
 }
 
@@ -135,7 +136,8 @@ fn a_file_that_is_damaged_missing_longer_or_a_link_is_named() {
     );
     std::fs::remove_file(&path).unwrap();
     assert!(why().contains("nb-1-big-TOC.txt"), "{}", why());
-    // The link leads to a file of the same size and content, but is refused because it is a link.
+    // The link leads to a file of the same size and content, but the import refuses it because it
+    // is a link.
     std::fs::write(&secret, "x").unwrap();
     symlink(&secret, &path).unwrap();
     assert!(why().contains("cassay follows no links in it"), "{}", why());

@@ -1,15 +1,15 @@
 //! Reads the output of `esxtop -b` (or `resxtop -b`) of a VMware host. The output is CSV in the
-//! format of Windows's Performance Data Helper.
+//! format of the Windows Performance Data Helper.
 //!
 //! The first line names the columns. It begins with `(PDH-CSV 4.0) (UTC)(0)`: the format, the zone
-//! of the times, and the minutes by which UTC is ahead of that zone. Then come thousands of names
-//! `\\host\Object(instance)\Counter`. Each other line begins with its time, `05/15/2018 02:13:06`.
-//! All cells are quoted. If the tool was killed, the last line is incomplete, which is not an
-//! error.
+//! of the times, and the minutes by which UTC is ahead of that zone. Thousands of names
+//! `\\host\Object(instance)\Counter` follow. Each other line begins with a time, such as
+//! `05/15/2018 02:13:06`. All cells are quoted. If the tool was killed, the last line is
+//! incomplete, which is not an error.
 //!
 //! Windows, and spreadsheets that saved such a file, may write it in the language of the user: `;`
 //! or a tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The
-//! format has no separators of thousands, so a comma within a number is always a decimal comma.
+//! format has no thousands separators, so a comma within a number is always a decimal comma.
 
 use super::{Filter, Point, Room, Series, with_hint};
 use anyhow::{Context, Result, bail, ensure};
@@ -23,8 +23,8 @@ use std::path::Path;
 /// Number of bytes to examine for the separator. The first cell has about 60 bytes.
 const HEAD_BYTES: usize = 4096;
 
-/// Default columns. They contain the CPU that the machine was promised and received, its memory,
-/// its adapters and its network. They omit the many groups of the hypervisor itself.
+/// Default columns. They contain the CPU time that the machine was promised and received, its
+/// memory, its adapters and its network. They omit the many groups of the hypervisor itself.
 const USUAL: [&str; 19] = [
     r"\physical cpu(_total)\% util time",
     r"\physical cpu(_total)\% processor time",
@@ -47,15 +47,15 @@ const USUAL: [&str; 19] = [
     r"\network port(*)\% received packets dropped",
 ];
 
-/// Groups of the hypervisor itself. There are also groups of its processes, such as
+/// Groups of the hypervisor itself. The hypervisor also has groups for its processes, such as
 /// `hostd.2098765`.
 const SYSTEM_GROUPS: [&str; 8] = [
     "idle", "system", "helper", "drivers", "ft", "vmotion", "init", "host",
 ];
 
 /// Minimum number of digits after the name of a hypervisor's process. ESXi numbers its worlds from
-/// 32,768 on. The name of a VM that ends with a host number, an address or a version has fewer
-/// digits.
+/// 32,768 on. If the name of a VM ends with a host number, an address or a version, the number has
+/// fewer digits.
 const WORLD_DIGITS_MIN: usize = 5;
 
 /// Objects that exist only for VMs.
@@ -70,14 +70,15 @@ struct TimeForm {
     has_day_first: bool,
 }
 
-/// A column whose values are kept.
+/// A column of the file that the import reads.
 struct Column {
     index: usize,
     series: Series,
 }
 
-/// Reads the columns of an `esxtop -b` file that match one of `columns`. A pattern consists of
-/// pieces between `*`, in their order. If `columns` is empty, reads the default columns.
+/// Reads the columns of an `esxtop -b` file that match at least one pattern in `columns`. A pattern
+/// consists of pieces, separated by `*`. A name matches if it contains the pieces in the same
+/// order. If `columns` is empty, reads the default columns.
 ///
 /// # Errors
 /// The file cannot be read, is not of this format, has a line that differs from the others, or no
@@ -101,7 +102,7 @@ fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
         row.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
     let form = TimeForm {
         ahead_minutes: utc_ahead(names.first().map_or("", String::as_str))?,
-        // Languages that use this separator, such as French, never write the month first.
+        // Languages with this separator, such as French, never write the month first.
         has_day_first: separator == b';',
     };
     let mut columns = choose(&names, wanted)?;
@@ -128,7 +129,7 @@ fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
 }
 
 /// Returns the separator of cells. It is the candidate that occurs first in the first line, because
-/// the first cell contains none of the candidates.
+/// no candidate occurs within the first cell.
 fn separator(head: &[u8]) -> u8 {
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let candidates = line.iter().filter(|byte| b",;\t".contains(byte));
@@ -143,7 +144,7 @@ fn number(text: &str) -> Result<f64, std::num::ParseFloatError> {
     }
 }
 
-/// Adds the cells of one line to the columns.
+/// Adds the cells of one line to their columns.
 fn take(
     row: &csv::ByteRecord,
     form: TimeForm,
@@ -155,7 +156,7 @@ fn take(
     for column in columns {
         let cell = cell(column.index);
         let text = cell.trim();
-        // A counter has no value at a time when its machine was off.
+        // A counter has no value for the times when its machine was off.
         if text.is_empty() {
             continue;
         }
@@ -171,8 +172,8 @@ fn take(
     Ok(())
 }
 
-/// Returns the minutes by which UTC is ahead of the times in the file, from `(PDH-CSV 4.0)
-/// (UTC)(0)`.
+/// Returns the minutes by which UTC is ahead of the times in the file. The first cell contains
+/// them, for example `(PDH-CSV 4.0) (UTC)(0)`.
 fn utc_ahead(first: &str) -> Result<i64> {
     // Some editors and shells write a byte order mark before the first line.
     let first = first.trim_start_matches('\u{feff}');
@@ -254,7 +255,7 @@ fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
     Ok(columns)
 }
 
-/// The form is `\\host\Object(instance)\Counter`. The instance may be missing.
+/// The name has the form `\\host\Object(instance)\Counter`. The instance may be missing.
 struct Parts<'a> {
     host: &'a str,
     object: &'a str,
@@ -278,9 +279,9 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// Returns the name that an instance contains. It is the name of the group in
-    /// `28868:cassandra-1`, and of the VM in `28868:cassandra-1:28869:vmx` and
-    /// `cassandra-1:scsi0:0`.
+    /// Returns the name of the group or the VM that an instance contains. `28868:cassandra-1`
+    /// contains the name of a group. `28868:cassandra-1:28869:vmx` and `cassandra-1:scsi0:0`
+    /// contain the name of a VM.
     fn name(&self) -> &'a str {
         let has_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let rest = match self.instance.split_once(':') {
@@ -293,8 +294,8 @@ impl<'a> Parts<'a> {
         rest.split_once(':').map_or(rest, |(name, _)| name)
     }
 
-    /// Returns true if the name looks like that of a group of the hypervisor itself: `1:system`,
-    /// `2098:hostd.2098765`.
+    /// Returns true if the name looks like that of a group of the hypervisor itself, such as
+    /// `1:system` or `2098:hostd.2098765`.
     fn is_system_group(&self) -> bool {
         if !self.object.starts_with("Group ") {
             return false;
@@ -323,7 +324,7 @@ impl<'a> Parts<'a> {
 /// Returns the unit that the name of a counter contains.
 fn unit(counter: &str) -> &'static str {
     let per_second = counter.ends_with("/sec");
-    // In other languages, the sign follows the name: `Prozessorzeit (%)`.
+    // In some languages, the sign follows the name, as in `Prozessorzeit (%)`.
     if counter.starts_with('%') || counter.ends_with("(%)") {
         "%"
     } else if counter.contains("MilliSec") {

@@ -1,5 +1,5 @@
-//! Guesses the format of a file that cannot be read as a series, and tells the user how to get a
-//! readable file.
+//! Guesses the format of a file that cannot be read as a series, and returns a hint that explains
+//! how to get a readable file.
 
 use foreign::FileKind;
 use std::io::Read;
@@ -13,7 +13,7 @@ const READ: &str = "cassay reads `esxtop -b`, and Prometheus's text format with 
                     (`name{label=\"x\"} value milliseconds`) or a folder of scrapes \
                     (`curl -s HOST:9100/metrics > 1.prom`)";
 
-/// Sentence about how to get the values of a machine in the next run.
+/// Sentence that explains how to record the values of a machine in the next run.
 const MACHINE: &str = "cassay records CPU, memory, disks and network of the nodes' machines itself \
                        (`probes.hosts`). For other values, write scrapes of node_exporter during a \
                        run: `mkdir scrapes; while sleep 1; do curl -s HOST:9100/metrics > \
@@ -34,19 +34,19 @@ macro_rules! table_command {
     };
 }
 
-/// Command that turns an answer of Prometheus's HTTP API into samples.
+/// Command that turns an answer of the Prometheus HTTP API into samples.
 const PROMETHEUS: &str = "this command creates a file that cassay can import: `jq -r \
      '.data.result[] | (.metric.__name__ // \"query\") as $n | (.metric | del(.__name__) | \
      to_entries | map(.key + \"=\" + (.value | @json)) | join(\",\")) as $l | .values[] | \
      \"\\($n){\\($l)} \\(.[1]) \\(.[0] * 1000 | floor)\"' FILE > samples.prom`";
 
-/// Command that turns VictoriaMetrics's export into samples.
+/// Command that turns an export of VictoriaMetrics into samples.
 const VICTORIA: &str = "this command creates a file that cassay can import: `jq -r \
      '(.metric.__name__ // \"query\") as $n | (.metric | del(.__name__) | to_entries | map(.key + \
      \"=\" + (.value | @json)) | join(\",\")) as $l | [.values, .timestamps] | transpose[] | \
      \"\\($n){\\($l)} \\(.[0]) \\(.[1])\"' FILE > samples.prom`";
 
-/// Command that turns Graphite's JSON into samples.
+/// Command that turns the JSON of Graphite into samples.
 const GRAPHITE: &str = "this command creates a file that cassay can import: jq -r '.[] | (.target \
      | gsub(\"[^A-Za-z0-9_]\"; \"_\")) as $n | .datapoints[] | select(.[0] != null) | \
      \"graphite_\\($n) \\(.[0]) \\(.[1] * 1000)\"' FILE > samples.prom`";
@@ -55,11 +55,12 @@ const GRAPHITE: &str = "this command creates a file that cassay can import: jq -
 struct Format {
     is: fn(&Head<'_>) -> bool,
     called: &'static str,
-    /// How the user gets a file that cassay can read. The word `FILE` in it represents the path.
+    /// Sentence that explains how to get a file that cassay can read. The word `FILE` in the
+    /// sentence represents the path.
     way: &'static str,
 }
 
-/// First bytes of a file, the same bytes as text, and the first line of that text.
+/// First bytes of a file, also as text, and the first line of that text.
 struct Head<'a> {
     bytes: &'a [u8],
     text: &'a str,
@@ -79,7 +80,7 @@ impl Head<'_> {
         self.text.starts_with(['{', '['])
     }
 
-    /// Returns true if the first line has cells between commas, semicolons or tabs.
+    /// Returns true if the first line contains cells separated by commas, semicolons or tabs.
     fn has_cells(&self) -> bool {
         self.first.contains([',', ';', '\t']) && !self.first.contains('{')
     }
@@ -169,7 +170,7 @@ const FORMATS: &[Format] = &[
         way: MACHINE,
     },
     Format {
-        // The remaining words of the line depend on the language.
+        // The other words of this first line depend on the language of the user.
         is: |head| head.begins(&["Linux "]) && head.first.contains(" ("),
         called: "a report of sar, iostat, mpstat or pidstat",
         way: MACHINE,
@@ -239,7 +240,7 @@ const FORMATS: &[Format] = &[
     },
 ];
 
-/// Returns a hint for an error. Returns `None` if the format is unknown.
+/// Returns a hint for an error, or `None` if the format of the file is unknown.
 pub(super) fn hint(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     let opened = foreign::open(FileKind::Series, path).ok()?;
@@ -270,8 +271,8 @@ fn like(bytes: &[u8]) -> Option<&'static Format> {
 mod tests {
     use super::*;
 
-    /// Each row: the text at the beginning of a file, and a part of the name of the expected
-    /// format.
+    /// Examples. Each row contains the text at the beginning of a file, and a part of the name of
+    /// the expected format.
     const TEXTS: &[(&str, &str)] = &[
         ("cpu,host=a usage=3.2 1700000000000000000\n", "InfluxDB"),
         (

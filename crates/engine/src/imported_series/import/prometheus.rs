@@ -1,12 +1,12 @@
-//! Reads Prometheus's text format, which has one sample per line: `name{label="value",…} value
+//! Reads the text format of Prometheus, which has one sample per line: `name{label="value",…} value
 //! time`.
 //!
-//! Version 0.0.4 has times in milliseconds. OpenMetrics, which ends with `# EOF`, has times in
-//! seconds. This is a small strict parser. The existing libraries skip lines that they cannot
-//! parse, so a broken file would become an empty chart.
+//! Times are in milliseconds in version 0.0.4, and in seconds in OpenMetrics, which ends with `#
+//! EOF`. This is a small strict parser. The existing libraries skip lines that they cannot parse,
+//! so a broken file would become an empty chart.
 //!
-//! Counters become rates, because only their growth gives information about a run. The reader omits
-//! the buckets of histograms unless the user selects them.
+//! The reader converts counters to rates, because only the growth of a counter gives information
+//! about a run. The reader omits the buckets of histograms unless the user selects them.
 
 mod sample;
 
@@ -22,7 +22,8 @@ use std::time::UNIX_EPOCH;
 /// Maximum length of a line, in bytes. Labels usually take some hundred bytes.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Maximum length of one scrape, in bytes. The largest exporters return a tenth of this.
+/// Maximum length of one scrape, in bytes. The largest known exporters return a tenth of this
+/// length.
 pub(super) const SCRAPE_BYTES_MAX: u64 = 16 << 20;
 
 /// The samples of one text, and the kinds of their metrics.
@@ -32,15 +33,16 @@ pub(super) struct Exposition {
     samples: Vec<Sample>,
 }
 
-/// Reads a file in Prometheus's text format whose samples have times, or a folder with one scrape
-/// per file. In a folder, a sample without a time has the time of its file. The place of a sample
-/// is the label `instance`, or else the name of the file. Takes the metrics whose name and labels
-/// match one of `metrics` (pieces between `*`, in their order). If `metrics` is empty, takes all
-/// metrics except the buckets of histograms.
+/// Reads a file in the text format of Prometheus whose samples have times, or a folder with one
+/// scrape per file. In a folder, a sample without a time has the time of its file. The place of a
+/// sample is the label `instance`, or else the name of the file. Takes the metrics whose name and
+/// labels match a pattern in `metrics`. A pattern consists of pieces, separated by `*`, that must
+/// occur in the same order. If `metrics` is empty, takes all metrics except the buckets of
+/// histograms.
 ///
 /// # Errors
-/// A file cannot be read, or a line of it is malformed (the message contains the line number). Or a
-/// single file has a sample without time, or no metric matches.
+/// A file cannot be read, or one of its lines is malformed (the message contains the line number).
+/// Or a single file has a sample without a time, or no metric matches.
 pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
     let filter = Filter::new(metrics);
     let place = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -83,7 +85,8 @@ fn unit_ns(is_open_metrics: bool) -> f64 {
     if is_open_metrics { 1e9 } else { 1e6 }
 }
 
-/// Passes on each line of a file, trimmed, except blank lines. An error contains the line number.
+/// Calls a function for each line of a file except blank lines. The line is trimmed. An error
+/// contains the line number.
 fn for_each_line(path: &Path, mut take: impl FnMut(usize, &str) -> Result<()>) -> Result<()> {
     let mut file = BufReader::new(foreign::open(FileKind::Samples, path)?);
     let mut line = Vec::new();
@@ -105,7 +108,8 @@ fn for_each_line(path: &Path, mut take: impl FnMut(usize, &str) -> Result<()>) -
     Ok(())
 }
 
-/// Returns the files of a folder, ordered by name. The name of a scrape usually contains the time.
+/// Returns the files of a folder, ordered by name. This is usually the order of time, because the
+/// name of a scrape usually contains the time.
 fn scrapes(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     let context = || format!("read {}", folder.display());
     let mut files = Vec::new();
@@ -224,7 +228,7 @@ impl SeriesInProgress {
 }
 
 /// Returns the growth per second between consecutive points, at the time of the later point. Omits
-/// pairs between which a counter restarted.
+/// pairs of points between which a counter restarted.
 fn rates(points: &[Point]) -> Vec<Point> {
     let rate = |pair: &[Point]| {
         let seconds = (pair[1].unix_ns - pair[0].unix_ns) as f64 / 1e9;
@@ -267,7 +271,7 @@ impl Exposition {
         Ok(found)
     }
 
-    /// Returns each wanted sample, with its series and its value.
+    /// Returns each selected sample, with its series and its value.
     pub fn described(&self, place: &str, filter: &Filter) -> Vec<(LabelledSample, f64)> {
         let one = |sample: &Sample| Some((self.describe(sample, place, filter)?, sample.value));
         self.samples.iter().filter_map(one).collect()
@@ -315,7 +319,7 @@ impl Exposition {
                 return true;
             }
         }
-        // OpenMetrics declares a counter without its suffix.
+        // In OpenMetrics, the declaration of a counter omits the suffix `_total`.
         let family = name.strip_suffix("_total").unwrap_or(name);
         match kind(name).or_else(|| kind(family)) {
             Some(MetricKind::Counter) => true,
@@ -325,7 +329,8 @@ impl Exposition {
     }
 }
 
-/// Returns the unit that a metric's name contains, by Prometheus's naming conventions.
+/// Returns the unit that a metric's name contains, according to the naming conventions of
+/// Prometheus.
 fn unit(name: &str, rate: bool) -> &'static str {
     let name = name.strip_suffix("_total").unwrap_or(name);
     let name = name.strip_suffix("_sum").unwrap_or(name);

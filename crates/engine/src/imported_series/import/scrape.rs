@@ -15,14 +15,14 @@ use std::time::Duration;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 
-/// Maximum time of one response. The JMX exporter needs some seconds for a large schema.
+/// Maximum time of one response. The JMX exporter needs several seconds if the schema is large.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Maximum number of series of one scrape. An exporter has some thousands, and a report shows only
-/// a few of them.
+/// Maximum number of series of one scrape. An exporter has a few thousand series, of which a report
+/// shows only a few.
 const SERIES_COUNT_MAX: usize = 5_000;
 
-/// An endpoint that is scraped.
+/// An endpoint to scrape.
 pub struct Scrape {
     url: String,
     place: String,
@@ -77,7 +77,8 @@ impl Scrape {
         }
     }
 
-    /// Returns host and port of the endpoint. This is the place of series that do not name a place.
+    /// Returns the host and the port of the endpoint. Series that do not name a place use this text
+    /// as their place.
     pub fn place(&self) -> &str {
         &self.place
     }
@@ -117,7 +118,8 @@ impl Scrape {
             let (Some(before), Some(now)) = (before.get(&key), counters.get(&key)) else {
                 continue;
             };
-            // After a restart of a counter, there is no rate for one interval.
+            // A lower value means that the counter restarted, so the rate of this interval is
+            // unknown.
             if now >= before {
                 out.put(&key.0, &key.1, unit, (now - before) / seconds);
             }
@@ -134,7 +136,7 @@ fn config() -> ureq::config::Config {
         .build()
 }
 
-/// This resolves names in the same way as the rest of cassay.
+/// Resolver that resolves host names in the same way as the rest of cassay.
 #[derive(Debug)]
 struct BySystem;
 
@@ -169,7 +171,8 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    /// Starts a server that answers successive connections with `answers`, and then ends.
+    /// Starts a server that answers each connection with the next of `answers`, and ends after the
+    /// last one.
     fn serve(answers: Vec<String>) -> (String, std::thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,10 +1,10 @@
-//! Measures the progress of a load phase, and explains why it stopped.
+//! Measures the progress of a load phase, and explains why the load phase stopped.
 
 use anyhow::{Context, Result, ensure};
 use cluster::DataUse;
 
-/// Returns the reasons why rows could not be loaded. Causes come first, because the errors of the
-/// client follow from them.
+/// Describes why rows could not be loaded. The causes come before the errors of the client, because
+/// the errors follow from the causes.
 pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String {
     let what = format!("cassay could not load all of {count} rows: {errors}");
     if !causes.is_empty() {
@@ -30,7 +30,8 @@ pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String 
     format!("{what}. A lower load or a longer `client.timeout` may help")
 }
 
-/// Returns the progress of the nodes towards `bytes` each. A value of 1 is the goal.
+/// Returns the progress of the nodes towards `bytes` of data per node. At 1, the nodes have reached
+/// this size.
 pub(super) fn size(data: &[DataUse], bytes: u64) -> Result<f64> {
     ensure!(
         !data.is_empty(),
@@ -40,8 +41,8 @@ pub(super) fn size(data: &[DataUse], bytes: u64) -> Result<f64> {
     Ok(sum as f64 / data.len() as f64 / bytes as f64)
 }
 
-/// Returns the progress of the data volumes towards `share` of their size. A value of 1 is the
-/// goal.
+/// Returns the progress of the data volumes towards `share` of their size. At 1, the volumes are
+/// full to this share.
 pub(super) fn fullness(data: &[DataUse], share: f64) -> Result<f64> {
     let full = |one: &DataUse| {
         let volume = one.volume.as_ref()?;

@@ -1,4 +1,4 @@
-//! Tests a long window in the engine: the data that is kept, and the record.
+//! Tests which data the engine keeps during a long window, and the record of the window.
 
 use super::*;
 use measure::{Histogram, Interval, KindInterval};
@@ -17,7 +17,7 @@ fn reading(at_s: u64, name: &str, value: f64) -> Reading {
     }
 }
 
-/// Returns an interval with `ok` operations of `ms` each.
+/// Returns an interval with `ok` operations that took `ms` milliseconds each.
 fn interval(index: u64, ok: u64, ms: u64) -> Interval {
     let mut kind = KindInterval::default();
     kind.succeed(false, ms * 1_000_000, ms * 1_000_000, ok);

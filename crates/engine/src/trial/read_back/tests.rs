@@ -1,4 +1,4 @@
-//! Tests that settings are read, and that the rule on data agrees with the answer.
+//! Tests that the settings are read, and that the data rule agrees with the answer of the finding.
 
 use super::*;
 use analysis::rules::{Evidence, Limits, RuleOutcome, judge};
@@ -87,7 +87,7 @@ fn every_row_that_was_read_is_in_one_count() {
     assert_eq!(record.missed(), 1 + 3 + 5 + 8);
 }
 
-/// The test tries every combination of good and bad rows, under every promise.
+/// The test tries every combination of good and bad rows, for every promise of durability.
 fn cases() -> Vec<(CheckCounts, Option<LostWritesByAckTime>, Promise)> {
     let why = || "so it is".to_owned();
     let mut cases = Vec::new();

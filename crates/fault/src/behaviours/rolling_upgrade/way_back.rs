@@ -2,9 +2,9 @@
 //! the former release, and is repaired.
 //!
 //! Invariants: the kept files come from a drained and stopped node, before the new release has
-//! touched them. They lack later writes, so a node is rolled back only after a repair from the
-//! other nodes. Repairs begin when all nodes run the same release, because nodes of two releases do
-//! not stream to each other.
+//! changed them. The kept files lack later writes, so a node is rolled back only after a repair
+//! from the other nodes. Repairs begin when all nodes run the same release, because nodes of two
+//! releases do not stream to each other.
 
 use super::{DRAINED_WITHIN, counted, files};
 use crate::behaviour::{Tell, Work};
@@ -26,8 +26,8 @@ const POLL: Duration = Duration::from_millis(200);
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Time after which the agent restarts a node whose files are being kept or replaced. It is longer
-/// than these operations take, because the node must not start during the downgrade. Linking a
-/// million files takes seconds.
+/// than these operations take, because the node must not start before they have ended. For example,
+/// linking a million files takes seconds.
 pub(super) const SWAPPED_WITHIN: Duration = Duration::from_secs(600);
 
 /// Time limit for the repair of one node. A repair of 1 TB at 40 MB/s takes 7 hours.
@@ -36,9 +36,9 @@ const REPAIRED_WITHIN: Duration = Duration::from_secs(12 * 3600);
 /// Nodes that can be downgraded.
 #[derive(Debug, Default)]
 pub(super) struct WayBack {
-    /// Nodes with kept files, in the order of their upgrade, and their former releases.
+    /// Nodes with kept files and their former releases, in the order of the upgrade.
     kept: Vec<KeptNode>,
-    /// True if all of these nodes are rolled back and repaired.
+    /// True if all nodes in `kept` are rolled back and repaired.
     is_over: bool,
 }
 
@@ -68,7 +68,7 @@ impl WayBack {
         self.is_over
     }
 
-    /// Returns the nodes that can be downgraded, the last upgraded one first.
+    /// Returns the nodes that can be downgraded, beginning with the node that was upgraded last.
     pub fn nodes(&self) -> Vec<NodeIndex> {
         self.kept.iter().rev().map(|kept| kept.node).collect()
     }
@@ -132,8 +132,8 @@ impl WayBack {
 }
 
 /// Drains and stops a node, replaces its files by the saved files, and starts it with its former
-/// release. Returns the reason if draining failed. Such a failure does no harm, because the flushed
-/// data would be discarded anyway.
+/// release. If draining failed, returns the reason. Such a failure does no harm, because the node
+/// discards the flushed data anyway.
 fn swap(world: &mut dyn World, node: NodeIndex) -> Result<Option<String>> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
     let drained = world.tell(node, drain, DRAINED_WITHIN);
@@ -145,10 +145,12 @@ fn swap(world: &mut dyn World, node: NodeIndex) -> Result<Option<String>> {
     Ok(drained.err().map(why))
 }
 
-/// Repairs all user keyspaces of a node. Returns its report and the reports of the other replicas.
+/// Repairs all user keyspaces of a node. Returns the report of the node and the reports of the
+/// other replicas.
 fn repaired(world: &mut dyn World, node: NodeIndex) -> Result<String> {
     let mut repair = node_repair::behaviour(&Hit::Node(node), &Options::default());
-    // This records the earlier validations by other nodes. Nodes of 4.0 do not show validations.
+    // This call records the validations that other nodes performed before. Nodes with release 4.0
+    // do not report validations.
     let before = repair.look(world, LIMIT);
     repair.inject(world, REPAIRED_WITHIN)?;
     let said = loop {

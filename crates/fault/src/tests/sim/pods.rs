@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Time until a pod runs again, if nothing prevents it.
+/// Time until a deleted pod is replaced by a running pod, in ns.
 const BACK_NS: u64 = 2 * S;
 
 impl Sim {
@@ -10,7 +10,7 @@ impl Sim {
         self.is(|what| matches!(what, Injection::Command { .. }))
     }
 
-    /// Returns true if the old pod no longer exists and the new one has not started yet.
+    /// Returns true if the old pod no longer exists and the new pod has not started yet.
     pub fn is_podless(&self) -> bool {
         let is_away = |gone_ns: u64| {
             self.stays_broken || self.is_cordoned() || self.now_ns < gone_ns + BACK_NS
@@ -25,7 +25,8 @@ impl Pods for Sim {
             bail!("the cluster is away");
         }
         let gone_ns = match self.rolled_ns {
-            // The last pod is replaced first, and each further pod when the previous one is ready.
+            // The operator replaces the last pod first, and each further pod when the previous pod
+            // is ready.
             Some(ns) => Some(ns + (2 - node.0 as u64) * BACK_NS),
             None => self.pod_gone_ns,
         };
@@ -47,7 +48,8 @@ impl Pods for Sim {
     }
 
     fn delete_pod(&mut self, _: NodeIndex, _: Deletion) -> Result<()> {
-        // The controller of the pod creates another one after any deletion.
+        // The controller of the pod creates a new pod after every deletion, so this injection has
+        // no deadline.
         self.injected.push(Duration::MAX);
         if !self.breaks_another {
             self.pod_gone_ns = Some(self.now_ns);

@@ -4,10 +4,10 @@ use super::{ADDED, Agents, HIT, NodeSeen, S, Sim};
 use cassandra::{Member, MemberStatus, Members};
 use target_spec::NodeIndex;
 
-/// Time until the other nodes consider a node down.
+/// Time until the other nodes consider a node down, in ns.
 const DETECTED_NS: u64 = 2 * S;
 
-/// Time that a node takes to leave a ring.
+/// Time that a node takes to leave a ring, in ns.
 pub(in crate::tests) const LEAVING_NS: u64 = S;
 
 impl Sim {
@@ -18,7 +18,7 @@ impl Sim {
         at_work.any(|(node, _, until)| *node == by && is_done(*until)) && !self.broken.is_empty()
     }
 
-    /// Returns the status of the target on the other nodes.
+    /// Returns the status that the other nodes report for the target.
     pub fn standing(&self) -> Option<MemberStatus> {
         let leaves = self.at_work.iter().any(|(node, ..)| *node == HIT);
         match () {
@@ -35,7 +35,7 @@ impl Sim {
         }
     }
 
-    /// Returns the status of the added node on the other nodes.
+    /// Returns the status that the other nodes report for the added node.
     pub fn standing_of_added(&self) -> Option<MemberStatus> {
         let told = self.at_work.iter().find(|(node, ..)| *node == ADDED);
         let has_joined = self.now_ns >= self.added_ns? + self.joins_within_ns;
@@ -47,7 +47,7 @@ impl Sim {
         }
     }
 
-    /// Returns the members that a node reports.
+    /// Returns the members of the ring that a node reports.
     pub fn members_of(&self, node: NodeIndex) -> Members {
         let member = |(index, seen): (NodeIndex, NodeSeen)| {
             let standing = match index {

@@ -12,13 +12,14 @@ impl Works {
         }
     }
 
-    /// When the node is started with the former release, it reads its own files.
+    /// Sets the release of a node to the former release. When the node starts, it reads the files
+    /// of that release.
     pub fn downgrade(&mut self, node: NodeIndex) -> Result<()> {
         self.releases[node.0] = "4.1.10";
         Ok(())
     }
 
-    /// Keeps the files of a node. From then on, the other release writes files that only that
+    /// Keeps the files of a node. After this call, the new release writes files that only the new
     /// release can read.
     pub fn keep_files(&mut self, node: NodeIndex) -> Result<()> {
         ensure!(!self.is_full, "the disk has no room left");

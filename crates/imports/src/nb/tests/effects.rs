@@ -20,8 +20,8 @@ blocks:
         desc: nothing
 ";
 
-/// Returns the complete result of an import as text. A setting with an effect must change this
-/// text.
+/// Returns the complete result of an import as text. If a setting has an effect, it must change
+/// this text.
 fn outcome(file: &str, words: &str) -> String {
     let words: Vec<&str> = words.split_whitespace().collect();
     let import = match imported(file, &words) {
@@ -41,7 +41,7 @@ fn outcome(file: &str, words: &str) -> String {
     out
 }
 
-/// Settings of a line, each with the further settings without which it has no effect.
+/// Settings of a line. Each has the other settings without which it would have no effect.
 const LINES: &[(&str, &str)] = &[
     ("driver=stdout", ""),
     ("type=stdout", ""),
@@ -72,7 +72,7 @@ const LINES: &[(&str, &str)] = &[
     ("driver.advanced.protocol.compression=LZ4", ""),
 ];
 
-/// Settings of an operation, each with the words of the command.
+/// Settings of an operation. Each has the words of the command with which the test runs it.
 const OPERATIONS: &[(&str, &str)] = &[
     ("ratio: 3", ""),
     ("repeat: 2", ""),
@@ -88,7 +88,8 @@ const OPERATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// `errors` of an operation and `workload` of a line were once in the lists, but no code read them.
+/// In an earlier version, the lists contained `errors` of an operation and `workload` of a line,
+/// but no code read these settings.
 #[test]
 fn every_listed_setting_changes_the_work_or_is_refused() {
     fn names<'a>(rows: &[(&'a str, &str)], end: char) -> BTreeSet<&'a str> {

@@ -1,5 +1,5 @@
-//! Tests bindings and anchors in the forms that YAML and NoSQLBench allow, and the refusal of other
-//! forms.
+//! Tests bindings and anchors in the forms that YAML and NoSQLBench allow. Also tests that the
+//! import refuses other forms.
 
 use super::imported;
 use workload::Stage;

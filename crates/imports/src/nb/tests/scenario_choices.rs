@@ -1,10 +1,11 @@
-//! Tests that bindings, operations and files of other scenarios cannot make a run fail. A message
-//! names an unsupported part of the run itself, with a hint.
+//! Tests that bindings, operations and files of other scenarios cannot make a run fail. If the run
+//! itself contains an unsupported part, a message with a hint must name this part.
 
 use super::imported;
 use crate::import::StepLimit;
 
-/// A vector workload like NoSQLBench's own. Reading the vectors needs a file, but writing does not.
+/// A vector workload like NoSQLBench's own. The operation that reads vectors needs a file, but the
+/// operation that writes them does not.
 const VECTORS: &str = r#"
 scenarios:
   default:
@@ -46,7 +47,7 @@ fn a_scenario_is_refused_only_for_its_own_choices() {
     let import = imported(VECTORS, &["default"]).expect("nothing of it needs a file");
     let steps: Vec<_> = import.steps.iter().map(|step| step.limit).collect();
     assert_eq!(steps, [StepLimit::Operations(10)]);
-    // An operation of ratio 0 is never executed, so it does not become a kind of operation.
+    // An operation of ratio 0 is never executed, so it must not become a kind of operation.
     let kinds: Vec<_> = import.steps[0].program.kinds().iter().map(|k| &k.name).collect();
     assert_eq!(kinds, ["put"]);
 
@@ -79,7 +80,8 @@ fn every_reader_of_vectors_is_named_with_a_way_out_that_is_one() {
         for part in [name, "HashedFloatVectors(DIMENSIONS)", "nb FILE SCENARIO"] {
             assert!(said.contains(part), "{reader}: {said}");
         }
-        // Both alternatives work: a scenario without the file, and generated vectors.
+        // Both alternatives must work. One is a scenario without the file, and the other is
+        // generated vectors.
         assert!(imported(&text, &["default"]).is_ok(), "{reader}");
         let text = text.replace(&format!("{reader} -> List"), "HashedFloatVectors(4)");
         assert!(imported(&text, &["search"]).is_ok(), "{reader}");

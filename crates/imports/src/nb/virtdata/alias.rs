@@ -8,8 +8,8 @@ use super::java_value::{Ty, Val};
 use super::parse_recipe::{Call, RecipeMistake};
 use workload::virtdata::hash;
 
-/// The largest input as a floating-point number. NoSQLBench uses a slightly larger number for
-/// intervals.
+/// The largest input as a floating-point number. For intervals, NoSQLBench uses a slightly larger
+/// number.
 const UNIT: f64 = 9_223_372_036_854_775_807.0;
 const INTERVAL_UNIT: f64 = UNIT + 1026.0;
 
@@ -59,7 +59,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// A table of slots, and the values that the slots refer to.
+/// A table of slots, and the values to which the slots refer.
 struct Alias {
     slots: Arc<[Slot]>,
     values: Arc<[Val<'static>]>,
@@ -92,7 +92,7 @@ impl Alias {
     }
 }
 
-/// Builds the slots for these weights. Each weight comes with the index of its value.
+/// Builds the slots for these weights. Each weight has the index of its value.
 fn slots(weights: &[(usize, f64)]) -> Option<Arc<[Slot]>> {
     use std::collections::VecDeque;
     let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
@@ -170,7 +170,8 @@ fn set_order(values: &[String]) -> Vec<String> {
             distinct.push(value);
         }
     }
-    // A HashSet doubles its buckets when three quarters of them are full.
+    // A HashSet doubles the number of its buckets when it contains more elements than three
+    // quarters of that number.
     let mut buckets = 16usize;
     while distinct.len() > buckets / 4 * 3 {
         buckets *= 2;
@@ -184,7 +185,7 @@ fn set_order(values: &[String]) -> Vec<String> {
     distinct.into_iter().cloned().collect()
 }
 
-/// Returns the cells of the named columns of a file with a header line.
+/// Returns the cells of the named columns of a file that has a header line.
 fn csv(
     file: &str,
     columns: &[&str],
@@ -286,7 +287,7 @@ mod tests {
             "grape",
         ];
         let many: Vec<String> = (0..14).map(|n| format!("k{n}")).collect();
-        // The expected order is that of java.util.HashSet of JDK 17.
+        // The expected order is the order in java.util.HashSet of JDK 17.
         for (texts, expected) in [
             (
                 fruits.map(str::to_owned).to_vec(),

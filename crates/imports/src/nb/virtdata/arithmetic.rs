@@ -10,7 +10,7 @@ use super::java_value::{Ty, Val};
 use workload::virtdata::hash;
 use workload::virtdata_curve::{Curve, normal_quantile, uniform_quantile, zipf_table};
 
-/// Maximum number of ranks of a Zipf distribution. A larger table would take minutes.
+/// Maximum number of ranks of a Zipf distribution. It would take minutes to compute a larger table.
 const ZIPF_COUNT_MAX: i32 = 10_000_000;
 
 pub(super) const ROWS: &[Row] = &[
@@ -167,8 +167,8 @@ fn divisor(given: &[Argument]) -> Option<i64> {
     one(given).filter(|divisor| *divisor != 0)
 }
 
-/// Returns the first value and the width of a range. The last value of the range is the range's end
-/// minus 1, plus `last`.
+/// Returns the first value and the width of a range. The last value is the stated end minus 1, plus
+/// `last`.
 fn range(given: &[Argument], last: i64) -> Option<(i64, i64)> {
     let (from, width) = match *longs(given)? {
         [width] => (0, width),
@@ -178,7 +178,8 @@ fn range(given: &[Argument], last: i64) -> Option<(i64, i64)> {
     (width > 0).then_some((from, width))
 }
 
-/// Returns the flavour `long → long`. For int arguments, also returns `long → int` and `int → int`.
+/// Returns the flavour `long → long`. If the arguments are ints, also returns `long → int` and `int
+/// → int`.
 fn integers(
     given: &[Argument],
     long: impl Whole + Copy,
@@ -194,12 +195,12 @@ fn integers(
     found
 }
 
-/// Returns the same flavours as [`integers`], with the same function for ints as for longs.
+/// Returns the same flavours as [`integers`]. Ints and longs use the same function.
 fn same(given: &[Argument], long: impl Whole + Copy, narrowed: impl Whole) -> Vec<Variant> {
     integers(given, long, narrowed, long)
 }
 
-/// Returns flavours that keep the type of the input: longs to longs, and ints to ints.
+/// Returns flavours whose output has the same type as the input: longs to longs, and ints to ints.
 fn kept(given: &[Argument], keep: impl Whole + Copy) -> Vec<Variant> {
     let mut found = vec![flavour(Ty::Long, Ty::Long, Transformation::long(keep))];
     if are_ints(given) {
@@ -208,15 +209,15 @@ fn kept(given: &[Argument], keep: impl Whole + Copy) -> Vec<Variant> {
     found
 }
 
-/// Returns a value in a range by the hash of the input. The int flavour masks the hash with the
-/// width instead of taking the remainder.
+/// Returns a value in a range, chosen by the hash of the input. The int flavour masks the hash with
+/// the width instead of taking the remainder.
 fn hashed(given: &[Argument], (first, width): (i64, i64)) -> Vec<Variant> {
     let long = move |x| hash_range(x, (first, width));
     let int = move |x| first.wrapping_add(int_hash(x) & width);
     integers(given, long, masked, int)
 }
 
-/// Returns the hash of an `int`, which is the hash of its four bytes, repeated twice.
+/// Returns the hash of an `int`. This is the hash of its four bytes, repeated twice.
 fn int_hash(value: i64) -> i64 {
     let half = u64::from(value as u32);
     hash(half << 32 | half) as i64 & INT_MASK
@@ -247,7 +248,7 @@ fn hashed_floats(given: &[Argument]) -> Flavours {
     Some(found)
 }
 
-/// Returns a double between `min` and `max`, by the hash of a number.
+/// Returns a double between `min` and `max`, chosen by the hash of the input.
 pub(super) fn hashed_double(min: f64, max: f64) -> Transformation {
     Transformation::made(move |x| Val::Double((max - min) * unit(x) + min))
 }
@@ -270,8 +271,8 @@ fn joined(first: Option<Vec<Variant>>, second: Flavours) -> Flavours {
     }
 }
 
-/// Returns the two parameters of a curve, and true if the curve hashes its input. `None` if an
-/// argument is a modifier that changes more than the hashing.
+/// Returns the two parameters of a curve, and true if the curve hashes its input. Returns `None` if
+/// an argument is a modifier that changes more than the hashing.
 fn curve(given: &[Argument]) -> Option<(f64, f64, bool)> {
     let [first, second, modifiers @ ..] = given else {
         return None;

@@ -7,7 +7,7 @@ use super::java_value::{Ty, Val};
 pub(crate) struct Env<'a> {
     /// Function that reads a data file.
     pub(crate) read: &'a dyn Fn(&str) -> Result<String, String>,
-    /// Notes on differences from NoSQLBench.
+    /// Notes on differences from NoSQLBench that the functions record.
     pub(crate) notes: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Lists, sets and maps, and the number words that they often contain.
+//! Lists, sets and maps. Also contains the function that writes a number in words, because
+//! collections often contain such words.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use super::functions::{Argument, Count, Flavours, Row, Transformation, cycle, ma
 use super::java_value::{Ty, Val};
 use workload::virtdata::hash;
 
-/// Maximum number of elements of a collection. Cassandra accepts no more.
+/// Maximum number of elements of a collection. Cassandra does not accept more elements.
 const ELEMENTS_MAX: i64 = 65_535;
 
 pub(super) const ROWS: &[Row] = &[
@@ -66,14 +67,15 @@ struct Collection {
     texts: bool,
 }
 
-/// Input of the function that generates an element.
+/// Choice of the input for the function that generates an element.
 #[derive(Clone, Copy)]
 pub(super) enum Seed {
     /// The input of the collection itself.
     Same,
     /// The input of the collection plus the index of the element.
     Stepped,
-    /// The hash of the input of the previous function.
+    /// A hash that is repeated for each element. The hash for an element is that of the input of
+    /// the previous element's function.
     Hashed,
 }
 
@@ -125,8 +127,8 @@ impl Collection {
         pairs
     }
 
-    /// Returns one element. The last function also generates the elements that have no function of
-    /// their own.
+    /// Returns one element. If the collection has more elements than functions, the last function
+    /// generates the remaining elements.
     fn one<'a>(&'a self, functions: &'a [Recipe], index: usize, seed: i64) -> Val<'a> {
         let value = functions[index.min(functions.len() - 1)].value(seed);
         match (self.texts, value) {
@@ -137,19 +139,19 @@ impl Collection {
     }
 }
 
-/// Makes a collection whose arguments are a size and then the functions of elements.
+/// Returns a collection whose arguments are its size and the functions of its elements.
 pub(super) fn sized(kind: Ty, seed: Seed, given: &[Argument]) -> Flavours {
     let (size, functions) = given.split_first()?;
     collection(kind, seed, Some(Count::given(size)?), functions, false)
 }
 
-/// Makes a collection with a function for each element.
+/// Returns a collection with a function for each element.
 fn each(kind: Ty, seed: Seed, given: &[Argument]) -> Flavours {
     collection(kind, seed, None, given, false)
 }
 
-/// Makes a collection of an older NoSQLBench version. The arguments are a size and one function,
-/// whose values may be converted to text.
+/// Returns a collection of an older NoSQLBench version. Its arguments are a size and one function,
+/// whose values are converted to text if `texts` is true.
 fn old(kind: Ty, given: &[Argument], texts: bool) -> Flavours {
     match given {
         [size, _] => {
@@ -160,8 +162,8 @@ fn old(kind: Ty, given: &[Argument], texts: bool) -> Flavours {
     }
 }
 
-/// Makes a map of an older NoSQLBench version. If the number of arguments is odd, the first one is
-/// the size.
+/// Returns a map of an older NoSQLBench version. If the number of arguments is odd, the first
+/// argument is the size.
 fn old_map(given: &[Argument], texts: bool) -> Flavours {
     match given {
         [size, functions @ ..] if given.len() % 2 == 1 => {
@@ -205,7 +207,7 @@ fn collection(
 
 /// Returns a number in English words, as NoSQLBench writes it.
 fn number_name(input: i64) -> Val<'static> {
-    /// One group of words names the numbers below this limit.
+    /// Numbers below this limit are one group of words.
     const BILLION: u64 = 1_000_000_000;
     let value = input.unsigned_abs();
     let small = |value: u64| below_billion(value as u32);

@@ -15,11 +15,12 @@ use cql::value::{CqlType, time_uuid, uuid_ticks};
 use workload::virtdata::{hash, hashed_uuid};
 
 const NANOS_PER_DAY: i64 = 86_400_000_000_000;
-/// Number of nanoseconds between two cycles, in functions for which NoSQLBench reads a clock.
+/// Number of nanoseconds between two cycles. It applies to functions for which NoSQLBench reads a
+/// clock.
 const NANOS_PER_CYCLE: i64 = 1_000_000;
-/// Time of cycle 0 on the replaced clock: 2020-01-01.
+/// Time of cycle 0 on the clock that replaces NoSQLBench's clock: 2020-01-01, in ms since 1970.
 const CLOCK_START_MILLIS: i64 = 1_577_836_800_000;
-/// Maximum size of a value, in bytes. Cassandra accepts no larger value.
+/// Maximum size of a value, in bytes. Cassandra does not accept larger values.
 const BYTES_MAX: i64 = 256 << 20;
 /// Types from which a number is extracted before the conversion.
 const NUMERIC: [Ty; 6] = [
@@ -32,7 +33,7 @@ const NUMERIC: [Ty; 6] = [
 ];
 
 pub(super) const ROWS: &[Row] = &[
-    // Rows for numbers of other types.
+    // The following rows convert numbers to other numeric types.
     row(&["Identity"], |given| {
         plain(
             given,
@@ -100,7 +101,7 @@ pub(super) const ROWS: &[Row] = &[
         let step = Transformation::made(move |unscaled| Val::Decimal { unscaled, scale });
         from(inputs, Ty::Decimal, &step)
     }),
-    // Rows for identifiers and addresses.
+    // The following rows define identifiers and addresses.
     row(&["ToHashedUUID"], |given| {
         let step = Transformation::made(|x| Val::Uuid(hashed_uuid(x as u64)));
         plain(given, &[Ty::Long], Ty::Uuid, &step)
@@ -159,7 +160,7 @@ pub(super) const ROWS: &[Row] = &[
         let step = Transformation::made(|x| Val::Inet((x as i32 % i32::MAX).to_be_bytes()));
         plain(given, &[Ty::Long], Ty::Inet, &step)
     }),
-    // Rows for days, times of day and durations.
+    // The following rows define days, times of day and durations.
     row(&["ToDate"], |given| {
         let (spacing, repeats) = spaced(given)?;
         made(Ty::Date, move |x| {
@@ -193,8 +194,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row(&["ToCqlDurationNanos"], |given| {
         let step = Transformation::made(|x| Val::Duration {
-            // The duration has only days and nanoseconds, because a duration in nanoseconds has no
-            // months.
+            // A duration in nanoseconds has no months, so only the days and nanoseconds are set.
             months: 0,
             days: (x / NANOS_PER_DAY) as i32,
             nanos: x % NANOS_PER_DAY,
@@ -225,7 +225,8 @@ pub(super) const ROWS: &[Row] = &[
             Val::Long(start.wrapping_add(x % room))
         }))
     }),
-    // Rows for functions that read a clock in NoSQLBench. Here they are functions of the cycle.
+    // The following rows define functions that read a clock in NoSQLBench. In cassay, they are
+    // functions of the cycle.
     asking(&["ElapsedNanoTime"], |call, given, env| {
         let step = Transformation::long(|x| x.wrapping_mul(NANOS_PER_CYCLE));
         let what = "cycle n is n milliseconds after 1970";
@@ -318,7 +319,7 @@ pub(super) const ROWS: &[Row] = &[
         [size, min, max] => float_vectors(size, min.double()?, max.double()?),
         _ => None,
     }),
-    // Rows for sequences of functions.
+    // The following rows define sequences of functions.
     row(&["Flow"], |given| {
         let recipes = Argument::functions(given)?;
         let ty = recipes.last()?.ty;
@@ -374,8 +375,8 @@ fn spaced_value(input: i64, spacing: i64, repeats: i64) -> i64 {
     input.wrapping_mul(spacing).wrapping_div(repeats)
 }
 
-/// Returns true if a time zone is UTC. The local zone of NoSQLBench's machine counts as UTC, as on
-/// servers.
+/// Returns true if a time zone is UTC. The local zone of NoSQLBench's machine counts as UTC, which
+/// it usually is on servers.
 fn is_utc(zone: &Argument) -> bool {
     let zone = zone.text().unwrap_or_default();
     ["UTC", "GMT", "Z", "default"].contains(&zone)
@@ -406,22 +407,22 @@ fn clock(
     Some(found)
 }
 
-/// Returns the bytes of a UUID from the digits in its text. Other characters are skipped.
+/// Returns the bytes of a UUID from the hexadecimal digits of its text. Skips other characters.
 fn parse_uuid(text: &str) -> [u8; 16] {
     let digits = text.chars().filter_map(|c| c.to_digit(16));
     let value = digits.fold(0u128, |value, digit| value << 4 | u128::from(digit));
     value.to_be_bytes()
 }
 
-/// Returns the smallest version 1 UUID of a millisecond since 1970. The order is Cassandra's, which
-/// compares signed bytes.
+/// Returns the smallest version 1 UUID of a millisecond since 1970, in Cassandra's order. This
+/// order compares signed bytes.
 fn least_uuid(millis: i64) -> Val<'static> {
     Val::Uuid(time_uuid(uuid_ticks(millis), 0x8080_8080_8080_8080))
 }
 
-/// Returns the greatest version 1 UUID of a millisecond since 1970, in the same order.
+/// Returns the greatest version 1 UUID of a millisecond since 1970, in Cassandra's order.
 fn greatest_uuid(millis: i64) -> Val<'static> {
-    /// Number of the last 100 ns step of a millisecond.
+    /// Number of the last step of 100 ns in a millisecond, counted from 0.
     const LAST_TICK: u64 = 9_999;
     let last = uuid_ticks(millis).wrapping_add(LAST_TICK);
     Val::Uuid(time_uuid(last, 0x7F7F_7F7F_7F7F_7F7F))
@@ -433,7 +434,7 @@ fn node_uuid(ticks: u64, node: i64, clock: i64) -> Val<'static> {
     Val::Uuid(time_uuid(ticks, low))
 }
 
-/// Returns a transformation that takes the values in rotation.
+/// Returns a transformation that returns the values in rotation.
 pub(super) fn in_turn(values: Vec<Val<'static>>) -> Transformation {
     Transformation::with(values, |values, value| {
         let index = (value.long() % INT_MASK).unsigned_abs() as usize % values.len();
@@ -471,7 +472,8 @@ fn float_vectors(size: &Argument, min: f64, max: f64) -> Flavours {
     })
 }
 
-/// Returns the conversion that Cassandra applies to a value in the text of a statement.
+/// Returns the conversion that Cassandra applies to a value that is written in the text of a
+/// statement.
 pub(super) fn written_as(typ: &CqlType) -> Transformation {
     Transformation::with(typ.clone(), |typ, value| match (typ, value) {
         (CqlType::Text | CqlType::Ascii, Val::Long(v)) => Val::Digits(v),

@@ -1,5 +1,5 @@
-//! Definition of a recipe's function: a row with the names of the function, and the flavours that
-//! result from the arguments of a call.
+//! Definitions of the functions that recipes can use. A definition is a row with the names of the
+//! function, and with the flavours that result from the arguments of a call.
 
 use std::sync::Arc;
 
@@ -8,37 +8,37 @@ use super::java_value::{Ty, Val};
 use super::parse_recipe::{Call, RecipeMistake};
 use workload::virtdata::hash;
 
-/// Mask for the low 31 bits. `int` flavours use it to avoid negative numbers.
+/// Mask for the low 31 bits. `int` flavours use the mask to avoid negative numbers.
 pub(super) const INT_MASK: i64 = 0x7FFF_FFFF;
-/// Maximum number of characters, bytes or elements of a value. It is 64 Mi, as for a row of
-/// cassandra-stress.
+/// Maximum number of characters, bytes or elements of a value. It is 64 Mi, the same limit as for a
+/// row of cassandra-stress.
 const COUNT_MAX: i64 = 64 << 20;
 
-/// A row of the tables, which defines a function.
+/// A row of the tables. Each row defines a function.
 pub(super) struct Row {
     pub(super) names: &'static [&'static str],
     pub(super) make: Make,
 }
 
-/// The flavours of a call. `None` if the function does not take these arguments.
+/// The flavours of a call. `None` if the function does not accept the arguments of the call.
 pub(super) type Flavours = Option<Vec<Variant>>;
 
 /// Function that builds the flavours of a call.
 pub(super) enum Make {
     /// Builds the flavours from the arguments alone.
     Of(fn(&[Argument]) -> Flavours),
-    /// Builds the flavours of functions that read files, record notes, or report their own
+    /// Builds the flavours of a function that reads files, records notes, or reports its own
     /// mistakes.
     Asking(fn(&Call, &[Argument], &mut Env) -> Result<Flavours, RecipeMistake>),
 }
 
-/// Defines a function that needs only its arguments.
+/// Defines a function whose flavours depend only on its arguments.
 pub(super) const fn row(names: &'static [&'static str], make: fn(&[Argument]) -> Flavours) -> Row {
     let make = Make::Of(make);
     Row { names, make }
 }
 
-/// Defines a function that needs more than its arguments, such as files.
+/// Defines a function that needs files, notes or its own mistakes in addition to its arguments.
 pub(super) const fn asking(
     names: &'static [&'static str],
     make: fn(&Call, &[Argument], &mut Env) -> Result<Flavours, RecipeMistake>,
@@ -59,7 +59,7 @@ pub(crate) enum Argument {
     Function(Recipe),
 }
 
-/// One flavour of a function, with its types.
+/// One flavour of a function, with its input and output types.
 #[derive(Clone)]
 pub(crate) struct Variant {
     pub(crate) input: Ty,
@@ -100,8 +100,8 @@ pub(super) trait Whole: Fn(i64) -> i64 + Send + Sync + 'static {}
 impl<F: Fn(i64) -> i64 + Send + Sync + 'static> Whole for F {}
 
 impl Transformation {
-    /// Creates a transformation that has a state. It returns a part of the state, or a value made
-    /// from the state.
+    /// Creates a transformation that has a state. The transformation returns a part of the state,
+    /// or a value made from the state.
     pub(super) fn with<T, F>(held: T, effect: F) -> Transformation
     where
         T: Send + Sync + 'static,
@@ -143,7 +143,7 @@ impl Transformation {
     }
 }
 
-/// A number that is fixed, or that another function returns.
+/// A number that is either fixed or the result of another function.
 #[derive(Clone, Debug)]
 pub(super) enum Count {
     Fixed(i64),
@@ -154,7 +154,8 @@ impl Count {
     pub(super) fn value(&self, input: i64) -> i64 {
         match self {
             Count::Fixed(count) => *count,
-            // The result of a function is known only here, so the limit is applied here.
+            // The result of a function is not known before this point, so the limit is checked
+            // here.
             Count::Of(recipe) => recipe.value(input).long().min(COUNT_MAX),
         }
     }
@@ -204,7 +205,8 @@ impl Argument {
         }
     }
 
-    /// Returns the arguments as functions. `None` if one of them is not a function.
+    /// Returns the arguments as functions. Returns `None` if one of the arguments is not a
+    /// function.
     pub(super) fn functions(given: &[Argument]) -> Option<Arc<[Recipe]>> {
         let recipes = given.iter().map(|given| match given {
             Argument::Function(recipe) => Some(recipe.clone()),
@@ -235,7 +237,7 @@ pub(super) fn flavour(input: Ty, output: Ty, step: Transformation) -> Variant {
     }
 }
 
-/// Returns one flavour for each input type. All of them have the same output type and
+/// Returns one flavour for each input type. All flavours have the same output type and
 /// transformation.
 pub(super) fn from(inputs: &[Ty], output: Ty, step: &Transformation) -> Flavours {
     let one = |input: &Ty| flavour(*input, output, step.clone());
@@ -260,13 +262,13 @@ pub(super) fn hash_range(value: i64, (first, width): (i64, i64)) -> i64 {
     first.wrapping_add(hash(value as u64) as i64 % width)
 }
 
-/// Returns a number in [0, 1), by the hash of `value`.
+/// Returns a number in [0, 1), computed from the hash of `value`.
 #[inline]
 pub(super) fn unit(value: i64) -> f64 {
     hash(value as u64) as f64 / 9_223_372_036_854_775_808.0
 }
 
-/// Returns the value that the hash of a number selects. The weights of `values` are cumulative and
+/// Returns the value that the hash of `input` selects. The weights of `values` are cumulative and
 /// go up to 1.
 pub(super) fn weighted<T>(values: &[(f64, T)], input: i64) -> &T {
     let unit = unit(input);
@@ -274,7 +276,8 @@ pub(super) fn weighted<T>(values: &[(f64, T)], input: i64) -> &T {
     &values[at.min(values.len() - 1)].1
 }
 
-/// Parses `a:1.5;b:2` to values with cumulative weights up to 1. The default weight is 1.
+/// Parses `a:1.5;b:2` to values with cumulative weights up to 1. A value without a stated weight
+/// has the weight 1.
 pub(super) fn weights<T>(
     pairs: impl Iterator<Item: AsRef<str>>,
     value: impl Fn(&str) -> Option<T>,

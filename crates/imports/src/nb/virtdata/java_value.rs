@@ -1,7 +1,7 @@
-//! Input and output values of recipe functions: Java's types that Cassandra distinguishes, and the
-//! conversions between functions.
+//! Input and output values of recipe functions. The values have the Java types that Cassandra
+//! distinguishes, and the conversions between functions.
 //!
-//! Long because it formats, serialises and compares every type.
+//! The file is long because it formats, serialises and compares every type.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,8 @@ use workload::decimal::Decimal;
 /// Type of a function's input or output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Ty {
-    // The variants are in virtdata's order of preference, which decides if several flavours fit.
+    // The variants are in virtdata's order of preference. This order decides if several flavours
+    // fit.
     Long,
     Int,
     Float,
@@ -20,7 +21,7 @@ pub(crate) enum Ty {
     Bool,
     Byte,
     Text,
-    // All other types, which count as objects.
+    // All types below have the same rank as `Object`.
     Object,
     Short,
     Uuid,
@@ -42,7 +43,7 @@ pub(crate) enum Ty {
 }
 
 impl Ty {
-    /// Parses the name of a Java type, as in a recipe after `->`.
+    /// Parses the name of a Java type, which follows `->` in a recipe.
     pub(crate) fn parse(name: &str) -> Option<Ty> {
         Some(match name {
             "long" | "java.lang.Long" | "Long" => Ty::Long,
@@ -106,7 +107,8 @@ impl Ty {
         }
     }
 
-    /// Returns the rank of the type among the flavours of a function. A lower rank is preferred.
+    /// Returns the rank of the type among the flavours of a function. A flavour with a lower rank
+    /// is preferred.
     pub(crate) fn rank(self) -> Ty {
         self.min(Ty::Object)
     }
@@ -135,12 +137,14 @@ pub(crate) enum Val<'a> {
     Double(f64),
     Bool(bool),
     Text(Cow<'a, str>),
-    /// The text of a number. Most keys are such texts. No text is allocated for it.
+    /// The text of a number. Most keys are such texts. This variant avoids the allocation of the
+    /// text.
     Digits(i64),
     Uuid([u8; 16]),
     /// An `Instant`, in milliseconds since 1970.
     Millis(i64),
-    /// A `Date`, in milliseconds since 1970. Its text has another format than that of an `Instant`.
+    /// A `Date`, in milliseconds since 1970. The text of a `Date` has another format than the text
+    /// of an `Instant`.
     Date(i64),
     /// A date, in days since 1970.
     Day(i32),
@@ -153,7 +157,7 @@ pub(crate) enum Val<'a> {
     Byte(i8),
     Short(i16),
     BigInt(i64),
-    /// The number is `unscaled` × 10^-`scale`.
+    /// A decimal number. Its value is `unscaled` × 10^-`scale`.
     Decimal {
         unscaled: i64,
         scale: i32,
@@ -196,7 +200,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns the value with owned copies of its borrowed parts.
+    /// Returns the value with owned copies of the parts that it borrows.
     pub(crate) fn owned(self) -> Val<'static> {
         let all = |items: Vec<Val<'a>>| items.into_iter().map(Val::owned).collect();
         match self {
@@ -246,7 +250,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns the value as a `long`, as the next function gets it.
+    /// Returns the value as a `long`, in the form that the next function receives.
     #[inline]
     pub(crate) fn long(&self) -> i64 {
         match self {
@@ -278,7 +282,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns the value as text, as `String.valueOf` writes it.
+    /// Returns the value as text, in the form of Java's `String.valueOf`.
     pub(crate) fn text(&self) -> Cow<'a, str> {
         match self {
             Val::Text(text) => text.clone(),
@@ -314,7 +318,7 @@ impl<'a> Val<'a> {
                 days,
                 nanos,
             } => write!(out, "{months}mo{days}d{nanos}ns"),
-            // This is Java's format for an address without a host name.
+            // Java uses this format for an address without a host name.
             Val::Inet([a, b, c, d]) => write!(out, "/{a}.{b}.{c}.{d}"),
             Val::Bytes(bytes) => HEXLOWER.encode_write(bytes, out),
             Val::List(items) | Val::Set(items) => {
@@ -338,7 +342,7 @@ impl<'a> Val<'a> {
         };
     }
 
-    /// Appends the value as `[int length][bytes]`, as the driver serialises a value of this type.
+    /// Appends the value as `[int length][bytes]`, in the driver's encoding of this type.
     pub(crate) fn append(&self, out: &mut Vec<u8>) {
         match self {
             Val::Long(v) | Val::Millis(v) | Val::Date(v) | Val::Time(v) => {
@@ -372,7 +376,7 @@ impl<'a> Val<'a> {
             Val::Text(text) => append_value(out, text.as_bytes()),
             Val::Digits(v) => append_value(out, Decimal::signed(*v).bytes()),
             Val::Uuid(bytes) => append_value(out, bytes),
-            // Cassandra encodes 1970-01-01 as day 2^31.
+            // Cassandra encodes the day 1970-01-01 as 2^31.
             Val::Day(v) => append_value(out, &((*v as u32) ^ 0x8000_0000).to_be_bytes()),
             Val::Bytes(bytes) => append_value(out, bytes),
             Val::List(items) | Val::Set(items) => {
@@ -391,7 +395,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Appends a vector, which consists of its elements without lengths.
+    /// Appends a vector, whose elements have no length fields.
     pub(crate) fn append_vector(&self, out: &mut Vec<u8>) {
         let Val::List(items) = self else {
             return self.append(out);
@@ -407,7 +411,7 @@ impl<'a> Val<'a> {
     }
 }
 
-/// Begins a collection of `entries` entries. Returns the position of the collection's length.
+/// Begins a collection of `entries` entries. Returns the position of the collection's length field.
 fn begin(entries: usize, out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -415,13 +419,13 @@ fn begin(entries: usize, out: &mut Vec<u8>) -> usize {
     start
 }
 
-/// Writes the number of the bytes after `start` into the length at `start`.
+/// Writes the number of bytes after the length field at `start` into this field.
 fn end(start: usize, out: &mut [u8]) {
     let length = (out.len() - start - 4) as u32;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Returns the two's complement without leading bytes that only repeat the sign.
+/// Returns the number in two's complement, without leading bytes that only repeat the sign.
 fn shortest(bytes: &[u8; 8]) -> &[u8] {
     let repeats = |at: &usize| {
         let sign = (bytes[at + 1] as i8) < 0;
@@ -431,7 +435,7 @@ fn shortest(bytes: &[u8; 8]) -> &[u8] {
     &bytes[from..]
 }
 
-/// Formats a decimal number like Java.
+/// Formats a decimal number in the same way as Java.
 fn decimal(unscaled: i64, scale: i32) -> String {
     let digits = unscaled.unsigned_abs().to_string();
     let sign = if unscaled < 0 { "-" } else { "" };
@@ -450,8 +454,9 @@ fn decimal(unscaled: i64, scale: i32) -> String {
     format!("{sign}{first}{point}{rest}E{exponent:+}")
 }
 
-/// Formats a floating-point number like Java: plain from 1e-3 to below 1e7, otherwise with an
-/// exponent. `scientific` is the shortest text of the number in scientific notation.
+/// Formats a floating-point number in the same way as Java. Numbers from 1e-3 to below 1e7 have no
+/// exponent, and all other numbers have one. `scientific` is the shortest text of the number in
+/// scientific notation.
 fn java_float(value: f64, scientific: String) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

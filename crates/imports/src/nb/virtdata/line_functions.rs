@@ -14,7 +14,7 @@ use super::parse_recipe::{Call, RecipeMistake};
 use workload::iot_data;
 use workload::virtdata::hash;
 
-/// NoSQLBench's data files that cassay replaces by its own versions.
+/// NoSQLBench's data files for which cassay has its own versions.
 const STAND_INS: [&str; 3] = [
     "variable_words.txt",
     "lorem_ipsum_full.txt",
@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Row] = &[
         beginning(call, given, env, |text, _| text)
     }),
     asking(&["FirstLines"], |call, given, env| {
-        // If several lines are requested, NoSQLBench omits the last line and the line breaks.
+        // If a call requests several lines, NoSQLBench omits the last line and all line breaks.
         let first = |text: String, lines: usize| text.lines().take((lines - 1).max(1)).collect();
         beginning(call, given, env, first)
     }),
@@ -74,7 +74,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Returns a transformation that selects one of these lines, by the hash of a number.
+/// Returns a transformation that selects one of these lines by the hash of the input.
 pub(super) fn line(lines: Vec<Box<str>>) -> Transformation {
     Transformation::with(lines, |lines, value| {
         let index = hash_range(value.long(), (0, lines.len() as i64)) & INT_MASK;
@@ -82,7 +82,8 @@ pub(super) fn line(lines: Vec<Box<str>>) -> Transformation {
     })
 }
 
-/// Makes a list of lines that are drawn from a file: `HashedLineToStringList(file, least, most)`.
+/// Returns a function that makes a list of lines from a file: `HashedLineToStringList(file, least,
+/// most)`.
 fn drawn_lines(
     kind: Ty,
     call: &Call,
@@ -126,8 +127,8 @@ fn beginning(
     Ok(from(&[Ty::Long, Ty::Object], Ty::Text, &step))
 }
 
-/// Returns a function whose value is a part of a file. The size is between two limits. The hash of
-/// a number selects the part.
+/// Returns a function whose value is a part of a file. The size is between two limits, and the hash
+/// of the input selects the part.
 fn extract(
     file: &str,
     call: &Call,
@@ -150,7 +151,7 @@ fn extract(
         let input = value.long();
         let length = text.len() as i64;
         let size = (hash_range(input, (first, last - first + 1)) & INT_MASK) % length;
-        // NoSQLBench's bound of 2^31 overflows as an int, so the position is the hash itself.
+        // NoSQLBench's bound of 2^31 overflows an int, so the position is the hash itself.
         let position = (hash(input as u64) as i64 & INT_MASK) % (length - size);
         let part = &text[position as usize..(position + size) as usize];
         Val::Text(Cow::Borrowed(part))
@@ -171,8 +172,7 @@ fn lines(file: &str, call: &Call, env: &mut Env) -> Result<Vec<Box<str>>, Recipe
     }
 }
 
-/// Returns the content of a data file. `None` if cassay has its own version instead of
-/// NoSQLBench's.
+/// Returns the content of a data file. Returns `None` if cassay uses its own version of the file.
 fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, RecipeMistake> {
     match (env.read)(file) {
         Ok(text) => Ok(Some(text)),

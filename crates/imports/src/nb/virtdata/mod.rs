@@ -1,9 +1,9 @@
-//! Binding recipes: chains of functions from a cycle to a value. The values equal NoSQLBench's bit
-//! for bit.
+//! Binding recipes, which are chains of functions from a cycle to a value. The values equal
+//! NoSQLBench's values bit for bit.
 //!
 //! Reading order: [`recipe`] reads the text. [`functions`] has the table of functions with the
-//! flavours of each. [`resolve`] chooses among the flavours as virtdata does. [`Recipe`] runs the
-//! chain.
+//! flavours of each function. [`resolve`] chooses among the flavours as virtdata does. [`Recipe`]
+//! runs the chain.
 
 mod alias;
 mod arithmetic;

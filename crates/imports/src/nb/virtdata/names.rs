@@ -1,9 +1,9 @@
-//! Reasons why some of NoSQLBench's functions are missing in cassay.
+//! Reasons why cassay does not have some of NoSQLBench's functions.
 
 use super::parse_recipe::{Call, RecipeMistake};
 use super::tables::TABLES;
 
-/// Functions that cassay cannot provide, with the reasons.
+/// Functions that cassay cannot provide. Each group of names has the reason.
 const REFUSED: &[(&[&str], &str)] = &[
     (
         &["ThreadNum", "ThreadNumToInteger", "ThreadNumToLong"],
@@ -58,13 +58,13 @@ const REFUSED: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// Returns the reason why cassay cannot provide a function.
+/// Returns the reason why cassay cannot provide a function. Returns `None` for all other functions.
 pub(super) fn refused(name: &str) -> Option<&'static str> {
     let found = REFUSED.iter().find(|(names, _)| names.contains(&name));
     found.map(|(_, why)| *why)
 }
 
-/// Returns the error for a missing function.
+/// Returns the error for a function that cassay does not have.
 pub(super) fn unknown(call: &Call) -> RecipeMistake {
     let name = call.name.as_str();
     if let Some(why) = refused(name) {

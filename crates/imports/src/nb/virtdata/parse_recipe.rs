@@ -1,6 +1,7 @@
 //! Parses the text of a binding recipe into calls: `Div(10); Mod(5L) -> int; ToString()`.
 //!
-//! Every call has its byte offset, so that a mistake in a recipe is shown at its place in the file.
+//! Every call contains its byte offset, so that messages can show the position of a mistake in the
+//! file.
 
 /// A call of a function, with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,14 +10,14 @@ pub(crate) struct Call {
     /// Byte offset of the function's name in the recipe.
     pub(crate) at: usize,
     pub(crate) args: Vec<Arg>,
-    /// Input type, which is written before `->` in front of the name.
+    /// Input type of the call. In the recipe, it is written in front of the name, followed by `->`.
     pub(crate) input: Option<String>,
-    /// Output type, which is written after `->` following the arguments.
+    /// Output type of the call. In the recipe, it is written after the arguments and `->`.
     pub(crate) output: Option<String>,
 }
 
-/// An argument. The type of a number is part of its meaning, because it determines the function's
-/// flavour.
+/// An argument of a call. The type of a number is part of its meaning, because the type determines
+/// the function's flavour.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Arg {
     Int(i32),
@@ -47,7 +48,7 @@ impl RecipeMistake {
     }
 }
 
-/// Maximum nesting of functions in arguments. Real recipes have no deeper nesting.
+/// Maximum nesting of functions in arguments. Real recipes are less deeply nested.
 const DEPTH_MAX: usize = 16;
 
 /// Parses the text of a recipe.
@@ -199,7 +200,7 @@ impl<'a> Reader<'a> {
         let mut escaped = false;
         for (offset, c) in self.rest().char_indices().skip(1) {
             if escaped {
-                // Only the quote and the backslash can be escaped.
+                // The backslash escapes only the quote and the backslash itself.
                 if c != quote && c != '\\' {
                     text.push('\\');
                 }

@@ -1,5 +1,5 @@
 //! Names of people and places for the functions that draw them. NoSQLBench draws names from census
-//! tables. cassay has a few dozen well-known names of the same form.
+//! tables. cassay uses a few dozen well-known names of the same form.
 
 use super::chain::Env;
 use super::functions::{Argument, Flavours, Row, asking, cycle};
@@ -69,8 +69,8 @@ fn words(text: &str) -> Vec<Box<str>> {
     text.split_whitespace().map(Box::from).collect()
 }
 
-/// Returns full names. The lengths of the lists have no common divisor, so all full names are
-/// different.
+/// Returns full names. The lengths of the lists of first and last names have no common divisor, so
+/// all full names are different.
 fn full_names() -> Vec<Box<str>> {
     let (first, last) = (words(FIRST), words(LAST));
     let pairs = first.iter().cycle().zip(last.iter().cycle());

@@ -11,12 +11,12 @@ use workload::virtdata::hash;
 
 /// Characters that `AlphaNumericString` draws.
 const ALPHANUMERIC: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-/// Number of characters that one seed generates in a character image.
+/// Number of characters of a character image that are generated from one seed.
 const IMAGE_PART: usize = 1024;
-/// Maximum size of a character image. The image is in memory, and Cassandra accepts no larger
-/// value.
+/// Maximum size of a character image, in bytes. The image is kept in memory, and Cassandra does not
+/// accept larger values.
 const IMAGE_MAX: i64 = 256 << 20;
-/// Maximum size of a drawn value, in bytes. Cassandra accepts no larger value.
+/// Maximum size of a drawn value, in bytes. Cassandra does not accept larger values.
 const LENGTH_MAX: i64 = 256 << 20;
 
 pub(super) const ROWS: &[Row] = &[
@@ -80,7 +80,7 @@ fn bytes(length: Count) -> Flavours {
     })
 }
 
-/// Returns characters chosen by repeated hashes of `seed`.
+/// Returns characters that are chosen by repeated hashes of `seed`.
 fn characters(set: &[u8], seed: i64) -> impl Iterator<Item = char> {
     let mut hashed = seed;
     std::iter::repeat_with(move || {
@@ -89,7 +89,7 @@ fn characters(set: &[u8], seed: i64) -> impl Iterator<Item = char> {
     })
 }
 
-/// Expands `a-f0-9_` to the characters that it describes, in that order. Only ASCII is supported.
+/// Expands `a-f0-9_` to the characters that it describes, in that order. Supports only ASCII.
 fn set(spec: &str) -> Option<Vec<u8>> {
     let bytes = spec.as_bytes();
     let (mut characters, mut at) = (Vec::new(), 0);
@@ -149,8 +149,9 @@ impl Image {
     }
 }
 
-/// Parses `0-9;-;A-Z*2` to sets of characters, each with the weight of its digit. `*2` repeats a
-/// set. The last set changes fastest.
+/// Parses `0-9;-;A-Z*2` to sets of characters. A combination has one character of each set, like a
+/// number with one digit per set. Each set has the weight of its digit. `*2` repeats a set. The
+/// last set changes fastest.
 fn combinations(spec: &str) -> Option<Vec<(Vec<char>, i64)>> {
     let mut sets = Vec::new();
     for part in spec.split([',', ';']).filter(|part| !part.is_empty()) {
@@ -170,7 +171,7 @@ fn combinations(spec: &str) -> Option<Vec<(Vec<char>, i64)>> {
     (!sets.is_empty()).then_some(sets)
 }
 
-/// Returns one character of each set. The sets correspond to the digits of a number.
+/// Returns one character of each set. The sets correspond to the digits of the number `input`.
 fn combination(sets: &[(Vec<char>, i64)], input: i64) -> String {
     let mut rest = input;
     let one = |(set, weight): &(Vec<char>, i64)| {
@@ -217,10 +218,10 @@ mod tests {
         ];
         let image = Image::parse(&given).unwrap();
         assert_eq!((image.text.len(), image.size.value(5)), (3000, 10));
-        // The second kilobyte is generated from the next seed.
+        // The second kilobyte of the image is generated from the next seed.
         let second: String = characters(b"abcdefghijklmnopqrstuvwxyz", 1).take(5).collect();
         assert_eq!(image.text[1024..1029], second);
-        // The hash of 1 is 6292367497774912474, and 488002522 as an int.
+        // The hash of 1 is 6292367497774912474. As an int, it is 488002522.
         let first = &image.text[488_002_522 % 2991..][..10];
         assert_eq!(image.part(1).text(), first);
     }

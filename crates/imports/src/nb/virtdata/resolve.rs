@@ -1,5 +1,5 @@
-//! Chooses among the flavours of a recipe's functions, as virtdata does. The input of the next
-//! function decides first, and the order of preference last.
+//! Chooses among the flavours of a recipe's functions, as virtdata does. The input type of the next
+//! function decides first, and the order of preference decides last.
 
 use super::chain::{Env, Recipe};
 use super::functions::{Argument, Variant};
@@ -15,12 +15,14 @@ impl Recipe {
         Self::from_calls(&parse(text)?, env)
     }
 
-    /// Returns the names that a recipe saves and loads. Empty if the recipe is invalid.
+    /// Returns the names that a recipe saves and loads. Returns empty lists if the recipe is
+    /// invalid.
     pub(crate) fn uses(text: &str) -> Uses {
         parse(text).map_or_else(|_| Uses::default(), |calls| Uses::names(&calls))
     }
 
-    /// Adds the conversion that Cassandra applies to a value in the text of a statement.
+    /// Adds the conversion that Cassandra applies to a value that is written in the text of a
+    /// statement.
     pub(crate) fn written_as(mut self, typ: &CqlType) -> Recipe {
         self.steps.push(convert::written_as(typ));
         self.ty = self.value(0).ty();
@@ -122,8 +124,8 @@ fn choose(flavours: &mut [Vec<Variant>], wanted: Option<Ty>) {
     }
 }
 
-/// Narrows the flavours of two neighbouring functions by one step. Returns true if this removed a
-/// flavour.
+/// Narrows the flavours of two neighbouring functions by one step. Returns true if this step has
+/// removed a flavour.
 fn narrow(previous: &mut Vec<Variant>, next: &mut Vec<Variant>) -> bool {
     let outputs: Vec<Ty> = previous.iter().map(|v| v.output).collect();
     if next.iter().any(|v| outputs.contains(&v.input)) {
@@ -142,14 +144,15 @@ fn takes_any(variant: &Variant, outputs: &[Ty]) -> bool {
     outputs.iter().any(|output| output.widens_to(variant.input))
 }
 
-/// Keeps the flavours that `keeps` accepts. Returns true if a flavour was removed.
+/// Keeps only the flavours that `keeps` accepts. Returns true if the function has removed a
+/// flavour.
 fn retain(variants: &mut Vec<Variant>, keeps: impl Fn(&Variant) -> bool) -> bool {
     let before = variants.len();
     variants.retain(keeps);
     variants.len() < before
 }
 
-/// Keeps the preferred flavour. Returns true if a flavour was removed.
+/// Keeps only the preferred flavour. Returns true if the function has removed a flavour.
 fn prefer(variants: &mut Vec<Variant>) -> bool {
     variants.sort_by_key(|v| (v.input.rank(), v.output.rank()));
     let several = variants.len() > 1;

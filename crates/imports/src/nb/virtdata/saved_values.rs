@@ -1,7 +1,8 @@
 //! Storage of values that Save functions keep for Load functions.
 //!
 //! NoSQLBench keeps these values per thread. In both programs, a value belongs to the current cycle
-//! only if the same operation has already saved it. So cassay refuses any other use: see [`Uses`].
+//! only if the same operation has already saved it. cassay therefore refuses any other use. See
+//! [`Uses`].
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -27,7 +28,7 @@ pub(super) fn save(name: &str, value: &Val) {
     });
 }
 
-/// Returns the last value that was stored under a name.
+/// Returns the value that was last stored under a name.
 pub(super) fn load(name: &str) -> Option<Val<'static>> {
     SAVED.with_borrow(|saved| saved.get(name).cloned())
 }
@@ -40,7 +41,7 @@ pub(crate) struct Uses {
 }
 
 impl Uses {
-    /// Returns the names that calls save and load, considering the order of the calls.
+    /// Returns the names that a sequence of calls saves and loads. The order of the calls matters.
     pub(super) fn names(calls: &[Call]) -> Uses {
         let mut uses = Uses::default();
         calls.iter().for_each(|call| uses.add(call));
@@ -65,7 +66,7 @@ impl Uses {
     }
 }
 
-/// Types that Save and Load accept if the name of the function does not state one.
+/// Types that Save and Load accept if the function's name does not state a type.
 const ANY: [Ty; 5] = [Ty::Long, Ty::Int, Ty::Double, Ty::Text, Ty::Object];
 
 /// The functions that save values.
@@ -121,7 +122,7 @@ fn loaded(given: &[Argument], types: &[Ty]) -> Flavours {
         [name, default] => (slot(std::slice::from_ref(name))?, default.constant()?),
         _ => return None,
     };
-    // The loaded value does not depend on the input.
+    // The function ignores its input and returns the loaded value.
     let step = Transformation::new(move |_| load(&slot).unwrap_or_else(|| default.clone()));
     let one = |ty: &Ty| flavour(*ty, *ty, step.clone());
     let mut found: Vec<_> = types.iter().map(one).collect();

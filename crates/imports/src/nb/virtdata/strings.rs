@@ -72,7 +72,7 @@ fn to_text(value: Val) -> Val {
     }
 }
 
-/// Returns a function that changes a text by an argument.
+/// Returns a function that changes a text in a way that depends on an argument.
 fn text_function(given: &[Argument], change: fn(&str, &str) -> String) -> Flavours {
     let [Argument::Text(arg)] = given else {
         return None;
@@ -97,7 +97,7 @@ fn template(call: &Call, given: &[Argument], _: &mut Env) -> Result<Flavours, Re
     Ok(concatenated(template, functions, Seed::Same))
 }
 
-/// Input of the functions whose values are concatenated.
+/// Choice of the input for the functions whose values are concatenated.
 #[derive(Clone, Copy)]
 enum Seed {
     Same,
@@ -105,7 +105,7 @@ enum Seed {
     Hashed,
 }
 
-/// Functions, and the texts between their values.
+/// Functions whose values are concatenated, and the texts between the values.
 struct Concat {
     literals: Vec<String>,
     functions: Arc<[Recipe]>,

@@ -1,7 +1,7 @@
-//! All functions, by subject, and the lookup of a call's function.
+//! All functions, ordered by subject, and the lookup of a call's function.
 //!
-//! The row of a function is the only definition of its behaviour. So no function can have a known
-//! name and no implementation.
+//! The row of a function is the only definition of its behaviour. If the lookup knows a name, the
+//! function therefore always has an implementation.
 
 use super::chain::Env;
 use super::functions::{Argument, Make, Row, Variant};
@@ -25,7 +25,7 @@ pub(super) const TABLES: [&[Row]; 10] = [
     saved_values::LOADS,
 ];
 
-/// Returns the flavours of a call that fit its arguments.
+/// Returns the flavours of a call that fit the call's arguments.
 pub(super) fn variants(
     call: &Call,
     given: &[Argument],

@@ -2,11 +2,12 @@
 
 use super::{Column, ValueType};
 
-/// Maximum size of a generated row. A server refuses rows above half a segment of its commit log.
-/// Half a segment is 16 MiB, unless `commitlog_segment_size` is larger.
+/// Maximum size of a generated row, in bytes. A server refuses rows that are larger than half a
+/// segment of its commit log. Half a segment is 16 MiB, unless the server has a larger
+/// `commitlog_segment_size`.
 pub(crate) const ROW_BYTES_MAX: u64 = 64 << 20;
 
-/// Number of bytes of a cell's length field.
+/// Size of a cell's length field, in bytes.
 const LENGTH_BYTES: u64 = 4;
 
 impl Column {
@@ -22,8 +23,8 @@ impl Column {
             }
             ValueType::Tuple(fields) => fields.iter().map(cell).fold(0, u64::saturating_add),
             ValueType::Vector(of, count, _) => u64::from(*count).saturating_mul(cell(of)),
-            // The longest of the remaining types is a varint with a scale. Here, a varint has 64
-            // bits.
+            // The longest of the remaining types is a decimal, which consists of a scale and a
+            // varint of 64 bits.
             _ => 16,
         }
     }
@@ -57,8 +58,8 @@ mod tests {
         Column::from_profile("c", typ, spec)
     }
 
-    /// `size=fixed(9000000000000000000)` used to end the process, because it requested too much
-    /// memory.
+    /// In an earlier version, `size=fixed(9000000000000000000)` ended the process, because it
+    /// requested too much memory.
     #[test]
     fn sizes_that_servers_refuse_are_reported_before_allocation() {
         let list = CqlType::List(Box::new(CqlType::Text));

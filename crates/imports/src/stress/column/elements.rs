@@ -1,26 +1,27 @@
 //! The elements of a set, or the entries of a map, in Cassandra's order.
 //!
-//! A profile may define sets of thousands of elements, and every operation generates a new set. So
-//! one buffer contains all elements, and each element has a number that is compared first. A row
-//! with 9,000 integers, of which 100 differ, takes 2.1 ms of CPU time. With a buffer for each
-//! element and comparisons of their bytes, it took 4.0 ms (development profile, about 1,250 rows).
+//! A profile may define sets of thousands of elements, and every operation generates a new set. For
+//! efficiency, one buffer contains all elements, and comparisons begin with a number for each
+//! element. A row with 9,000 integers, of which 100 differ, takes 2.1 ms of CPU time. With a buffer
+//! for each element and comparisons of their bytes, it took 4.0 ms (development profile, about
+//! 1,250 rows).
 
 use super::order::{compare, is_told_by_key, key};
 use super::{Column, ValueType, append_cell};
 use std::cmp::Ordering;
 
-/// Elements, in the order of their generation.
+/// Elements in the order of their generation.
 #[derive(Default)]
 pub(super) struct Elements {
     /// Bytes of all elements, one element after another.
     bytes: Vec<u8>,
     spans: Vec<Span>,
-    /// True for a map, in which each key is followed by a value.
+    /// True for a map, in which a value follows each key.
     are_entries: bool,
 }
 
-/// Position of an element: its key (for a set, the whole element), followed by the value of a map's
-/// entry.
+/// Position of an element in the buffer. For a set, the key is the whole element. For a map, the
+/// value follows the key.
 #[derive(Clone, Copy)]
 struct Span {
     order: u128,
@@ -30,8 +31,8 @@ struct Span {
 }
 
 impl Elements {
-    /// Generates `count` elements from `key`. If `value` is present, a value from it follows each
-    /// element.
+    /// Generates `count` elements from `key`. If `value` is present, generates a value from it
+    /// after each element.
     pub(super) fn made(count: i64, key: &mut Column, mut value: Option<&mut Column>) -> Elements {
         let mut all = Elements {
             are_entries: value.is_some(),
@@ -58,13 +59,14 @@ impl Elements {
         });
     }
 
-    /// Appends the elements in the form of a set or a map. The form is their number, then each
-    /// element once, in order. If several elements have equal keys, only the first one is kept.
+    /// Appends the elements in the form of a set or a map. The form consists of the number of
+    /// elements, and then of each element in order. If several elements have equal keys, the
+    /// function keeps only the first of them.
     pub(super) fn append_once(mut self, kind: &ValueType, out: &mut Vec<u8>) {
         let bytes = &self.bytes;
         let key_of = |one: &Span| &bytes[one.begin..one.key_end];
         let is_told = is_told_by_key(kind);
-        // The sort is stable: equal elements remain in the order of their generation.
+        // The sort is stable, so equal elements remain in the order of their generation.
         self.spans.sort_by(|a, b| match a.order.cmp(&b.order) {
             Ordering::Equal if !is_told => compare(kind, key_of(a), key_of(b)),
             order => order,

@@ -1,8 +1,8 @@
 //! Cassandra's order of the elements of sets and the keys of maps, by type.
 //!
-//! A read must return the bytes that were written, so the elements of a set are written in
-//! Cassandra's order. Most types are ordered by their bytes. Numbers are not, because of their
-//! sign.
+//! A read must return the bytes that were written, so cassay writes the elements of a set in
+//! Cassandra's order. Most types are ordered by their bytes. Numbers have a different order because
+//! of their sign.
 
 use std::cmp::Ordering;
 
@@ -13,9 +13,10 @@ pub(super) fn compare(kind: &ValueType, a: &[u8], b: &[u8]) -> Ordering {
     match kind {
         ValueType::Integer(_) | ValueType::Timestamp => signed(a, b),
         ValueType::Varint => varint(a, b),
-        // All decimals have scale 0. The scale is in the first four bytes.
+        // All decimals have scale 0. The first four bytes contain the scale, so the comparison
+        // skips them.
         ValueType::Decimal => varint(a.get(4..).unwrap_or(a), b.get(4..).unwrap_or(b)),
-        // As in Java, the sign decides first, then the other bits.
+        // As in Java, the sign decides first, and then the other bits.
         ValueType::Float | ValueType::Double => float(a).cmp(&float(b)),
         ValueType::Uuid | ValueType::Timeuuid => uuid(a).cmp(&uuid(b)),
         ValueType::List(element) | ValueType::Set(element) => {
@@ -45,11 +46,11 @@ pub(super) fn compare(kind: &ValueType, a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// Returns a number for the first comparison of values of a type. The value with the smaller number
-/// is smaller. If the numbers are equal, the full comparison decides, unless [`is_told_by_key`] is
-/// true.
+/// Returns a number with which a comparison of values of a type begins. A value with a smaller
+/// number is smaller. If the numbers are equal, the full comparison decides, unless
+/// [`is_told_by_key`] is true.
 pub(super) fn key(kind: &ValueType, bytes: &[u8]) -> u128 {
-    /// Maps signed numbers to unsigned numbers in the same order.
+    /// Maps signed numbers to unsigned numbers that have the same order.
     fn unsigned(number: i128) -> u128 {
         (number as u128) ^ (1 << 127)
     }
@@ -71,7 +72,7 @@ pub(super) fn key(kind: &ValueType, bytes: &[u8]) -> u128 {
     }
 }
 
-/// Returns true if two values of a type are equal whenever their [`key`]s are equal.
+/// Returns true if any two values of a type with equal [`key`]s are equal.
 pub(super) fn is_told_by_key(kind: &ValueType) -> bool {
     match kind {
         ValueType::Integer(_) | ValueType::Timestamp | ValueType::Varint => true,
@@ -98,13 +99,13 @@ fn head(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(first)
 }
 
-/// Compares two signed numbers of the same width.
+/// Compares two signed numbers that have the same width.
 fn signed(a: &[u8], b: &[u8]) -> Ordering {
     let is_negative = |bytes: &[u8]| bytes.first().is_some_and(|byte| byte & 0x80 != 0);
     is_negative(b).cmp(&is_negative(a)).then_with(|| a.cmp(b))
 }
 
-/// Compares two signed numbers of minimal width.
+/// Compares two signed numbers, each with its minimal width.
 fn varint(a: &[u8], b: &[u8]) -> Ordering {
     number(a).cmp(&number(b))
 }
@@ -121,8 +122,8 @@ fn float(bytes: &[u8]) -> i128 {
     if bits < 0 { bits ^ below } else { bits }
 }
 
-/// Returns the sort key of a UUID. The version comes first. For version 1, the time follows. The
-/// bytes come last.
+/// Returns the sort key of a UUID. The version comes first, then the time (for version 1), and then
+/// the bytes.
 fn uuid(bytes: &[u8]) -> (u64, u64, u128) {
     let bits = number(bytes) as u128;
     let high = (bits >> 64) as u64;
@@ -131,8 +132,8 @@ fn uuid(bytes: &[u8]) -> (u64, u64, u128) {
     (version, if version == 1 { time } else { 0 }, bits)
 }
 
-/// Compares sequences of values with lengths. The first difference decides, or else the number of
-/// values.
+/// Compares two sequences of values with lengths. The first difference decides. If the sequences do
+/// not differ, the number of values decides.
 fn cells<'a>(kind: impl Fn(usize) -> &'a ValueType, mut a: &[u8], mut b: &[u8]) -> Ordering {
     let mut at = 0;
     loop {
@@ -165,8 +166,9 @@ mod tests {
     use super::*;
     use data_encoding::HEXLOWER;
 
-    /// Lines of `type seed bytes`. org.apache.cassandra.stress.generate.values.Sets and Lists of
-    /// 3.11.4 generated the values with `size: fixed(6)`, and their types serialized them.
+    /// Lines of `type seed bytes`. The classes Sets and Lists in
+    /// org.apache.cassandra.stress.generate.values of 3.11.4 generated the values with `size:
+    /// fixed(6)`, and the types of the tool serialized them.
     const COLLECTIONS: &str = include_str!("collections.txt");
 
     fn element(name: &str) -> CqlType {
@@ -251,7 +253,8 @@ mod tests {
                 }
             }
         }
-        // Texts with a common beginning, texts that end with additional zeros, and empty texts.
+        // These are texts with a common beginning, texts that end with additional zeros, and empty
+        // texts.
         let texts: [&[u8]; 6] = [
             b"",
             b"\0",
@@ -271,8 +274,8 @@ mod tests {
         }
     }
 
-    /// The result must equal that of a separate buffer for each element and one sort by the full
-    /// comparison.
+    /// The result must equal that of a simpler method, which has a separate buffer for each element
+    /// and sorts by the full comparison.
     #[test]
     fn large_sets_have_each_element_once_in_order() {
         for name in ["int", "text", "timeuuid", "double"] {
@@ -300,8 +303,8 @@ mod tests {
                 values.windows(2).all(|pair| in_order(pair) == Ordering::Less),
                 "{name}"
             );
-            // For doubles, values between the numbers of the population are drawn too, so more
-            // values are distinct.
+            // For doubles, values between the numbers of the population also occur, so more values
+            // are distinct.
             let most = if name == "double" { 900 } else { 100 };
             assert!((50..=most).contains(&values.len()), "{name}");
         }

@@ -1,15 +1,16 @@
 //! Lists the values that cassandra-stress draws from unseeded generators, so that each of its runs
 //! has different rows. These are the sizes of collections, the number of time-based UUIDs on a
-//! level, and the position within a quantum of QEXTREME. Here, they follow from the seed. A check
-//! must not report rows of cassandra-stress as wrong because of these values.
+//! level, and the position within a quantum of QEXTREME. In cassay, these values follow from the
+//! seed. A check must not report rows of cassandra-stress as wrong because of these values.
 //!
-//! All distributions of 3.11.4 were examined. FIXED, UNIFORM, GAUSSIAN, EXP, EXTREME and SEQ, with
-//! or without ~, draw only from seeded generators.
+//! All distributions of 3.11.4 were examined for this list. FIXED, UNIFORM, GAUSSIAN, EXP, EXTREME
+//! and SEQ, with or without ~, draw only from seeded generators.
 
 use super::{Column, ValueType};
 
 impl Column {
-    /// Returns true if cassandra-stress would refuse the column, or would not repeat its values.
+    /// Returns true if cassandra-stress would refuse the column, or would generate other values in
+    /// each run.
     pub(crate) fn is_own(&self) -> bool {
         match &self.kind {
             ValueType::Map(..)
@@ -25,19 +26,19 @@ impl Column {
         }
     }
 
-    /// Returns true if the tool has another number of values on a level in each run. This applies
-    /// to time-based UUIDs, for which the tool seeds only the times.
+    /// Returns true if the tool generates another number of values on a level in each run. This
+    /// applies to time-based UUIDs, because the tool seeds only their times.
     pub(crate) fn has_unseeded_count(&self) -> bool {
         let times_only = matches!(self.kind, ValueType::Timeuuid) && !self.cluster.is_fixed();
         times_only || self.cluster.is_half_seeded()
     }
 
-    /// Returns true if the tool's collections have another size in each run.
+    /// Returns true if the collections of the tool have other sizes in each run.
     pub(crate) fn has_unseeded_size(&self) -> bool {
         matches!(self.kind, ValueType::List(_) | ValueType::Set(_)) && !self.size.is_fixed()
     }
 
-    /// Returns true if the tool has other values of this column in each run.
+    /// Returns true if the tool generates other values of this column in each run.
     pub(crate) fn has_unseeded_value(&self) -> bool {
         let inner = match &self.kind {
             ValueType::List(inner) | ValueType::Set(inner) => inner.has_unseeded_value(),
@@ -46,20 +47,20 @@ impl Column {
         inner || self.identity.is_half_seeded()
     }
 
-    /// Returns true if the tool's texts or blobs have another size in each run.
+    /// Returns true if the texts or blobs of the tool have other sizes in each run.
     pub(crate) fn has_unseeded_length(&self) -> bool {
         matches!(self.kind, ValueType::Text | ValueType::Blob) && self.size.is_half_seeded()
     }
 
     /// Returns true if `cell` is the value `made`, or a collection that differs from `made` only in
-    /// its size. The tool seeds the elements, so the longer list begins with the shorter one, and
-    /// the larger set contains the smaller one.
+    /// its size. The tool seeds the elements, so of two lists the longer begins with the shorter,
+    /// and of two sets the larger contains the smaller.
     pub(crate) fn may_be(&self, made: &[u8], cell: &[u8]) -> bool {
         if made == cell || self.has_unseeded_value() {
             return true;
         }
         if self.has_unseeded_length() {
-            // The tool seeds the bytes, but not their number.
+            // The tool seeds the bytes, but not the number of bytes.
             return made.iter().zip(cell).all(|(a, b)| a == b);
         }
         if !self.has_unseeded_size() {
@@ -79,7 +80,8 @@ impl Column {
         small.iter().all(|element| large.contains(element))
     }
 
-    /// Returns true if Cassandra may return null for `made`. It does so for an empty collection.
+    /// Returns true if Cassandra may return null for `made`. Cassandra returns null for an empty
+    /// collection.
     pub(crate) fn may_be_none(&self, made: &[u8]) -> bool {
         match self.kind {
             ValueType::List(_) | ValueType::Set(_) | ValueType::Map(..) => {
@@ -90,7 +92,7 @@ impl Column {
     }
 }
 
-/// Returns the elements of a list or set. `None` if the bytes are not a valid collection.
+/// Returns the elements of a list or set. Returns `None` if the bytes are not a valid collection.
 fn elements(cell: &[u8]) -> Option<Vec<&[u8]>> {
     let (count, mut rest) = cell.split_first_chunk::<4>()?;
     let mut elements = Vec::new();
@@ -153,9 +155,9 @@ mod tests {
         }
     }
 
-    /// Lines of `type size population seed`, then the sizes of the first three values and up to 12
-    /// of their bytes, as org.apache.cassandra.stress.generate.values.Bytes and Strings of 3.11.4
-    /// generate them.
+    /// Lines of `type size population seed`. Each line continues with the sizes of the first three
+    /// values, and up to 12 bytes of each value. The classes Bytes and Strings in
+    /// org.apache.cassandra.stress.generate.values of 3.11.4 generated the values.
     const SIZES: &str = include_str!("sizes.txt");
 
     #[test]

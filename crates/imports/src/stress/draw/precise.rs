@@ -1,18 +1,19 @@
 //! Logarithms and powers, rounded to the nearest double.
 //!
-//! Commons Math, which cassandra-stress uses, computes them with more digits than a double has. So
-//! its result is almost always the nearest double. Ordinary functions are wrong by one bit in one
-//! of fourteen cases, which is visible in columns of doubles. Here, a number is the sum of two
-//! doubles. The second double contains the digits after those of the first.
+//! Commons Math, which cassandra-stress uses, computes logarithms and powers with more digits than
+//! a double has, so its result is almost always the nearest double. Ordinary functions are wrong by
+//! one bit in one of fourteen cases, which is visible in columns of doubles. In this module, a
+//! number is therefore the sum of two doubles. The second double contains the digits after those of
+//! the first double.
 
 use std::f64::consts::LN_2;
 
-/// The digits of ln 2 after those that a double can represent.
+/// The digits of ln 2 that follow the digits of the double nearest to it.
 const LN_2_REST: f64 = 2.319_046_813_846_3e-17;
-/// Number of times that the argument of the exponential is halved before its series is added up.
+/// Number of times that the argument of the exponential is halved before its series is summed.
 const HALVINGS: i32 = 6;
-/// Number of terms of the series. The argument is below 0.006, so its 14th power over 14! is below
-/// 1e-42.
+/// Number of terms of the series. The argument is below 0.006, so its 14th power divided by 14! is
+/// below 1e-42.
 const TERMS: u32 = 14;
 
 /// A number with about 32 digits.
@@ -51,7 +52,7 @@ impl Long {
         let scale = libm::ldexp(1.0, -HALVINGS);
         let Long(high, low) = self.plus(ln_2);
         let small = Long(high * scale, low * scale);
-        // The series adds up e^x - 1, so that squaring loses no digits because of the 1.
+        // The code sums e^x - 1, so that the squarings lose no digits because of the 1.
         let mut less = Long(0.0, 0.0);
         for term in (1..=TERMS).rev() {
             less = less.plus(Long(1.0, 0.0)).times(small).over(f64::from(term));

@@ -1,16 +1,16 @@
-//! java.util.Random, and the random variates that Commons Math derives from it.
+//! java.util.Random, and the random variates that Commons Math derives from its numbers.
 
 const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const MASK: u64 = (1 << 48) - 1;
-/// Number of terms of the sequence q of the exponential algorithm. Further terms do not differ from
-/// 1.
+/// Number of terms of the sequence q in the exponential algorithm. In double precision, further
+/// terms equal 1.
 const EXPONENTIAL_TERMS: usize = 16;
 
 /// The generator of `java.util.Random`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct JavaRandom {
     state: u64,
-    /// The second number of the last pair of gaussians.
+    /// The second number of the most recent pair of gaussians, if it has not been returned yet.
     spare: Option<f64>,
 }
 
@@ -25,7 +25,8 @@ impl JavaRandom {
         self.state >> (48 - count)
     }
 
-    /// Skips the results of `calls` calls of [`JavaRandom::bits`], in steps of powers of two.
+    /// Skips the results of `calls` calls of [`JavaRandom::bits`]. The steps are powers of two, so
+    /// a large skip is fast.
     pub(super) fn skip(&mut self, mut calls: u64) {
         let (mut multiplier, mut addend) = (MULTIPLIER, 11u64);
         while calls > 0 {
@@ -44,7 +45,8 @@ impl JavaRandom {
         (high + self.bits(27)) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Returns a gaussian by Marsaglia's polar method, which draws gaussians in pairs.
+    /// Returns a gaussian random number by Marsaglia's polar method, which draws gaussians in
+    /// pairs.
     pub(super) fn gaussian(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
@@ -60,7 +62,7 @@ impl JavaRandom {
         }
     }
 
-    /// Returns an exponential variate with mean 1, by Ahrens and Dieter's algorithm SA.
+    /// Returns an exponential random number with mean 1, by Ahrens and Dieter's algorithm SA.
     pub(super) fn exponential(&mut self) -> f64 {
         let q = exponential_q();
         let ln2 = std::f64::consts::LN_2;

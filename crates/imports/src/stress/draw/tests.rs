@@ -1,9 +1,10 @@
-//! Tests draws against those of the tool, and the refusal of texts that are not distributions.
+//! Tests that draws equal those of the tool, and that the parser refuses texts that are not
+//! distributions.
 
 use super::*;
 
-/// Output of org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4: the average, and
-/// the first eight values for seed 42.
+/// Output of org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4. Each entry has the
+/// average, and the first eight values for seed 42.
 #[rustfmt::skip]
 const DRAWN: [(&str, i64, [i64; 8]); 13] = [
     ("uniform(1..100)", 50, [73, 69, 31, 28, 67, 91, 37, 28]),
@@ -90,7 +91,7 @@ proptest::proptest! {
         if let Ok(mut dist) = Dist::parse(&text) {
             dist.set_seed(1);
             let value = dist.next();
-            // A sequence may begin below its range, as the outputs above show.
+            // A sequence may begin below its range, as the expected values above show.
             let value = if text.contains("seq") { dist.min } else { value };
             proptest::prop_assert!((dist.min..=dist.max()).contains(&value), "{text}: {value}");
             dist.average();
@@ -111,9 +112,9 @@ const WRONG: [&str; 9] = [
     "uniform(-9223372036854775808..9223372036854775807)",
 ];
 
-/// Output of org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4. Each line has
-/// `distribution min max average`. Then, for each of the seeds, it has four values and the bits of
-/// the first value as a double.
+/// Output of org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4. Each line begins
+/// with `distribution min max average`. For each of the seeds, four values and the bits of the
+/// first value as a double follow.
 const DRAWS: &str = include_str!("draws.txt");
 
 #[test]

@@ -16,11 +16,11 @@ use workload::random::{Draws, lane};
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// Maximum number of rows of a partition with which a read is compared.
+/// Maximum number of rows of a partition up to which a read is checked.
 const CHECKED_ROWS_MAX: f64 = 20_000.0;
 
-/// Maximum number of writes in flight. If a read looks back fewer seeds, it may come before its
-/// write.
+/// Maximum number of writes in flight. If a read looks back by fewer seeds, it may come before the
+/// write of its row.
 const IN_FLIGHT_MAX: u64 = 4096;
 
 impl OperationSource for Operations {
@@ -50,8 +50,8 @@ impl OperationSource for Operations {
         bytes as u64
     }
 
-    /// Returns the operations with a separate range for each client. This needs a sequence of seeds
-    /// (`-pop seq=`) of which each operation takes one seed.
+    /// Returns the operations with a separate range for each client. This requires a sequence of
+    /// seeds (`-pop seq=`) in which each operation takes one seed.
     fn in_ranges(
         self: Arc<Self>,
         _stage: Stage,
@@ -75,17 +75,17 @@ struct StressCursor {
     operations: Arc<Operations>,
     walks: Vec<Walk>,
     block: Block,
-    /// Consumption before each block, for the blocks that were added up so far.
+    /// Consumption before each block, for all blocks that have been summed so far.
     sums: Vec<Consumption>,
     operation: Operation,
     op: usize,
     takes: u32,
-    /// End of the values of each entry.
+    /// End of the values of each entry in the buffer.
     entries: Vec<usize>,
     values: Vec<u8>,
     key: Vec<u8>,
     token: Option<i64>,
-    /// Rows that provide the arguments of a query.
+    /// Rows from which the arguments of a query are taken.
     asked: Vec<Vec<Vec<u8>>>,
 }
 
@@ -99,8 +99,8 @@ impl StressCursor {
                 let (places, partitions) = (before, before);
                 self.block = self.operations.block(number, Consumption { places, partitions });
             } else {
-                // The search starts at the nearest known sum. Operation numbers ascend, so it
-                // usually adds up one block.
+                // The search starts at the nearest known sum. Operation numbers ascend, so the
+                // search usually sums only one block.
                 let mut known = (self.sums.len() as u64 - 1).min(number);
                 while known < number {
                     let block = self.operations.block(known, self.sums[known as usize]);
@@ -121,7 +121,7 @@ impl StressCursor {
         self.make();
     }
 
-    /// Generates the rows or arguments of the current operation.
+    /// Generates the rows or the arguments of the current operation.
     fn make(&mut self) {
         self.entries.clear();
         self.values.clear();
@@ -181,8 +181,8 @@ impl StressCursor {
             walk.begin(write, draws);
             let mut more = walk.next_row();
             if !more && self.entries.is_empty() {
-                // All rows were skipped at random. An operation needs at least one row, so all rows
-                // are considered now.
+                // The random choice has skipped all rows. An operation needs at least one row, so
+                // the next visit considers all rows.
                 walk.begin(Visit::All, draws);
                 more = walk.next_row();
             }
@@ -218,7 +218,7 @@ impl StressCursor {
             rows.push(walk.row.clone());
         }
         if rows.is_empty() {
-            // All rows were skipped at random. The first row is as good as any other.
+            // The random choice has skipped all rows. The first row is as good as any other row.
             walk.begin(Visit::All, draws);
             walk.next_row();
             rows.push(walk.row.clone());
@@ -255,7 +255,7 @@ fn bytes(walk: &Walk, cell: Cell) -> &[u8] {
     }
 }
 
-/// Writes the partition key in the form from which its token is computed.
+/// Writes the partition key to `key`, in the form from which the token is computed.
 fn token_key(cells: &[Vec<u8>], key: &mut Vec<u8>) {
     key.clear();
     if let [only] = cells {
@@ -334,7 +334,8 @@ impl OperationEncoder for StressCursor {
             sparse: operations.sparse[op.table],
             values: &operations.tables[op.table].values,
         };
-        // Usually the returned rows are the requested rows, so the partition need not be walked.
+        // Usually the returned rows are the requested rows. The check then does not need to
+        // generate the whole partition.
         let asked = possible(&self.asked).all(returned, rows, stop);
         if *whole || !matches!(asked, Lookup::All(_)) {
             let table = &operations.tables[op.table];
@@ -377,7 +378,7 @@ impl OperationEncoder for StressCursor {
     }
 
     fn values_bytes_max(&self) -> usize {
-        // Usual size of an entry of this table. If rows are larger, the buffers grow.
+        // Typical size of an entry of this table. If rows are larger, the buffers grow.
         1024 + self.values.len() / self.entries.len().max(1)
     }
 }

@@ -1,8 +1,8 @@
-//! The possible contents of a partition's rows, and which of them a read returned.
+//! The possible contents of a partition's rows, and the search for the rows that a read returned.
 //!
-//! A partition may have many thousands of rows, and a read may return all of them. The search finds
-//! each row by its clustering columns, not by comparing it with every other row. The caller can
-//! stop the search.
+//! A partition may have many thousands of rows, and a read may return all of them. The search
+//! therefore finds each row by its clustering columns instead of comparing it with every other row.
+//! The caller can stop the search.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,8 +12,8 @@ use crate::stress::partition::{Visit, Walk};
 use cql::response::RawRows;
 use workload::random::Draws;
 
-/// Number of rows after which the caller decides whether the search continues. A row takes a few
-/// microseconds. A row with large blobs takes a hundred microseconds.
+/// Number of rows after which the search asks the caller whether to continue. A row takes a few
+/// microseconds, or a hundred microseconds if it has large blobs.
 pub(super) const STOP_ROWS: usize = 256;
 
 /// Possible contents of a partition's rows.
@@ -30,9 +30,9 @@ pub(super) struct Possible<'a> {
 /// Possible values of static columns, by the index of the column.
 type Shared<'a> = HashMap<usize, HashSet<&'a [u8]>>;
 
-/// Result of looking up returned rows.
+/// Result of the search for returned rows.
 pub(super) enum Lookup {
-    /// All returned rows are possible. The flags show which of the possible rows were returned.
+    /// All returned rows are possible. The flags show which of the possible rows the read returned.
     All(Vec<bool>),
     /// At least one returned row is not among the possible rows.
     Stranger,
@@ -41,7 +41,7 @@ pub(super) enum Lookup {
 }
 
 impl Possible<'_> {
-    /// Looks up the returned rows.
+    /// Searches for all returned rows among the possible rows.
     pub(super) fn all(&self, returned: &[Cell], rows: &RawRows, stop: &dyn Fn() -> bool) -> Lookup {
         let is_key = |cell: &Cell| matches!(cell, Cell::Row(index) if *index < self.keys);
         let keys: Vec<usize> = (0..returned.len()).filter(|at| is_key(&returned[*at])).collect();
@@ -95,7 +95,7 @@ impl Possible<'_> {
         columns.map(|index| (index, values(index).collect())).collect()
     }
 
-    /// Returns true if the generated row can have a returned cell.
+    /// Returns true if a returned cell is possible for the generated row `made`.
     fn has(&self, made: &[Vec<u8>], from: Cell, cell: Option<&[u8]>, shared: &Shared<'_>) -> bool {
         match (from, cell) {
             (Cell::Key(index), Some(cell)) => self.key[index] == cell,
@@ -104,7 +104,7 @@ impl Possible<'_> {
             (Cell::Row(index), Some(cell)) => {
                 self.values[index - self.keys].may_be(&made[index], cell)
             }
-            // The column was omitted because of the population, or its value is an empty
+            // The write omitted the column because of the population, or the value is an empty
             // collection.
             (Cell::Row(index), None) => {
                 self.sparse || self.values[index - self.keys].may_be_none(&made[index])
@@ -126,7 +126,7 @@ impl Possible<'_> {
 }
 
 /// Returns true if `seen` contains every row that a write makes in the partition, up to `known`
-/// rows. `None` if the search was stopped.
+/// rows. Returns `None` if the caller stopped the search.
 pub(super) fn all_written(
     walk: &mut Walk,
     known: &[Vec<Vec<u8>>],
@@ -139,7 +139,7 @@ pub(super) fn all_written(
         visit: 0,
         visits: 1,
     };
-    // If several rows have the same key, the first one counts, as in the lookup.
+    // If several rows have the same key, the first of them counts, as in the search.
     let mut places: HashMap<&[Vec<u8>], usize> = HashMap::new();
     for (place, made) in known.iter().enumerate() {
         places.entry(&made[..keys]).or_insert(place);
@@ -159,7 +159,7 @@ pub(super) fn all_written(
     Some(true)
 }
 
-/// Returns true if a list consists of the elements of `made`, once or several times.
+/// Returns true if a list consists of the elements of `made`, repeated once or several times.
 fn is_repeated(made: &[u8], list: &[u8]) -> bool {
     let (Some((_, made)), Some((count, list))) =
         (made.split_first_chunk::<4>(), list.split_first_chunk::<4>())

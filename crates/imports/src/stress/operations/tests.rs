@@ -30,8 +30,8 @@ fn step_of(profile: &str, line: &str) -> ImportStep {
 /// The cells of a row as `SELECT *` returns them.
 type Row = Vec<Vec<u8>>;
 
-/// Begins operations from `n` on, up to the next operation of a kind. Returns the number of that
-/// operation.
+/// Begins operations from `n` on, up to the next operation of kind `kind`. Returns the number of
+/// that operation.
 fn next(step: &ImportStep, generator: &mut Generator, kind: &str, n: u64) -> u64 {
     let kinds = step.program.kinds();
     let found = (n..n + 1000).find(|n| {
@@ -42,7 +42,7 @@ fn next(step: &ImportStep, generator: &mut Generator, kind: &str, n: u64) -> u64
 }
 
 /// Returns the rows of the last insert. The insert binds the columns in the order g, l, s, v, k, c.
-/// The rows have the order k, c, g, s, l, v.
+/// The returned rows have the order k, c, g, s, l, v.
 fn written(generator: &mut Generator) -> Vec<Row> {
     let entries = 0..generator.entries();
     let rows = entries.map(|entry| {
@@ -85,8 +85,8 @@ fn judged_until(
     generator.check_until(operation, &rows, stop)
 }
 
-/// The check of a partition of 20,000 rows used to compare each returned row with all rows. This
-/// took seconds for each read, and Ctrl-C waited for all running reads.
+/// In an earlier version, the check of a partition of 20,000 rows compared each returned row with
+/// all rows. This took seconds for each read, and Ctrl-C waited for all running reads.
 #[test]
 fn a_large_partition_is_checked_row_by_row_until_cancelled() {
     let profile = PROFILE.replace("fixed(3)", "fixed(20000)");
@@ -104,8 +104,8 @@ fn a_large_partition_is_checked_row_by_row_until_cancelled() {
     };
     let judged = judged_until(&mut generator, &step, n, &made, &never);
     assert_eq!(judged, Check::Right);
-    // The check asks once in a few hundred rows whether it should stop. A comparison of all rows
-    // with all others would ask a thousand times as often.
+    // The check asks once in a few hundred rows whether it should stop. If it compared all rows
+    // with all others, it would ask a thousand times as often.
     assert!((50..1000).contains(&asked.get()), "{} times", asked.get());
     let mut strange = made.clone();
     strange[19_000][5][0] ^= 1;
@@ -113,7 +113,7 @@ fn a_large_partition_is_checked_row_by_row_until_cancelled() {
         judged_until(&mut generator, &step, n, &strange, &never),
         Check::Wrong
     );
-    // Whenever the stop comes, the check ends soon afterwards, without a result.
+    // Regardless of when the stop comes, the check ends soon afterwards, without a result.
     for at in [1, 40, 100] {
         asked.set(0);
         let stop = || {

@@ -1,7 +1,7 @@
-//! Parses `-mode`, `-node`, `-port`, `-transport`, `-credentials-file`, `-jmx`: the nodes to
-//! contact, and the login.
+//! Parses `-mode`, `-node`, `-port`, `-transport`, `-credentials-file` and `-jmx`, which determine
+//! the nodes to contact and the login.
 //!
-//! A secret exists only as a [`Secret`], so it appears in no message.
+//! A secret exists only as a [`Secret`], so messages cannot contain it.
 
 use cql::Compression;
 use yaml::{Diagnostics, Place};
@@ -13,10 +13,10 @@ use crate::stress::command::Groups;
 use crate::stress::params::{KnownParam, Params, new};
 use crate::tls_files;
 
-/// The nodes to contact, and the login.
+/// Nodes to contact, and the login.
 #[derive(Clone, Debug)]
 pub struct Connect {
-    /// Form in which statements are sent.
+    /// Form in which the client sends statements.
     pub style: Style,
     /// User name for the login.
     pub user: Option<String>,
@@ -24,16 +24,16 @@ pub struct Connect {
     pub password: Option<Secret>,
     /// Compression of CQL frames.
     pub compression: Option<Compression>,
-    /// Number of connections to each node, if stated.
+    /// Number of connections to each node. `None` if the command line does not state it.
     pub connections_per_node: Option<u32>,
-    /// The nodes, each as `host` or `host:port`. If empty, this machine.
+    /// The nodes, each as `host` or `host:port`. An empty list means this machine.
     pub nodes: Vec<String>,
     /// File that names the nodes, one per line.
     pub nodes_file: Option<(String, Place)>,
-    /// Data centre of the nodes that the client contacts. The client contacts no nodes of other
-    /// data centres.
+    /// Data centre of the nodes that the client contacts. The client does not contact nodes of
+    /// other data centres.
     pub datacenter: Option<String>,
-    /// CQL port, if stated.
+    /// CQL port of the nodes. `None` if the command line does not state it.
     pub port: Option<u16>,
     /// True if connections are encrypted.
     pub tls: bool,
@@ -41,12 +41,12 @@ pub struct Connect {
     pub credentials_file: Option<(String, Place)>,
 }
 
-/// Form in which statements are sent.
+/// Form in which the client sends statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Each statement is prepared once.
+    /// The client prepares each statement once.
     Prepared,
-    /// Each statement is sent as text.
+    /// The client sends each statement as text.
     Unprepared,
 }
 
@@ -163,13 +163,14 @@ pub(crate) const JMX: [KnownParam; 2] = [
     new("password=", ANY, "", "Without effect"),
 ];
 
-/// `-credentials-file` has no named parameters, only a path.
+/// Named parameters of `-credentials-file`. The option has none, because it takes only a path.
 pub(crate) const CREDENTIALS: [KnownParam; 0] = [];
 
 pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Connect {
     let mode = params_or_none("-mode", groups, &MODE, d);
     let (nodes, nodes_file, datacenter) = nodes(groups, notes, d);
-    // In the tool, one process has all connections. Here, they are divided among the workers.
+    // In the tool, one process opens all connections. In cassay, the connections are divided among
+    // the workers.
     let connections = |text: &str| argument_values::number(text, (1, 1024)).map(|n| n as u32);
     Connect {
         style: style(&mode, notes, d),

@@ -1,5 +1,5 @@
-//! Parses `-log`, `-graph`, `-reporting`, `-tokenrange`: output during the run, and files
-//! afterwards.
+//! Parses `-log`, `-graph`, `-reporting` and `-tokenrange`. They determine the output during the
+//! run, and the files that are written afterwards.
 
 use core::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::stress::argument_values;
 use crate::stress::command::Groups;
 use crate::stress::params::{KnownParam, Params, new};
 
-/// Output during the run and after it.
+/// Output during the run and after its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// Verbosity of the output.
@@ -19,26 +19,26 @@ pub struct Output {
     pub no_summary: bool,
     /// True if the output does not list settings at the start.
     pub no_settings: bool,
-    /// File to which the text is also written.
+    /// File to which the output is also written.
     pub file: Option<String>,
     /// File to which histograms are written.
     pub hdr_file: Option<String>,
     /// Time between two lines of output.
     pub interval: Duration,
-    /// Time between two headers. `None` if the header is not repeated.
+    /// Time between two headers of the table. `None` if the header is not repeated.
     pub header_every: Option<Duration>,
     /// Number of parts into which every token range is split.
     pub token_range_split: u32,
-    /// True if the first token range follows again after the last one.
+    /// True if the first token range follows again after the last token range.
     pub token_range_wrap: bool,
 }
 
 /// Verbosity of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
-    /// Almost nothing is written.
+    /// cassay writes almost no output.
     Minimal,
-    /// The tool's default amount is written.
+    /// cassay writes the same amount of output as the tool by default.
     Normal,
     /// Everything is written.
     Verbose,
@@ -96,7 +96,7 @@ pub(crate) const TOKEN_RANGE: [KnownParam; 2] = [
     ),
 ];
 
-/// Parameters without effect in cassay: the form, a reason, and the replacement.
+/// Parameters without effect in cassay. Each has the form, a reason, and the replacement.
 type Silent = (&'static str, &'static str, &'static str);
 
 const LINES: &str =
@@ -130,7 +130,7 @@ const TOKEN_RANGE_SILENT: [Silent; 2] = [
     ("-tokenrange", "split-factor=", RANGES),
 ];
 
-/// Records notes on those given parameters that have no effect in cassay.
+/// Records notes on the parameters in `params` that have no effect in cassay.
 fn silent(params: &Params, all: &[Silent], notes: &mut Vec<String>) {
     for (option, form, instead) in all.iter().filter(|(_, form, _)| params.has(form)) {
         notes.push(format!("`{option} {form}` has no effect: {instead}."));
@@ -142,8 +142,8 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
     let reporting = params_or_none("-reporting", groups, &REPORTING, d);
     let ranges = params_or_none("-tokenrange", groups, &TOKEN_RANGE, d);
     if let Some((option, words)) = groups.take("-graph") {
-        // A title of several words arrives as several words, because the tool joins and splits all
-        // words.
+        // The parser receives a title of several words as separate words, because the tool joins
+        // and splits all words.
         let graph = Params::read("-graph", option.place(), words, &GRAPH, true, d);
         if !graph.has("file=") {
             let hint = Some("write for example -graph file=run.html".to_owned());

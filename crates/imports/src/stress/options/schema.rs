@@ -1,4 +1,5 @@
-//! Parses `-schema`: the predefined keyspace and tables, and the statements that create them.
+//! Parses `-schema`, which determines the predefined keyspace and tables, and the statements that
+//! create them.
 
 use yaml::Diagnostics;
 
@@ -17,11 +18,11 @@ pub struct SchemaOptions {
     pub is_replication_stated: bool,
     /// Options of the replication strategy, sorted by name.
     pub replication_options: Vec<(String, String)>,
-    /// Compaction strategy. If absent, the database chooses one.
+    /// Class of the compaction strategy. If it is `None`, the database chooses a strategy.
     pub compaction: Option<String>,
-    /// Options of the compaction, sorted by name.
+    /// Options of the compaction strategy, sorted by name.
     pub compaction_options: Vec<(String, String)>,
-    /// Compression class. If absent, the tables are not compressed.
+    /// Class of the compression. If it is `None`, the tables are not compressed.
     pub compression: Option<String>,
 }
 
@@ -72,7 +73,7 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
         let (strategy, options) = strategy(pairs, d);
         schema.is_replication_stated = true;
         schema.replication = strategy.unwrap_or_else(|| SIMPLE_STRATEGY.to_owned());
-        // As in the tool, `factor` is 1 unless another option replaces it.
+        // As in the tool, the replication factor is 1 unless another option replaces it.
         let factor = ("replication_factor".to_owned(), "1".to_owned());
         let simple = schema.replication.ends_with("SimpleStrategy");
         let missing = options.iter().all(|(name, _)| name != "replication_factor");
@@ -94,7 +95,7 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
     schema
 }
 
-/// Returns the class of the strategy, and the other options by name.
+/// Returns the class of a strategy, and the other options by name.
 fn strategy(pairs: Vec<Pair>, d: &mut Diagnostics) -> (Option<String>, Vec<(String, String)>) {
     let mut strategy = None;
     let mut options = Vec::new();
@@ -112,8 +113,8 @@ fn strategy(pairs: Vec<Pair>, d: &mut Diagnostics) -> (Option<String>, Vec<(Stri
     (strategy, options)
 }
 
-/// Returns a text, if it can be put in quotes in CQL. Otherwise returns a description of the
-/// mistake.
+/// Returns a text that can be put in quotes in CQL. For any other text, returns a description of
+/// the mistake.
 fn unquoted(text: &str) -> Result<String, String> {
     if text.contains(['\'', '"', ';']) {
         Err(format!("`{text}` contains a quote or a semicolon"))
@@ -135,7 +136,7 @@ fn identifier(text: &str) -> Result<String, String> {
 }
 
 impl SchemaOptions {
-    /// Returns `CREATE KEYSPACE IF NOT EXISTS …`.
+    /// Returns the statement `CREATE KEYSPACE IF NOT EXISTS …`.
     pub(crate) fn create_keyspace(&self) -> String {
         format!(
             "CREATE KEYSPACE IF NOT EXISTS \"{}\" WITH replication = {} AND durable_writes = true",
@@ -144,13 +145,13 @@ impl SchemaOptions {
         )
     }
 
-    /// Returns `CREATE TABLE IF NOT EXISTS …` for a predefined table, whose columns all have the
-    /// same type.
+    /// Returns the statement `CREATE TABLE IF NOT EXISTS …` for a predefined table, in which all
+    /// columns have the same type.
     pub(crate) fn create_table(&self, table: &str, columns: &Columns, cql_type: &str) -> String {
         let columns: Vec<String> =
             columns.names.iter().map(|name| format!("\"{name}\" {cql_type}")).collect();
-        // Until Cassandra 3.0, an empty map meant no compression. Since then it means the default.
-        // So the tool's statement with `{}` no longer does what the tool's help states.
+        // Until Cassandra 3.0, an empty map meant no compression. Since then, it means the default.
+        // The tool's statement with `{}` therefore no longer does what the tool's help states.
         let compression = match &self.compression {
             Some(class) => map(class, &[]),
             None => "{'enabled': 'false'}".to_owned(),

@@ -1,42 +1,43 @@
-//! The clustering values of a level that were not visited yet. They are generated when they are
-//! reached.
+//! The clustering values of a level that the walk has not visited yet. The level generates a value
+//! when the walk reaches it.
 //!
-//! Usually every value is generated in turn, so a repeated value creates no second row. If a visit
-//! skips nearly all values of a wide level, generating them would be nearly all of the work. In
-//! this case the generator itself skips them, so selecting one row of a partition of any width
-//! generates one row. A value that is drawn twice then counts twice. Reads do not notice this. A
-//! write does it only if duplicates are improbable, or if the level is too wide to walk.
+//! Usually the level generates every value in turn, so that a repeated value does not lead to a
+//! second row. If a visit skips nearly all values of a wide level, nearly all of this work would be
+//! wasted. In this case the generator itself skips the values. To select one row of a partition of
+//! any width, it then generates one row. A value that is drawn twice then counts twice. This makes
+//! no difference for reads. Writes skip values only if duplicates are improbable, or if the level
+//! is too wide to generate all values.
 
 use std::collections::{HashSet, VecDeque};
 
 use crate::stress::column::Column;
 use workload::random::Draws;
 
-/// Maximum number of values that are compared one by one. If there are more values, a set is used
-/// to find a value. Otherwise, a partition of a million rows would take a million million
+/// Maximum number of values that are compared one by one. If a level has more values, the search
+/// for a value uses a set. Otherwise, a partition of a million rows would take a million million
 /// comparisons.
 const LOOKED_THROUGH: i64 = 32;
-/// Maximum width of a level that is always walked. The walk takes less than 50 µs. So the visits
-/// are the same as in the first version.
+/// Maximum width of a level whose values are always generated, which takes less than 50 µs. Up to
+/// this width, the visits are the same as in the first version of cassay.
 const WALKED_MAX: i64 = 256;
-/// Width above which a level is never walked for a few of its values, because a walk would take
-/// more than 0.2 s.
+/// Width above which the level never generates all values when only a few are selected, because
+/// this would take more than 0.2 s.
 const WALKED_FOR_FEW_MAX: i64 = 1_000_000;
-/// If the probability of a value is below this number, most of the level is skipped.
+/// Probability below which most values of a level are skipped.
 const SPARSE: f64 = 1.0 / 16.0;
-/// Number of consecutive repeated draws after which the level counts as having no other values.
+/// Number of consecutive repeated draws after which the level assumes that it has no other values.
 const REPEATED_MAX: u32 = 1_000_000;
 
-/// A clustering value: its bytes, and its number in a fold.
+/// A clustering value, with its bytes and the number with which it is folded.
 type Clustering = (Vec<u8>, Option<i64>);
 
-/// The rest of a level.
+/// The values of a level that have not been visited yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LevelRest {
-    /// Generated values, beginning with the current one. The next value follows, unless the level
+    /// Generated values, beginning with the current value. The next value follows, unless the level
     /// is sparse.
     values: VecDeque<Clustering>,
-    /// Number of draws that are left.
+    /// Number of draws that are left on the level.
     left: i64,
     known: HashSet<Vec<u8>>,
     sparse: Option<Sparse>,
@@ -47,12 +48,13 @@ pub(super) struct LevelRest {
 struct Sparse {
     /// Probability that a value is selected.
     chance: f64,
-    /// Number of values to skip before the next selected one. `None` until it was drawn.
+    /// Number of values to skip before the next selected value. `None` if this number has not been
+    /// drawn yet.
     passed: Option<i64>,
 }
 
 impl LevelRest {
-    /// Returns true if the generator should skip through a level of `count` draws. Each value is
+    /// Returns true if the generator should skip values on a level of `count` draws. Each value is
     /// selected with probability `chance`.
     pub(super) fn is_sparse(column: &Column, count: i64, chance: f64, is_read: bool) -> bool {
         let wide = count > WALKED_MAX && chance < SPARSE;
@@ -81,7 +83,7 @@ impl LevelRest {
         self.top_up(column);
     }
 
-    /// Returns the current value. `None` if the level is exhausted.
+    /// Returns the current value. Returns `None` if the level is exhausted.
     pub(super) fn front(&self) -> Option<&Clustering> {
         self.values.front()
     }
@@ -90,7 +92,7 @@ impl LevelRest {
         self.values.is_empty()
     }
 
-    /// Returns true if no value follows the current value.
+    /// Returns true if the current value is the last value of the level.
     pub(super) fn is_last(&self) -> bool {
         match self.sparse {
             Some(_) => self.left == 0,
@@ -98,7 +100,7 @@ impl LevelRest {
         }
     }
 
-    /// Moves on by `count` values.
+    /// Moves forward by `count` values.
     pub(super) fn pass(&mut self, column: &mut Column, count: i64) {
         if let Some(sparse) = &mut self.sparse
             && count > 0
@@ -118,19 +120,20 @@ impl LevelRest {
         }
     }
 
-    /// Returns the number of values to skip before a selected one. The current value counts, and
-    /// the skip ends at the last value. `None` if each value has its own decision.
+    /// Returns the number of values to skip before the next selected value. The number includes the
+    /// current value, and the skip ends at the last value. Returns `None` if the level is not
+    /// sparse, so that each value needs a separate decision.
     pub(super) fn passed(&mut self, draws: &mut Draws) -> Option<i64> {
         let sparse = self.sparse.as_mut()?;
         let passed = *sparse.passed.get_or_insert_with(|| {
-            // The number of consecutive failures has a geometric distribution.
+            // The number of consecutive values that are not selected has a geometric distribution.
             (libm::log(draws.unit()) / libm::log1p(-sparse.chance)) as i64
         });
-        // The current value is not among the remaining values.
+        // `left` does not include the current value.
         Some(passed.min(self.left.max(i64::from(passed > 0))))
     }
 
-    /// Selects the current value. The next number of skips is then drawn again.
+    /// Selects the current value. The number of values to skip must then be drawn again.
     pub(super) fn take(&mut self) {
         if let Some(sparse) = &mut self.sparse {
             sparse.passed = None;
@@ -144,8 +147,8 @@ impl LevelRest {
         (value, column.folded())
     }
 
-    /// Generates the current value. Unless the level is sparse, also generates the next value, to
-    /// know whether one exists.
+    /// Generates the current value. Unless the level is sparse, also generates the next value,
+    /// because the caller must know whether a next value exists.
     fn top_up(&mut self, column: &mut Column) {
         let wanted = if self.sparse.is_some() { 1 } else { 2 };
         let mut repeated = 0;

@@ -1,4 +1,4 @@
-//! Tests rows against the rows of the tool itself.
+//! Tests that the rows equal the rows of the tool.
 
 use super::*;
 use crate::stress::column::Spec;
@@ -7,8 +7,9 @@ use cql::value::CqlType;
 use data_encoding::HEXLOWER;
 use std::collections::HashSet;
 
-/// Lines of `# table seed n`, followed by the rows of that partition in hexadecimal, as
-/// org.apache.cassandra.stress.generate.PartitionIterator of 3.11.4 makes them with these columns.
+/// Lines of `# table seed n`. The rows of that partition follow in hexadecimal. The class
+/// org.apache.cassandra.stress.generate.PartitionIterator of 3.11.4 generated the rows with these
+/// columns.
 const ROWS: &str = include_str!("rows.txt");
 
 fn column(name: &str, typ: CqlType, population: &str, size: &str, cluster: &str) -> Column {
@@ -65,7 +66,8 @@ fn all_types() -> Columns {
     )
 }
 
-/// Returns the rows of a visit in the form in which the harness prints them.
+/// Returns the rows of a visit, in the form in which the Java program that calls the tool prints
+/// them.
 fn rows(columns: Columns, seed: i64, visit: Visit) -> Vec<String> {
     let mut walk = Walk::new(columns);
     walk.seek(seed);
@@ -189,8 +191,8 @@ fn levels(clusters: &[(&str, &str)]) -> Columns {
 }
 
 /// Returns the rows of many reads, and of many writes of about one row each. With several levels,
-/// the tool writes all rows below a value of the first level. In this case, only the first of these
-/// rows is returned.
+/// the tool writes all rows below a value of the first level. In this case, the function returns
+/// only the first of these rows.
 fn single_rows(columns: &Columns, chance: f64, seed: i64) -> Vec<Vec<Vec<u8>>> {
     let write = Visit::Write {
         chance,
@@ -211,8 +213,8 @@ fn single_rows(columns: &Columns, chance: f64, seed: i64) -> Vec<Vec<Vec<u8>>> {
     rows
 }
 
-/// Reading one row of a partition of 43,200 rows used to take 30 ms, because all rows were
-/// generated. The partitions of this test would take days, and more memory than exists.
+/// In an earlier version, a read of one row in a partition of 43,200 rows took 30 ms, because all
+/// rows were generated. The partitions of this test would take days, and more memory than exists.
 #[test]
 fn one_row_is_chosen_without_the_others_in_any_partition() {
     for clusters in [
@@ -297,8 +299,8 @@ fn a_value_drawn_twice_makes_no_second_row_in_any_partition() {
 
 #[test]
 fn a_date_counts_its_days_from_the_middle_of_the_range() {
-    // LocalDates of 3.11.4 generates the days, and the driver's codec for dates encodes them in
-    // this way.
+    // The class LocalDates of 3.11.4 generates the days, and the driver's codec for dates encodes
+    // them in this way.
     for (days, expected) in [
         ("fixed(0)", "80000000"),
         ("fixed(5)", "80000005"),
@@ -315,10 +317,10 @@ fn a_date_counts_its_days_from_the_middle_of_the_range() {
     }
 }
 
-/// Randomly drawn tables: `case name seed visits`, then a line for each column (part, name, type,
-/// population, size, cluster; `-` is absent). Then come the rows of each visit, as the tool's
-/// PartitionIterator generates them for these columns. Elements of sets are in the order of their
-/// bytes.
+/// Randomly drawn tables. Each begins with `case name seed visits`, and then has a line for each
+/// column (part, name, type, population, size, cluster; `-` means absent). The rows of each visit
+/// follow, as the tool's PartitionIterator generates them for these columns. Elements of sets are
+/// in the order of their bytes.
 const TABLES: &str = include_str!("tables.txt");
 
 /// Returns the elements of a set in the order of their bytes, all in hexadecimal.
@@ -338,8 +340,8 @@ fn by_bytes(set: &str) -> String {
 /// Parses the line of a column.
 fn drawn_column(line: &str) -> (&str, Column) {
     let words: Vec<&str> = line.split(' ').collect();
-    // To the iterator, the days of a date are a number. The driver's codec adds the offset when it
-    // sends them.
+    // The iterator treats a date as the number of its day. The driver's codec adds the offset when
+    // it sends the date.
     let typ = words[2].replace("date", "int");
     let cql = format!("CREATE TABLE t (key int PRIMARY KEY, {} {typ})", words[1]);
     let Ok(workload::schema::DefinedObject::Table(table)) = workload::schema::parse(&cql, &[])

@@ -56,7 +56,8 @@ fn a_warm_up_is_a_quarter_of_the_run_and_at_most_50000_a_kind() {
 fn the_pace_is_the_written_rate_without_rounding_to_nanoseconds() {
     for (pace, hides_wait) in [("fixed", false), ("throttle", true)] {
         let offer = Offer::Rate {
-            // With a period of whole nanoseconds, 3333 ns, the rate would be 300 030/s.
+            // With a period of a whole number of nanoseconds (3333 ns), the rate would be 300
+            // 030/s.
             per_second: 300_000.0,
             threads: 9,
             hides_wait,
@@ -168,7 +169,7 @@ fn a_read_without_a_seed_counts_as_one_partition_and_runs_end() {
     ] {
         assert_eq!(limit(&line), StepLimit::Operations(operations), "{line}");
     }
-    // An operation accesses several partitions, so there are fewer operations than n. The last
+    // An operation accesses several partitions, so the run has fewer operations than n. The last
     // operation accesses only the remaining partitions.
     let step = step("user profile=w.yaml ops(insert=1,all=1,get=1) n=100");
     let StepLimit::Operations(count) = step.limit else {

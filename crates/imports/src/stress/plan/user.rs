@@ -1,4 +1,4 @@
-//! The operations of user profiles: inserts, queries, reads by token, validation.
+//! The operations of user profiles: inserts, queries, reads by token, and validation.
 
 use super::{Planner, RunTables, truncate};
 use crate::import::ReadFile;
@@ -12,14 +12,14 @@ use workload::schema::is_conditional;
 use workload::{BatchKind, Statement};
 use yaml::did_you_mean;
 
-/// Number of parts into which reads by token divide the ring. With this number, each range has a
-/// few pages.
+/// Number of parts into which reads by token divide the ring. With this number of parts, each part
+/// has a few pages.
 const TOKEN_RANGES: u64 = 1024;
 /// Maximum number of operations in a batch of the protocol.
 const BATCH_MAX: f64 = 65_535.0;
 
 impl Planner<'_> {
-    /// Adds the operations of user profiles.
+    /// Adds the operations of user profiles to the step.
     pub(super) fn user(
         &mut self,
         paths: &[String],
@@ -80,9 +80,9 @@ impl Planner<'_> {
         })
     }
 
-    /// Handles queries that write. They leave rows that no insert would leave, in this run or an
-    /// earlier one. So a read of their table cannot be compared with the rows of the seeds, and
-    /// need not find a row.
+    /// Handles queries that write. Such queries leave rows that inserts would not write, in this
+    /// run or an earlier run. A read of the same table can therefore not be compared with the rows
+    /// of the seeds, and need not find a row.
     fn disable_checks_of_written_tables(&mut self, profiles: &[Profile]) {
         let table_of = |profile: &Profile| (profile.keyspace.clone(), profile.table.name.clone());
         let (mut names, mut writing) = (Vec::new(), Vec::new());
@@ -120,9 +120,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Handles rows that may not have been written yet. In a run that also writes, a query may find
-    /// no row if seeds are drawn, or if each operation takes the next seed of a sequence. A read
-    /// that looks back from the last write must find its row.
+    /// Handles reads of rows that may not have been written yet. In a run that also writes, a query
+    /// may find no row if seeds are drawn, or if each operation takes the next seed of a sequence.
+    /// A read that looks back from the last write must find its row.
     fn allow_unwritten_rows(&mut self, profiles: &[Profile]) {
         let looks_back = matches!(
             &self.run.options.population.seeds,
@@ -148,7 +148,7 @@ impl Planner<'_> {
                 && written.contains(&of(op.table))
             {
                 let name = &self.kinds[usize::from(op.kind)].name;
-                // The operation `validate` itself states that its rows exist.
+                // The operation `validate` itself requires that its rows exist.
                 if !name.to_lowercase().ends_with("validate") {
                     *must_find = false;
                     names.push(name.clone());
@@ -184,10 +184,10 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds an operation of the mix: `insert`, `query` or `spec.query`.
+    /// Adds an operation of the mix. Its name is `insert`, `query` or `spec.query`.
     fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
-        // A profile without a name is called `keyspace.table`, so the last point separates the
-        // profile from the query.
+        // If a profile does not state a name, its name is `keyspace.table`. The last point
+        // therefore separates the profile from the query.
         let (spec, name) = match weight.name.rsplit_once('.') {
             Some((spec, name)) => (Some(spec), name.to_lowercase()),
             None => (None, weight.name.to_lowercase()),
@@ -408,7 +408,7 @@ impl Planner<'_> {
     }
 }
 
-/// Returns the path of a profile. It may be written as `file:///path`.
+/// Returns the path of a profile. The command line may contain the path as `file:///path`.
 fn path_of(name: &str) -> String {
     let Some(rest) = name.strip_prefix("file:") else {
         return name.to_owned();
@@ -420,8 +420,8 @@ fn path_of(name: &str) -> String {
     }
 }
 
-/// Returns true if a share is always 1. The share comes from the command line, or else from the
-/// profile.
+/// Returns true if a share is always 1. The share comes from the command line, or from the profile
+/// if the command line does not state it.
 fn is_one(spelled: Option<&WrittenDistribution>, own: Option<Ratio>) -> bool {
     let written = spelled.and_then(|spelled| Ratio::parse(&spelled.text).ok());
     written.or(own).is_none_or(|ratio| ratio.is_one())

@@ -1,7 +1,7 @@
 //! Reads the queries of a profile: bound cells, returned cells, and rows that a read must find.
 //!
-//! A query that cannot be parsed is a mistake only in a run that uses it. Rows from a table other
-//! than the profile's are not compared.
+//! A query that cannot be parsed is a mistake only in a run that uses the query. If a query reads
+//! from a table other than the profile's table, its rows are not compared.
 
 use super::statements::{cell_of, relations, returned};
 use super::{Query, Reader, within};
@@ -152,8 +152,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Returns true if a statement is about `table` of `keyspace`. Other tables are excluded, because a
-/// view has other columns in another order, and another table has other rows.
+/// Returns true if a statement uses `table` of `keyspace`. Returns false for a view or another
+/// table, because a view has its columns in another order, and another table has other rows.
 fn is_of(text: &str, keyspace: &str, table: &Table) -> bool {
     let tokens = schema::tokens(text).unwrap_or_default();
     schema::named_table(&tokens).is_none_or(|(owner, own)| {

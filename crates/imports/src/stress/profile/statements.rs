@@ -1,4 +1,4 @@
-//! Derives which cells the statements on a profile's table bind and return.
+//! Determines the cells that statements on a profile's table bind and return.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Returns the columns that are not part of the key, by name.
+/// Returns the columns that are not part of the key, ordered by name.
 fn others(table: &Table) -> Vec<usize> {
     let mut others: Vec<usize> =
         (0..table.columns.len()).filter(|column| !table.is_key(*column)).collect();
@@ -34,7 +34,7 @@ pub(super) fn columns(table: &Table, specs: &BTreeMap<String, Spec>) -> Columns 
     )
 }
 
-/// Returns the cell of the column with this name.
+/// Returns the cell of the column with this name. Returns `None` if the table has no such column.
 pub(super) fn cell_of(table: &Table, name: &str) -> Option<Cell> {
     let same = |column: &&usize| table.columns[**column].name.eq_ignore_ascii_case(name);
     let place = |columns: &[usize]| columns.iter().position(|column| same(&column));
@@ -47,7 +47,7 @@ pub(super) fn cell_of(table: &Table, name: &str) -> Option<Cell> {
     place(&others(table)).map(|other| Cell::Row(table.clustering.len() + other))
 }
 
-/// Returns true if an insert adds to the existing value of a column.
+/// Returns true if an insert adds to the existing value of a column instead of replacing it.
 fn adds(column: &workload::schema::Column) -> bool {
     match column.typ {
         CqlType::Counter => true,
@@ -56,7 +56,7 @@ fn adds(column: &workload::schema::Column) -> bool {
     }
 }
 
-/// Returns the cell that describes the returned content of a column. `cell` describes the value
+/// Returns the cell that describes the content of a column in a result. `cell` describes the value
 /// that is written to the column.
 fn as_returned(table: &Table, column: usize, cell: Cell) -> Cell {
     let column = &table.columns[column];
@@ -86,15 +86,15 @@ pub(super) fn all_cells(table: &Table) -> Vec<Cell> {
     keys.chain(clustering).chain(place(true)).chain(place(false)).collect()
 }
 
-/// Returns the number of conditions in a statement. A condition without a marker may exclude all
-/// rows of a partition.
+/// Returns the number of conditions in a statement. If a condition has no marker, it may exclude
+/// all rows of a partition.
 pub(super) fn relations(text: &str) -> usize {
     let words = text.split_whitespace().map(str::to_lowercase);
     let conditions = words.skip_while(|word| word != "where").skip(1);
     1 + conditions.filter(|word| word == "and").count()
 }
 
-/// Returns the cells that a SELECT returns. `None` unless the SELECT names only columns.
+/// Returns the cells that a SELECT returns. Returns `None` unless the SELECT names only columns.
 pub(super) fn returned(text: &str, table: &Table) -> Option<Vec<Cell>> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lower = text.to_lowercase();

@@ -1,5 +1,5 @@
 //! Tests profiles of the kinds that people write: the keys with an effect, the keys that only lead
-//! to a note, and the places of mistakes.
+//! to a note, and the positions of mistakes.
 
 use super::*;
 use crate::Import;
@@ -100,7 +100,7 @@ fn empty_answer(step: &ImportStep) -> Check {
     let read = operations
         .find(|operation| is_read(operation.statement))
         .expect("a read among a hundred");
-    // A result of the kind Rows without metadata, with two columns and no rows.
+    // This is a result of kind Rows without metadata. It has two columns and no rows.
     let body: Vec<u8> = [2i32, 4, 2, 0].into_iter().flat_map(i32::to_be_bytes).collect();
     let rows = cql::response::RawRows::parse(&body).expect("the body is well-formed");
     generator.check(read, &rows)

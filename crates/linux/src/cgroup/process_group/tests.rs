@@ -1,14 +1,14 @@
-//! Tests groups within a host's group, with plain files instead of the kernel's. The tests check
-//! the values that are written to each file. The tests of the agent check the kernel's behaviour
-//! with whole hosts.
+//! Tests groups within a host's group, with plain files instead of the kernel's files. The tests
+//! check the values that are written to each file. The tests of the agent check the kernel's
+//! behaviour with whole hosts.
 
 use super::*;
 use crate::cpu_affinity::Memory;
 use target_spec::HostSpec;
 use tempfile::TempDir;
 
-/// A machine of 8 CPUs and 2 NUMA nodes. Its host has a group for a node and a group for the other
-/// processes.
+/// A machine of 8 CPUs and 2 NUMA nodes. The only host has a group for a node and a group for the
+/// other processes.
 struct Tree {
     root: TempDir,
     place: CgroupDir,
@@ -102,8 +102,8 @@ fn to(cpus: Option<&str>, memory: Memory) -> Confinement {
 }
 
 /// Rust does not issue a system call for an empty value. In version 2, a node that had been bound
-/// to memory therefore kept its memory nodes when it restarted without a binding, and a host kept
-/// its CPUs. No error was reported.
+/// to memory therefore once kept its memory nodes when it restarted without a binding. A host kept
+/// its CPUs in the same way. cassay reported no error.
 #[test]
 fn a_withdrawn_limit_is_overwritten_and_not_left_as_it_was() {
     for unified in [true, false] {
@@ -132,8 +132,8 @@ fn limited() -> HostSpec {
     }
 }
 
-/// Java 17 reads only the limits of its own group, so a JVM in a host of 1 GiB mistook the
-/// machine's memory for its own.
+/// Java 17 reads only the limits of its own group, so a JVM in a host of 1 GiB once mistook the
+/// machine's memory for that of the host.
 #[test]
 fn each_version_2_group_gets_its_limits_when_made_and_changed() {
     let tree = Tree::new(true);
@@ -147,11 +147,12 @@ fn each_version_2_group_gets_its_limits_when_made_and_changed() {
         assert_eq!(text("memory.swap.max"), "0", "{group:?}");
         assert_eq!(text("cpuset.cpus"), "0,1,2,3", "{group:?}");
     }
-    // A JVM has the weight of its host. Only a few threads are not in a separate group.
+    // The group of a JVM gets the weight of its host. The group of the unconfined processes has
+    // only a few threads, so it keeps the default weight.
     assert_eq!(tree.text("node1/cpu.weight"), "800");
     assert_eq!(tree.text("all/cpu.weight"), "");
 
-    // The group is created again.
+    // Simulates that the group is created again, with empty files.
     for name in FILES {
         std::fs::write(tree.place.dir.join("node1").join(name), "").unwrap();
     }
@@ -210,8 +211,9 @@ fn limits_wait_for_a_process_that_goes_into_its_group() {
     assert_eq!(tree.group.lock().keys().collect::<Vec<_>>(), ["node1"]);
 }
 
-/// Version 2 accepts any list of numbers, and a group that has none of its host's nodes gets all of
-/// them. So a node that was bound to memory outside its host once used any memory.
+/// Version 2 accepts any list of numbers. If none of the requested memory nodes belongs to the
+/// host, the group gets all nodes of the host. So a node that was bound to memory outside its host
+/// once used any memory.
 #[test]
 fn the_kernel_gives_the_requested_limit_or_an_error_has_both() {
     let tree = Tree::new(true);
@@ -246,8 +248,8 @@ fn the_kernel_gives_the_requested_limit_or_an_error_has_both() {
     }
 }
 
-/// The same applies to a host. If the host loses all CPUs to which a group in it is confined, this
-/// group would get all CPUs.
+/// A host that would lose all CPUs of a group within it must keep its CPUs. Otherwise the kernel
+/// would give this group all CPUs of the host.
 #[test]
 fn a_host_keeps_the_cpus_that_a_process_in_it_is_confined_to() {
     let tree = Tree::new(true);

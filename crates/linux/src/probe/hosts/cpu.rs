@@ -1,5 +1,5 @@
-//! CPU usage in the terms of `mpstat`, and the columns r, b, in and cs of `vmstat`. All are from
-//! `/proc/stat`.
+//! CPU usage in the terms of `mpstat`, and the columns r, b, in and cs of `vmstat`. All values are
+//! from `/proc/stat`.
 
 use crate::probe::Out;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
@@ -9,16 +9,16 @@ use anyhow::{Context, Result};
 /// guest, guest_nice. `user` includes `guest`, and `nice` includes `guest_nice`.
 pub(super) type Ticks = [u64; 10];
 
-/// Indexes of user, nice and system time, which is the time of tasks. Interrupt time does not
-/// belong to any task.
+/// Indexes of user, nice and system time, which together are the time of tasks. Interrupt time is
+/// not included, because it does not belong to any task.
 pub(super) const TASKS: [usize; 3] = [0, NICE, 2];
 /// Index of the time that the hypervisor gave to other guests.
 pub(super) const STEAL: usize = 7;
 const NICE: usize = 1;
 const IDLE: usize = 3;
 const IOWAIT: usize = 4;
-/// Number of entries whose sum is all of a CPU's time. The guest times after them are already
-/// included.
+/// Number of entries whose sum is all of a CPU's time. The guest times come after these entries,
+/// and are already included in them.
 pub(super) const GUEST: usize = 8;
 const GUEST_NICE: usize = 9;
 
@@ -73,7 +73,7 @@ impl Cpu {
     /// The file cannot be read or has an unknown format.
     pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let now = parse(&self.source.read()?).context("/proc/stat")?;
-        // The process that reads the file is itself running. vmstat does not count itself either.
+        // The process that reads the file is itself running, so it is subtracted, as in vmstat.
         let running = now.running.saturating_sub(1);
         out.put("vmstat.r", &self.place, "count", running as f64);
         out.put("vmstat.b", &self.place, "count", now.blocked as f64);
@@ -104,8 +104,8 @@ impl Cpu {
     }
 }
 
-/// Returns the shares of the time between two readings in %, in the order of [`Ticks`]. `None` if
-/// no tick has passed, or if a counter has decreased.
+/// Returns the shares of the time between two readings in %, in the order of [`Ticks`]. Returns
+/// `None` if no tick has passed, or if a counter has decreased.
 fn shares(before: &Ticks, now: &Ticks) -> Option<[f64; 10]> {
     let mut spent = [0.0; 10];
     for index in 0..spent.len() {

@@ -2,7 +2,7 @@
 //!
 //! The probe omits memory disks. It also omits partitions, because the whole device has their sum.
 //! It shows a loop device only from its first traffic on, because machines have many loop devices
-//! without any traffic. The device of a simulated host is left to the host's own probe.
+//! without any traffic. The host's own probe reads the device of a simulated host.
 
 use crate::probe::Out;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
@@ -83,7 +83,7 @@ pub(crate) struct Disks {
     place: String,
     source: KernelFile,
     devices: Devices,
-    /// Visibility of each device, which is determined only once.
+    /// Visibility of each device. The probe determines it only once.
     shown: HashMap<String, Visibility>,
     last: Last<HashMap<String, Columns>>,
 }
@@ -155,15 +155,15 @@ fn usually_shown(device: &str, folder: &Path) -> Visibility {
     Visibility::Yes
 }
 
-/// Records the readings of one device. Without requests there is no mean to report, although iostat
-/// prints 0.
+/// Records the readings of one device. Without requests, the probe reports no mean time, although
+/// iostat prints 0.
 fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut Out) {
     let mut spent = [0.0; COLUMNS_COUNT];
     const IN_FLIGHT: usize = 8;
     for index in (0..COLUMNS_COUNT).filter(|index| *index != IN_FLIGHT) {
         match grown(before[index], now[index]) {
             Some(growth) => spent[index] = growth,
-            // The device was removed, and another device now has its name.
+            // A counter has decreased, because another device now has the name of a removed device.
             None => return,
         }
     }
@@ -173,7 +173,7 @@ fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut
         out.put(direction.per_second, place, "/s", requests / seconds);
         out.put(direction.kb, place, "kB/s", sectors * SECTOR_KB / seconds);
         out.put(direction.merged, place, "/s", merged / seconds);
-        // Without requests, the share is not a number, which the sink omits.
+        // Without requests, the share is NaN, and the sink omits it.
         let share = 100.0 * merged / (merged + requests);
         out.put(direction.merged_share, place, "%", share);
         out.put(direction.wait, place, "ms", ms / requests);
@@ -193,8 +193,8 @@ fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut
         "count",
         spent[WEIGHTED_MS] / elapsed_ms,
     );
-    // Busy time is measured in whole ticks, so the value for a short period may be slightly too
-    // large.
+    // The kernel measures busy time in whole ticks, so the value for a short period may slightly
+    // exceed the elapsed time.
     let busy = (100.0 * spent[BUSY_MS] / elapsed_ms).min(100.0);
     out.put("iostat.%util", place, "%", busy);
 }

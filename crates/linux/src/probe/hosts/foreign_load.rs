@@ -2,15 +2,15 @@
 //! The client's agents count as part of the client.
 //!
 //! The probe includes the CPUs that this process may use. Interrupt time does not belong to any
-//! task, so the probe leaves it out. The kernel measures the time of tasks exactly, but the
-//! machine's time by ticks, so the difference of one sample may be below zero. In that case it is
-//! added to the next sample, so that the mean is right. Data that a process writes reaches a disk
-//! later, on behalf of the kernel. So the probe subtracts the earlier writes of these processes
-//! from the disk writes, and at the beginning all dirty data. If nodes have separate volumes, all
-//! traffic of the volumes belongs to the nodes. For example, a row that is synced alone writes one
-//! block of data and two blocks of the file system's journal.
+//! task, so the probe omits it. The kernel measures the time of tasks exactly, but the machine's
+//! time by ticks, so the difference of one sample may be below zero. In that case it is added to
+//! the next sample, so that the mean is right. Data that a process writes reaches a disk later, on
+//! behalf of the kernel. So the probe subtracts the earlier writes of the nodes and the client from
+//! the disk writes. At the beginning it also subtracts all dirty data. If nodes have separate
+//! volumes, all traffic of the volumes belongs to the nodes. For example, a row that is synced
+//! alone writes one block of data and two blocks of the file system's journal.
 //!
-//! A node whose process is stopped uses no resources, and is reported as stopped: [`STOPPED`].
+//! A node whose process is stopped uses no resources, and is reported as stopped. See [`STOPPED`].
 
 use super::MACHINE;
 use super::cpu::{self, GUEST, STEAL, TASKS, Ticks};
@@ -28,7 +28,8 @@ use std::path::{Path, PathBuf};
 /// node was stopped, and has no reading at other samples.
 pub const STOPPED: &str = "stat.stopped";
 
-/// The machine, and the processes and devices that are not foreign.
+/// Probe of the foreign load. It reads the machine, and the processes and devices that are not
+/// foreign.
 pub(crate) struct ForeignLoad {
     cpus: BTreeSet<String>,
     stat: KernelFile,
@@ -38,7 +39,7 @@ pub(crate) struct ForeignLoad {
     own: Process,
     pressure: Pressure,
     last: Last<Now>,
-    /// Negative CPU time of the last samples, as a share, which is added to the next sample.
+    /// Negative CPU time of the last samples, as a share. It is added to the next sample.
     cpu_owed: f64,
 }
 
@@ -51,8 +52,8 @@ struct Now {
     moved: Option<Traffic>,
 }
 
-/// Kilobytes that the nodes and the client have requested since their start, and the traffic of the
-/// devices.
+/// Data that the nodes and the client have requested since their start, in kB, and the counters of
+/// the devices.
 #[derive(Clone, Debug, Default)]
 struct Traffic {
     ours_kb: [f64; 2],
@@ -60,7 +61,7 @@ struct Traffic {
 }
 
 impl ForeignLoad {
-    /// Opens the probe of all load that does not belong to `ours`.
+    /// Opens the probe of all load that does not come from `ours`.
     ///
     /// # Errors
     /// The machine's CPU time, or a node's, cannot be read.
@@ -188,7 +189,7 @@ fn allowed() -> Result<BTreeSet<String>> {
 struct Process {
     place: String,
     stat: KernelFile,
-    /// Input and output of the process. `None` if it may not be read.
+    /// File with the input and output of the process. `None` if this process may not read the file.
     io: Option<KernelFile>,
     /// True if it was stopped at the last sample.
     is_stopped: bool,
@@ -227,7 +228,7 @@ impl Process {
     }
 }
 
-/// The machine's physical disks, without devices that are composed of others.
+/// The machine's physical disks. Devices that are composed of other devices are omitted.
 struct Disks {
     source: KernelFile,
     /// Devices of the nodes' volumes.
@@ -263,8 +264,8 @@ impl Disks {
         Ok((devices, moved_kb))
     }
 
-    /// Returns the traffic that the nodes and the client requested from the disks, in kB. For the
-    /// nodes, it is either their requests or the traffic of their volumes, whichever is larger.
+    /// Returns the traffic that the nodes and the client requested from the disks, in kB. The share
+    /// of the nodes is their requests or the traffic of their volumes, whichever is larger.
     fn ours_kb(&mut self, nodes: [f64; 2], volumes: [f64; 2], beside: [f64; 2]) -> [f64; 2] {
         let [nodes_begun, volumes_begun] = *self.begun_kb.get_or_insert([nodes, volumes]);
         [0, 1].map(|way| {
@@ -312,13 +313,14 @@ impl Disks {
     }
 }
 
-/// Returns true if a device is not composed of others. `folder` exists only for whole devices.
+/// Returns true if a device is not composed of other devices. `folder` exists only for whole
+/// devices.
 fn is_disk(device: &str, folder: &Path) -> bool {
     let made_of_others = ["dm-", "md", "loop", "ram", "zram"];
     !made_of_others.iter().any(|kind| device.starts_with(kind)) && folder.exists()
 }
 
-/// Returns the dirty data of all processes in memory, in kB.
+/// Returns the amount of dirty data in memory, in kB. It includes the data of all processes.
 fn waiting_kb() -> Option<f64> {
     let text = KernelFile::open("/proc/meminfo").ok()?.read().ok()?.into_owned();
     let of = |key: &str| -> Option<f64> {
@@ -369,7 +371,7 @@ mod tests {
         }
     }
 
-    /// Ticks are sampled, so a sample may show less time than the tasks have used.
+    /// The kernel samples ticks, so a sample may show less time than the tasks have used.
     #[test]
     fn a_shortage_of_one_look_offsets_the_surplus_of_the_next() {
         let mut others = others();
@@ -410,8 +412,8 @@ mod tests {
         // The nodes request 100 kB, their volumes transfer 300 kB, and the client requests 2 kB.
         let ours = disks.ours_kb([5.0, 107.0], [0.0, 1200.0], [1.0, 3.0]);
         assert_eq!(ours, [1.0, 303.0]);
-        // Dirty data is attributed to the nodes and the client before a disk has transferred it,
-        // and only once.
+        // The requests of the nodes count before their volumes transfer the data. The later
+        // transfer does not count again.
         let ours = disks.ours_kb([5.0, 1007.0], [0.0, 1300.0], [1.0, 3.0]);
         assert_eq!(ours, [1.0, 1003.0]);
         let ours = disks.ours_kb([5.0, 1007.0], [0.0, 1900.0], [1.0, 3.0]);
@@ -446,7 +448,7 @@ mod tests {
         let mut others = others();
         let mut out = Out::new();
         others.look(1, &mut out).unwrap();
-        // The sample is repeated until the counters of the machine have advanced by a tick.
+        // The test repeats the sample until the counters of the machine have advanced by a tick.
         let deadline = clock::Deadline::after(std::time::Duration::from_secs(60));
         while !found(&out).contains_key("cpu.others") {
             assert!(!deadline.passed(), "{:?}", found(&out));

@@ -1,5 +1,5 @@
-//! Memory and paging in the terms of `vmstat`, in kilobytes of 1,024 bytes, as everywhere in its
-//! output.
+//! Memory and paging in the terms of `vmstat`, in kilobytes of 1,024 bytes, like all output of
+//! `vmstat`.
 //!
 //! `swpd`, `free`, `buff` and `cache` are from `/proc/meminfo`, and `si`, `so`, `bi` and `bo` are
 //! from `/proc/vmstat`. `free.available` is a column of the tool `free`. It is the memory that
@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 const FLOWS: [(&str, &str); 4] = [
     ("pswpin", "vmstat.si"),
     ("pswpout", "vmstat.so"),
-    // These counters are in kilobytes, which vmstat calls blocks.
+    // The following counters are in kilobytes, which vmstat calls blocks.
     ("pgpgin", "vmstat.bi"),
     ("pgpgout", "vmstat.bo"),
 ];
@@ -92,7 +92,7 @@ fn held(text: &str) -> Result<[(&'static str, u64); 5]> {
 fn flows(text: &str) -> Result<[u64; 4]> {
     let mut found = [None; 4];
     for line in text.lines() {
-        // All four names begin with this letter, so the other 180 lines are skipped.
+        // All four counters begin with this letter, so the loop skips the other 180 lines.
         if !line.starts_with('p') {
             continue;
         }

@@ -129,7 +129,7 @@ impl Network {
             let Some(before) = before.interfaces.get(interface) else {
                 continue;
             };
-            // Machines have interfaces that are never used, which the probe omits.
+            // The probe omits interfaces that were never used.
             if now.iter().all(|count| *count == 0) {
                 continue;
             }
@@ -196,7 +196,7 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     })
 }
 
-/// Sets the counters that occur in `text`.
+/// Sets those elements of `counters` whose values occur in `text`.
 fn tcp(text: &str, counters: &mut [Option<u64>; TCP.len()]) -> Result<()> {
     for (title, names, values) in pairs(text) {
         if !title.starts_with("Tcp") {

@@ -57,8 +57,8 @@ impl Pressure {
                     continue;
                 };
                 if let Some(microseconds) = grown(before, now) {
-                    // The kernel may update its sums only every two seconds, so a short period may
-                    // show more time than has passed.
+                    // The kernel may update its sums only every two seconds, so the increase in a
+                    // short period may exceed the time that has passed.
                     let share = (microseconds / seconds / 1e4).min(100.0);
                     out.put(name, &self.place, "%", share);
                 }

@@ -1,8 +1,7 @@
 //! Usage of the machine by a simulated host: its control groups, its network and its volume.
 //!
 //! The probe reads both versions of control groups, and distinguishes them by the names of their
-//! files. A machine may have either version, or one version for some controllers and the other
-//! version for the rest.
+//! files. A machine may have either version, or a different version for each controller.
 
 use super::disk::{Devices, Disks};
 use super::network::Network;
@@ -12,7 +11,7 @@ use crate::probe::{Out, SampledSource};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// Sources of the readings of a simulated host. If a source is absent, its readings are missing.
+/// Sources of the readings of a simulated host. An absent source has no readings.
 pub(crate) struct HostFiles<'a> {
     /// Name of the host.
     pub name: &'a str,
@@ -43,7 +42,8 @@ pub(crate) struct StandIn {
     volume: Option<(PathBuf, u64)>,
 }
 
-/// File with the CPU time. It is `cpuacct.usage` in ns, or `usage_usec` in `cpu.stat` of version 2.
+/// File with the CPU time: `cpuacct.usage` in ns in version 1, or `cpu.stat` with `usage_usec` in
+/// version 2.
 struct CpuTimeFile {
     source: KernelFile,
     in_stat: bool,
@@ -92,7 +92,8 @@ impl StandIn {
         let Some((source, last)) = &mut self.throttling else {
             return Ok(());
         };
-        // The number of periods is 0 for a group without a quota, and is absent in version 2.
+        // For a group without a quota, version 1 reports 0 periods, and version 2 reports no number
+        // of periods.
         let text = source.read()?;
         let (Some(periods), Some(throttled)) =
             (value(&text, "nr_periods")?, value(&text, "nr_throttled")?)
@@ -107,7 +108,7 @@ impl StandIn {
             grown(before.periods, now.periods),
             grown(before.throttled, now.throttled),
         ) {
-            // Without periods, the share is not a number, which the sink omits.
+            // Without periods, the share is NaN, and the sink omits it.
             let share = 100.0 * throttled / periods;
             out.put("cgroup.throttled", &self.name, "%", share);
         }
@@ -260,7 +261,7 @@ impl Memory {
     }
 }
 
-/// Returns the value of a line `key value`. `None` if there is no such line.
+/// Returns the value of a line `key value`. Returns `None` if `text` has no such line.
 fn value(text: &str, key: &str) -> Result<Option<u64>> {
     for line in text.lines() {
         if let Some((name, value)) = line.split_once(' ')
@@ -292,8 +293,8 @@ mod tests {
         ("netstat", "TcpExt: ListenDrops\nTcpExt: 0\n"),
     ];
 
-    /// Writes the files in their state at the first sample, and then at the second sample, 2 s
-    /// later. Returns the readings of the second sample.
+    /// Takes two samples, 2 s apart. Each element of `files` is the content of the files at one
+    /// sample. Returns the readings of the second sample.
     fn figures(files: [&[(&str, &str)]; 2], version2: bool) -> BTreeMap<String, f64> {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path();

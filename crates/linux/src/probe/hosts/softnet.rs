@@ -1,15 +1,15 @@
 //! Packets that the kernel received and dropped, in the terms of `sar -n SOFT`. The values are the
-//! sums over all CPUs, from `/proc/net/softnet_stat`. A machine with a virtual network loses
-//! packets at this point.
+//! sums over all CPUs, from `/proc/net/softnet_stat`. These are the packets that a machine with a
+//! virtual network loses.
 
 use crate::probe::Out;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
-/// The first columns of the file, by sar's names of their rates. The first two are the packets
-/// received, and the packets dropped because the queue of a CPU was full. The third is the number
-/// of times that a CPU had work left at the end of its time slice.
+/// Names that sar gives to the rates of the first three columns of the file. The columns count the
+/// packets received, the packets dropped because the queue of a CPU was full, and the times that a
+/// CPU had work left at the end of its time slice.
 const RATES: [&str; 3] = ["sar.total/s", "sar.dropd/s", "sar.squeezd/s"];
 
 /// Probe of `softnet_stat`, which has a line per CPU.

@@ -11,27 +11,27 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Minimum interval between two readings of the threads. Reading the 59 threads of an idle node
-/// takes 1.1 ms of CPU, which is ten times the rest of a sample.
+/// takes 1.1 ms of CPU, which is ten times the cost of the rest of a sample.
 const THREADS_PERIOD_NS: u64 = 5 * clock::SECOND_NS;
 
-/// Interval after a thread was found waiting within the kernel. It is short because a file system
-/// may be frozen for only a few seconds.
+/// Interval between two readings after the probe has found a thread that waits within the kernel.
+/// It is short because a file system may be frozen for only a few seconds.
 const SUSPECT_PERIOD_NS: u64 = clock::SECOND_NS;
 
 /// Series of the number of blocked threads. A thread is blocked if it is in uninterruptible sleep
-/// at this sample and at the previous one, without a context switch in between. If there are no
-/// such threads, the series has no reading.
+/// at this sample and at the previous one, without a context switch in between. If no thread is
+/// blocked, the series has no reading.
 pub const BLOCKED: &str = "status.blocked";
 
 /// Series of the CPU usage of the busiest thread since the previous reading, in percent of one CPU.
-/// Its place is the process and the name of the thread, which the kernel truncates to 15
-/// characters: `node1/C2 CompilerThre`.
+/// The place of a reading is the process and the name of the thread, such as `node1/C2
+/// CompilerThre`. The kernel truncates the name to 15 characters.
 pub const BUSIEST: &str = "threads.%CPU";
 
 /// Counters that the kernel keeps only for each thread of a process.
 pub(super) struct Threads {
     folder: OwnedFd,
-    /// Time before which a sample does not read the threads.
+    /// Time before which a sample does not read the threads, in ns.
     due_ns: u64,
     last: Last<HashMap<u32, Switches>>,
 }
@@ -76,8 +76,8 @@ impl Threads {
         if now_ns < self.due_ns {
             return Ok(());
         }
-        // Samples are late by varying amounts. The tolerance of half a second does not cause an
-        // additional sample.
+        // The tolerance of half a second is necessary because samples are late by varying amounts.
+        // It does not cause additional samples.
         self.due_ns = now_ns + THREADS_PERIOD_NS - clock::SECOND_NS / 2;
         let now = self.read()?;
         self.due_ns = now_ns + period_ns(&now) - clock::SECOND_NS / 2;
@@ -91,7 +91,7 @@ impl Threads {
         if let Some((thread, ran_ns)) = busiest(&before, &now) {
             let mut buffer = [0u8; 64];
             let comm = read_at(&self.folder, &format!("{thread}/comm"), &mut buffer);
-            // A thread that has ended in the meantime does not have a name any more.
+            // A thread that has ended in the meantime has no name, so it is omitted.
             if let Some(name) = comm.map(str::trim_end) {
                 let percent = ran_ns as f64 / seconds / 1e7;
                 out.put(BUSIEST, &format!("{place}/{name}"), "%", percent);
@@ -130,7 +130,7 @@ impl Threads {
             let Ok(id) = name.parse::<u32>() else {
                 continue;
             };
-            // If a thread ends between these two reads, it is omitted.
+            // A thread that ends between the two reads is omitted.
             let status = read_at(&self.folder, &format!("{name}/status"), &mut buffer);
             let Some(mut switches) = status.and_then(Switches::parse) else {
                 continue;
@@ -193,8 +193,8 @@ fn blocked(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> usi
     now.iter().filter(is_blocked).count()
 }
 
-/// Returns the activity of all threads since `before`. All activity of a new thread is included. A
-/// thread that has ended in the meantime is omitted.
+/// Returns the activity of all threads since `before`. The sum includes all activity of a new
+/// thread. It omits a thread that has ended in the meantime.
 fn sum(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Switches {
     let mut sum = Switches::default();
     for (id, thread) in now {
@@ -216,8 +216,8 @@ fn sum(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Switche
     sum
 }
 
-/// Returns the thread that used the most CPU time since `before`, and that time in ns. A thread
-/// without an earlier reading is left out, because its time may be older than `before`.
+/// Returns the thread that used the most CPU time since `before`, and that time in ns. The function
+/// ignores a thread without an earlier reading, because its time may be older than `before`.
 fn busiest(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Option<(u32, u64)> {
     let used = now.iter().filter_map(|(id, thread)| {
         let before_ns = before.get(id)?.ran_ns?;
@@ -226,7 +226,8 @@ fn busiest(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> Opt
     used.max_by_key(|(_, ran_ns)| *ran_ns)
 }
 
-/// Reads a small file in `folder`, up to the size of `buffer`. `None` if the file no longer exists.
+/// Reads a small file in `folder`, up to the size of `buffer`. Returns `None` if the file no longer
+/// exists.
 fn read_at<'a>(folder: &impl AsFd, name: &str, buffer: &'a mut [u8]) -> Option<&'a str> {
     let file = rustix::fs::openat(
         folder,
@@ -301,7 +302,7 @@ mod tests {
         let now = [of(disk, 5), of(disk, 6), of(disk, 5), of("R (running)", 5)];
         let threads = |all: [Switches; 4]| (1u32..).zip(all).collect::<HashMap<_, _>>();
         let mut now = threads(now);
-        // A thread without a previous state may have just begun to wait.
+        // Thread 9 has no previous state, so it may have just begun to wait and does not count.
         now.insert(9, of(disk, 5));
         assert_eq!(blocked(&threads(before), &now), 1);
         assert_eq!(period_ns(&now), SUSPECT_PERIOD_NS);

@@ -52,7 +52,7 @@ impl Hook {
         }
     }
 
-    /// Returns the type of the chain. The type for output is `route`, since a redirected packet
+    /// Returns the type of the chain. The type for output is `route`, because a redirected packet
     /// needs a new route.
     pub(super) fn chain_type(self) -> &'static str {
         match self {
@@ -70,9 +70,9 @@ impl Hook {
     }
 }
 
-/// A rule, with the packets that it drops.
+/// A rule, which drops the packets that fulfil its conditions.
 pub struct Drop<'a> {
-    /// Number of the loss to which the rule belongs. The kernel returns it with the rule.
+    /// Number of the loss to which the rule belongs. The kernel returns this number with the rule.
     pub number: u32,
     /// Hook at which the rule processes packets.
     pub hook: Hook,
@@ -82,12 +82,12 @@ pub struct Drop<'a> {
     pub share: f64,
 }
 
-/// Condition on a packet. The named sets belong to the table of the rule.
+/// Condition on a packet. The sets that it names belong to the table of the rule.
 #[derive(Clone, Copy)]
 pub enum Match<'a> {
     /// The packet enters or leaves through a link in this set.
     Link(&'a str, End),
-    /// The packet enters or leaves through a link to another machine or host.
+    /// The packet enters or leaves through any link except the loopback link.
     FromOrToOthers(End),
     /// The packet is not ARP.
     NoArp,

@@ -1,4 +1,4 @@
-//! Second half of the oracle. It covers the effects of responses, errors and lost connections.
+//! Second half of the oracle. It derives the effects of responses, errors and lost connections.
 
 use super::super::program::{self, BATCH, TEXT};
 use super::super::server::{Reply, SimRequest};
@@ -46,8 +46,8 @@ impl Oracle {
         }
     }
 
-    /// Records that the worker has read a response. `arrived_ns` is the arrival time, if it is
-    /// known.
+    /// Records that the worker has read a response. `arrived_ns` is the arrival time of the
+    /// response, if it is known.
     pub fn answered(
         &mut self,
         connection: u16,
@@ -186,7 +186,7 @@ impl Oracle {
         }
     }
 
-    /// Records that an attempt has failed. Its stream is free or blocked.
+    /// Records that an attempt has failed. The stream of the attempt is then free or blocked.
     pub(super) fn fail(&mut self, number: u64, outcome: Outcome, now_ns: u64) {
         let waits = |made: &Try| made.number == number && !made.is_orphan;
         if self.streams.values().any(waits) {
@@ -205,7 +205,7 @@ impl Oracle {
         self.end_of(number, outcome, now_ns);
     }
 
-    /// Ends an operation, and its current part, after the final failure.
+    /// Ends an operation and its current part after the last attempt has failed.
     pub(super) fn end_of(&mut self, number: u64, outcome: Outcome, now_ns: u64) {
         self.say(|| format!("operation {number} ends: {outcome:?}"));
         let begun = self.begun.remove(&number).expect("a begun operation");

@@ -62,7 +62,7 @@ impl Due {
         }
     }
 
-    /// Advances to the operation after the next one.
+    /// Advances to the operation after the next operation.
     pub fn pass(&mut self) {
         match self {
             Due::Freed(freed) => {
@@ -82,8 +82,9 @@ impl Due {
     }
 }
 
-/// Maps a due time at the full rate to the due time at a rising rate. The number of operations that
-/// are due before it remains the same.
+/// Maps a due time at the full rate to the due time at a rising rate. The number of operations due
+/// before the returned time at the rising rate equals the number due before `even_ns` at the full
+/// rate.
 fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
     if even_ns >= rise_ns / 2 {
         even_ns + rise_ns / 2

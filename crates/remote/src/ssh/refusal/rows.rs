@@ -1,4 +1,4 @@
-//! Known error messages by the program that prints them, and their meanings.
+//! Known error messages and their meanings, grouped by the program that prints them.
 
 /// Words of a message, and their meaning. `DEST` represents the destination, `LINE` the line that
 /// contains the words, and `THERE` the start of a command that runs at the destination.
@@ -8,8 +8,8 @@ pub(super) struct Row {
     pub(super) hint: &'static str,
 }
 
-/// Messages of `ssh`. The first match counts, because an error of a jump host causes further
-/// errors.
+/// Messages of `ssh`. The first row that matches is used, because an error of a jump host causes
+/// further errors.
 pub(super) const BY_SSH_ITSELF: [Row; 12] = [
     Row {
         words: &["REMOTE HOST IDENTIFICATION HAS CHANGED"],
@@ -144,14 +144,14 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     },
 ];
 
-/// Messages of a login that succeeds but forbids any command.
+/// Messages of a login that succeeds but does not permit any command.
 pub(super) const BY_LOGIN: [Row; 1] = [Row {
     words: &["assword", "expired"],
     cause: "the password of the user on that machine has expired (LINE)",
     hint: "log in with `ssh DEST` and change the password",
 }];
 
-/// Messages with which sshd hangs up before authentication.
+/// Messages of `ssh` when sshd closes the connection before authentication.
 pub(super) const BEFORE_LOGIN: [&str; 4] = [
     "kex_exchange_identification:",
     "ssh_exchange_identification:",
@@ -159,7 +159,7 @@ pub(super) const BEFORE_LOGIN: [&str; 4] = [
     "Connection reset by",
 ];
 
-/// Messages of a shell, a loader or `sudo` when the program is started.
+/// Messages of a shell, a loader or `sudo` when it cannot start the program.
 pub(super) const BY_OTHERS: [Row; 8] = [
     Row {
         words: &["sudo: ", "password is required"],

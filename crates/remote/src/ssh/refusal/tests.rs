@@ -1,11 +1,11 @@
-//! Tests of the messages about unreachable machines. These messages depend on the output of the
+//! Tests of the messages about unreachable machines. The messages depend on the output of the
 //! remote system.
 
 use super::*;
 use std::os::unix::process::ExitStatusExt;
 
-/// Returns the report for lines that were printed at a stage, before the connection ended with exit
-/// status `code`.
+/// Returns the report for a connection that ended at a stage with exit status `code`, after these
+/// lines were printed.
 fn sentences(stage: Stage, code: i32, lines: &[&str]) -> String {
     let wanted = Destination::new("db3", false, None).unwrap();
     let end = End {
@@ -111,7 +111,7 @@ fn messages_of_ssh_become_a_cause_with_the_next_step() {
     }
 }
 
-/// Each row: the stage, the exit status of `ssh`, the lines of a shell, a loader, sudo or the
+/// A test case: the stage, the exit status of `ssh`, the lines of a shell, a loader, `sudo` or the
 /// program, and the expected text in the report.
 type FarSideRow = (Stage, i32, &'static [&'static str], &'static str);
 
@@ -131,7 +131,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
         ],
         "the password of the user on that machine has expired",
     ),
-    // Only the status shows that these lines are not from ssh itself.
+    // Only the exit status shows that this line does not come from `ssh` itself.
     (
         Stage::Login,
         1,

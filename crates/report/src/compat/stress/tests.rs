@@ -50,7 +50,7 @@ fn first_interval() -> Sample {
     sample([("READ", read), ("WRITE", write)], gc, 0.025438)
 }
 
-/// Returns an interval that is less than half a second long, with one idle kind.
+/// Returns an interval that is less than half a second long. One of its kinds is idle.
 fn second_interval() -> Sample {
     let span = (SECOND, SECOND + 450_000_000);
     let read = timing(span, [1, 1, 0], 2_500_000, 0, 1);
@@ -136,7 +136,7 @@ fn percentiles_are_those_of_the_tools_library() {
 fn errors_and_parts_of_seconds_add_up_over_intervals() {
     let mut run = two_intervals();
     run.add(&first_interval());
-    // If errors were assigned instead of added, the total would only contain those of the last
+    // If errors were assigned instead of added, the total would only contain the errors of the last
     // interval.
     assert_eq!(run.operations["READ"].errors, 4);
     // If times were summed as whole seconds, 1.45 s would be counted as two seconds.
@@ -188,8 +188,8 @@ fn the_lines_around_runs_are_the_tools() {
     }
 }
 
-/// The last responses came 5 µs after the last whole second. In an earlier version, this printed a
-/// rate of 191,287 op/s.
+/// The last responses came 5 µs after the last whole second. An earlier version printed a rate of
+/// 191,287 op/s for these 5 µs.
 #[test]
 fn time_of_the_last_answers_belongs_to_the_last_whole_interval() {
     let of = |from, to, count| {

@@ -46,7 +46,7 @@ fn the_lines_are_those_of_the_text_exporter() {
     );
     assert!(text.contains("[Intended-READ], Operations, 101"));
     assert_eq!(text.matches("Return=OK").count(), 1);
-    // If there are no other latencies, the intended latencies have the name of the operation.
+    // Without other latencies, the series of intended latencies is named after the operation alone.
     let text = end(
         (2.0, 100),
         (&series, &[]),

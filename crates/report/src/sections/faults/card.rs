@@ -185,7 +185,8 @@ fn normal(found: &RecoveryRecord) -> String {
     }
 }
 
-/// Describes when a series was back to normal, counted from the healing and from the injection.
+/// Describes when a series was back to normal, in seconds after the healing and after the
+/// injection.
 fn both(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>, returns: &Returns) -> String {
     let mut said = vec![returned(fault, of).map_or_else(String::new, |cell| cell.text)];
     let injected = &returns.injected;

@@ -1,5 +1,5 @@
 //! A table of the faults' effects. It has a row for each fault of the run, and for each published
-//! claim without a matching fault. Its columns are those that publications usually print.
+//! claim without a matching fault. The columns contain the figures that publications usually print.
 
 use super::{returned, trial};
 use crate::number;
@@ -102,13 +102,13 @@ pub fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns the p99 in a period, ms. `None` if the period has no response.
+/// Returns the p99 in a period, in ms. `None` if no response arrived in the period.
 fn known_p99(stretch: &StretchRecord) -> Option<String> {
     let latency = &stretch.latency_ms;
     (latency.p99.least() > 0.0).then(|| number::known_ms(latency.p99))
 }
 
-/// Returns true if a claim refers to a fault and its variant.
+/// Returns true if a claim refers to faults of this kind, and to the variant of the trial.
 fn is_beside(view: &RunView, claim: &PublishedFailureRecord, fault: &FaultRecord) -> bool {
     let trials = &view.findings.trials;
     let variant = fault.trial.and_then(|index| {
@@ -142,7 +142,7 @@ fn service(found: &RecoveryRecord) -> Cell {
     }
 }
 
-/// Returns the number of failed operations, with their errors.
+/// Returns the number of failed operations, with the errors.
 fn failed(found: &RecoveryRecord) -> Cell {
     let stretches = || [&found.during, &found.after].into_iter().flatten();
     let errors = stretches().flat_map(|stretch| stretch.errors.values().flatten());

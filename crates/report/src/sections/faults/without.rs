@@ -16,7 +16,7 @@ const RATIOS: [(&str, &str); 3] = [
     ("latency_ms.p99", "p99"),
 ];
 
-/// Returns the table. `None` if the study did not request it.
+/// Returns the table. `None` if the study did not request trials without faults.
 pub fn table(view: &RunView) -> Option<Table> {
     let caption = "Against the same trials without faults";
     Table::from_records(caption, &view.findings.without_faults)

@@ -34,19 +34,21 @@ const SHORT_WORDS: [(&str, &str); 21] = [
     ("V16", "The record lacks the ratio of data to memory"),
 ];
 
-/// Description of V14 if no read returned wrong data. In this case the rule mostly judges reads
-/// that found no row, so the description must not report lost data.
+/// Description of rule V14 if no read returned wrong data. In this case, the rule mostly judges
+/// reads that found no row, so the description must not report lost data.
 const NOTHING_READ: &str = "Reads found no row, or cassay could not compare them";
 
-/// Description of V14 if acknowledged data is missing, or differs from the written data.
+/// Description of rule V14 if acknowledged data is missing or differs from the written data.
 const DATA_LOST: &str = "Data was lost, or differs from the writes";
 
-/// A reason with its sort key. Failures come before warnings, and more serious rules before others.
+/// A reason with its sort key. Failures come before warnings, and more serious rules before less
+/// serious rules.
 type RankedReason = ((Reverse<Option<RuleOutcome>>, usize), String);
 
 /// Returns at most three reasons. Reasons of the whole run come first. Then come causes that
 /// several trials show, and rules that these causes do not explain, with the number of trials for
-/// each. Other programs are always included, because they may be the cause of all problems.
+/// each. If other programs disturbed the run, the list always contains this reason, because other
+/// programs may explain all problems.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
     let causes = &view.findings.causes;
@@ -75,7 +77,7 @@ fn place(trials: &[TrialFinding], rule: &str) -> (Reverse<Option<RuleOutcome>>, 
     (Reverse(worst), seriousness(rule))
 }
 
-/// Returns the short description of a rule, with the number of affected trials. `None` if it
+/// Returns the short description of a rule, with the number of affected trials. `None` if the rule
 /// affects no trial.
 fn rule_reason(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<RankedReason> {
     let mut of: Vec<&TrialFinding> =
@@ -106,7 +108,7 @@ fn rule_reason(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<
     })
 }
 
-/// Returns the rule whose violations in single trials this cause explains.
+/// Returns the rule whose violations in single trials a cause explains.
 fn explains(cause: CauseKind) -> Option<&'static str> {
     match cause {
         CauseKind::Others => Some("V18"),
@@ -117,7 +119,7 @@ fn explains(cause: CauseKind) -> Option<&'static str> {
     }
 }
 
-/// Returns reasons that concern the whole run: it was stopped, or no trial has finished.
+/// Returns reasons that concern the whole run: the run was stopped, or no trial has finished.
 fn run_reasons(view: &RunView) -> impl Iterator<Item = &String> {
     let records = view.findings.reasons_as_data().into_owned();
     let reasons = view.findings.reasons.iter().zip(records);
@@ -155,7 +157,7 @@ fn is_against(trial: &TrialFinding, rule: &str) -> bool {
     trial.rules.iter().any(|one| one.rule == rule && is_bad(one.result))
 }
 
-/// Formats a share, such as `: up to 33 % of its CPU`.
+/// Formats the share of other programs, such as `: up to 33 % of its CPU`.
 fn others(trials: &[&TrialFinding]) -> String {
     let shares = trials.iter().filter_map(|trial| trial.machine.as_ref()?.cpu_others);
     shares.reduce(f64::max).map_or_else(String::new, |most| {

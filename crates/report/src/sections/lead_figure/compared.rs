@@ -1,5 +1,5 @@
-//! Compares variants by throughput and p99, with intervals. At a rate with which all variants kept
-//! up, compares p99 and either the cost that differs most or the median.
+//! Compares variants by throughput and p99, with intervals. If all variants kept up with a rate,
+//! compares p99 and a second metric. This metric is the cost that differs most, or else the median.
 
 use crate::merged_points::{
     ALL, Point, best, compared_value, is_kept_up, most_different_cost, moved_ends, place,
@@ -43,8 +43,8 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
     })
 }
 
-/// Returns the plot next to that of p99. At a rate with which all variants kept up, throughput
-/// equals the offered rate, so another plot replaces it.
+/// Returns the plot next to the plot of p99. At a rate with which all variants kept up, throughput
+/// equals the offered rate, so another plot replaces the plot of throughput.
 fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
     if !shown.iter().all(|point| is_kept_up(view, point)) {
         return rows("op/s (more is better)".into(), view, shown, |point| {
@@ -103,8 +103,8 @@ fn rows(
         ValueRow {
             label: variant_name(point.variant, view).to_owned(),
             value,
-            // An interval that comes from the spread between blocks may extend below zero, but the
-            // value itself cannot be negative.
+            // The spread between blocks may lead to an interval that extends below zero. The value
+            // itself cannot be negative, so the interval ends at zero.
             ci95: ci95.map(|ends| ends.map(|end| end.max(0.0))),
             other: None,
             text,
@@ -125,8 +125,8 @@ fn cost_of<'v>(view: &'v RunView, point: &Point<'_>, cost: CostKind) -> Option<&
     of.costs.iter().find(|one| one.cost == cost)
 }
 
-/// Returns the point of a variant that the question is about. If there is none, returns the best
-/// point.
+/// Returns the point of a variant that the question is about. If the variant lacks this point,
+/// returns its best point.
 fn primary<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],

@@ -8,7 +8,7 @@ use crate::sections::results::metric_name;
 use analysis::screening::Activity;
 use store::record::{EffectKind, EffectRecord, EffectVerdict, Finding};
 
-/// Maximum number of effects on the first screen. The largest effects are shown.
+/// Maximum number of effects on the first screen. The figure shows the largest effects.
 const ROWS_MAX: usize = 12;
 
 /// Plots main effects at the primary point. `None` for a study without a matrix.

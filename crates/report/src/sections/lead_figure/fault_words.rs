@@ -27,7 +27,7 @@ pub(super) fn effect(fault: &FaultRecord, is_at_rate: bool) -> String {
         return String::new();
     };
     let [throughput, p99] = [throughput(found), p99(fault)];
-    // If load comes at a rate, the cost of a fault is latency.
+    // If load comes at a rate, throughput hardly changes, so the cost of a fault is latency.
     let costs = if is_at_rate {
         [p99, throughput]
     } else {
@@ -101,8 +101,8 @@ fn p99(fault: &FaultRecord) -> Option<String> {
     })
 }
 
-/// Describes whether acknowledged data was lost in trials with a fault. The statement that no data
-/// was lost covers only rows that were read back and judged.
+/// Describes whether acknowledged data was lost in trials with a fault. If no data was lost, the
+/// sentence covers only rows that were read back and judged.
 pub(super) fn losses(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let broken: Vec<&TrialFinding> = trials.iter().filter(|t| !t.faults.is_empty()).collect();

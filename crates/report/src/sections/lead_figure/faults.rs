@@ -15,7 +15,8 @@ const STRIPS_MAX: usize = 4;
 /// Time shown before the injection and after the return to normal, as a multiple of the length of
 /// the outage.
 const AROUND: f64 = 0.6;
-/// Minimum length of the time shown before and after, s.
+/// Minimum length of the time shown before the injection and after the return to normal, in
+/// seconds.
 const AROUND_MIN_S: f64 = 15.0;
 
 /// Returns the figure. `None` for a run without faults.
@@ -65,9 +66,9 @@ fn is_at_rate(view: &RunView, fault: &FaultRecord) -> bool {
     trial.and_then(|trial| trial.point).is_some_and(Point::is_rate)
 }
 
-/// Returns the panels of a fault. At a rate, a panel shows p99, because latency is the cost. A
-/// second panel shows throughput if there is space for both. In a closed loop, the panel shows
-/// throughput.
+/// Returns the panels of a fault. At a rate, a panel shows p99, because latency is the cost. If the
+/// screen has space for two panels, a second panel shows throughput. In a closed loop, the panel
+/// shows throughput.
 fn strips(view: &RunView, fault: &FaultRecord, has_both: bool) -> [Option<Plot>; 2] {
     match (is_at_rate(view, fault), has_both) {
         (true, true) => [
@@ -87,8 +88,8 @@ enum Series {
 }
 
 /// Returns one panel with the measured window around a fault. No panel shows the time in which rows
-/// are read back afterwards, because this is not user load. The first panel of a fault describes
-/// its effect.
+/// are read back afterwards, because this is not user load. The first panel of a fault also
+/// describes the effect of the fault.
 fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Option<Plot> {
     let trial = view.trials.iter().find(|trial| Some(trial.index) == fault.trial)?;
     let finding = view.findings.trials.iter().find(|one| Some(one.index) == fault.trial)?;

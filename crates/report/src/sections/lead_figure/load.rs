@@ -5,7 +5,7 @@ use crate::number;
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Verdict};
 use crate::run_view::RunView;
 
-/// Minimum number of loads from which a curve is drawn.
+/// Minimum number of loads for which a curve is drawn.
 const PLACES_MIN: usize = 3;
 /// Maximum number of curves that a reader can distinguish at a glance.
 const VARIANTS_MAX: usize = 6;
@@ -34,7 +34,8 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
             |point| Some(point.ops_per_s()),
             |point| point.ops_per_s_ci95(),
         ));
-        // The latency of a saturated point is that of a growing queue, so it is omitted.
+        // The latency of a saturated point is the latency of a growing queue, so the plot omits
+        // such points.
         let p99 = |point: &Point<'_>| {
             let known = point.latency(view, ALL).filter(|_| !point.saturated)?;
             Some(known.p99.least())
@@ -93,7 +94,7 @@ fn axis_title(axis: &str) -> &str {
 }
 
 /// Returns a line through the points of a variant, and the points. Invalid points are hollow, and
-/// the line omits them. If all points of a variant are invalid, its line is dashed.
+/// the line skips invalid points. If all points of a variant are invalid, the line is dashed.
 fn marks<'p, 'a: 'p>(
     points: impl Iterator<Item = &'p Point<'a>> + Clone,
     paint: ColorRole,
@@ -127,7 +128,7 @@ fn marks<'p, 'a: 'p>(
     std::iter::once(line).chain(points.filter_map(dot)).collect()
 }
 
-/// Draws a line at the knee of each variant that has one.
+/// Draws a line at the knee of each variant that has a knee.
 fn knees(view: &RunView) -> Vec<LeadMark> {
     let sweeps = view.findings.sweeps.iter().enumerate();
     let knee = |(index, sweep): (usize, &store::record::SweepRecord)| {

@@ -42,7 +42,8 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
 }
 
 fn arm_marks(arm: &ScaleUpRecord, paint: ColorRole) -> Vec<LeadMark> {
-    // The speed-up of all other points is relative to one unit, so one unit itself has none.
+    // The speed-up of every other point is relative to one unit, so one unit itself has no
+    // speed-up.
     let speed_up = |point: &ScalePointRecord| match &point.speed_up {
         Some(ratio) => Some((ratio.value, ratio.ci95)),
         None => (point.units == 1 && point.ops_per_s.is_some()).then_some((1.0, None)),

@@ -12,8 +12,8 @@ use store::record::{
     SearchOutcome, SearchRangeRecord, SearchRecord, SearchResult, SearchStepRecord,
 };
 
-/// Maximum number of variants whose steps are drawn side by side. With more variants, only the
-/// results are drawn.
+/// Maximum number of variants whose steps are drawn side by side. With more variants, the figure
+/// shows only the results.
 const SEARCHES_MAX: usize = 2;
 /// Maximum number of variants on the first screen.
 const ROWS_MAX: usize = 10;
@@ -172,7 +172,8 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     }))
 }
 
-/// Marks the result, which is one load, or the range of several searches.
+/// Marks the result. The result of one search is a load, and the result of several searches is a
+/// range.
 fn found(searches: &[&SearchRecord]) -> Option<LeadMark> {
     let range = searches.iter().find_map(|search| search.range);
     if let Some(SearchRangeRecord {

@@ -1,16 +1,16 @@
-//! Plots one trial over time. It is an endurance trial with its changes of level, or the trial of a
-//! single point.
+//! Plots one trial over time. The trial is an endurance trial with its changes of level, or the
+//! trial of a single point.
 
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
 use crate::run_view::{RunView, TrialView};
 use store::record::TrialFinding;
 
-/// Number of bins on the time axis, which is as many as a first screen can show.
+/// Number of bins on the time axis. A first screen can show this many bins.
 const PLACES_MAX: usize = 240;
 /// Minimum length of an interval for which a rate is drawn. The last interval of a window may be
 /// too short.
 const SECONDS_MIN: f64 = 0.5;
-/// Kind of the interval lines that do not describe operations.
+/// Kind of the interval lines that describe the client and not operations.
 const CLIENT: &str = "client";
 
 /// Plots throughput and p99 of the long trial, with its changes of level.
@@ -85,14 +85,15 @@ pub fn trial_figure(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure
     })
 }
 
-/// Returns the measured window of a trial, in seconds since its start line. If it is not recorded,
-/// returns the whole trial.
+/// Returns the measured window of a trial, in seconds since the start line of the trial. If the
+/// window is not recorded, returns the whole trial.
 pub(super) fn window_of(finding: &TrialFinding) -> [f64; 2] {
     let window = finding.phases.iter().find(|phase| phase.name == "measure");
     window.map_or([0.0, f64::INFINITY], |phase| [phase.from_s, phase.to_s])
 }
 
-/// Returns the operations per second of all kinds together, joined to the number of bins.
+/// Returns the operations per second of all kinds together. Neighbouring intervals are joined, so
+/// that at most [`PLACES_MAX`] values remain.
 pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option<f64>)> {
     let seconds = seconds(trial, [from, to], |record| {
         record.ok as f64 / record.seconds.max(1e-9)
@@ -102,7 +103,7 @@ pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option
     })
 }
 
-/// Returns the p99 of the slowest kind. For joined intervals, it is the worst p99.
+/// Returns the p99 of the slowest kind. For joined intervals, returns the worst p99.
 pub(super) fn latencies(trial: &TrialView, window: [f64; 2]) -> Vec<(f64, Option<f64>)> {
     let mut worst: Vec<(f64, f64)> = Vec::new();
     for record in in_window(trial, window) {
@@ -129,7 +130,7 @@ fn in_window(
         .filter(move |one| one.kind != CLIENT && one.seconds >= SECONDS_MIN && is_inside(one.t_s))
 }
 
-/// Returns a value for each second, summed over kinds.
+/// Returns a value for each second, which is the sum over all kinds of operations.
 fn seconds(
     trial: &TrialView,
     window: [f64; 2],

@@ -1,9 +1,9 @@
-//! Draws a machine as a picture. It contains packages, the NUMA nodes in each package, the L3
-//! groups in each NUMA node, and cores with their threads. Cores have the colours of the nodes that
-//! may run on them.
+//! Draws a machine as a picture. The picture contains packages, the NUMA nodes in each package, the
+//! L3 groups in each NUMA node, and cores with their threads. Cores have the colours of the nodes
+//! that may run on them.
 //!
-//! Small machines show every core. On large machines, equal neighbouring cores form one tile. If
-//! there are still too many tiles, a whole L3 group forms one tile.
+//! Small machines show every core. On large machines, equal neighbouring cores form one tile. If a
+//! picture would still have too many tiles, a whole L3 group forms one tile.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus, list};
 use crate::number;
@@ -13,14 +13,15 @@ use store::record::{L3Record, NumaNodeRecord, numbers_of};
 
 /// Maximum number of CPUs for which every core is shown.
 const CPUS_MAX: usize = 128;
-/// Number of colours. With more nodes than colours, cores are not shown one by one, because names
-/// do not fit on them.
+/// Number of colours. With more nodes than colours, the picture does not show single cores, because
+/// the names of nodes do not fit on the cores.
 const COLORS: usize = 8;
 /// Maximum number of tiles in a picture.
 const TILES_MAX: usize = 256;
 /// Maximum length of a list of CPUs in a tile. The tooltip contains all CPUs.
 const LIST_MAX: usize = 14;
-/// Maximum number of names in a box. Further ones are only counted.
+/// Maximum number of names in a box. If there are more names, the box states the number of further
+/// names.
 const NAMES_MAX: usize = 3;
 
 /// State of a CPU, from which its style follows.
@@ -59,7 +60,7 @@ pub struct PictureName {
     pub title: String,
 }
 
-/// Returns the picture. `None` if a machine has too many parts, or none.
+/// Returns the picture. `None` if the machine has no parts or too many parts.
 pub fn picture(
     name: PictureName,
     seen: &MachineView<'_>,

@@ -1,4 +1,4 @@
-//! A machine and the processes on it. The lists of CPUs in their records have been parsed.
+//! A machine and the processes on it. The lists of CPUs are already parsed from the records.
 
 use std::collections::BTreeSet;
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord, numbers_of};
@@ -65,8 +65,8 @@ impl<'a> MachineView<'a> {
     }
 }
 
-/// Returns the machine on which a process ran, which is the machine of its host. A process outside
-/// of the simulated hosts of a machine also ran on that machine.
+/// Returns the machine on which a process ran. This is the machine of the process's host, or the
+/// machine to which the simulated hosts belong if the process ran outside of them.
 pub fn machine_of<'a>(
     placement: &PlacementRecord,
     of: &'a NodesRecord,

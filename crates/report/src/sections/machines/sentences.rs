@@ -1,10 +1,11 @@
-//! Describes a machine and the placement on it in sentences. They state the resources that the
-//! client shares with nodes, a way to avoid this, and the limits of a machine of this size. All
+//! Describes a machine and the placement on it in sentences. The sentences state the resources that
+//! the client shares with nodes, a way to avoid this, and the limits of a machine of this size. All
 //! functions are pure.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus};
 
-/// Maximum number of names in a sentence. Further ones are only counted.
+/// Maximum number of names in a sentence. If there are more names, the sentence states the number
+/// of further names.
 const NAMES_MAX: usize = 4;
 
 /// Describes the resources that the client shares with the nodes on its machine. Empty if the
@@ -77,8 +78,8 @@ fn free_of(groups: &[Cpus], taken: &Cpus, allowed: &Cpus) -> Cpus {
     free.flatten().filter(|cpu| allowed.contains(cpu)).copied().collect()
 }
 
-/// Explains whether the sharing could have been avoided: some units were free, there is only one
-/// unit, or the nodes use all units.
+/// Explains whether the client could have avoided sharing units with nodes. Either some units were
+/// free, or the machine has only one unit, or the nodes use all units.
 fn avoided(free: &Cpus, what: &str, count: usize) -> String {
     if !free.is_empty() {
         return format!(

@@ -13,8 +13,8 @@ pub struct Group<'a> {
     pub trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// Returns the trials grouped by machines and placements. Trials without any of these records are
-/// omitted.
+/// Returns the trials grouped by machines and placements. Omits trials without any of these
+/// records.
 pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for trial in &view.trials {
@@ -32,8 +32,8 @@ pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     groups
 }
 
-/// Returns true if the records are equal. Threads, resident memory and notes may differ from trial
-/// to trial, and are ignored.
+/// Returns true if the records are equal. Ignores threads, resident memory and notes, which may
+/// differ from trial to trial.
 fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
     let places = |of: &NodesRecord| -> Vec<[String; 5]> {
         let place = |one: &PlacementRecord| {
@@ -62,7 +62,7 @@ impl<'a> Group<'a> {
         all
     }
 
-    /// Returns the same process's placement in each trial of the group.
+    /// Returns the placement of the same process in each trial of the group.
     pub fn everywhere(&self, one: &PlacementRecord) -> Vec<&'a PlacementRecord> {
         let is_it = |other: &&PlacementRecord| other.who == one.who && other.host == one.host;
         let trials = self.trials.iter();
@@ -132,7 +132,7 @@ pub fn table(of: &str, group: &Group<'_>) -> Table {
             written(threads.unwrap_or_default().map(|count| number::count(count as u64)))
         })
         .text("Resident, by NUMA node", |one| {
-            // A NUMA node is omitted if no trial had resident memory on it.
+            // The table omits a NUMA node if no trial had resident memory on it.
             let resident = resident(&group.everywhere(one))
                 .into_iter()
                 .filter(|(_, [_, high])| *high > 0)

@@ -2,8 +2,8 @@
 //! full stop.
 //!
 //! The charts are behind a fold, for readers who look for a particular series. The size limit of
-//! the page determines how many trials they cover. The other trials are on disk, and the page
-//! states this.
+//! the page determines how many trials the charts cover. The page states that the other trials are
+//! on disk.
 
 use super::node_colours::PlaceColors;
 use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};
@@ -25,7 +25,7 @@ const BUCKETS: usize = 36;
 const ROWS_MAX: usize = 12;
 /// Height of a row.
 const ROW_PX: u32 = 64;
-/// Gap between two rows, for the title of the lower one.
+/// Gap between two rows, for the title of the lower row.
 const GAP_PX: u32 = 24;
 /// Space above the rows.
 const ABOVE_PX: u32 = 130;
@@ -73,7 +73,7 @@ fn bytes(series: &ProbeSeries) -> usize {
     TRACE_BYTES + series.values.len().min(2 * BUCKETS) * VALUE_BYTES
 }
 
-/// Series of one group, ordered by name, which are the rows of one chart.
+/// Series of one group, ordered by name. They are the rows of one chart.
 struct Group<'a> {
     name: String,
     rows: Vec<(&'a str, Vec<&'a ProbeSeries>)>,
@@ -85,8 +85,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns the first trial of every variant, then the others. This order helps readers to compare
-/// variants.
+/// Returns the first trial of every variant, then the other trials. This order helps readers to
+/// compare variants.
 fn one_per_variant_first<'a>(view: &RunView, trials: &[&'a TrialView]) -> Vec<&'a TrialView> {
     let variant = |trial: &TrialView| {
         let planned = view.plan.trials.iter().find(|t| t.index == trial.index);

@@ -1,7 +1,7 @@
 //! The rows of one trial before they are drawn, with all values of every line.
 //!
-//! The page uses them twice for a figure: first to determine the number of traces, because the size
-//! of the page is limited, and then to draw.
+//! The page uses the rows twice for a figure: first to determine the number of traces, because the
+//! size of the page is limited, and then to draw.
 
 use super::node_colours::{PlaceColors, group};
 use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};
@@ -33,7 +33,7 @@ pub struct Draft {
 pub struct DraftRow {
     /// Title of the row with its unit.
     pub title: String,
-    /// Reason why the row is empty. Empty if the row contains lines.
+    /// Reason why the row has no lines. The text is empty if the row has lines.
     pub note: String,
     /// Height of the row in CSS pixels.
     pub height_px: u32,
@@ -58,8 +58,8 @@ impl Draft {
         for spec in HOSTS.iter().chain(NODES) {
             rows.push(row(spec, trial, &places, finding));
         }
-        // Only places that have a line are named, because imported files can have hundreds of
-        // places.
+        // The legend names only places that have a line, because imported files can have hundreds
+        // of places.
         let lines = rows.iter().flat_map(|row| &row.lines);
         let used: BTreeSet<&str> = lines.map(|l| l.series.group.as_str()).collect();
         let mut legend = places.legend();
@@ -213,7 +213,7 @@ fn cpu(
     finding: Option<&TrialFinding>,
 ) -> Vec<DraftRow> {
     let of_usr = first_of(trial, CPU_PARTS[0].1);
-    // The place is the host itself, and not one of its CPUs.
+    // Only the series of whole hosts name a host. This code omits the series of single CPUs.
     let whole = of_usr.iter().filter(|s| !s.place.contains('/'));
     let mut hosts: Vec<&str> = whole.map(|s| s.place.as_str()).collect();
     hosts.sort_by(|a, b| natural(a, b));
@@ -307,7 +307,7 @@ fn line(
     }
 }
 
-/// Returns one row, as described in the table of rows.
+/// Returns one row, as the table of rows describes it.
 fn row(
     spec: &RowSpec,
     trial: &TrialView,
@@ -368,7 +368,8 @@ fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) 
     }
     let absent: Vec<&str> = absent.iter().copied().filter(|a| !a.is_empty()).collect();
     match (absent.is_empty(), spec.title.contains("Memory")) {
-        // Tools define used, cached and free memory differently, so only available memory is shown.
+        // Tools define used, cached and free memory differently, so the row shows only available
+        // memory.
         (true, _) | (_, true) => title,
         _ => format!("{title} (not recorded: {})", absent.join(", ")),
     }
@@ -394,7 +395,8 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
     };
     match part.how {
         Grouping::Each => {
-            // If a host has parts (disks, links), the parts are drawn, otherwise its total.
+            // If a host has parts (disks, links), the chart shows the parts. Otherwise, it shows
+            // the total of the host.
             let drawn = found.iter().filter(|s| !is_total(s, &found));
             let label = |s: &ProbeSeries| match part.names.iter().find(|n| is_like(&s.name, n)) {
                 Some(pattern) if pattern.contains('*') => wildcard(&s.name, pattern).to_owned(),
@@ -427,7 +429,7 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
     }
 }
 
-/// Returns true if the place is the total of parts that also exist, such as `host1` for
+/// Returns true if the series is the total of parts that also have series, such as `host1` for
 /// `host1/vda`.
 fn is_total(series: &ProbeSeries, all: &[&ProbeSeries]) -> bool {
     let part = |s: &&&ProbeSeries| owner(&s.place) == series.place && s.place != series.place;
@@ -435,7 +437,7 @@ fn is_total(series: &ProbeSeries, all: &[&ProbeSeries]) -> bool {
 }
 
 /// Returns the names whose values are highest at any place. Names whose values were never above 0
-/// are only used if there are no others.
+/// are used only if all values were 0.
 fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     let mut peaks: BTreeMap<&str, f64> = BTreeMap::new();
     for series in series {

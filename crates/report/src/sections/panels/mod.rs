@@ -1,8 +1,8 @@
-//! Hosts, JVMs and database below the load, on one time axis that also shows the phases. There is
-//! one figure per trial.
+//! Hosts, JVMs and database below the load, on one time axis that also shows the phases. Each trial
+//! has one figure.
 //!
-//! A place (host or node) has one colour in all rows of a figure, and its lines differ by dashes.
-//! Long series are thinned by [`crate::downsample`], so that peaks survive. A row without series
+//! A place (host or node) has one colour in all rows of a figure, and the lines of a place differ
+//! by dashes. [`crate::downsample`] thins long series so that peaks survive. A row without series
 //! states which data is missing.
 
 mod all_series;
@@ -23,24 +23,25 @@ use draft::Draft;
 const PANELS_BYTES_MAX: usize = 800_000;
 /// Number of bytes of a trace without its values, which are its names, its colours and its axis.
 pub const TRACE_BYTES: usize = 380;
-/// Number of bytes of a value. The positions are shared.
+/// Number of bytes of a value. The positions take no additional space, because all series share
+/// them.
 pub const VALUE_BYTES: usize = 9;
 /// Number of buckets of a trial's time axis. It is half the number of pixels of a screen, because
 /// each bucket has two values.
 const BUCKETS_MAX: usize = 400;
-/// Minimum number of buckets for a readable series. If the limit allows fewer, fewer trials have
-/// panels.
+/// Minimum number of buckets for a readable series. If the size limit allows fewer buckets, fewer
+/// trials have panels.
 const BUCKETS_MIN: usize = 24;
 /// Height of the space above the panels, for the legend, the buttons and the names of the phases.
 const ABOVE_PX: u32 = 150;
 /// Gap between two rows, which contains the title of the lower row.
 const GAP_PX: u32 = 26;
 
-/// Returns one figure per trial, from which the reader chooses, every series behind a fold, and the
-/// cost of the probes. `None` if no probe ran.
+/// Returns one figure per trial, from which the reader chooses. Also returns every series behind a
+/// fold, and the cost of the probes. `None` if no probe ran.
 pub fn section(view: &RunView) -> Option<Section> {
     let with_series = || view.trials.iter().filter(|t| !t.probes.is_empty());
-    // In a long run, only the series of some trials are read.
+    // A long run reads only the series of some trials, so this code omits trials without values.
     let has_values = |t: &&TrialView| t.probes.iter().any(|series| !series.values.is_empty());
     let probed: Vec<&TrialView> = with_series().filter(has_values).collect();
     let unread: usize = with_series().filter(|t| !has_values(t)).map(|t| t.probes.len()).sum();

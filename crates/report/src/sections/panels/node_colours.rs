@@ -5,7 +5,8 @@ use crate::probe_series::{owner, owners};
 use crate::run_view::TrialView;
 use std::collections::BTreeMap;
 
-/// Colours of hosts and nodes. If a host has only one node, both have the same colour.
+/// Colours of hosts and nodes. If a host has only one node, the host and the node have the same
+/// colour.
 pub struct PlaceColors<'a> {
     index: BTreeMap<&'a str, usize>,
     names: Vec<Vec<&'a str>>,
@@ -37,7 +38,7 @@ impl<'a> PlaceColors<'a> {
         places
     }
 
-    /// Returns the number of the colour of a host, a node or a part of one.
+    /// Returns the number of the colour of a host, a node, or a part of either.
     pub fn color(&self, place: &str) -> usize {
         self.index.get(owner(place)).copied().unwrap_or(0)
     }

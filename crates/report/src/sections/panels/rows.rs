@@ -1,7 +1,7 @@
 //! The table of the rows of panels, with the series that they show.
 //!
 //! Names are patterns of the series that probes write (`<tool>.<its column>`), with alternatives in
-//! case a tool is missing. A row without series states that they are missing.
+//! case a tool is missing. A row without series states that the series are missing.
 
 use crate::page::{Dash, Shape};
 
@@ -13,8 +13,8 @@ pub struct RowSpec {
     pub probe: &'static str,
     /// Height of the row in CSS pixels.
     pub height_px: u32,
-    /// True if a row with only zeros means that there is no problem. A sentence states this instead
-    /// of a chart.
+    /// True if a row with only zeros means that everything is in order. A sentence then replaces
+    /// the chart.
     pub quiet: bool,
     /// Quantities that the row shows.
     pub parts: &'static [Part],
@@ -22,11 +22,11 @@ pub struct RowSpec {
 
 /// One quantity of a row, at every place.
 pub struct Part {
-    /// Name that is shown next to the place. Empty if the title contains it.
+    /// Name that is shown next to the place. Empty if the title contains the name.
     pub label: &'static str,
-    /// Patterns of the names of series. The first pattern that matches any series is used.
+    /// Patterns of the names of series. The row shows the first pattern that matches any series.
     pub names: &'static [&'static str],
-    /// Way of grouping several series of one place into lines.
+    /// How several series of one place are grouped into lines.
     pub how: Grouping,
     /// Shape in which the lines are drawn.
     pub shape: Shape,
@@ -41,9 +41,9 @@ pub struct Part {
 pub enum Grouping {
     /// A line for each place.
     Each,
-    /// A line for each host or node, which is the sum of its series.
+    /// A line for each host or node. The line is the sum of the series of the host or node.
     Sum,
-    /// A line for each place, for the names with the highest peaks.
+    /// A line for each place. The lines show the names with the highest peaks.
     Highest(usize),
 }
 
@@ -84,7 +84,7 @@ pub const CPU_PARTS: [(&str, &[&str]); 4] = [
     ("iowait", &["mpstat.%iowait"]),
     ("steal", &["mpstat.%steal"]),
 ];
-/// Rows about the hosts, below the row for their CPUs.
+/// Rows about the hosts, below the row for the CPUs of the hosts.
 pub const HOSTS: &[RowSpec] = &[
     RowSpec {
         title: "Disk, busy",

@@ -1,11 +1,12 @@
-//! The rows for `guard`, whose limits end the load to protect a cluster with other users.
+//! The rows for `guard`. Its limits end the load, in order to protect a cluster that other users
+//! share.
 
 use super::row::{S, optional, with};
 use crate::format::field::{Field, Type};
 use crate::settings::GuardedClusters;
 
-/// Maximum time in which the load rises, in ns. A longer rise than an hour would need a study for
-/// itself.
+/// Maximum time in which the load rises, in ns. A rise of more than an hour would be a separate
+/// study.
 const RISE_MAX: u64 = 3600 * S;
 
 /// The rows for the guard.

@@ -8,11 +8,12 @@ use crate::settings::draft::{Draft, Range};
 use analysis::procedure::{Percentile, Point, Until};
 use topology::Units;
 
-/// Permitted range of latencies, in ms. The maximum is an hour.
+/// Permitted range of latencies, in ms. The maximum is one hour.
 const MS_MIN: f64 = 0.001;
 const MS_MAX: f64 = 3_600_000.0;
 
-/// Minimum length of an endurance run. Twenty blocks of a second are enough to show a trend.
+/// Minimum length of an endurance run, in ns. Twenty blocks of one second are enough to show a
+/// trend.
 const ENDURANCE_MIN: u64 = 20 * S;
 
 const THREADS: Type =

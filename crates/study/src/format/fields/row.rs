@@ -11,14 +11,14 @@ pub(super) const DAY: u64 = 86_400 * S;
 /// Maximum number of threads. More threads would need more stream ids than the connections of one
 /// client have.
 pub(super) const THREADS_MAX: u64 = 1_000_000;
-/// Maximum rate, in op/s. No machine is that fast, so a higher value is a typing error.
+/// Maximum rate, in op/s. Machines do not reach this rate, so a higher value is a typing error.
 pub(super) const RATE_MAX: u64 = 1_000_000_000;
 /// Maximum number of local nodes.
 pub const LOCAL_NODES_MAX: u64 = NODES_COUNT_MAX as u64;
 /// Minimum period of a probe, in ns. With a shorter period, the probe would affect the measurement.
 pub(super) const PERIOD_MIN: u64 = S / 10;
 pub(super) const PERIOD_MAX: u64 = 3_600 * S;
-/// Maximum number of rows. With this limit, row numbers fit into the 63 bits in a partition key.
+/// Maximum number of rows. It ensures that row numbers fit into the 63 bits of a partition key.
 pub(super) const ROWS_MAX: u64 = 1 << 62;
 
 /// Consistency levels for reading rows back.
@@ -48,7 +48,7 @@ pub(super) const LEVELS: [Consistency; 9] = [
 ];
 pub(super) const SERIAL: [Consistency; 2] = [Consistency::Serial, Consistency::LocalSerial];
 
-/// A section that only groups its keys.
+/// A section that only groups keys.
 pub(super) const SECTION: Type = Type::Section(|_| {});
 
 pub(super) const fn required(path: &'static str, typ: Type, what: &'static str) -> Field {

@@ -485,7 +485,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.errors",
         Type::Map(&Type::Number(0.0, 1.0, |d, n| {
-            // An unknown name has no code here. The rules report it as a mistake.
+            // An unknown name of an error is ignored here, because the rules report it as a
+            // mistake.
             let code = ErrorCode::parse_for_any_request(&d.key);
             d.null.errors.extend(code.map(|code| (code, n)));
         })),

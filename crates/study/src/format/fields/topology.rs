@@ -6,8 +6,8 @@ use crate::format::field::{Field, Type};
 use target_spec::Placing;
 use topology::{Smt, Units};
 
-/// Default for a part of the machine of which only the unit or only the number is set yet. The
-/// rules require both.
+/// Default for a part of the machine while only the unit or only the number is set. The rules
+/// require both.
 const PART: (Units, u32) = (Units::Cores, 1);
 
 pub(super) const FIELDS: &[Field] = &[

@@ -1,4 +1,4 @@
-//! Tests of the machines of an attached cluster: settings for all machines and for one machine, and
+//! Tests the machines of an attached cluster: settings for all machines and for one machine, and
 //! the trust that is required to read files and run programs there.
 
 use super::*;
@@ -208,7 +208,7 @@ fn a_bundle_says_all_of_how_nodes_are_reached() {
         let said = with(more).expect_err(more);
         assert!(said.contains(part), "{more}: {said}");
     }
-    // The study's folder is unknown, so cassay refuses the file.
+    // cassay refuses the file, because the study's folder is unknown.
     let said = with("").expect_err("no folder");
     assert!(said.contains("cassay cannot find s.zip"), "{said}");
 }

@@ -1,5 +1,5 @@
-//! Tests of endurance runs (one load for hours): their own windows, and the studies that cassay
-//! refuses.
+//! Tests endurance runs, which apply one load for hours: the lengths of their windows, and the
+//! studies that cassay refuses.
 
 use super::*;
 use analysis::procedure::Role;

@@ -1,4 +1,4 @@
-//! Tests of the faults that a study may have.
+//! Tests the faults that a study may have.
 
 use super::*;
 use crate::settings::{GrantedPermissions, PlannedHit};
@@ -65,7 +65,7 @@ fn variants_may_differ_by_what_is_broken() {
     assert_eq!(counts.collect::<Vec<_>>(), [0, 1]);
 }
 
-/// The study has all settings that a study may state for a fault.
+/// This study uses all settings that a study may state for a fault.
 #[test]
 fn repetitions_and_random_choices_of_faults_follow_the_seed() {
     let text = broken(
@@ -151,7 +151,8 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
     );
 }
 
-/// Faults that could never occur on their target were once planned without a message.
+/// In an earlier version, cassay planned faults that could never occur on their target, without a
+/// message.
 #[test]
 fn a_fault_that_cannot_occur_on_its_hosts_is_a_mistake() {
     let text = broken(
@@ -178,7 +179,8 @@ fn a_fault_that_cannot_occur_on_its_hosts_is_a_mistake() {
     );
 }
 
-/// A node cannot start on another machine, because a volume is a file on the disk of one machine.
+/// A node cannot start on another machine, because its volume is a file on the disk of its own
+/// machine.
 #[test]
 fn nodes_of_machines_are_not_started_on_others() {
     let text = broken(
@@ -259,7 +261,7 @@ fn fault_programs_of_an_owner_need_trust_first() {
         s.yaml:14:20: `faults.kind` is `node-pause`; it must be one of pull-cable, node-kill
     "#]],
     );
-    // A setting on the user's own command line needs no further trust.
+    // A setting on the user's own command line does not need `--trust`.
     let own = Overrides {
         set: ["inject", "see", "heal"]
             .map(|key| format!("target.attach.faults.pull-cable.{key}=[true]"))
@@ -290,7 +292,8 @@ fn the_hottest_partitions_replica_needs_a_hotter_partition() {
           hint: name a node, or skew the rows: `workload: {params: {distribution: zipf}}`
     "#]],
     );
-    // The node of the first fault is still unknown, and may be the node of the other fault.
+    // The node of the first fault is still unknown, and may be the same as the node of the second
+    // fault.
     let other = uneven + "  - {at: 25s, kind: node-pause, where: {node: 3}, for: 10s}\n";
     mistakes(
         &other,
@@ -390,7 +393,7 @@ fn only_nodes_of_our_own_are_broken() {
         let expected = "s.yaml:8:3: `faults` need nodes to break, but this target has none";
         assert!(said.contains(expected), "{said}");
     }
-    // On the null target, the study is read without its nodes, which adds a note.
+    // On the null target, cassay reads the study without its nodes, and adds a note about this.
     let overrides = Overrides {
         target: Some("null".to_owned()),
         ..Overrides::default()
@@ -400,7 +403,7 @@ fn only_nodes_of_our_own_are_broken() {
     assert!(study.notes.iter().any(|note| note.contains("so cassay omits faults")));
 }
 
-/// The machines of an attached cluster are hosts, but their nodes are still unknown.
+/// The machines of an attached cluster are hosts, but the nodes on them are still unknown.
 #[test]
 fn machines_of_others_lose_packets() {
     let target = "attach: {contact_points: [a, b, c], hosts: {ssh: [m1, m2, m3]}}";
@@ -452,7 +455,8 @@ fn machines_of_others_lose_packets() {
     );
 }
 
-/// The command line states how long it measures. Faults are active while its last step is measured.
+/// The command line states the length of the measurement. Faults are active while the last step of
+/// the command line is measured.
 #[test]
 fn words_of_other_tools_may_have_faults_beside_them() {
     let head = "study: s\nquestion: q\ntarget: {local: {nodes: 3}}\n";

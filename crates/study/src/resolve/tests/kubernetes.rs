@@ -1,4 +1,4 @@
-//! Tests of Kubernetes in a study: pods of clients and of nodes, attached clusters that Kubernetes
+//! Tests Kubernetes in a study: pods of clients and of nodes, attached clusters that Kubernetes
 //! describes, and the trust that arguments of kubectl require.
 
 use super::*;

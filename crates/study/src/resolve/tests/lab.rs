@@ -1,4 +1,4 @@
-//! Tests of reading the text of a study, and of each mistake with its message. This file tests
+//! Tests how cassay reads the text of a study, and the message for each mistake. This file tests
 //! hosts and table options.
 
 mod states;
@@ -11,7 +11,7 @@ use target_spec::{
     Collector, DiskSpec, HostSpec, HostsSpec, Isolation, JolokiaAccess, LinkSpec, SecretSource,
 };
 
-/// Returns a study with this target. `rest` contains further sections.
+/// Returns the text of a study with this target. `rest` contains further sections.
 fn text(target: &str, rest: &str) -> String {
     format!(
         "study: s\nquestion: q\ntarget: {{{target}}}\n\
@@ -194,7 +194,8 @@ fn limits_that_cannot_hold_are_said() {
     ]);
 }
 
-/// These mistakes used to be found only when the nodes started, half a minute into the run.
+/// In an earlier version, cassay found these mistakes only when the nodes started, half a minute
+/// into the run.
 #[test]
 fn settings_that_no_machine_can_start_are_a_mistake() {
     check(&[(
@@ -312,7 +313,8 @@ fn options_of_tables_are_read_and_judged() {
             "`keyspace.options.comment` must be a word, a number or a mapping",
         ),
     ]);
-    // The server of an attached cluster may have other options.
+    // cassay accepts unknown options for an attached cluster, because its server may have other
+    // options.
     assert_eq!(
         messages(
             "attach: {contact_points: h}",
@@ -322,7 +324,7 @@ fn options_of_tables_are_read_and_judged() {
     );
 }
 
-/// These keys used to be refused only shortly before the nodes started.
+/// In an earlier version, cassay refused these keys only shortly before the nodes started.
 #[test]
 fn cassandra_yaml_keys_that_cassay_sets_are_refused_in_the_plan() {
     let cases = [
@@ -372,7 +374,7 @@ fn a_load_that_overfills_the_volumes_is_foreseen() {
     }
 }
 
-/// The plan used to show "about 1 rows", and the first round loaded only one row.
+/// In an earlier version, the plan showed "about 1 rows", and the first round loaded only one row.
 #[test]
 fn a_share_of_a_small_volume_is_more_than_a_row() {
     let target = "local: {hosts: 1, host: {volume: 1GiB}}";
@@ -384,7 +386,7 @@ fn a_share_of_a_small_volume_is_more_than_a_row() {
     );
 }
 
-/// `warmup: 500ms` was once rounded to a second without a message.
+/// In an earlier version, cassay rounded `warmup: 500ms` to a second without a message.
 #[test]
 fn a_window_between_two_intervals_is_refused() {
     check(&[
@@ -407,7 +409,8 @@ fn a_window_between_two_intervals_is_refused() {
     ]);
 }
 
-/// The auto warm-up was one second in one document, and two in another.
+/// According to one document, the automatic warm-up lasted one second. According to another, it
+/// lasted two seconds.
 #[test]
 fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
     let warmup = settings("null: {}", "").window.warmup;

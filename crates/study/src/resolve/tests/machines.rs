@@ -1,5 +1,5 @@
-//! Tests of machines as hosts: a list of machines or a file with such a list, trust in the file,
-//! and the limits that only simulated hosts have.
+//! Tests machines as hosts: a list of machines or a file with such a list, trust in the file, and
+//! the limits that only simulated hosts have.
 
 use super::*;
 use std::net::Ipv4Addr;
@@ -12,7 +12,7 @@ machines:
 clients: [here, {ssh: c1, workers: 4}]
 ";
 
-/// Returns overrides with a file from the command line.
+/// Returns overrides in which the command line names a file of machines.
 fn with(set: &str) -> Overrides {
     let mut overrides = Overrides::default();
     overrides.set.push(set.to_owned());
@@ -42,10 +42,10 @@ fn a_file_names_the_machines_of_hosts_and_a_study_their_number() {
         Some(Ipv4Addr::new(10, 0, 0, 2))
     );
     assert!(local.machines()[1].sudo && !local.machines()[0].sudo);
-    // If the study states no price, the price is that of the used machines.
+    // If the study does not state a price, cassay uses the price of the machines in use.
     assert_eq!(two.price.map(|price| price.per_hour), Some(1.25));
-    // If the study states no number, all machines are used. If it names no clients, the clients in
-    // the file are used.
+    // If the study does not state a number of hosts, all machines are used. If it does not name
+    // clients, the clients in the file are used.
     let all = settings("{local: {}}");
     assert_eq!(all.target.local().unwrap().nodes, 3);
     assert_eq!(
@@ -105,8 +105,8 @@ fn settings_impossible_on_machines_are_refused_at_their_place() {
     );
 }
 
-/// Every shipped study with hosts runs unchanged on eight machines with eight clients, at the size
-/// of the publications that it follows.
+/// Every shipped study with hosts runs unchanged on eight machines with eight clients. Each study
+/// has the size of the publication that it follows.
 #[test]
 fn each_study_of_a_source_is_planned_over_machines_as_it_is() {
     let list = |keys: &str, names: &str| -> String {
@@ -131,8 +131,8 @@ fn each_study_of_a_source_is_planned_over_machines_as_it_is() {
         "scale-up/scale-up.yaml",
         "vsphere-vtopology/vsphere-vtopology.yaml",
     ] {
-        // Variants that start a node on another host are omitted, because a machine's volume is not
-        // available on another machine.
+        // The test omits variants that start a node on another host, because a machine's volume is
+        // not available on another machine.
         overrides.set.truncate(1);
         if study.ends_with("failures.yaml") {
             overrides.set.push("variants.host-ha=none".to_owned());
@@ -164,7 +164,7 @@ fn machines_of_several_kinds_say_how_many_nodes_they_take() {
     assert_eq!(dealt.racks, ["rack1", "rack2", "rack1", "rack1"]);
     let dealt = local("{local: {hosts: 3, nodes_per_host: 2}}");
     assert_eq!(dealt.nodes_of_hosts(), [3, 2, 2]);
-    // Refuses a number that no machine uses, and a total that does not match.
+    // cassay refuses a number of nodes that no machine uses, and a total that does not match.
     let refused = |target: &str| resolve("s.yaml", &study(target), &named).unwrap_err().to_string();
     let said = refused("{local: {hosts: 1, nodes_per_host: 2}}");
     assert!(
@@ -180,7 +180,8 @@ fn machines_of_several_kinds_say_how_many_nodes_they_take() {
     assert!(said.contains("3 nodes with 1GiB of heap"), "{said}");
 }
 
-/// `3.0` was once not parsed as a number, and the machine then got `nodes_per_host` nodes.
+/// In an earlier version, `3.0` was not parsed as a number, so the machine had `nodes_per_host`
+/// nodes.
 #[test]
 fn a_machines_number_of_nodes_counts_in_any_form() {
     let mut named = with("target.local.machines=lab.yaml");

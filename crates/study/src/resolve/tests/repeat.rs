@@ -1,8 +1,9 @@
-//! Tests of repetitions: the number of blocks, and the end of a run.
+//! Tests repetitions: the number of blocks, and the end of a run.
 
 use super::*;
 
-/// Two keys for the number of blocks exclude each other, and the study has no question to answer.
+/// cassay refuses two keys for the number of blocks, because they exclude each other. It also
+/// refuses `until: answered` if the study has no question to answer.
 #[test]
 fn blocks_added_until_answered_are_refused_without_a_question() {
     let study = |rest: &str| {
@@ -65,7 +66,7 @@ fn blocks_added_until_answered_are_refused_without_a_question() {
         let said = study(&format!("{rest}{repeat}")).unwrap_err();
         assert!(said.contains(expected), "{rest}: {said}");
     }
-    // Searches are compared by the loads that they find.
+    // cassay compares searches by the loads that they find.
     let search = "variants: {a: {}, b: {}}\nprocedure: {band: {threads: {from: 1, to: 4, step: 1}, \
                   p99_ms: [1, 2]}}\n";
     study(&format!("{search}repeat: {{until: answered}}\n")).unwrap();

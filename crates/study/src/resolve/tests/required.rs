@@ -1,4 +1,4 @@
-//! Tests of reading the requirements of a study.
+//! Tests how cassay reads the requirements of a study.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Tests of a study from a stranger: the permitted and the forbidden actions, and the ways in which
-//! a user can permit more.
+//! Tests a study by an unknown author: the actions that cassay permits and refuses, and the ways in
+//! which a user can permit more.
 
 use super::*;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ fn resolved(text: &str, overrides: &Overrides) -> Result<Study, Diagnostics> {
     resolve("s", &format!("{REST}{text}\n"), overrides)
 }
 
-/// Settings that a stranger's study may not have, each with words of the message.
+/// Settings that cassay refuses in a study by an unknown author, each with words of the message.
 const HOSTILE: &[(&str, &str)] = &[
     (
         "target: {local: {jvm: ['-XX:OnOutOfMemoryError=touch /tmp/x']}}",
@@ -197,7 +197,8 @@ fn secrets_are_beside_the_study_or_named_on_the_command_line() {
         why.contains("pass --secret db=file:PATH or --secret db=env:NAME"),
         "{why}"
     );
-    // A resumed run has only the record of the run, and not the folder of the study.
+    // A resumed run has only its own record, and not the folder of the study, so cassay cannot read
+    // the file.
     let why = password("{file: secret.txt}", &given(|o| o.files = None)).expect_err("no folder");
     assert!(
         why.contains("the study's folder only from the record of the run"),
@@ -223,8 +224,8 @@ fn a_link_beside_the_study_leads_to_no_secret_elsewhere() {
     );
 }
 
-/// A study is stored with its runs, and shown. So a password in the words of another tool would be
-/// shown too.
+/// cassay stores a study with its runs and shows it to readers. So cassay refuses a password in the
+/// command line of another tool.
 #[test]
 fn a_password_in_the_words_of_an_import_is_refused() {
     let mistakes = |words: &str| {

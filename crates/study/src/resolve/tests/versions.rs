@@ -1,12 +1,11 @@
-//! Tests of the Cassandra and Java versions that a study may name, and of the names of their
-//! settings.
+//! Tests the Cassandra and Java versions that a study may name, and the names of their settings.
 
 use super::*;
 use crate::settings::{GrantedPermissions, Registry};
 use std::path::Path;
 use target_spec::{JavaChoice, LocalSpec, Origin};
 
-/// Resolves a study with these nodes, in a folder, with or without trust.
+/// Resolves a study with these local nodes. The study is in `folder`, and may be trusted.
 fn read_in(folder: &Path, local: &str, trust: bool) -> Result<Study, Diagnostics> {
     let text = format!(
         "study: s\nquestion: q\ntarget: {{local: {{{local}}}}}\nworkload: {{use: standard1}}\n\
@@ -186,7 +185,7 @@ fn ones_own_is_named_by_what_it_is_and_needs_trust() {
         "{words}"
     );
     assert!(words.contains(", sha256 "), "{words}");
-    // A user's own build has the settings of its line, and may have others.
+    // A user's own build has the settings of its release line, and may have additional settings.
     let own = "cassandra: {home: c}, yaml: {our_own: 1, accord: {enabled: true}}";
     assert!(read_in(folder.path(), own, true).is_ok());
     let build = "cassandra: {build: {command: [ant, jar], home: c}}";
@@ -238,7 +237,8 @@ fn a_settings_file_is_one_word_and_keys_beside_it_win() {
     assert!(!yaml.contains_key("use"));
     assert_eq!(yaml["sstable"]["selected_format"], "bti");
     assert_eq!(yaml["storage_compatibility_mode"], "NONE");
-    // The setting gets its name from another release line.
+    // The study uses the name of the setting in another release line, and cassay renames the
+    // setting.
     assert_eq!(yaml["column_index_size"], "8KiB");
     assert_eq!(yaml["concurrent_reads"], 16);
     let noted = |part: &str| study.notes.iter().any(|note| note.contains(part));
@@ -319,7 +319,7 @@ fn a_release_that_no_repository_has_is_refused() {
     );
     assert!(said.contains("s:3:"), "{said}");
     assert!(read("5.0.98", "").is_ok());
-    // For this release, cassay could not reach the registry, so the release is accepted.
+    // In this test, cassay cannot reach the registry for this release, so it accepts the release.
     assert!(read("5.0.97", "").is_ok());
     let upgrade = "faults: [{at: 1s, kind: rolling-upgrade, to: 5.0.99, for: 3s}]\n";
     let said = read("4.1", upgrade).expect_err("nobody has it");

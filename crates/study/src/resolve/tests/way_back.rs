@@ -1,10 +1,11 @@
-//! Tests of upgrades that can be rolled back without the loss of an acknowledged write.
+//! Tests upgrades that can be rolled back without the loss of an acknowledged write.
 
 use super::*;
 use ::target_spec::fault::{Length, Rollback};
 use ::versions::Release;
 
-/// Resolves an upgrade of `nodes` nodes. The data has `copies` copies and is written at `level`.
+/// Resolves a study with an upgrade. The study has `nodes` nodes, stores `copies` copies of the
+/// data, and writes at the consistency level `level`.
 fn read(nodes: usize, copies: usize, level: &str, fault: &str) -> Result<Study, Diagnostics> {
     let workload = format!("{{use: kv, mix: {{write: 1, read: 1}}, consistency: {level}}}");
     read_with(nodes, copies, &workload, ("4.1", fault))
@@ -89,7 +90,8 @@ fn a_canary_is_said_of_the_nodes_that_it_is_done_to() {
             nodes.is_empty()
         );
     }
-    // The upgrade waits for the other nodes, so concurrent faults on those nodes conflict with it.
+    // The upgrade waits for the other nodes, so faults on those nodes at the same time conflict
+    // with the upgrade.
     let both = "rolling-upgrade, to: 5.0, nodes: [1], for: 1m}, \
                 {at: 90s, kind: node-pause, where: {node: 3}";
     let said = refused(read(3, 3, "QUORUM", both));
@@ -113,7 +115,7 @@ fn counters_do_not_go_back() {
     assert!(read_with(3, 3, counts, ("4.1", &fault(""))).is_ok());
 }
 
-/// A number in the form `4.0` was once omitted from the check.
+/// In an earlier version, the check ignored a node number in the form `4.0`.
 #[test]
 fn an_upgrade_names_nodes_that_exist_in_any_form() {
     let to = |nodes: &str| format!("rolling-upgrade, to: 5.0, nodes: {nodes}");
@@ -123,7 +125,8 @@ fn an_upgrade_names_nodes_that_exist_in_any_form() {
     assert!(said.contains("has 2 twice"), "{said}");
 }
 
-/// Both lines have releases. The test does not depend on the name of a newer 6.0 release.
+/// The test uses two lines that already have releases, so it does not depend on the name of a newer
+/// 6.0 release.
 #[test]
 fn nobody_goes_back_behind_the_log_of_the_metadata() {
     let to = |more: &str| format!("rolling-upgrade, to: 6.0, {more}back: snapshot");
@@ -173,7 +176,7 @@ fn files_are_kept_of_drained_nodes_and_no_other_kind_goes_back() {
     assert!(said.contains("Cassandra cannot downgrade"), "{said}");
 }
 
-/// Without a rollback, the length of the fault is the maximum time for the upgrade.
+/// If the upgrade is not rolled back, the length of the fault is the maximum time for the upgrade.
 #[test]
 fn an_upgrade_that_goes_back_holds_for_its_time() {
     let fault = |back: &str| {

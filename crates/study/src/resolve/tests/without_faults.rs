@@ -1,4 +1,4 @@
-//! Tests of the variants without faults that run next to variants with faults.
+//! Tests variants without faults that cassay adds for variants with faults.
 
 use super::*;
 use crate::plan::{Turn, plan};
@@ -47,7 +47,7 @@ fn a_faulty_trial_has_a_fault_free_twin_in_each_block() {
         assert_eq!(shared(one), shared(other));
         assert_ne!(one.variant, other.variant);
     }
-    // The variants of the two blocks run in a counterbalanced order.
+    // The order of the variants is counterbalanced between the two blocks.
     assert_ne!(a.variant, c.variant);
 }
 
@@ -58,7 +58,8 @@ fn variants_that_differ_only_by_faults_share_a_faultless_one() {
     let shared = study(&format!("{FIXED}{ASKED}{sides}")).unwrap();
     assert_eq!(names(&shared), ["pause", "kill", "without-faults"]);
     assert_eq!(shared.contenders(), 1);
-    // A variant of the study can serve as the variant without faults, and remains a side.
+    // A variant of the study may itself be the variant without faults. In this case, it remains a
+    // side of the comparison.
     let own = format!("variants: {{none: {{}}, pause: {{{PAUSE}}}, kill: {{{kill}}}}}\n");
     let own = study(&format!("{FIXED}{ASKED}{own}")).unwrap();
     assert_eq!(names(&own), ["none", "pause", "kill"]);
@@ -70,7 +71,8 @@ fn variants_that_differ_only_by_faults_share_a_faultless_one() {
     let required = study(&format!("{FIXED}{ASKED}{required}")).unwrap();
     assert_eq!(names(&required), ["pause", "kill", "without-faults"]);
     assert!(required.variants[2].tree.find("require").is_none());
-    // Sides that also differ in other settings have a separate variant without faults each.
+    // If sides also differ in other settings, cassay adds a separate variant without faults for
+    // each side.
     let levels = format!(
         "matrix: {{level: {{one: {{workload: {{consistency: ONE}}}}, \
          all: {{workload: {{consistency: ALL}}}}}}, kind: {{pause: {{{PAUSE}}}, \
@@ -117,7 +119,7 @@ fn without_a_pair_at_the_same_point_of_one_block_it_is_refused() {
     }
 }
 
-/// No variant has a pair on a target that cannot have faults.
+/// If the target cannot have faults, cassay does not add variants.
 #[test]
 fn the_null_target_has_no_faults_and_needs_none_without_them() {
     let overrides = Overrides {

@@ -25,14 +25,14 @@ fn points_come_from_lists_steps_and_factors() {
         assert_eq!(range(text), expected, "{text}");
     }
     assert_eq!(range("{from: 28, step: 28}").len(), LADDER_POINTS_MAX);
-    // A range without an upper limit ends at the limit of the table, since no client has more
-    // operations in flight.
+    // A range without an upper limit ends at the limit of the table, because no client can have
+    // more operations in flight.
     let thousands = vec![1, 1_000, 1_000_000];
     assert_eq!(range("{from: 1, factor: 1000}, until: timeout"), thousands);
 }
 
-/// Returns values that a type accepts. A mapping by node name has two keys: a name that exists on
-/// the null target, and an address.
+/// Returns values that a type accepts. A mapping by node has two keys: the name of a node of the
+/// null target, and an address.
 fn samples(typ: &Type) -> Vec<Tree> {
     let words = |typ: &Type| typ.words().into_iter().map(|word| Tree::Text(word.to_owned()));
     let text = Tree::Text("some".to_owned());
@@ -68,11 +68,11 @@ fn samples(typ: &Type) -> Vec<Tree> {
     }
 }
 
-/// Without this test, a key whose row does nothing would be accepted and have no effect.
+/// Without this test, cassay could accept a key whose row does nothing.
 #[test]
 fn every_key_but_those_of_sections_sets_something() {
     let mut before = Draft::default();
-    // The distribution is already `uniform`, because a key for its upper limit only changes an
+    // The distribution is already `uniform`, because the key for its upper limit changes only an
     // existing `uniform`.
     before.null.latency = Latency::Uniform {
         from_ns: 1,

@@ -1,6 +1,6 @@
-//! Computes the memory of instances. If the request states it, it is the memory taken during the
-//! placement. Otherwise it is the largest amount that each instance can have on the nodes of its
-//! CPUs.
+//! Computes the memory of instances. If the request states the memory, an instance has the memory
+//! that was taken during the placement. Otherwise it has the largest amount that each instance can
+//! have on the nodes of its CPUs.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::request::PlacementRequest;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Returns the memory assumed for an instance if the request does not state it. It is an equal
-/// share of the machine's memory, limited by the memory of each node for the instances on it. It is
-/// in whole GiB, or in MiB if it is smaller or if whole GiB do not fit. Returns `None` if the
-/// memory of the machine is unknown.
+/// Returns the memory assumed for an instance if the request does not state it. This is an equal
+/// share of the machine's memory, limited by the memory of each node that has several instances.
+/// The amount is in whole GiB, or in MiB if it is below 1 GiB or if whole GiB do not fit. Returns
+/// `None` if the memory of the machine is unknown.
 pub(super) fn assumed(
     machine: &Machine,
     attempt: &Attempt,
@@ -26,7 +26,7 @@ pub(super) fn assumed(
     let homes = (0..machine.nodes.len()).filter(|&node| !machine.nodes[node].cores.is_empty());
     let all: u64 = homes.filter_map(|node| attempt.pool.memory[node]).sum();
     let equal = all / u64::from(wish.instances);
-    // Number of CPUs for each node that provides their memory.
+    // Number of the instance's CPUs whose memory comes from a node, for each such node.
     let mut cpus: BTreeMap<usize, u64> = BTreeMap::new();
     for cell in attempt.instances.iter().flatten() {
         for (node, count) in cpus_by_node(machine, attempt, cell) {
@@ -40,16 +40,15 @@ pub(super) fn assumed(
     let bytes = of_nodes.min()?.min(equal);
     let unit = if bytes < GIB { MIB } else { GIB };
     let mut bytes = bytes / unit * unit;
-    // The last part of an instance's memory includes the remainder of the division. A node that is
-    // completely full does not have space for it, so smaller amounts are tried.
+    // The last part of an instance's memory includes the remainder of the division. A full node
+    // does not have space for the remainder, so the loop tries smaller amounts.
     while bytes > 0 && !fits(machine, attempt, bytes) {
         bytes = bytes.saturating_sub(MIB);
     }
     Some(bytes).filter(|&bytes| bytes > 0)
 }
 
-/// Returns true if each node has enough memory for the shares of all instances, if each instance
-/// has `bytes`.
+/// Returns true if each node has enough memory when each instance has `bytes`.
 fn fits(machine: &Machine, attempt: &Attempt, bytes: u64) -> bool {
     let mut taken: BTreeMap<usize, u64> = BTreeMap::new();
     for placed in &attempt.instances {
@@ -63,8 +62,8 @@ fn fits(machine: &Machine, attempt: &Attempt, bytes: u64) -> bool {
         .all(|(&node, &part)| attempt.pool.memory[node].is_none_or(|has| part <= has))
 }
 
-/// Returns the memory of an instance by node. It is the memory taken during the placement, or
-/// `assumed` in proportion to the instance's CPUs on each node. The sum is exact.
+/// Returns the memory of an instance by node. This is the memory that was taken during the
+/// placement, or `assumed` in proportion to the instance's CPUs on each node. The sum is exact.
 pub(super) fn by_node(
     machine: &Machine,
     attempt: &Attempt,
@@ -86,7 +85,7 @@ pub(super) fn by_node(
     parts.into_iter().map(part).collect()
 }
 
-/// Counts the CPUs of a cell by the node that provides their memory. This is the node of the CPUs,
+/// Counts the CPUs of a cell by the node that provides their memory. This is the node of the CPU,
 /// or the nearest node with memory.
 fn cpus_by_node(machine: &Machine, attempt: &Attempt, cell: &PlacedCell) -> BTreeMap<usize, u64> {
     let pool = &attempt.pool;
@@ -101,7 +100,7 @@ fn cpus_by_node(machine: &Machine, attempt: &Attempt, cell: &PlacedCell) -> BTre
     by_node
 }
 
-/// Splits `bytes` in proportion to these weights. The last part gets the rounding remainder.
+/// Splits `bytes` in proportion to these weights. The last share includes the rounding remainder.
 fn in_proportion(bytes: u64, weights: Vec<(usize, u64)>) -> Vec<(usize, u64)> {
     let mut left = bytes;
     let mut weight_left: u64 = weights.iter().map(|(_, weight)| weight).sum();

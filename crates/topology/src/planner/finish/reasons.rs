@@ -1,4 +1,4 @@
-//! Describes the reason for each choice in the plan, and the arguments against it.
+//! Describes the reason for each choice in a plan, and the arguments against the plan.
 
 use crate::guest_shape::VNUMA_VCPUS_MIN;
 use crate::machine::Machine;
@@ -173,7 +173,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<Warning> {
     said
 }
 
-/// Warns of properties of memory and CPUs that guests do not see.
+/// Returns warnings about properties of memory and CPUs that guests do not see.
 fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<Warning> {
     let wish = &plan.wish;
     let mut said = Vec::new();

@@ -1,4 +1,4 @@
-//! Tests valid CQL, and the reported places of typing errors.
+//! Tests valid CQL, and the positions at which typing errors are reported.
 
 use super::*;
 use crate::schema::tokens;

@@ -1,4 +1,5 @@
-//! Tests statements that are moved to another keyspace, and the places of a server's refusals.
+//! Tests statements that are moved to another keyspace, and the positions at which a server's
+//! refusals are reported.
 
 use super::*;
 use crate::file::{check_file, compile_file, no_files};

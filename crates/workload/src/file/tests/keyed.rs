@@ -134,8 +134,8 @@ fn rows_of_a_group_share_a_partition_and_have_places_in_it() {
     }
     let places: Vec<u8> = (0..8).map(|n| row(n)[27]).collect();
     assert_eq!(places, [0, 0, 1, 2, 0, 0, 1, 2]);
-    // Groups other than those of the key do not make rows unique, and do not make the values of a
-    // static column equal.
+    // Groups that differ from the groups of the key do not make rows unique. They also do not make
+    // the values of a static column equal.
     for (from, to, said) in [
         (
             "b: {is: row, within: [1, 3]}",

@@ -1,5 +1,5 @@
-//! Tests values that several rows share, and reads that must not be checked, because the check
-//! would always fail on a correct server.
+//! Tests values that several rows share. Also tests that the compiler refuses to check a read if
+//! the check would always fail on a correct server.
 
 use super::{mistakes, program, spec, values};
 use crate::file::{compile_file, no_files};

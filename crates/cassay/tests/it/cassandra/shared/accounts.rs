@@ -1,5 +1,5 @@
-//! Tests the check for acknowledged writes. All rows are read back, and changes that others have
-//! made in the meantime are found.
+//! Tests the check for acknowledged writes. cassay reads back all rows, and finds the changes that
+//! other clients have made in the meantime.
 
 use super::{one_node, only_trial};
 use crate::program::Lab;
@@ -51,7 +51,7 @@ fn session() -> Session {
     Session::open(one_node::address(), &Access::default(), PATIENCE).expect("a session")
 }
 
-/// Returns the hexadecimal digits of the value of a row of `kv`. `None` without a row.
+/// Returns the hexadecimal digits of the value in a row of `kv`. `None` if the row does not exist.
 fn value(session: &mut Session, keyspace: &str, key: &str) -> Option<String> {
     let cql = format!("SELECT value FROM {keyspace}.kv WHERE key = '{key}'");
     let found = session.query(&cql).expect("it is answered");
@@ -59,7 +59,7 @@ fn value(session: &mut Session, keyspace: &str, key: &str) -> Option<String> {
     Some(cell.trim_start_matches("0x").to_owned())
 }
 
-/// Waits until a row has a value other than `other`, and returns it.
+/// Waits until a row has a value other than `other`. Returns the new value.
 fn another(session: &mut Session, keyspace: &str, key: &str, other: Option<&str>) -> String {
     loop {
         let found = value(session, keyspace, key);
@@ -69,7 +69,7 @@ fn another(session: &mut Session, keyspace: &str, key: &str, other: Option<&str>
     }
 }
 
-/// Returns the counts of a reading that should be 0.
+/// Returns those counts of the read-back check that should be 0.
 fn errors(back: &Value) -> [u64; 5] {
     ["lost", "stale", "wrong", "resurrected", "unread"].map(|name| back[name].as_u64().unwrap_or(0))
 }
@@ -134,7 +134,7 @@ fn acknowledged_writes_are_found_and_planted_losses_detected() {
         reasons.contains("V14") && reasons.contains("must not be"),
         "{reasons}"
     );
-    // Even if other rules are violated too, the answer and the advice begin with the loss.
+    // Even if the run violates other rules too, the answer and the advice begin with the lost data.
     let findings = said.json();
     let first = findings["answer"][0].as_str().unwrap_or_default();
     assert!(first.starts_with("Data was lost: of "), "{first}");
@@ -145,7 +145,7 @@ fn acknowledged_writes_are_found_and_planted_losses_detected() {
     assert!(next.contains("read row 3: SELECT"), "{next}");
 }
 
-/// The ledgers and histories of both clients are collected and merged.
+/// cassay collects and merges the ledgers and histories of both clients.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn two_clients_share_one_account_and_one_register_history() {
@@ -168,7 +168,7 @@ fn two_clients_share_one_account_and_one_register_history() {
     assert_eq!(back["promise"], "kept", "{back:#}");
     let acknowledged = back["writes_acknowledged"].as_u64().unwrap_or(0);
     assert!(acknowledged > 2000, "{back:#}");
-    // The server has counted the operations and the loaded rows.
+    // The server counts the operations and also the loaded rows.
     let writes = trial["server"]["writes"].as_u64();
     assert_eq!(writes, Some(acknowledged + 20), "{trial:#}");
     assert_eq!(
@@ -218,7 +218,8 @@ fn counters_are_what_was_added_and_registers_are_linearizable() {
         "--allow",
         allow,
     ];
-    // Conflicting transactions on a busy machine end in timeouts, which also occur in histories.
+    // On a busy machine, conflicting transactions end in timeouts. The history contains these
+    // transactions too, so it has as many lines as operations.
     let trial = only_trial(&lab.cassay(&arguments));
     let found = &trial["registers"];
     assert_eq!(found["linearizable"], 20, "{found:#}");
@@ -228,7 +229,8 @@ fn counters_are_what_was_added_and_registers_are_linearizable() {
     let lines = std::fs::read_to_string(history).unwrap().lines().count();
     assert_eq!(lines as u64, operations);
 
-    // The study has a register that is reset outside of all transactions.
+    // The test resets a register outside of all transactions, so the history violates
+    // linearizability.
     let lab = Lab::with(&study("planted_registers", &registers));
     let mut run = lab.start(&arguments);
     run.wait_for("· measure:");

@@ -27,7 +27,7 @@ variants:
   zstd: {keyspace: {compression: {class: ZstdCompressor}}}
 ";
 
-/// Cases: a kind of operation, the data, further lines of the study, and the option that would
+/// A case: the kind of operation, the data, further lines of the study, and the option that would
 /// allow the refused operation.
 type Case = (
     &'static str,

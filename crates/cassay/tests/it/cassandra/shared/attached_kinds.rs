@@ -80,7 +80,7 @@ const FILE: &str = "{file: w.yaml, mix: {MIX: 1}}";
 const PRESENT: &str = "{present: 30}";
 const LOAD: &str = "{load: {operations: 30}}";
 
-/// Studies that cassay must refuse, by kind of operation or by whole workload.
+/// Studies that cassay must refuse. Each case is a kind of operation or a whole workload.
 const REFUSED: [Study; 27] = [
     ("write", PRESENT, ""),
     ("put", PRESENT, ""),
@@ -280,7 +280,7 @@ fn made_by_others(session: &mut Session) {
     }
 }
 
-/// Opens a connection of another client. It stays open while the returned value lives.
+/// Opens a connection of another client. The connection stays open while the returned value lives.
 fn somebody(node: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(node).expect("a connection");
     let mut frame = vec![4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2];

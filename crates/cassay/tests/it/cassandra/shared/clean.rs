@@ -1,5 +1,5 @@
-//! Tests tables that cassay created on an attached cluster. The same study writes to them again,
-//! other runs do not, and `cassay clean` drops them.
+//! Tests tables that cassay created on an attached cluster. The same study writes to these tables
+//! again, but other runs do not. `cassay clean` drops the tables.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab};
@@ -48,8 +48,8 @@ fn a_study_takes_its_own_tables_again_and_clean_drops_them() {
         format!("made_again.kv remains on {node}; to drop it: cassay clean --target {target}");
     lab.cassay(&run).measured(&lab).says(&[&left]);
     lab.cassay(&run).measured(&lab).says(&[&left, "comes from the run again/"]);
-    // In another results folder, the study's name shows that the tables belong to it. The name of
-    // another study does not.
+    // In another results folder, the study's name shows that the tables belong to the study. A
+    // study with another name may not write to them.
     let other = [&run[..], &["--out", "other"]].concat();
     lab.cassay(&other).says(&["comes from the run again/"]);
     lab.write(
@@ -95,7 +95,7 @@ fn a_comment_alone_is_no_leave_to_write() {
     said.says(&["--allow write=ycsb.usertable", "of another team in June"]);
     let found = session.query("SELECT y_id FROM ycsb.usertable").expect("an answer");
     assert!(found.rows.is_empty());
-    // With the table named on the command line, the command writes to it.
+    // If the command line names the table, the command writes to the table.
     let named = [&load[..], &["--allow", "write=ycsb.usertable"]].concat();
     lab.cassay(&named).measured(&lab);
     let clean = lab.cassay(&["clean", "--target", &target, "--yes"]).ended_with(0);

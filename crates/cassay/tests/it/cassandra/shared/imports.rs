@@ -1,6 +1,6 @@
 //! Tests other tools' files on a real Cassandra. cassay reads rows that cassandra-stress writes
-//! from its own example profiles, and the other way round. Also covers every column type, YCSB,
-//! NoSQLBench and cassandra-easy-stress.
+//! from its example profiles, and cassandra-stress reads rows that cassay writes. Also covers every
+//! column type, YCSB, NoSQLBench and cassandra-easy-stress.
 
 use super::stress::{distribution, stress_tool, summary};
 use super::{assert_rows_are_right, one_node, only_trial};
@@ -94,7 +94,7 @@ window: {warmup: 1s, measure: 4s}
 verify: {reads: all, sample: 1000}
 ";
 
-/// Returns the trials of another tool's command line, with every read compared.
+/// Runs another tool's command line and compares every read. Returns the trials.
 fn trials(lab: &Lab, node: SocketAddr, words: &[&str]) -> Vec<Value> {
     let target = format!("attach:{node}");
     let ours = ["--json", "--target", &target, "--set", "verify.reads=all"];
@@ -125,7 +125,8 @@ fn one(mut trials: Vec<Value>) -> Value {
     trials.remove(0)
 }
 
-/// Tests the tool's example profiles. Each program reads the data that the other has written.
+/// Tests the example profiles of cassandra-stress. Each program reads the data that the other
+/// program has written.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn profiles_of_cassandra_stress_are_read_by_either() {
@@ -147,7 +148,7 @@ fn profile_both_ways(lab: &Lab, node: SocketAddr, name: &str) {
     assert_rows_are_right(&read("ops(validate=1)"), PARTITIONS);
     assert_rows_are_right(&read("ops(simple1=1)"), PARTITIONS);
 
-    // Tests the reverse in a truncated table.
+    // Tests the reverse direction in a truncated table.
     let insert = words(&profile, "ops(insert=1)", &["truncate=once"]);
     let allow = ["stress", "--allow", "truncate=stresscql,write=stresscql"];
     let wrote = one(trials(lab, node, &[&allow[..], &insert].concat()));
@@ -155,11 +156,11 @@ fn profile_both_ways(lab: &Lab, node: SocketAddr, name: &str) {
     assert_rows_are_right(&read("ops(validate=1)"), PARTITIONS);
     let read = counted(lab, node, &words(&profile, "ops(simple1=1)", &[]));
     assert_eq!(summary(&read, "Total errors"), 0, "{name}");
-    // The number of partitions that returned rows equals the number of all partitions.
+    // Every partition must have returned rows.
     assert_eq!(summary(&read, "Total partitions"), PARTITIONS, "{name}");
 }
 
-/// Runs the tool until it prints counts, which it sometimes fails to do after about a second.
+/// Runs the tool until it prints counts. Runs of about a second sometimes print no counts.
 fn counted(lab: &Lab, node: SocketAddr, words: &[&str]) -> String {
     for _ in 0..4 {
         let text = stress_tool(lab, node, words);
@@ -182,7 +183,8 @@ fn every_type_of_column_is_read_back() {
             assert_rows_are_right(&trial, PARTITIONS);
         }
     }
-    // Checks that an error would be visible. Partitions beyond the written partitions have no rows.
+    // Checks that the test would notice an error. Partitions beyond the written partitions have no
+    // rows.
     let beyond: Vec<&str> = words("profile=all-types.yaml", "ops(validate=1)", &[])
         .into_iter()
         .map(|word| {
@@ -262,7 +264,7 @@ fn easy_stress_reads_what_it_has_populated() {
     let names: Vec<&str> = trials.iter().filter_map(|t| t["variant"].as_str()).collect();
     assert_eq!(names, ["populate", "run"]);
     assert_eq!(trials[0]["server"]["writes"], 200);
-    // Half of the operations of the run are reads.
+    // Half of the operations of the run are reads, so at least 150 rows are checked.
     assert_rows_are_right(&trials[1], 150);
 }
 
@@ -299,7 +301,7 @@ fn run_of_the_documents_file(lab: &Lab, node: SocketAddr) {
     lab.write("orders.yaml", &text);
     lab.write("orders-study.yaml", ORDERS);
     let target = format!("attach:{node}");
-    // A node that is slow because of other tests must not end the run.
+    // The guard is off, because a node that is slow due to other tests must not end the run.
     let run = ["run", "orders-study.yaml", "--set", "guard=off"];
     let there = ["--json", "--target", &target, "--allow", "create=shop"];
     let trial = only_trial(&lab.cassay(&[&run[..], &there].concat()).measured(lab));
@@ -342,15 +344,16 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
             &target,
         ];
         let said = lab.cassay(&check).ended_with(code);
-        // Whatever the result is, the check leaves no keyspace.
+        // The check must remove its keyspace, whatever the result is.
         assert_eq!(keyspaces(node), before, "{said}");
         said
     };
     let prepared = &check("keyspace: shop", "keyspace: shop", 0).json()["prepared"];
     assert_eq!(prepared["scratch"], !is_there, "{prepared}");
-    // One of the seven operations has two parts, so there are eight statements.
+    // One of the seven operations has two parts, so the file has eight statements.
     assert_eq!(prepared["statements"], 8, "{prepared}");
-    // Answers that only a server can give: the place of the mistake, and the server's own words.
+    // Only a server can give these answers. They contain the position of the mistake, and the
+    // server's own words.
     let filtered = "  by_total: SELECT id FROM orders WHERE total = :total\n  empty_cart:";
     check("  empty_cart:", filtered, 2).says(&[
         "checked.yaml:75:13",
@@ -358,7 +361,7 @@ fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
         "ALLOW FILTERING",
     ]);
     if is_there {
-        // A column of the existing table differs from the file.
+        // The existing table has a column whose type differs from the type in the file.
         let other = check("worker int)", "worker bigint)", 2);
         other
             .says(&["the server requires int here, but the workload generates `worker` as bigint"]);
@@ -383,7 +386,8 @@ fn keyspaces(node: SocketAddr) -> Vec<String> {
         .expect("keyspaces")
         .rows;
     let mut names: Vec<String> = rows.iter().flatten().map(ToString::to_string).collect();
-    // Other tests create keyspaces on the same node meanwhile, so only those of this test count.
+    // Meanwhile, other tests create keyspaces on the same node, so only the keyspaces of this test
+    // count.
     names.retain(|name| name.contains("cassay_check_") || name.contains("shop"));
     names.sort();
     names

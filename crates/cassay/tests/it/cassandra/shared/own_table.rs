@@ -90,7 +90,7 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
     let kinds = trial["kinds"].as_object().expect("kinds");
     let names: Vec<&String> = kinds.keys().collect();
     assert_eq!(names, ["page", "partition", "row"]);
-    // Every read of a row returned one row, and partitions have several rows.
+    // Every read by row returns one row, and reads by partition return several rows.
     let rows = |kind: &str| trial["counts"][kind]["rows"].as_u64();
     assert_eq!(trial["counts"]["row"]["rows_missing"], 0, "{trial:#}");
     assert!(rows("row") >= kinds["row"]["ops"].as_u64(), "{trial:#}");
@@ -101,7 +101,7 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
         "something of the table was changed"
     );
 
-    // Keys of a CSV file without the clustering columns, so these keys name only partitions.
+    // The CSV file has keys without clustering columns, so these keys name only partitions.
     lab.write(
         "keys.csv",
         "id,where\n5752fae6-9d16-43da-b20f-5500dd000010,eu\n",
@@ -127,7 +127,7 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
     ];
     lab.cassay(&twin).ended_with(0);
     lab.cassay(&twin).ended_with(1).says(&["already exists"]);
-    // The node prepares all statements of the twin.
+    // The node can prepare all statements of the twin.
     let check = ["workload", "check", "twin.yaml", "--target", &target];
     lab.cassay(&check).ended_with(0).says(&["prepared all "]);
     let wrong = ["workload", "twin", "\"Shop\".orders", "--target", &target];

@@ -63,7 +63,7 @@ fn read(folder: &Path) -> Arc<Recording> {
     Arc::new(::query_log::read(&[named], choice).expect("a log"))
 }
 
-/// Returns the first operations of a recording: the kind, level, text and values of each.
+/// Returns the first operations of a recording, with the kind, level, text and values of each.
 fn operations(recording: &Arc<Recording>, count: u64) -> Vec<(String, String, Vec<u8>)> {
     let program = Arc::new(::query_log::program(recording, "log", &[]));
     let mut generator = program.generator(Stage::Main);
@@ -120,7 +120,7 @@ fn traffic_that_a_node_recorded_is_offered_to_it_again() {
     assert!(written.len() > 20, "{written:?}");
 
     session.query("TRUNCATE taped.users").expect("an empty table");
-    // The command line does not allow the study to write.
+    // The command line does not allow the study to write, so cassay refuses the study.
     lab.cassay(&["plan", "again.yaml"])
         .ended_with(2)
         .says(&["--allow write=taped.users"]);
@@ -129,7 +129,8 @@ fn traffic_that_a_node_recorded_is_offered_to_it_again() {
         let words = run_and_write("again.yaml");
         let trial = only_trial(&lab.cassay(&words).measured(&lab));
         assert_eq!(trial["errors"], json!({}), "{trial:#}");
-        // Operations that were due in the window, regardless of when they ended.
+        // The count includes all operations that were due in the window, regardless of when they
+        // ended.
         ended = trial["all"]["latency_ms"]["count"].as_u64().expect("a count");
     });
     let (first, again) = (read(&first), read(&again));
@@ -145,7 +146,7 @@ fn traffic_that_a_node_recorded_is_offered_to_it_again() {
         "{after:?}\n{written:?}"
     );
     assert!(after.iter().any(|row| row.contains("a; b")), "{after:?}");
-    // A missing table is reported before anything is done.
+    // cassay reports a missing table before it does anything else.
     session.execute_schema("DROP TABLE taped.users").expect("no table");
     let said = lab
         .cassay(&["plan", "again.yaml", "--allow", "write=taped.users"])

@@ -1,8 +1,8 @@
-//! Tests that cassandra-stress and cassay write the same bytes. Each program reads the other's rows
-//! and finds them correct.
+//! Tests that cassandra-stress and cassay write the same bytes. Each program reads the rows of the
+//! other program and checks that they are correct.
 //!
-//! The tool is the one in Cassandra 3.11.4, in the place where `cargo xtask peers` puts it. If the
-//! tool is missing, Maven fetches it.
+//! The test runs the cassandra-stress of Cassandra 3.11.4, from the folder in which `cargo xtask
+//! peers` installs it. If the tool is missing, Maven fetches it.
 
 use super::{assert_counts_agree, assert_rows_are_right, one_node, only_trial, tool};
 use crate::program::Lab;
@@ -12,7 +12,8 @@ use std::sync::OnceLock;
 
 const VERSION: &str = "3.11.4";
 
-/// Number of rows. It is large enough for all bytes of keys and values, in both directions.
+/// Number of rows. The number is large enough for all bytes of keys and values to occur, in both
+/// directions.
 const ROWS: u32 = 20_000;
 
 /// A study that only reads, and compares every answer.
@@ -42,7 +43,7 @@ fn unpacked() -> PathBuf {
         return folder;
     }
     std::fs::create_dir_all(&peers).expect("a folder for peers");
-    // The lock is necessary, because another test process may be fetching the distribution.
+    // The test needs the lock, because another test process may be fetching the distribution.
     let lock = std::fs::File::create(peers.join(".lock")).expect("a lock");
     lock.lock().expect("the lock");
     if folder.join("tools/lib/stress.jar").is_file() {
@@ -63,8 +64,8 @@ fn unpacked() -> PathBuf {
     folder
 }
 
-/// Runs cassandra-stress. The tool's own script requires Java 8, so the test starts java like the
-/// script.
+/// Runs cassandra-stress. The tool's own script requires Java 8, so the test starts Java itself
+/// with the options of the script.
 pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String {
     let folder = distribution();
     let home = folder.display();
@@ -87,7 +88,7 @@ pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String
     arguments.extend(words.iter().map(|word| (*word).to_owned()));
     let node = format!("-node {} -port native={}", node.ip(), node.port());
     arguments.extend(node.split(' ').map(str::to_owned));
-    // The Java of the gate is not used, because it is set for fast compilation.
+    // The test does not use the Java of the gate, because that Java is set for fast compilation.
     let java = match std::env::var("JAVA_HOME") {
         Ok(home) if !home.is_empty() => format!("{home}/bin/java"),
         _ => "java".to_owned(),
@@ -128,8 +129,8 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
     let reads = read["all"]["ops"].as_u64().unwrap();
     assert_rows_are_right(&read, u64::from(ROWS) + reads);
 
-    // Checks that the test would notice errors. Rows that were never written are missing, each
-    // once.
+    // Checks that the test would notice errors. The test reads rows that were never written, and
+    // each must be counted as missing once.
     let beyond = [
         "data.present=20100",
         "verify={reads: none, sample: 20100}",
@@ -143,7 +144,8 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
         [20_100, 100, 0, 0].map(Some)
     );
 
-    // Tests the reverse in truncated tables, so that the read rows are cassay's.
+    // Tests the reverse direction in truncated tables, so that the tool reads only rows that cassay
+    // has written.
     let load = "{load: {operations: 20000}, reset: truncate}";
     let load = READ.replace("{present: 20000, settle: none}", load);
     lab.write(

@@ -1,11 +1,11 @@
-//! Tests verdicts on existing tables. Reads are compared if possible, and cassay checks that
-//! requested columns exist.
+//! Tests verdicts on existing tables. cassay compares reads if possible, and checks that requested
+//! columns exist.
 
 use super::one_node;
 use crate::program::{HANG_LIMIT, Lab, Said, is_of_line};
 use ::cassandra::{Access, Session};
 
-/// An indexed table of towns, with reads that bind its key and reads that do not.
+/// An indexed table of towns. Some reads bind the primary key of the table, and other reads do not.
 const PROFILE: &str = "\
 keyspace: towns
 keyspace_definition: |
@@ -42,7 +42,7 @@ fn stress(lab: &Lab, ops: &str, more: &[&str]) -> Said {
         "n=400",
     ];
     let rate = ["-rate", "threads=2", "--target", &target, "--json"];
-    // The guard is off. The test is about the requests to the server, and a server that is slow
+    // The guard is off, because the test is about the requests to the server. A server that is slow
     // because of other tests must not end the run.
     lab.cassay(
         &[
@@ -192,7 +192,7 @@ window: {warmup: 0s, measure: 5s}
 verify: {reads: all, sample: 100}
 ";
 
-/// Cassandra 6.0 counts requests on such tables for all keyspaces together, not by table.
+/// Cassandra 6.0 counts requests on Accord tables for all keyspaces together, and not by table.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn requests_on_an_accord_table_are_not_held_against_the_client() {
@@ -224,9 +224,9 @@ fn requests_on_an_accord_table_are_not_held_against_the_client() {
     );
 }
 
-/// Tests user-defined Accord tables. Their keys are read at a level that Accord supports, and
-/// cassay refuses an unsupported level before the run. A twin has the transactional mode of the
-/// table, and reports what it lacks.
+/// Tests user-defined Accord tables. cassay reads the keys of such a table at a level that Accord
+/// supports, and refuses an unsupported level before the run. A twin has the transactional mode of
+/// the table, and reports the properties that it lacks.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_table_of_accord_is_read_as_it_is_and_has_a_twin() {

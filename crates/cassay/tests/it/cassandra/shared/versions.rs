@@ -1,4 +1,4 @@
-//! Tests protocol versions on one node that accepts them all.
+//! Tests protocol versions on one node that accepts all of these versions.
 
 use super::one_node;
 use crate::engine;
@@ -9,13 +9,13 @@ use load::{Endpoint, Limit, Schedule, VerifyReads};
 use measure::Outcome;
 use target_spec::NullSpec;
 
-/// Later versions still accept the protocol of Cassandra 2.1. The test covers sessions, load,
-/// prepared statements and compared rows.
+/// Later Cassandra versions still accept the protocol of Cassandra 2.1. The test covers sessions,
+/// load, prepared statements and compared rows.
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn the_oldest_version_and_the_newest_do_what_the_usual_one_does() {
     let node = one_node::address();
-    // Other tests on this node create tables with the same names, so these are dropped first.
+    // Other tests on this node create tables with the same names, so this test drops them first.
     let drop_all = || {
         let mut session = Session::open(node, &Access::default(), HANG_LIMIT).expect("a session");
         let drop = "DROP KEYSPACE IF EXISTS keyspace1";

@@ -1,6 +1,7 @@
-//! Compares values of settings with the class in each line's jar that reads `cassandra.yaml`. The
-//! tests show that plan and server refuse the same values. The server refuses every value that a
-//! plan refuses. A plan refuses every value that the server refuses when it reads its file.
+//! Compares values of settings with the class that reads `cassandra.yaml`, from the jar of each
+//! Cassandra line. The tests show that plan and server refuse the same values. The server refuses
+//! every value that a plan refuses. A plan refuses every value that the server refuses when it
+//! reads `cassandra.yaml`.
 
 use crate::cassandra::dirs_with;
 use crate::cassandra::lexer::answered;
@@ -8,10 +9,10 @@ use serde_json::{Value, json};
 use versions::{LINES, Lack, Line, Release, Setting, SettingRefusal};
 
 /// A setting that is true, false or not set. The server treats any other value as not set. cassay
-/// refuses other values, because they are never intended.
+/// refuses other values, because users never intend them.
 const TAKES_ANYTHING: &str = "file_cache_round_up";
 
-/// Returns values of every kind, right and wrong ones.
+/// Returns valid and invalid values of every kind.
 fn values() -> Vec<Value> {
     let texts = [
         "64",
@@ -69,8 +70,8 @@ fn is_refused(line: &Line, name: &str, value: &Value) -> bool {
     lack(line.setting(name, value)) == Some(Lack::Value)
 }
 
-/// Settings for which cassay refuses no value are lists, maps or classes. cassay leaves these to
-/// the server.
+/// Settings for which cassay refuses no value are lists, maps or classes. cassay leaves their
+/// values to the server.
 #[test]
 #[ignore = "needs a Cassandra: cargo xtask ci"]
 fn values_that_the_servers_reader_refuses_are_refused() {
@@ -80,7 +81,7 @@ fn values_that_the_servers_reader_refuses_are_refused() {
             .names()
             .filter(|name| values.iter().any(|value| is_refused(line, name, value)))
             .flat_map(|name| values.iter().map(move |value| (name, value)))
-            // cassay itself converts a value with another unit, so these values are skipped.
+            // cassay itself converts a value with another unit, so the test skips these values.
             .filter(|(name, value)| !matches!(line.setting(name, value), Setting::Named { .. }))
             .filter(|(name, _)| *name != TAKES_ANYTHING)
             .collect();
@@ -111,7 +112,8 @@ fn values_that_the_servers_reader_refuses_are_refused() {
     }
 }
 
-/// Configuration of a starting node, to which the tested settings are added.
+/// Configuration of a node. The test adds the settings under test to this configuration and starts
+/// the node.
 const AROUND: &str = "\
 cluster_name: values
 partitioner: org.apache.cassandra.dht.Murmur3Partitioner
@@ -122,8 +124,8 @@ seed_provider: [{class_name: org.apache.cassandra.locator.SimpleSeedProvider, \
 parameters: [{seeds: 127.0.0.1}]}]
 ";
 
-/// Returns the settings with folders added. If they do not set the sync mode of the commit log,
-/// adds that too.
+/// Returns the settings with folders added. If the settings do not include the sync mode of the
+/// commit log, adds that too.
 fn whole(folder: &std::path::Path, settings: &serde_json::Map<String, Value>) -> String {
     let mut text = AROUND.to_owned();
     let below = |name: &str| folder.join(name).display().to_string();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// In an earlier version, only the CPU counts of the JVMs were lower, but the nodes could still use
+/// In an earlier version, the CPU counts of the JVMs were lower, but the nodes could still run on
 /// the client's CPUs.
 #[test]
 fn nodes_that_run_anywhere_keep_off_the_cpus_of_the_client() {
@@ -28,14 +28,14 @@ fn nodes_that_run_anywhere_keep_off_the_cpus_of_the_client() {
     assert!(error.contains("no CPU remains for nodes"), "{error}");
 }
 
-/// In an earlier version, the reservation was lost if hosts may use only a part of the machine.
+/// An earlier version lost the reservation if hosts may use only a part of the machine.
 #[test]
 fn client_cpus_outside_the_hosts_allowance_can_be_assigned() {
     let host = HostSpec {
         cpus: Some((0..110).collect()),
         ..HostSpec::default()
     };
-    // Of each of the last two cores, one thread is left.
+    // One thread of each of the last two cores is left for the client.
     for (client, nodes) in [(1, 110), (2, 110), (3, 109), (4, 108), (5, 106)] {
         let topology = Topology {
             client: Some(client),
@@ -65,8 +65,8 @@ fn nodes_that_run_anywhere_can_keep_no_core_free() {
     assert!(error.contains("hint: use `auto`"), "{error}");
 }
 
-/// If the machine reports no L3 caches, NUMA nodes replace them. An earlier version still called
-/// them L3.
+/// If the machine does not report L3 caches, NUMA nodes replace the L3 groups. An earlier version
+/// still called these groups L3.
 #[test]
 fn nothing_is_said_of_an_l3_that_nobody_tells() {
     for (nodes, tells, expected) in [

@@ -1,4 +1,4 @@
-//! Tests files in the formats of the tool, of Windows and of spreadsheets.
+//! Tests files in the formats that the tool, Windows and spreadsheets write.
 
 use super::*;
 
@@ -53,11 +53,12 @@ fn usual_columns_are_read_with_times_places_and_units() {
             ),
         ]
     );
-    // This is the output of `date -u -d '2018-05-15 02:13:06' +%s`.
+    // This number is the output of `date -u -d '2018-05-15 02:13:06' +%s`.
     assert_eq!(series[0].points[0].unix_ns, 1_526_350_386_000_000_000);
 }
 
-/// An earlier version refused such files as tables of another tool, or because of their numbers.
+/// An earlier version mistook files in the user's language for tables of another tool, or refused
+/// them because of the format of their numbers.
 #[test]
 fn a_file_in_another_language_has_the_same_series() {
     let own = imported(

@@ -1,4 +1,5 @@
-//! Parses one line of Prometheus's text format: a name with labels, a value, and perhaps a time.
+//! Parses one line of the Prometheus text format: a name with labels, a value, and an optional
+//! time.
 
 use crate::imported_series::import::unix_ns;
 use anyhow::{Context, Result, bail, ensure};
@@ -15,7 +16,7 @@ pub(super) enum MetricKind {
 }
 
 impl MetricKind {
-    /// Parses the word for the kind of a metric.
+    /// Parses the word that declares the kind of a metric.
     ///
     /// # Errors
     /// The word does not name a known kind.
@@ -30,7 +31,7 @@ impl MetricKind {
     }
 }
 
-/// A line that is not a comment.
+/// One sample: the content of a line that is not a comment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample {
     pub line: usize,
@@ -56,7 +57,7 @@ impl Sample {
             None => (Vec::new(), rest),
         };
         ensure!(is_name(&name), "{name:?} is not a valid metric name");
-        // In OpenMetrics, an exemplar may follow after a mark.
+        // In OpenMetrics, an exemplar may follow after `#`.
         let rest = rest.split_once(" # ").map_or(rest, |(rest, _)| rest);
         let mut words = rest.split_ascii_whitespace();
         let value = words.next().with_context(|| format!("{name} has no value"))?;
@@ -84,7 +85,7 @@ impl Sample {
         })
     }
 
-    /// Returns the name with its labels, except the label that becomes the place.
+    /// Returns the name with its labels. Omits the label `instance`, which becomes the place.
     pub fn labelled(&self) -> String {
         let labels: Vec<String> = self
             .labels
@@ -99,17 +100,17 @@ impl Sample {
     }
 }
 
-/// Checks the name of a metric. It may follow the rules of this version, or those of version 3,
-/// which allows any text in quotes.
+/// Returns true if the text is a valid name of a metric. The name may follow the rules of this
+/// version, or those of version 3, which allow any text in quotes.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.contains('"')
 }
 
-/// Returns the labels in alphabetical order, so that two sets can be compared.
+/// Labels in alphabetical order, so that the labels of two samples can be compared.
 type Labels = Vec<(String, String)>;
 
 /// Parses the labels after `{`, and returns the text after `}`. In version 3, a name that is not a
-/// plain word is a quoted string among the labels.
+/// plain word appears as a quoted string among the labels.
 fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)> {
     let mut found = Vec::new();
     loop {
@@ -148,7 +149,8 @@ fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)>
     }
 }
 
-/// Parses a quoted text after its opening quote, and returns the rest after the closing quote.
+/// Parses a quoted text after its opening quote, and returns the text and the rest of the line
+/// after the closing quote.
 fn quoted(rest: &str) -> Result<(String, &str)> {
     let mut text = String::new();
     let mut characters = rest.char_indices();

@@ -1,4 +1,5 @@
-//! Tests the sentences about small machines, from the CPUs of a node and the client.
+//! Tests the sentences about small machines. The sentences follow from the CPUs of a node and of
+//! the client.
 
 use super::super::machine_records::MachineView;
 use super::*;
@@ -55,7 +56,7 @@ fn sentences(machine: MachineTopologyRecord, client: &str, nodes: &[&str]) -> St
     about_client(&seen, &seen.placed(&record)).join(" ")
 }
 
-/// Returns a machine with two L3 groups, each of two cores with two threads.
+/// Returns a machine with two L3 groups. Each group has two cores with two threads.
 fn large() -> MachineTopologyRecord {
     machine(&["0-3", "4-7"], &["0-1", "2-3", "4-5", "6-7"], "0-7")
 }

@@ -1,4 +1,4 @@
-//! Tests of amounts of data, resets, phases, probes and matrices.
+//! Tests amounts of data, resets, phases, probes and matrices.
 
 use super::*;
 use crate::settings::{Import, Load, PageCache, Probes, Reset, RestoreMethod};
@@ -13,7 +13,7 @@ fn an_amount_of_bytes_becomes_an_estimate_of_rows() {
     };
     let once = whole(1, "bytes_per_node: 200MB");
     assert!((1_000_000..4_000_000).contains(&once), "{once}");
-    // Each copy needs space, so three copies on three nodes leave room for a third of the rows.
+    // Each copy needs space, so with three copies on three nodes, only a third of the rows fits.
     assert_eq!(whole(3, "bytes_per_node: 200MB"), once / 3);
     let full = whole(3, "fraction: 0.3");
     assert!(
@@ -167,8 +167,8 @@ fn a_phase_is_laid_over_the_variant_and_comes_back() {
             "gc_grace_seconds = 0"
         );
     }
-    // The measured phase may override the target. A phase that changes nothing is not stored as a
-    // phase.
+    // The measured phase may override the target. A phase that changes no setting is not stored as
+    // a phase.
     let rest = "data: {load: {operations: 5}}\nphases: {measure: {target: {local: {heap: 2GiB}}}}";
     let settings = settings("local: {}", rest);
     assert_eq!(settings.target.local().unwrap().heap_bytes, 2 << 30);
@@ -421,7 +421,7 @@ fn the_shipped_study_of_hosts_has_its_sizes() {
         assert_eq!(study.variants.len(), 4);
         let plan = crate::plan::plan(&study).unwrap();
         assert_eq!(plan.trials.len(), 4 * study.repeat.blocks);
-        // The study has three hosts of 3 GiB, and volumes that are large enough.
+        // This study has three hosts of 3 GiB, and volumes that are large enough.
         assert_eq!(plan.estimate.memory_bytes, 9 << 30);
         assert!(plan.estimate.disk_bytes <= 24 << 30);
         for variant in &study.variants {

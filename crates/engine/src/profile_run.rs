@@ -1,0 +1,147 @@
+//! Profiles the nodes in extra trials after the trials of a run.
+//!
+//! The extra trials are a run in the folder `profile` of the run, so they have a report, and cassay
+//! can resume them.
+
+use crate::counter_experiments::{ExperimentRun, ExperimentsEnd, busiest_point, child_overrides};
+use analysis::procedure::Point;
+use anyhow::Result;
+use findings::profiles;
+use measure::number::duration;
+use std::path::{Path, PathBuf};
+use store::record::FindingsRecord;
+use study::plan::Plan;
+use study::profile_study;
+use study::resolve::resolve;
+use study::settings::{Study, Variant};
+
+/// Folder of the extra trials in the folder of their run.
+const FOLDER: &str = "profile";
+/// Maximum number of variants to profile. A comparison has two sides.
+const VARIANTS_MAX: usize = 2;
+
+/// Extra trials of one run.
+pub struct ProfileRun<'a> {
+    /// Study of the run.
+    pub study: &'a Study,
+    /// Folder of the run.
+    pub path: &'a Path,
+    /// Runs a study with its plan, and puts the results into a folder. If an earlier start of the
+    /// run has begun it, this continues it.
+    pub conduct: &'a mut dyn FnMut(&Study, &Plan, PathBuf) -> Result<ExperimentRun>,
+    /// Reports a sentence.
+    pub say: &'a mut dyn FnMut(String),
+}
+
+impl ProfileRun<'_> {
+    /// Runs the extra trials, if the study profiles its nodes, and adds the profiles to the
+    /// findings.
+    ///
+    /// # Errors
+    /// The files of the extra trials cannot be written. Failures of their target are in their
+    /// findings.
+    pub fn profile(&mut self, findings: &mut FindingsRecord) -> Result<ExperimentsEnd> {
+        let Some(profile) = profile_study::wanted(self.study) else {
+            return Ok(ExperimentsEnd::Done);
+        };
+        let variants = profiled_variants(self.study, findings);
+        let point = variants.first().and_then(|variant| profiled_point(variant, findings));
+        let Some(point) = point else {
+            let reason = "the run has no load at which cassay could repeat a trial";
+            (self.say)(format!("cassay does not profile the nodes: {reason}"));
+            profiles::add_reason(reason.to_owned(), findings);
+            return Ok(ExperimentsEnd::Done);
+        };
+        let text = profile_study::text(self.study, &variants, point, profile);
+        let planned = resolve("study.yaml", &text, &child_overrides(self.study))
+            .map_err(|mistakes| mistakes.to_string())
+            .and_then(|study| match study::plan::plan(&study) {
+                Ok(plan) => Ok((study, plan)),
+                Err(error) => Err(error.to_string()),
+            });
+        let (study, plan) = match planned {
+            Ok(planned) => planned,
+            Err(reason) => {
+                let reason = format!("cassay cannot plan the profiled trials: {reason}");
+                (self.say)(reason.clone());
+                profiles::add_reason(reason, findings);
+                return Ok(ExperimentsEnd::Done);
+            }
+        };
+        (self.say)(format!(
+            "profiling the nodes in extra trials (about {})",
+            duration(plan.estimate.seconds)
+        ));
+        let end = (self.conduct)(&study, &plan, self.path.join(FOLDER))?;
+        if end.findings.is_none() {
+            return Ok(ExperimentsEnd::Interrupted);
+        }
+        if let Err(error) = profiles::add(self.path, &end.path, findings) {
+            let reason = format!("{error:#}");
+            (self.say)(reason.clone());
+            profiles::add_reason(reason, findings);
+        }
+        Ok(ExperimentsEnd::Done)
+    }
+}
+
+/// Returns the variants to profile: both sides of the comparison that answers the question, or the
+/// first variants of a study without such a comparison.
+fn profiled_variants<'s>(study: &'s Study, findings: &FindingsRecord) -> Vec<&'s Variant> {
+    let answer = findings.comparisons.iter().find(|one| one.primary);
+    let is_side = |variant: &&Variant| {
+        answer.is_none_or(|one| variant.name == one.baseline || variant.name == one.contender)
+    };
+    study.variants.iter().filter(is_side).take(VARIANTS_MAX).collect()
+}
+
+/// Returns the load of the extra trials. If all trials of the variant had one load, it is that
+/// load. Otherwise it is the load of the highest throughput.
+fn profiled_point(variant: &Variant, findings: &FindingsRecord) -> Option<Point> {
+    let trials = findings.trials.iter().filter(|trial| trial.variant == variant.name);
+    let points: Vec<Point> = trials.filter_map(|trial| trial.point).collect();
+    let first = *points.first()?;
+    if points.iter().all(|point| *point == first) {
+        return Some(first);
+    }
+    busiest_point(&variant.name, findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::record::TrialFinding;
+    use study::settings::Overrides;
+
+    fn finding(point: Point, ops_per_s: f64) -> TrialFinding {
+        let mut finding = TrialFinding {
+            point: Some(point),
+            ..TrialFinding::default()
+        };
+        finding.all.ops_per_s = ops_per_s;
+        finding
+    }
+
+    #[test]
+    fn a_fixed_rate_is_profiled_at_this_rate() {
+        let study = "study: s\ntarget: {null: {}}\nworkload: {use: kv}\nprocedure: {fixed: {rate: \
+                     500}}\n";
+        let study = resolve("s", study, &Overrides::default()).unwrap();
+        let variants = profiled_variants(&study, &FindingsRecord::default());
+        let point = |trials: &[TrialFinding]| {
+            let findings = FindingsRecord {
+                trials: trials.to_vec(),
+                ..FindingsRecord::default()
+            };
+            profiled_point(variants[0], &findings)
+        };
+        let rate = finding(Point::Rate(500), 500.0);
+        assert_eq!(point(&[rate.clone(), rate.clone()]), Some(Point::Rate(500)));
+        let (few, many) = (
+            finding(Point::Threads(1), 100.0),
+            finding(Point::Threads(8), 300.0),
+        );
+        assert_eq!(point(&[few, many]), Some(Point::Threads(8)));
+        assert_eq!(point(&[]), None);
+    }
+}
