@@ -174,8 +174,8 @@ mod tests {
             caller,
         ];
         let record = record(4, frames);
-        let first = "Per operation, new spends 50.3 µs more than old in Burn.burn (95 % interval \
-                     48.3 to 52.3 µs). An operation of old takes 310 µs in total.";
+        let first = "Per operation, “new” spends 50.3 µs more than “old” in Burn.burn (95 % interval \
+                     48.3 to 52.3 µs). An operation of “old” takes 310 µs in total.";
         assert_eq!(
             sentences(&record),
             [
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(
             sentences(&record),
             [
-                "No frame of new surely differs from old by more than 3.1 µs per operation (1 \
+                "No frame of “new” surely differs from “old” by more than 3.1 µs per operation (1 \
                  frame, 4 blocks)."
             ]
         );
