@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use analysis::limits::Confidence;
     use analysis::procedure::Point;
-    use store::record::limit_value;
+    use store::record::{limit_name, limit_value};
 
     fn candidate(kind: LimitKind, place: &str, value: f64) -> LimitCandidateRecord {
         LimitCandidateRecord {
