@@ -45,7 +45,8 @@ pub fn add(path: &Path, profiled: &Path, found: &mut FindingsRecord) -> Result<(
     });
     profiles.run = inner.display().to_string();
     if found.trials.iter().all(|trial| trial.variant.is_none()) {
-        // The extra trials of a study without variants have a variant, whose name is not the user's.
+        // The extra trials of a study without variants have a variant. The user does not know its
+        // name.
         profiles
             .variants
             .iter_mut()
@@ -107,7 +108,7 @@ pub fn of_trials(
     };
     profiled.retain(|(finding, ..)| finding.point == point);
     let first = &profiled[0].2[0];
-    let mut read = Profiled {
+    let mut read = ProfiledTrials {
         names: Names::default(),
         variants: Vec::new(),
     };
@@ -182,12 +183,12 @@ fn read_trial(names: &mut Names, trial: &Trial, profiles: &[ProfileRecord]) -> R
 }
 
 /// All profiled trials of a run at one load, by variant and block.
-struct Profiled {
+struct ProfiledTrials {
     names: Names,
     variants: Vec<(VariantName, BTreeMap<usize, Block>)>,
 }
 
-impl Profiled {
+impl ProfiledTrials {
     fn variant(&self, name: &VariantName, blocks: &BTreeMap<usize, Block>) -> VariantProfileRecord {
         let operations: f64 = blocks.values().map(|block| block.profile.operations).sum();
         let mut tree = CallTree::default();

@@ -96,10 +96,13 @@ fn frame(out: &mut String, icicle: &Icicle, frame: &IcicleFrame, [left, width]: 
         ROW_PX - 1.0
     );
     if width >= LABEL_PX {
-        let label = cut(
-            &frame_label(&frame.name),
-            ((width - 6.0) / LETTER_PX) as usize,
-        );
+        let letter = if frame.is_named {
+            BOLD_LETTER_PX
+        } else {
+            LETTER_PX
+        };
+        let most = ((width - 6.0) / letter) as usize;
+        let label = cut(&frame_label(&frame.name), most);
         let _ = write!(
             out,
             "<text x=\"{:.1}\" y=\"{}\">{}</text>",

@@ -174,13 +174,13 @@ mod tests {
             caller,
         ];
         let record = record(4, frames);
-        let first = "Per operation, “new” spends 50.3 µs more than “old” in Burn.burn (95 % interval \
-                     48.3 to 52.3 µs). An operation of “old” takes 310 µs in total.";
+        let first = "Per operation, “new” spends 50.3 µs more than “old” in Burn.burn (95 % \
+                     interval 48.3 to 52.3 µs). An operation of “old” takes 310 µs in total.";
         assert_eq!(
             sentences(&record),
             [
                 first,
-                "It also spends 7 µs less in the threads of ReadStage."
+                "It also spends 7.00 µs less in the threads of ReadStage."
             ]
         );
         assert_eq!(answer(&record).as_deref(), Some(first));

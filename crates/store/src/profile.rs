@@ -123,8 +123,8 @@ impl FoldedLines {
     /// # Errors
     /// The file cannot be opened, or is larger than 64 MiB.
     pub fn open(path: &Path) -> Result<FoldedLines> {
-        let opened = foreign::open(FileKind::Profile, path);
-        let opened = opened.with_context(|| format!("open {}", path.display()))?;
+        let opened = foreign::open(FileKind::Profile, path)
+            .with_context(|| format!("open {}", path.display()))?;
         Ok(FoldedLines {
             reader: BufReader::new(opened),
             path: path.to_owned(),
@@ -160,8 +160,9 @@ impl Iterator for FoldedLines {
 
 /// Splits a line into the stack and its number of samples.
 fn parse(line: &str) -> Result<(&str, u64)> {
-    let parts = line.rsplit_once(' ');
-    let parts = parts.and_then(|(stack, count)| Some((stack, count.parse().ok()?)));
+    let parts = line
+        .rsplit_once(' ')
+        .and_then(|(stack, count)| Some((stack, count.parse().ok()?)));
     match parts {
         Some((stack, count)) if !stack.is_empty() => Ok((stack, count)),
         _ => bail!("the line is not a stack with a number of samples"),
@@ -201,8 +202,8 @@ fn pool_of(thread: &str) -> String {
     };
     // The rest of these names are addresses: `RMI TCP Connection(2)-127.0.0.1`,
     // `Stream-Deserializer-/127.0.0.1:7000-0a1b`.
-    let name = name.split("-/").next().unwrap_or_default();
-    let name = name.split('(').next().unwrap_or_default();
+    let without_address = name.split("-/").next().unwrap_or_default();
+    let name = without_address.split('(').next().unwrap_or_default();
     let mut pool = String::new();
     for (separator, part) in parts(name) {
         if !(is_number(part) && separator.is_some()) {
@@ -354,9 +355,12 @@ mod tests {
         }
     }
 
+    /// Any characters, or a stack with a number.
+    const TEXTS: &str = "[ -~\\n]{0,80}|([a-z0x$/.;+-]{1,9};?){1,9} [0-9]{1,9}";
+
     proptest::proptest! {
         #[test]
-        fn any_text_is_normalized_once(text in "[ -~\\n]{0,80}|([a-z0x$/.;+-]{1,9};?){1,9} [0-9]{1,9}") {
+        fn any_text_is_normalized_once(text in TEXTS) {
             if let Ok((once, samples)) = normalize(&text) {
                 let (twice, same) = normalize(&once).expect("normal text is readable");
                 proptest::prop_assert_eq!(samples, same);

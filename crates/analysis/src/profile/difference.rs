@@ -83,7 +83,7 @@ pub fn differences(names: &Names, pairs: &[(TrialProfile, TrialProfile)]) -> Vec
         .iter()
         .filter(|(baseline, contender)| usable(baseline) && usable(contender))
         .map(|(baseline, contender)| {
-            [baseline, contender].map(|side| SideCosts::of(side, names.count()))
+            [baseline, contender].map(|side| SideCosts::from_trial(side, names.count()))
         })
         .collect();
     if pairs.is_empty() {
@@ -92,7 +92,7 @@ pub fn differences(names: &Names, pairs: &[(TrialProfile, TrialProfile)]) -> Vec
     let pools = pools(&pairs);
     let frames = compared(&pairs);
     let margin = MARGIN * mean_of(&pairs, |pair| pair[0].total);
-    let judged: Vec<Judged> = frames.iter().map(|frame| judge(&pairs, *frame, margin)).collect();
+    let judged: Vec<FrameTest> = frames.iter().map(|frame| judge(&pairs, *frame, margin)).collect();
     let p: Vec<f64> = judged.iter().filter_map(|one| one.p).collect();
     let adjusted = holm(&p);
     let mut found: Vec<FrameDifference> = judged
@@ -152,7 +152,7 @@ struct SideCosts<'a> {
 }
 
 impl<'a> SideCosts<'a> {
-    fn of(of: &'a TrialProfile, names: usize) -> SideCosts<'a> {
+    fn from_trial(of: &'a TrialProfile, names: usize) -> SideCosts<'a> {
         let mut costs = vec![[0.0; 2]; names];
         walk(&of.tree, names, |node, cost, is_open| {
             let [with_callees, own] = &mut costs[node.name as usize];
@@ -318,20 +318,23 @@ fn calls(pairs: &[[SideCosts<'_>; 2]], large: &BTreeSet<u32>) -> BTreeMap<(u32, 
 }
 
 /// Difference of a frame, before the adjustment for other frames.
-struct Judged {
+struct FrameTest {
     frame: u32,
     difference: f64,
     ci95: Option<[f64; 2]>,
     p: Option<f64>,
 }
 
-fn judge(pairs: &[[SideCosts<'_>; 2]], frame: u32, margin: f64) -> Judged {
+fn judge(pairs: &[[SideCosts<'_>; 2]], frame: u32, margin: f64) -> FrameTest {
     let each: Vec<f64> = pairs
         .iter()
         .map(|pair| pair[1].with_callees(frame) - pair[0].with_callees(frame))
         .collect();
-    let counting = pairs.iter().flatten();
-    let counting = counting.map(|side| side.counting_variance(side.with_callees(frame))).sum();
+    let counting = pairs
+        .iter()
+        .flatten()
+        .map(|side| side.counting_variance(side.with_callees(frame)))
+        .sum();
     let (difference, error) = paired_difference(&each, counting);
     let freedom = each.len() as f64 - 1.0;
     let p = error.map(|error| {
@@ -345,7 +348,7 @@ fn judge(pairs: &[[SideCosts<'_>; 2]], frame: u32, margin: f64) -> Judged {
         }
     });
     let half = half_of(error, each.len(), LEVEL);
-    Judged {
+    FrameTest {
         frame,
         difference,
         ci95: half.map(|half| [difference - half, difference + half]),
@@ -379,7 +382,7 @@ fn explain(found: &mut [FrameDifference], frames: &[u32], pairs: &[[SideCosts<'_
         .map(|pair| [0, 1].map(|side: usize| pair[side].costs_below(&named_frames)))
         .collect();
     let is_application =
-        |one: &FrameDifference| !one.is_pool && FrameOrigin::of(&one.name).is_application();
+        |one: &FrameDifference| !one.is_pool && FrameOrigin::from_name(&one.name).is_application();
     let mut by: Vec<Option<usize>> = vec![None; named.len()];
     for (caller, at) in named.iter().enumerate() {
         let outer = &found[*at];
@@ -416,8 +419,12 @@ fn explain(found: &mut [FrameDifference], frames: &[u32], pairs: &[[SideCosts<'_
 /// Returns true if the difference of a caller is explained, given its costs outside of a callee.
 fn is_explained(pairs: &[[SideCosts<'_>; 2]], rest: &[[f64; 2]], difference: f64) -> bool {
     let each: Vec<f64> = rest.iter().map(|[baseline, contender]| contender - baseline).collect();
-    let counting = pairs.iter().flatten().zip(rest.iter().flatten());
-    let counting = counting.map(|(side, cost)| side.counting_variance(*cost)).sum();
+    let counting = pairs
+        .iter()
+        .flatten()
+        .zip(rest.iter().flatten())
+        .map(|(side, cost)| side.counting_variance(*cost))
+        .sum();
     let (rest, error) = paired_difference(&each, counting);
     let is_small = rest.abs() <= UNEXPLAINED_MAX * difference.abs();
     let half = half_of(error, each.len(), UNEXPLAINED_LEVEL);

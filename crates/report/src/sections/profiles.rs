@@ -245,9 +245,12 @@ fn pools(variant: &VariantProfileRecord, unit: &str) -> String {
         .map(|(_, name, cost)| (name, cost))
         .collect();
     pools.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    let words = pools.iter().take(3);
-    let words = words.map(|(name, cost)| format!("{name} {} {unit}", significant(*cost, 3)));
-    words.collect::<Vec<_>>().join(", ")
+    let words: Vec<String> = pools
+        .iter()
+        .take(3)
+        .map(|(name, cost)| format!("{name} {} {unit}", significant(*cost, 3)))
+        .collect();
+    words.join(", ")
 }
 
 fn profiler_costs(record: &ProfilesRecord) -> Option<Block> {
@@ -351,7 +354,7 @@ fn kind_of(depth: usize, name: &str) -> FrameKind {
     if depth == 0 {
         return FrameKind::Pool;
     }
-    match FrameOrigin::of(name) {
+    match FrameOrigin::from_name(name) {
         FrameOrigin::Cassandra => FrameKind::Cassandra,
         FrameOrigin::Library => FrameKind::Library,
         FrameOrigin::Jdk => FrameKind::Jdk,

@@ -297,8 +297,8 @@ fn the_script_of_the_pictures_is_only_on_pages_that_have_them() {
     let script = include_str!("../../assets/icicle.js");
     assert!(with.contains(script) && !without.contains("all threads"));
     let digest = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(script));
-    let policy = with.split("Content-Security-Policy\" content=\"").nth(1).expect("a policy");
-    let policy = policy.split('"').next().unwrap_or_default();
+    let after = with.split("Content-Security-Policy\" content=\"").nth(1).expect("a policy");
+    let policy = after.split('"').next().unwrap_or_default();
     assert!(policy.contains(&format!("'sha256-{digest}'")), "{policy}");
 }
 
