@@ -382,7 +382,7 @@ fn explain(found: &mut [FrameDifference], frames: &[u32], pairs: &[[SideCosts<'_
         .map(|pair| [0, 1].map(|side: usize| pair[side].costs_below(&named_frames)))
         .collect();
     let is_application =
-        |one: &FrameDifference| !one.is_pool && FrameOrigin::from_name(&one.name).is_application();
+        |one: &FrameDifference| !one.is_pool && FrameOrigin::from_frame(&one.name).is_application();
     let mut by: Vec<Option<usize>> = vec![None; named.len()];
     for (caller, at) in named.iter().enumerate() {
         let outer = &found[*at];

@@ -23,7 +23,7 @@ const NATIVE: [&str; 7] = ["::", "(", ".so", ".part.", ".constprop.", ".isra.", 
 
 impl FrameOrigin {
     /// Returns the origin of a frame by its name. A Java method is `package/Class.method`.
-    pub fn from_name(frame: &str) -> FrameOrigin {
+    pub fn from_frame(frame: &str) -> FrameOrigin {
         let is_native = NATIVE.iter().any(|mark| frame.contains(mark));
         if is_native || !frame.contains('.') {
             FrameOrigin::Native
@@ -65,7 +65,7 @@ mod tests {
             ("libc.so.6", FrameOrigin::Native),
             ("tcp_sendmsg.isra.0", FrameOrigin::Native),
         ] {
-            assert_eq!(FrameOrigin::from_name(frame), origin, "{frame}");
+            assert_eq!(FrameOrigin::from_frame(frame), origin, "{frame}");
         }
     }
 }

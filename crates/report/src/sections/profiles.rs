@@ -354,7 +354,7 @@ fn kind_of(depth: usize, name: &str) -> FrameKind {
     if depth == 0 {
         return FrameKind::Pool;
     }
-    match FrameOrigin::from_name(name) {
+    match FrameOrigin::from_frame(name) {
         FrameOrigin::Cassandra => FrameKind::Cassandra,
         FrameOrigin::Library => FrameKind::Library,
         FrameOrigin::Jdk => FrameKind::Jdk,
