@@ -8,14 +8,12 @@ use analysis::procedure::Point;
 use anyhow::Result;
 use measure::number::duration;
 use std::path::{Path, PathBuf};
-use store::record::FindingsRecord;
+use store::record::{FindingsRecord, PROFILES_FOLDER};
 use study::plan::Plan;
 use study::profile_study;
 use study::resolve::resolve;
 use study::settings::{Study, Variant};
 
-/// Folder of the extra trials in the folder of their run.
-const FOLDER: &str = "profile";
 /// Maximum number of variants to profile. A comparison has two sides.
 const VARIANTS_MAX: usize = 2;
 
@@ -45,11 +43,8 @@ impl ProfileRun<'_> {
         let variants = profiled_variants(self.study, findings);
         let point = variants.first().and_then(|variant| profiled_point(variant, findings));
         let Some(point) = point else {
-            (self.say)(
-                "cassay does not profile the nodes: the run has no load at which it could repeat \
-                 a trial"
-                    .to_owned(),
-            );
+            let reason = "the run has no load at which cassay could repeat a trial";
+            findings::profiles::add_reason(reason.to_owned(), findings);
             return Ok(ExperimentsEnd::Done);
         };
         let text = profile_study::text(self.study, &variants, point, profile);
@@ -61,8 +56,9 @@ impl ProfileRun<'_> {
             });
         let (study, plan) = match planned {
             Ok(planned) => planned,
-            Err(reason) => {
-                (self.say)(format!("cassay cannot plan the profiled trials: {reason}"));
+            Err(why) => {
+                let reason = format!("cassay cannot plan the profiled trials: {why}");
+                findings::profiles::add_reason(reason, findings);
                 return Ok(ExperimentsEnd::Done);
             }
         };
@@ -70,11 +66,12 @@ impl ProfileRun<'_> {
             "profiling the nodes in extra trials (about {})",
             duration(plan.estimate.seconds)
         ));
-        let end = (self.conduct)(&study, &plan, self.path.join(FOLDER))?;
-        Ok(match end.findings {
-            Some(_) => ExperimentsEnd::Done,
-            None => ExperimentsEnd::Interrupted,
-        })
+        let end = (self.conduct)(&study, &plan, self.path.join(PROFILES_FOLDER))?;
+        if end.findings.is_none() {
+            return Ok(ExperimentsEnd::Interrupted);
+        }
+        findings::profiles::add(self.path, &end.path, findings)?;
+        Ok(ExperimentsEnd::Done)
     }
 }
 

@@ -101,7 +101,10 @@ pub fn html(page: &Page) -> String {
         style()
     );
     out.push_str(&body);
-    if charts {
+    if scripts.icicles {
+        let _ = writeln!(out, "<script>{}</script>", icicle::SCRIPT);
+    }
+    if scripts.charts {
         // The page contains the library as text. So the page is readable before the browser
         // compiles a megabyte of script.
         out.push_str("<script type=\"text/plain\" id=\"chart-library\">");

@@ -152,6 +152,10 @@ pub enum Block {
     Chart(Chart),
     /// A picture of nested boxes.
     Picture(Picture),
+    /// A call tree with costs.
+    Icicle(Icicle),
+    /// A figure without a script. The text is its anchor, which is unique in the page.
+    Figure(&'static str, LeadFigure),
     /// Several charts, from which the reader chooses one chart by its label.
     Choice(String, Vec<(String, Chart)>),
     /// Sentences under a heading. Each sentence is an item of the list.

@@ -161,7 +161,13 @@ fn height_of_all(areas: &[Area]) -> f64 {
 
 /// Writes one drawing of all plots. If `has_names` is true, the names of lines are at the ends of
 /// the lines.
-fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64, has_names: bool) {
+fn drawing(
+    out: &mut String,
+    lead: &LeadFigure,
+    (prefix, class): (&str, &str),
+    width: f64,
+    has_names: bool,
+) {
     let is_wide = class == "wide";
     let areas = areas(&lead.plots, width, is_wide);
     let height = height_of_all(&areas);

@@ -45,7 +45,7 @@ pub use crate::nodes_record::{
 };
 pub use crate::price_performance::{CapacityRecord, PriceRecord};
 pub use crate::profile_findings::{
-    CallTreeRecord, FrameDifferenceRecord, ProfileDifferenceRecord, ProfileUnit,
+    CallTreeRecord, FrameDifferenceRecord, PROFILES_FOLDER, ProfileDifferenceRecord, ProfileUnit,
     ProfilerCostRecord, ProfilesRecord, VariantProfileRecord, frame_label,
 };
 pub use crate::published::{
@@ -358,6 +358,9 @@ pub struct FindingsRecord {
     /// requests them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without_faults: Vec<WithoutFaultsRecord>,
+    /// CPU profiles of the variants, and the frames in which they differ. Absent without profiles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profiles: Option<ProfilesRecord>,
     /// Published figures next to the measured figures. Absent if the study does not cite a
     /// publication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
