@@ -11,14 +11,14 @@ pub struct NewArgs {
     /// Target of the study: null, local or attach:HOST[:PORT].
     #[arg(long, value_name = "TARGET", value_parser = crate::command::new::TargetChoice::parse)]
     pub target: Option<crate::command::new::TargetChoice>,
-    /// Answer one question: a key of the study and its value. Repeatable.
+    /// Answer one question of the template: a key of the study and its value. Repeatable.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Output file. cassay does not overwrite an existing file. Default: the name of the template,
     /// with .yaml.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// Ask nothing; use the default answers, as without a terminal.
+    /// Ask no questions, and use the default answers. Without a terminal, this is always so.
     #[arg(long)]
     pub yes: bool,
 }

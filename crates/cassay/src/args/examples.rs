@@ -65,7 +65,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay demo",
-                "One Cassandra node on this machine, from download to report.",
+                "Measures one Cassandra node on this machine, from the download to the report.",
             ),
             (
                 "cassay demo --target null",
@@ -79,7 +79,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "studies list",
-        &[("cassay studies list --json", "JSON, for programs.")],
+        &[("cassay studies list --json", "Prints the list as JSON.")],
     ),
     (
         "studies copy",
@@ -102,7 +102,10 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
                 "cassay plan study.yaml --target attach:10.0.0.1 --allow create=cassay_peak",
                 "Also checks the permissions on the cluster.",
             ),
-            ("cassay plan study.yaml --offline", "Contacts no cluster."),
+            (
+                "cassay plan study.yaml --offline",
+                "Shows the plan without contacting the cluster.",
+            ),
             (
                 "cassay plan study.yaml --json",
                 "Prints the plan as JSON, which `cassay schema plan` describes.",
@@ -118,7 +121,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay run study.yaml --target null --set window.measure=2s",
-                "Uses no cluster, and changes one setting.",
+                "Measures the null target instead of a cluster, and changes one setting.",
             ),
             (
                 "cassay run study.yaml --json",
@@ -164,7 +167,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "list",
         &[
             ("cassay list", "Lists all runs, oldest first."),
-            ("cassay list --json", "JSON, for programs."),
+            ("cassay list --json", "Prints the list as JSON."),
         ],
     ),
     (
@@ -196,7 +199,8 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay clean --target attach:10.0.0.1",
-                "Lists the tables that your runs left there, and drops them after confirmation.",
+                "Lists the tables that your runs left on the cluster, and drops them after \
+                 confirmation.",
             ),
             (
                 "cassay clean --target attach:10.0.0.1 --yes",
@@ -251,7 +255,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "report",
         &[(
             "cassay report latest --to report.html",
-            "Writes the report of the latest run again.",
+            "Writes the report of the latest run to report.html.",
         )],
     ),
     (
@@ -296,14 +300,14 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "hosts check",
         &[(
             "cassay hosts check lab.yaml",
-            "Lists every problem on all machines, before a long run.",
+            "Lists the problems of all machines, for example before a long run.",
         )],
     ),
     (
         "hosts bench",
         &[(
             "cassay hosts bench lab.yaml --json",
-            "Benchmarks disks and links, to keep with a study.",
+            "Benchmarks disks and links, and prints the results as JSON.",
         )],
     ),
     (
@@ -324,7 +328,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "kubernetes run",
         &[(
             "cassay kubernetes run study.yaml --image cassandra:5.0 -- --trust --allow create=ks",
-            "Runs inside the cluster, even if this terminal closes.",
+            "Runs the study inside the cluster. The run continues if this terminal closes.",
         )],
     ),
     (
@@ -404,13 +408,13 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "snapshot remove",
-        &[("cassay snapshot remove full", "Deletes it.")],
+        &[("cassay snapshot remove full", "Deletes the snapshot.")],
     ),
     (
         "snapshot export",
         &[(
             "cassay snapshot export full --to full-20M",
-            "You can move the folder full-20M anywhere.",
+            "Copies the snapshot to the folder full-20M, which you can move anywhere.",
         )],
     ),
     (
@@ -418,7 +422,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay snapshot import full-20M",
-                "Then `cassay snapshot restore full` loads it.",
+                "Imports the snapshot, which `cassay snapshot restore full` then loads.",
             ),
             (
                 "cassay snapshot import full-20M --as before",
@@ -435,7 +439,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "fault list",
-        &[("cassay fault list --json", "JSON, for programs.")],
+        &[("cassay fault list --json", "Prints the list as JSON.")],
     ),
     (
         "fault test",
@@ -460,11 +464,11 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "supply",
-        &[("cassay supply list", "Lists jars and Java for nodes.")],
+        &[("cassay supply list", "Lists the jars and Java for nodes.")],
     ),
     (
         "supply list",
-        &[("cassay supply list --json", "JSON, for programs.")],
+        &[("cassay supply list --json", "Prints the list as JSON.")],
     ),
     (
         "supply fetch",
@@ -490,7 +494,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "supply import",
         &[(
             "cassay supply import cassandra.tar",
-            "Imports that file on the machine without a network.",
+            "Imports the file on a machine without a network.",
         )],
     ),
     (
@@ -547,7 +551,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "topology apply",
         &[(
             "cassay topology apply --topology pinned",
-            "Places the nodes of a kept cluster.",
+            "Places the nodes of a kept cluster on exclusive CPUs.",
         )],
     ),
     (
@@ -566,7 +570,10 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
                 "cassay schema study --to study.schema.json",
                 "Writes a schema for an editor, which then completes and checks studies.",
             ),
-            ("cassay schema findings", "Describes findings.json."),
+            (
+                "cassay schema findings",
+                "Prints the schema of findings.json.",
+            ),
         ],
     ),
     (
@@ -578,7 +585,10 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "man",
-        &[("cassay man --to man", "Then: man -l man/cassay.1")],
+        &[(
+            "cassay man --to man",
+            "Writes the pages to the folder man. `man -l man/cassay.1` shows the first page.",
+        )],
     ),
     (
         "null",
@@ -593,7 +603,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "workload list",
-        &[("cassay workload list --json", "JSON, for programs.")],
+        &[("cassay workload list --json", "Prints the list as JSON.")],
     ),
     (
         "workload show",
@@ -641,21 +651,21 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "nb",
         &[(
             "cassay nb cql-iot.yaml default rampup-cycles=100k host=10.0.0.1",
-            "Runs a scenario.",
+            "Runs the scenario `default` of a NoSQLBench workload file.",
         )],
     ),
     (
         "ycsb",
         &[(
             "cassay ycsb run -P workloads/workloada -p hosts=10.0.0.1 -threads 32",
-            "Runs a workload.",
+            "Runs a workload of the tool.",
         )],
     ),
     (
         "easy",
         &[(
             "cassay easy run KeyValue -d 5m --rate 10k -r 0.5 --host 10.0.0.1",
-            "Runs a workload.",
+            "Runs a workload of the tool.",
         )],
     ),
 ];

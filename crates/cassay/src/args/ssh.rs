@@ -93,8 +93,8 @@ pub struct SshArgs {
     /// Become root on remote machines with `sudo -n`, which never asks for a password.
     #[arg(long, requires = "target")]
     pub sudo: bool,
-    /// Folder on remote machines for this program, which remains there for later commands. Default:
-    /// your cache there (~/.cache/cassay/agents).
+    /// Folder on remote machines to which cassay copies this program. The copy remains in this
+    /// folder for later commands. Default: your cache on the machine (~/.cache/cassay/agents).
     #[arg(long, value_name = "FOLDER", requires = "target")]
     pub folder: Option<String>,
 }

@@ -8,9 +8,9 @@ use versions::Release;
 pub enum SupplyCommand {
     /// List the jars in the cache and the Java that nodes use.
     List,
-    /// Download the jars of Cassandra into the cache. Runs download missing jars by themselves.
+    /// Download the jars of Cassandra into the cache. Runs download missing jars automatically.
     ///
-    /// Takes jars from Maven's local cache if possible, and the rest from a Maven repository.
+    /// Takes jars from Maven's local cache if possible, and other jars from a Maven repository.
     /// Checks the SHA-256 of all jars before it installs any of them, and continues an interrupted
     /// download. Uses the proxies of HTTPS_PROXY and NO_PROXY, the certificates of the system or of
     /// SSL_CERT_FILE, and a mirror in Maven's settings.xml instead of Maven Central. Versions that

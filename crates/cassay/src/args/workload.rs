@@ -15,7 +15,7 @@ pub enum WorkloadCommand {
         #[arg(value_name = "WORKLOAD")]
         name: String,
     },
-    /// Check a workload file and describe it; with --target, against a server.
+    /// Check a workload file and describe it. With --target, also check its statements on a server.
     ///
     /// Without --target, cassay contacts no server. With --target, cassay prepares every statement
     /// on the target and executes none. It shows each statement that the server refuses and each
@@ -42,7 +42,7 @@ pub enum WorkloadCommand {
         /// Named workload, or a workload file.
         #[arg(value_name = "WORKLOAD")]
         name: String,
-        /// Number of rows.
+        /// Number of rows to print.
         #[arg(long, value_name = "COUNT", default_value_t = 5)]
         rows: u64,
         /// Seed of all random values.

@@ -94,7 +94,7 @@ const STUDY: &[Field] = &[
     required(
         "study",
         Type::Name(|d, text| d.name = text.into()),
-        "Name of the study, which is also the folder of its runs.",
+        "Name of the study. The folder of its runs has the same name.",
     ),
     required(
         "question",
@@ -104,33 +104,35 @@ const STUDY: &[Field] = &[
     optional(
         "published",
         Type::Text(|d, text| d.published = Some(text.into())),
-        "File in the study's folder, or below it, with published figures, which the report shows \
-         next to the measured figures. studies/README.md describes its format.",
+        "File with published figures, in the study's folder or a subfolder. The report shows the \
+         published figures next to the measured figures. studies/README.md describes the format of \
+         the file.",
     ),
     with(
         "seed",
         Type::Count(0, u64::MAX, |d, n| d.seed = n),
         "1",
-        "Seed of all random values: keys, values, arrivals, order of trials.",
+        "Seed of all random values: keys, values, arrivals, and the order of trials.",
     ),
     optional(
         "why",
         Type::WordOr(&[("confirm", |d| d.why = Some(Why::default()))], &SECTION),
         "`confirm`: after the trials, cassay tests the resource that was full at the limit of the \
          load. It changes one setting of that resource and compares both settings in blocks. If \
-         the experiment refutes the resource, cassay tests the next one.",
+         the experiment shows that this resource was not the limit, cassay tests the next \
+         resource.",
     ),
     optional(
         "why.confirm",
         Type::Section(|d| d.why = Some(Why::default())),
-        "The same, with a limit for its time.",
+        "Experiments as with `why: confirm`, with a limit for their length.",
     ),
     optional(
         "why.confirm.minutes",
         Type::Count(1, 1440, |d, n| {
             d.why.get_or_insert_default().minutes = n;
         }),
-        "Maximum expected length of all experiments together, in minutes. Default: 10.",
+        "Maximum expected length of all experiments together, in minutes. Default: 10 minutes.",
     ),
 ];
 
@@ -163,37 +165,37 @@ const SECTIONS: &[Field] = &[
     optional(
         "keyspace.durable_writes",
         Type::Bool(|d, on| d.keyspace.durable_writes = Some(on)),
-        "Write to the commit log too. Default: the workload's setting, else `true`.",
+        "Write to the commit log too. Default: the workload's setting, otherwise `true`.",
     ),
     optional(
         "keyspace.compaction",
         Type::Map(&Type::Any(|d, tree| {
             d.keyspace.compaction.push((d.key.clone(), tree.to_word()))
         })),
-        "Compaction of the workload's tables: `{class: LeveledCompactionStrategy}`. Default: the \
-         workload's setting.",
+        "Compaction of the workload's tables, such as `{class: LeveledCompactionStrategy}`. \
+         Default: the workload's setting.",
     ),
     optional(
         "keyspace.compression",
         Type::Map(&Type::Any(|d, tree| {
             d.keyspace.compression.push((d.key.clone(), tree.to_word()))
         })),
-        "Compression of the workload's SSTables: `{class: LZ4Compressor, chunk_length_in_kb: 4}`, \
-         or `{enabled: false}`. Default: the workload's setting.",
+        "Compression of the workload's SSTables, such as `{class: LZ4Compressor, \
+         chunk_length_in_kb: 4}` or `{enabled: false}`. Default: the workload's setting.",
     ),
     optional(
         "keyspace.options",
         Type::Map(&Type::Any(|d, tree| {
             d.keyspace.options.push((d.key.clone(), tree.to_json()))
         })),
-        "Other options of the workload's tables, as in `ALTER TABLE … WITH`: `{gc_grace_seconds: \
-         60}`.",
+        "Other options of the workload's tables, as in `ALTER TABLE … WITH`. For example, \
+         `{gc_grace_seconds: 60}`.",
     ),
     required("workload", SECTION, "Operations to run against the target."),
     optional(
         "workload.use",
         Type::Name(|d, text| d.workload.name = text.into()),
-        "Name of a built-in workload; `cassay workload list` lists them.",
+        "Name of a built-in workload. `cassay workload list` lists the built-in workloads.",
     ),
     optional(
         "workload.file",
@@ -211,9 +213,10 @@ const SECTIONS: &[Field] = &[
             d.own_table().name = text.into();
         }),
         "Existing table of the attached cluster, as `keyspace.table`. cassay only reads it. The \
-         columns come from its schema, and the keys from the table (`workload.keys`). Kinds of \
-         operations: `row` (by the whole primary key), `partition`, and `page` (the first 100 \
-         rows of a partition). `mix` weighs them; default `{row: 1}`.",
+         columns come from the schema of the table, and the keys from the table itself \
+         (`workload.keys`). Kinds of operations: `row` (by the whole primary key), `partition`, \
+         and `page` (the first 100 rows of a partition). `workload.mix` sets the weights of the \
+         kinds. Default: `{row: 1}`.",
     ),
     optional(
         "workload.keys",
@@ -224,20 +227,21 @@ const SECTIONS: &[Field] = &[
     optional(
         "workload.keys.count",
         Type::Count(1, KEYS_MAX, |d, n| d.own_table().keys = n),
-        "Number of partitions to sample from the ring; a small table may yield fewer. The run \
-         stores the sampled keys. Default: 10k.",
+        "Number of partitions to sample from the ring. A small table may yield fewer partitions. \
+         The run stores the sampled keys. Default: 10k.",
     ),
     optional(
         "workload.keys.rate",
         Type::Count(1, 1_000_000, |d, n| d.own_table().keys_per_s = n),
-        "Upper limit of partitions sampled per second. The sample reads at most the first 4 rows \
-         of each partition. Default: 1k.",
+        "Maximum number of partitions to sample per second. The sample reads at most the first 4 \
+         rows of each partition. Default: 1k.",
     ),
     optional(
         "workload.keys.file",
         Type::Text(|d, text| d.own_table().file = Some(text.into())),
-        "CSV file in the study's folder, or below it, with the keys, one per record, and column \
-         names in the first line. Without clustering columns, `row` is not available.",
+        "CSV file with the keys, in the study's folder or a subfolder. The first line contains the \
+         column names, and each further record one key. Without clustering columns, operations of \
+         the kind `row` are not available.",
     ),
     optional(
         "workload.keys.columns",
@@ -245,15 +249,16 @@ const SECTIONS: &[Field] = &[
             let column = d.key.clone();
             d.own_table().columns.push((column, text.into()));
         })),
-        "Names of the key columns in the CSV: `{id: user_id}`. Default: the same names.",
+        "Names of the key columns in the CSV file, such as `{id: user_id}`. Default: the names of \
+         the table's columns.",
     ),
     optional(
         "workload.stress",
         Type::List(&Type::Text(|d, text| d.import(Tool::Stress, text))),
-        "Command line of cassandra-stress, without its first word: `write n=1M -rate threads=50`. \
-         It determines the operations, the load and the duration; `procedure` and `window` do not \
-         apply. In a list, each command line is a variant, and they run one after the other. This \
-         applies to all imported tools.",
+        "Command line of cassandra-stress, without the name of the program: `write n=1M -rate \
+         threads=50`. The command line determines the operations, the load and the duration, so \
+         `procedure` and `window` do not apply. In a list, each command line is a variant, and the \
+         variants run one after the other. The same rules apply to all imported tools.",
     ),
     optional(
         "workload.nb",
@@ -264,14 +269,14 @@ const SECTIONS: &[Field] = &[
     optional(
         "workload.ycsb",
         Type::List(&Type::Text(|d, text| d.import(Tool::Ycsb, text))),
-        "Command line of YCSB: `run -P workloads/workloada -threads 32`, or both of its phases: \
-         `[load -P w, run -P w]`.",
+        "Command line of YCSB: `run -P workloads/workloada -threads 32`, or the command lines of \
+         both phases: `[load -P w, run -P w]`.",
     ),
     optional(
         "workload.easy",
         Type::List(&Type::Text(|d, text| d.import(Tool::Easy, text))),
-        "Command line of cassandra-easy-stress: `KeyValue -d 5m --rate 10k -r 0.5 -p 1m`. Its \
-         population phase, if requested, is a separate variant.",
+        "Command line of cassandra-easy-stress: `KeyValue -d 5m --rate 10k -r 0.5 -p 1m`. If the \
+         command line requests a population phase, this phase is a separate variant.",
     ),
     optional(
         "workload.mix",
@@ -311,8 +316,9 @@ const SECTIONS: &[Field] = &[
         "workload.speculate_after",
         of_kinds!(Type::Duration(1_000, DAY, |d, ns| d
             .tune(|t| t.speculate_after = Some(Duration::from_nanos(ns))))),
-        "Delay after which cassay also sends an unanswered idempotent operation to another node, \
-         or over another connection. For all kinds of operations or for each kind. Default: never.",
+        "Delay, for all kinds of operations or for each kind. After this delay, cassay also sends \
+         an unanswered idempotent operation to another node, or over another connection. Default: \
+         never.",
     ),
     optional(
         "workload.idempotent",
@@ -349,12 +355,12 @@ const SECTIONS: &[Field] = &[
         "data",
         SECTION,
         "{}",
-        "State of the data before a trial measures.",
+        "State of the data before the measurement of a trial.",
     ),
     optional(
         "data.load",
         Type::Section(|d| d.data.load = Load::Operations(ROWS_UNLOADED)),
-        "Write rows before measuring.",
+        "Write rows before the measurement.",
     ),
     optional(
         "data.load.operations",
@@ -386,8 +392,9 @@ const SECTIONS: &[Field] = &[
             "auto" => Settle::Auto, "compactions" => Settle::Compactions, "none" => Settle::None
         ),
         "auto",
-        "Wait after loading. `compactions`: for a flush and all compactions. `none`: no wait. \
-         `auto`: `compactions` if the target can report their end.",
+        "Wait after loading. With `compactions`, cassay waits for a flush and all compactions. \
+         With `none`, cassay does not wait. `auto` means `compactions` if the target can report \
+         the end of compactions, and otherwise `none`.",
     ),
     with(
         "data.settle_limit",
@@ -414,7 +421,7 @@ const SECTIONS: &[Field] = &[
         ),
         "auto",
         "Method of restoring a snapshot. `online`: empty the tables and import the files. \
-         `offline`: stop the nodes, replace the files, start the nodes. `auto` is `online`.",
+         `offline`: stop the nodes, replace the files, and start the nodes. `auto` means `online`.",
     ),
     with(
         "data.page_cache",
@@ -493,8 +500,9 @@ const WINDOW: &[Field] = &[
             &Type::Duration(0, DAY, |d, ns| d.warmup_ns = Some(ns)),
         ),
         "auto",
-        "Time before the measured window, in whole seconds. `auto` ends when throughput and \
-         latency are steady; on the null target, which needs no warm-up, after 1 s.",
+        "Time before the measured window, in whole seconds. With `auto`, the warm-up ends when \
+         throughput and latency are steady. On the null target, which needs no warm-up, it ends \
+         after 1 s.",
     ),
     with(
         "window.warmup_max",
@@ -510,8 +518,9 @@ const WINDOW: &[Field] = &[
             &Type::Duration(0, DAY, |d, ns| d.first_warmup_ns = Some(ns)),
         ),
         "same",
-        "Time before the first measured window on freshly started node processes, whose JVMs still \
-         compile. Whole seconds. `same`: as long as `warmup`. The null target ignores this key.",
+        "Time before the first measured window on freshly started node processes, in whole \
+         seconds. The JVMs of these processes still compile code. `same` means the time in \
+         `warmup`. The null target ignores this key.",
     ),
     with(
         "window.measure",
@@ -523,9 +532,9 @@ const WINDOW: &[Field] = &[
         "window.until",
         choice!(|d| d.until_faults; "measured" => false, "faults" => true),
         "measured",
-        "End of the window. `measured`: after the length of the window. `faults`: `after_faults` \
-         after the last fault ended and its target recovered, but at the latest after the length \
-         of the window.",
+        "End of the window. With `measured`, the window ends after the time in `measure`. With \
+         `faults`, the window ends earlier if the last fault has ended, its target has recovered, \
+         and the time in `after_faults` has passed since then.",
     ),
     with(
         "window.after_faults",
@@ -547,23 +556,23 @@ const WINDOW: &[Field] = &[
     required(
         "price_per_hour.amount",
         Type::Number(1e-6, 1e9, |d, n| d.price().per_hour = n),
-        "Amount.",
+        "Price of the target per hour, as a number.",
     ),
     optional(
         "price_per_hour.currency",
         Type::Name(|d, text| d.price().currency = Some(text.into())),
-        "Currency. cassay does not compare prices in different currencies.",
+        "Currency of the price. cassay does not compare prices in different currencies.",
     ),
     optional(
         "capacity",
         Type::Section(|d| d.capacity = Some(Capacity::default())),
-        "Number of nodes for a demand, computed from the highest sustained rate. Requires rates as \
-         points. The answer states its assumptions.",
+        "Compute the number of nodes for a demand, from the highest sustained rate. Requires rates \
+         as points. The answer states the assumptions of the computation.",
     ),
     required(
         "capacity.ops_per_s",
         Type::Count(1, RATE_MAX, |d, n| d.capacity().ops_per_s = n as f64),
-        "Demand, op/s.",
+        "Throughput that the cluster must handle, in op/s.",
     ),
     required(
         "capacity.p99_ms",
@@ -587,7 +596,7 @@ const WINDOW: &[Field] = &[
         "capacity.skew",
         Type::Number(1.0, 100.0, |d, n| d.capacity().skew = n),
         "1",
-        "Load of the busiest node ÷ mean load per node, in the planned cluster.",
+        "Load of the busiest node in the planned cluster, divided by the mean load per node.",
     ),
 ];
 
@@ -601,36 +610,36 @@ const INSTRUMENT: &[Field] = &[
             &Type::Choice(&[("here", |d| d.client.machines.push(ClientMachine::default()))]),
             &Type::Section(|d| d.client.machines.push(ClientMachine::default())),
         )),
-        "Machines that apply the load together, with one client each: `here`, or `{ssh: HOST}`, \
-         which starts this program on HOST over ssh and requires `--trust` in a study. Their \
-         workers share one sequence of operations, one schedule and one in-flight limit, as if \
-         they belonged to one client. Default: only this process.",
+        "Machines that apply the load together, with one client each. `here` is this machine. \
+         `{ssh: HOST}` starts this program on HOST over ssh, which requires `--trust` in a study. \
+         The workers of all clients share one sequence of operations, one schedule and one \
+         in-flight limit, as if they belonged to one client. Default: only this process.",
     ),
     optional(
         "client.machines.ssh",
         Type::Text(|d, text| d.machine().ssh = Some(text.into())),
-        "HOST, USER@HOST, ssh://USER@HOST:PORT, or a name in your `~/.ssh/config`. Default: this \
-         machine.",
+        "Destination for ssh: HOST, USER@HOST, ssh://USER@HOST:PORT, or a name in your \
+         `~/.ssh/config`. Default: this machine.",
     ),
     optional(
         "client.machines.folder",
         Type::Text(|d, text| d.machine().folder = Some(text.into())),
-        "With `ssh`: folder on that machine to which cassay copies this program, and from which \
-         the program runs. Default: the user's cache on that machine.",
+        "With `ssh`: folder on the machine to which cassay copies this program, and from which the \
+         program runs. Default: the user's cache on the machine.",
     ),
     optional(
         "client.machines.workers",
         Type::Count(1, 256, |d, n| d.machine().workers = Some(n as usize)),
-        "Number of event loops on that machine. Default: `client.workers`. With `auto`: half of \
-         the CPUs of the machine.",
+        "Number of event loops on the machine. Default: `client.workers`. If `client.workers` is \
+         `auto`: half of the CPUs of the machine.",
     ),
     optional(
         "client.machines.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| {
             d.machine().cpus.push(n as usize)
         })),
-        "Numbers of the CPUs of that machine to which cassay pins the workers, one after the \
-         other. Default: not pinned.",
+        "Numbers of the CPUs of the machine to which cassay pins the workers, one after the other. \
+         Default: not pinned.",
     ),
     with(
         "client.split",
@@ -675,7 +684,7 @@ const INSTRUMENT: &[Field] = &[
         "client.timeout",
         Type::Duration(1_000_000, 3_600 * S, |d, ns| d.client.timeout_ns = ns),
         "10s",
-        "Timeout of an operation, measured from its send.",
+        "Timeout of an operation, measured from the send of the operation.",
     ),
     with(
         "client.in_flight_max",
@@ -688,9 +697,9 @@ const INSTRUMENT: &[Field] = &[
         "client.release_quantum",
         Type::Duration(0, 10_000_000, |d, ns| d.client.release_quantum_ns = ns),
         "50us",
-        "Period, at a fixed rate: the client sends all operations that are due in the period \
-         together. A longer period reduces the CPU time of the client and adds as much release \
-         lag.",
+        "Length of the periods into which the client divides its schedule at a fixed rate. The \
+         client sends all operations that are due in one period together. A longer period reduces \
+         the CPU time of the client and adds as much release lag.",
     ),
     with(
         "client.compression",
@@ -743,13 +752,14 @@ const INSTRUMENT: &[Field] = &[
             &Type::Section(|d| d.probed = Some(true)),
         ),
         "Measurements of hosts and nodes during a trial; `none` turns all probes off. Default: \
-         all. The null target has no probes. Each probe is `true`, `false` or its period.",
+         all. The null target has no probes. The value of each probe is `true`, `false`, or the \
+         period of the probe.",
     ),
     with(
         "probes.period",
         Type::Duration(PERIOD_MIN, PERIOD_MAX, |d, ns| d.period_ns = ns),
         "1s",
-        "Period of probes without their own period.",
+        "Period of each probe whose value is `true`.",
     ),
     with(
         "probes.hosts",
@@ -806,8 +816,8 @@ const INSTRUMENT: &[Field] = &[
             "variant" => ProfileEvery::Variant, "trial" => ProfileEvery::Trial
         ),
         "variant",
-        "Number of profiles of a variant: `variant` means one for each of four blocks, `trial` one \
-         for each block of the study.",
+        "Number of profiles of a variant. `variant` means one profile for each of four blocks. \
+         `trial` means one profile for each block of the study.",
     ),
     with(
         "probes.profile.trials",
@@ -816,32 +826,33 @@ const INSTRUMENT: &[Field] = &[
             "none" => ProfiledTrials::None
         ),
         "extra",
-        "Trials that are profiled: `extra` trials after those of the study, or the `measured` \
-         trials themselves. `none`: the nodes load the profiler, but it does not sample.",
+        "Trials to profile: `extra` trials after the trials of the study, or the `measured` trials \
+         themselves. `none`: the nodes load the profiler, but it does not sample.",
     ),
     optional(
         "probes.import",
         Type::List(&Type::Section(|d| d.series.push(Series::default()))),
-        "Time series of other tools on the same time axis: a list, each `esxtop` or `prometheus`.",
+        "List of time series of other tools, to add to the time axis of the run. Each entry has \
+         the key `esxtop` or `prometheus`.",
     ),
     optional(
         "probes.import.esxtop",
         Type::Text(|d, text| d.series().esxtop = Some(text.into())),
-        "CSV file of `esxtop -b`, in the study's folder or below it. cassay reads the file when \
+        "CSV file of `esxtop -b`, in the study's folder or a subfolder. cassay reads the file when \
          the run ends.",
     ),
     optional(
         "probes.import.columns",
         Type::List(&Type::Text(|d, text| d.series().columns.push(text.into()))),
-        "With `esxtop`: columns whose names contain one of these texts. Default: columns about \
-         CPU, memory, disk and network.",
+        "With `esxtop`: import only columns whose names contain one of these texts. Default: \
+         columns about CPU, memory, disk and network.",
     ),
     optional(
         "probes.import.prometheus",
         Type::Text(|d, text| d.series().prometheus = Some(text.into())),
-        "File in Prometheus's text format, in the study's folder or below it, which cassay reads \
-         when the run ends. Or the `http://…` address of an endpoint, which cassay scrapes during \
-         the run.",
+        "File in Prometheus's text format, in the study's folder or a subfolder. cassay reads the \
+         file when the run ends. Or the `http://…` address of an endpoint, which cassay scrapes \
+         during the run.",
     ),
     optional(
         "probes.import.period",
@@ -854,7 +865,8 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "scales",
         Type::Scales,
-        "Other sizes of the same question, by name, for `--scale`: dotted keys with values. `none` \
-         removes a variant, or an axis or value of a matrix: `matrix.size.large: none`.",
+        "Other sizes of the study, by name, for `--scale`. Each scale consists of dotted keys with \
+         values. The value `none` removes a variant, or an axis or value of a matrix: \
+         `matrix.size.large: none`.",
     ),
 ];

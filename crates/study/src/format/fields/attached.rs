@@ -9,7 +9,7 @@ pub(super) const ADDRESSES: &[Field] = &[
     optional(
         "target.attach.secure_connect_bundle",
         Type::Text(|d, text| d.attach.secure_connect_bundle = Some(text.into())),
-        "Secure connect bundle of an Astra database, a zip archive, instead of `contact_points` \
+        "Secure connect bundle of an Astra database (a zip archive), instead of `contact_points` \
          and `tls`. Also requires `user: token` with a password, or a client id and secret.",
     ),
     optional(
@@ -50,17 +50,17 @@ macro_rules! rows {
                 SECTION,
                 "Method of stopping and starting a node on the machine. If several nodes run on \
                  one machine, `{node}` in an argument is the node's address. The command line must \
-                 allow it: `--allow restart`.",
+                 allow restarts with `--allow restart`.",
             ),
             optional(
                 concat!($at, ".control.systemd"),
                 Type::Text(|$d, text| $host.control = Some(ProcessControl::Systemd(text.into()))),
-                "Its systemd unit.",
+                "Name of the node's systemd unit.",
             ),
             optional(
                 concat!($at, ".control.docker"),
                 Type::Text(|$d, text| $host.control = Some(ProcessControl::Docker(text.into()))),
-                "Its Docker container.",
+                "Name of the node's Docker container.",
             ),
             optional(
                 concat!($at, ".control.command"),
@@ -71,20 +71,21 @@ macro_rules! rows {
             required(
                 concat!($at, ".control.command.stop"),
                 Type::List(&Type::Text(|$d, text| $host.stop.push(text.into()))),
-                "Program that stops the node. It exits with 0 when done, within two minutes.",
+                "Program that stops the node. The program must exit with 0 within two minutes, \
+                 when the node has stopped.",
             ),
             required(
                 concat!($at, ".control.command.start"),
                 Type::List(&Type::Text(|$d, text| $host.start.push(text.into()))),
-                "Program that starts the node, and does nothing if the node runs. It exits with 0 \
-                 within one minute, and the node keeps running.",
+                "Program that starts the node, and does nothing if the node runs. The program must \
+                 exit with 0 within one minute, and the node must keep running.",
             ),
             optional(
                 concat!($at, ".logs"),
                 Type::Text(|$d, text| $host.logs = Some(text.into())),
-                "Folder on the machine with the logs of the nodes, which cassay only reads. The \
-                 run stores log lines that appear during the run, and reads garbage collection \
-                 pauses from these lines.",
+                "Folder on the machine with the logs of the nodes. cassay only reads this folder. \
+                 cassay stores the log lines that appear during the run, and reads garbage \
+                 collection pauses from these lines.",
             ),
             optional(
                 concat!($at, ".data"),
@@ -101,9 +102,9 @@ pub(super) const HEAD: &[Field] = &[
         "target.attach.hosts",
         SECTION,
         "Machines of the nodes, reached over ssh. cassay reads metrics, processes, logs and \
-         settings there, and restarts nodes if the command line allows it. Needs `--trust` in a \
-         study. `folder`, `sudo`, `control`, `logs` and `data` here are defaults for all machines. \
-         Default: only data that CQL provides.",
+         settings on these machines, and restarts nodes if the command line allows it. Needs \
+         `--trust` in a study. `folder`, `sudo`, `control`, `logs` and `data` here are defaults \
+         for all machines. Default: only data that CQL provides.",
     ),
     required(
         "target.attach.hosts.ssh",
@@ -111,8 +112,8 @@ pub(super) const HEAD: &[Field] = &[
             &Type::Text(|d, text| d.attached.push(text)),
             &Type::Section(|d| d.attached.push("")),
         )),
-        "HOST, USER@HOST, ssh://USER@HOST:PORT, or a name in your `~/.ssh/config`, for each \
-         machine; or a mapping with more keys.",
+        "List of machines. Each is HOST, USER@HOST, ssh://USER@HOST:PORT, a name in your \
+         `~/.ssh/config`, or a mapping with more keys.",
     ),
     required(
         "target.attach.hosts.ssh.ssh",

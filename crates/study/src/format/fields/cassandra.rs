@@ -13,13 +13,13 @@ pub(super) const FIELDS: &[Field] = &[
         ),
         versions::DEFAULT.pinned,
         "Version of Apache Cassandra: a release such as `4.1.10`, or a line such as `4.1`, which \
-         means its newest release whose digests this program has. Or, with `--trust`, your own \
-         build: exactly one of `home`, `tarball` and `build`.",
+         means the newest release of that line whose digests this program has. Or, with `--trust`, \
+         your own build: exactly one of `home`, `tarball` and `build`.",
     ),
     optional(
         "target.local.cassandra.home",
         Type::Text(|d, text| d.own.home = Some(text.into())),
-        "Folder of an unpacked binary distribution, or folder of a source tree that was built.",
+        "Folder of an unpacked binary distribution, or of a built source tree.",
     ),
     optional(
         "target.local.cassandra.tarball",

@@ -30,7 +30,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "client.kubernetes.clients",
         Type::Count(1, CLIENTS_MAX, |d, n| d.pods().clients = n as usize),
-        "Number of pods.",
+        "Number of pods. Each pod runs one client.",
     ),
     with(
         "client.kubernetes.cpus",
@@ -59,12 +59,12 @@ pub(super) const FIELDS: &[Field] = &[
         "client.kubernetes.one_per_node",
         Type::Bool(|d, is| d.pods().one_per_node = is),
         "true",
-        "Run no two clients on the same node.",
+        "Run at most one client on each Kubernetes node.",
     ),
     optional(
         "client.kubernetes.machine_type",
         Type::Text(|d, text| d.pods().machine_type = Some(text.into())),
         "Machine type of the Kubernetes nodes to run on, by the provider's name (the label \
-         `node.kubernetes.io/instance-type`). Default: any.",
+         `node.kubernetes.io/instance-type`). Default: any machine type.",
     ),
 ];

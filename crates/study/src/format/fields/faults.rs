@@ -26,11 +26,11 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults",
         Type::List(&Type::Section(|d| d.faults.push(FaultDraft::default()))),
-        "Faults to inject while load is measured: a list. An independent observer must see each \
-         fault and its end, or the trial is not valid. On nodes that cassay did not start, the \
-         programs of `target.attach.faults` inject faults. On machines of `target.attach.hosts`, \
-         cassay can also stop, kill and pause nodes. The command `cassay fault list` shows which \
-         faults a target supports.",
+        "List of faults to inject while cassay measures the load. An independent observer must see \
+         each fault and its end, or the trial is not valid. On nodes that cassay did not start, \
+         the programs of `target.attach.faults` inject faults. On machines of \
+         `target.attach.hosts`, cassay can also stop, kill and pause nodes. The command `cassay \
+         fault list` shows which faults a target supports.",
     ),
     required(
         "faults.kind",
@@ -79,7 +79,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.where.role",
         ROLES,
-        "Role of the node. With `any`: every node. With `seed`: the first node, which is also the \
+        "Role of the node. With `any`: any node. With `seed`: the first node, which is also the \
          client's contact point. With `not-contact-point`: any other node. With \
          `replica-of-hottest-partition`: the first replica of the most requested partition, if the \
          workload's distribution has one.",
@@ -87,7 +87,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "faults.at",
         Type::Duration(0, 30 * DAY, |d, ns| d.fault().at_ns = ns),
-        "Start, counted from the start of the measured window.",
+        "Start of the fault, counted from the start of the measured window.",
     ),
     optional(
         "faults.for",
@@ -176,7 +176,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Duration(100 * MS, 30 * DAY, |d, ns| {
             d.fault().options.by = Some(Duration::from_nanos(ns));
         }),
-        "Clock offset.",
+        "Time by which the fault moves the clock.",
     ),
     optional(
         "faults.yaml",
@@ -213,7 +213,8 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().options.nodes.push(index(n))
         })),
-        "Numbers of the nodes to upgrade, in this order; a single node is a canary. Default: all.",
+        "Numbers of the nodes to upgrade, in this order. A single node is a canary. Default: all \
+         nodes.",
     ),
     with(
         "faults.back",

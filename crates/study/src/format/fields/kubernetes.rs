@@ -20,7 +20,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.kubernetes.namespace",
         Type::Text(|d, text| d.attached_kubernetes.namespace = Some(text.into())),
-        "Namespace. Default: the namespace of the context.",
+        "Namespace of the cluster. Default: the namespace of the context.",
     ),
     optional(
         "target.attach.kubernetes.k8ssandra",
@@ -51,8 +51,8 @@ pub(super) const FIELDS: &[Field] = &[
             d.attached_kubernetes.metrics.push(text.into());
         })),
         "Scrape each pod's metrics endpoint during a run, if the service names a port `metrics` or \
-         `prometheus`. Keeps series whose names match one of these patterns, with `*` for any \
-         text. Default: no scraping.",
+         `prometheus`. cassay keeps only series whose names match one of these patterns, in which \
+         `*` matches any text. Default: no scraping.",
     ),
     optional(
         "target.attach.kubernetes.agents",
@@ -66,8 +66,8 @@ pub(super) const FIELDS: &[Field] = &[
         ),
         "Start this program in the nodes' containers with `exec`. The program reads processes, \
          container usage and garbage collection logs, and pauses nodes if `--allow signal` permits \
-         it. The program ends with the run. Default: cassay starts no program there and uses only \
-         CQL.",
+         it. The program ends with the run. Default: cassay starts no program in the containers, \
+         and uses only CQL.",
     ),
     optional(
         "target.attach.kubernetes.agents.container",
@@ -83,11 +83,12 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.kubernetes.agents.logs",
         Type::Text(|d, text| d.pod_agents().logs = Some(text.into())),
-        "Folder with the node's logs, which cassay only reads.",
+        "Folder in the container with the node's logs. cassay only reads this folder.",
     ),
     optional(
         "target.attach.kubernetes.agents.data",
         Type::Text(|d, text| d.pod_agents().data = Some(text.into())),
-        "Folder with the node's data, whose disk settings cassay reads.",
+        "Folder in the container with the node's data. cassay reads the settings of the disk of \
+         this folder.",
     ),
 ];

@@ -16,14 +16,16 @@ pub(super) const FIELDS: &[Field] = &[
             }),
         )),
         "Machines to use as hosts, over ssh, which requires `--trust` in a study. cassay uses the \
-         first `hosts` machines, or all if `hosts` is absent. A list, or a file with such a list \
-         under the key `machines`, in the study's folder or named on the command line. The file's \
-         key `clients` may also name the `client.machines`. Default: hosts are simulated.",
+         first `hosts` machines, or all if `hosts` is absent. The value is a list, or a file with \
+         such a list under the key `machines`. The file is in the study's folder, or the command \
+         line names it. The file's key `clients` may also name the `client.machines`. Default: \
+         hosts are simulated.",
     ),
     required(
         "target.local.machines.ssh",
         Type::Text(|d, text| d.host().ssh = text.into()),
-        "HOST, USER@HOST, ssh://USER@HOST:PORT, or a name in your `~/.ssh/config`.",
+        "Destination for ssh: HOST, USER@HOST, ssh://USER@HOST:PORT, or a name in your \
+         `~/.ssh/config`.",
     ),
     required(
         "target.local.machines.folder",

@@ -10,9 +10,9 @@ pub(super) const FIELDS: &[Field] = &[
             d.node_pods();
         }),
         "Run the hosts as pods of a Kubernetes cluster, one per host. Your own `kubectl` creates a \
-         StatefulSet and deletes it with the nodes. Its containers wait for this program, which \
-         starts Cassandra in them. Requires `--trust` in a study, and the role that `cassay \
-         kubernetes rbac --for nodes` prints.",
+         StatefulSet and deletes it with the nodes. The containers of the StatefulSet wait for \
+         this program, which then starts Cassandra in them. Requires `--trust` in a study, and the \
+         role that `cassay kubernetes rbac --for nodes` prints.",
     ),
     optional(
         "target.local.pods.context",
@@ -64,12 +64,12 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.pods.one_per_node",
         Type::Bool(|d, is| d.node_pods().one_per_node = is),
         "true",
-        "Run no two pods on the same Kubernetes node.",
+        "Run at most one pod on each Kubernetes node.",
     ),
     optional(
         "target.local.pods.machine_type",
         Type::Text(|d, text| d.node_pods().machine_type = Some(text.into())),
         "Machine type of the Kubernetes nodes to run on, by the provider's name (the label \
-         `node.kubernetes.io/instance-type`). Default: any.",
+         `node.kubernetes.io/instance-type`). Default: any machine type.",
     ),
 ];

@@ -31,7 +31,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep",
         Type::Section(|d| d.procedure = Some(Draft::sweep)),
-        "Several points, one after the other: either `threads` or `rate`.",
+        "Measure several points, one after the other. Requires either `threads` or `rate`.",
     ),
     optional(
         "procedure.sweep.threads",
@@ -63,7 +63,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Last point of a range of at most 32 points. Optional with `until`.",
+        "Last point of the range, which may have at most 32 points. Optional with `until`.",
     ),
     optional(
         "procedure.sweep.rate",
@@ -93,7 +93,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep.rate.to",
         Type::Count(1, RATE_MAX, |d, n| d.range().to = Some(n)),
-        "Last point of a range of at most 32 points. Optional with `until`.",
+        "Last point of the range, which may have at most 32 points. Optional with `until`.",
     ),
     optional(
         "procedure.sweep.until",
@@ -110,13 +110,13 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.sweep.until.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.until = Some(Until::P99Ms(n))),
-        "p99 latency exceeds this limit, ms, or an operation times out.",
+        "End the sweep if p99 latency exceeds this limit, in ms, or if an operation times out.",
     ),
     optional(
         "procedure.band",
         Type::Section(|d| d.procedure = Some(Draft::band)),
-        "Changes the threads in steps, then by bisection, until p99 latency is within a band. \
-         cassay does this for each variant, in each block.",
+        "Changes the number of threads in steps, then by bisection, until p99 latency is within a \
+         band. Each variant has such a search in each block.",
     ),
     required(
         "procedure.band.threads",
@@ -136,7 +136,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.band.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Upper limit.",
+        "Maximum number of operations in flight.",
     ),
     required(
         "procedure.band.p99_ms",
@@ -152,10 +152,11 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.peak",
         Type::Section(|d| d.procedure = Some(Draft::peak)),
         "Searches for the highest load within a latency limit, for each variant, in each block. \
-         Doubles the load until it exceeds the limit, then bisects to 2 %. Then verifies the \
-         result twice with a window three times as long, and lowers it by 3 % if the verification \
-         fails. A load is also too high if its trial is invalid, achieves less than 99 % of the \
-         offered rate, or increases pending compactions. Either `rate` or `threads`.",
+         Doubles the load until the latency exceeds the limit, then bisects to 2 %. Then verifies \
+         the result twice with a window three times as long, and lowers the result by 3 % if the \
+         verification fails. A load is also too high if its trial is invalid, achieves less than \
+         99 % of the offered rate, or increases pending compactions. Requires either `rate` or \
+         `threads`.",
     ),
     optional(
         "procedure.peak.rate",
@@ -165,7 +166,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.peak.rate.from",
         Type::Count(1, RATE_MAX, |d, n| d.range().from = Some(n)),
-        "First point. The search halves it up to five times if it is too high.",
+        "First point. If this load is too high, the search halves it up to five times.",
     ),
     required(
         "procedure.peak.rate.to",
@@ -180,7 +181,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.peak.threads.from",
         Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
-        "First point. The search halves it up to five times if it is too high.",
+        "First point. If this load is too high, the search halves it up to five times.",
     ),
     required(
         "procedure.peak.threads.to",
@@ -223,8 +224,8 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.latency_target",
         Type::Section(|d| d.procedure = Some(Draft::latency_target)),
         "Searches for the most threads within a latency limit, for each variant, in each block. \
-         Doubles or halves the threads, then bisects, to one thread or 2 %. Does not verify the \
-         result.",
+         Doubles or halves the number of threads, then bisects to one thread or 2 %. Does not \
+         verify the result.",
     ),
     required(
         "procedure.latency_target.threads",
@@ -234,7 +235,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.latency_target.threads.from",
         Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
-        "First point. The search halves it, down to 1, if it is too high.",
+        "First point. If this load is too high, the search halves it, down to 1.",
     ),
     required(
         "procedure.latency_target.threads.to",
@@ -282,10 +283,10 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.endurance",
         Type::Section(|d| d.procedure = Some(Draft::endurance)),
-        "One load for hours, for each variant, in each block. Shows drift and changes of \
+        "Measures one load for hours, for each variant, in each block. Shows drift and changes of \
          throughput and latency, periodic effects of compaction, and resources that grow towards a \
-         limit. Also shows whether shorter windows of the same load have the same results. Either \
-         `threads` or `rate`.",
+         limit. Also shows whether shorter windows of the same load have the same results. \
+         Requires either `threads` or `rate`.",
     ),
     optional(
         "procedure.endurance.threads",
@@ -302,8 +303,8 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.endurance.for",
         Type::Duration(ENDURANCE_MIN, 30 * DAY, |d, ns| d.for_ns = ns),
-        "Length of the long window, which is measured last, in whole seconds. At least 20 s, so \
-         that a trend is visible. Replaces `window.measure`.",
+        "Length of the long window, which is measured last, in whole seconds. The minimum is 20 s, \
+         so that a trend is visible. Replaces `window.measure`.",
     ),
     optional(
         "procedure.endurance.beside",
@@ -324,10 +325,11 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Section(|d| {
             d.scale_up();
         }),
-        "The same load on an increasing part of the machine: a variant for each number of units, \
-         with another procedure such as `sweep` or `peak`. The report shows the efficiency within \
-         a socket, across sockets and of the system, with scaling curves. Combines with the \
-         study's `variants` or `matrix`, whose topologies are then arms. Local nodes only.",
+        "Measures the same load on an increasing part of the machine, with a variant for each \
+         number of units. Also requires another procedure, such as `sweep` or `peak`. The report \
+         shows the efficiency within a socket, across sockets and of the system, with scaling \
+         curves. If the study has `variants` or a `matrix`, each of their topologies is an arm. \
+         Available only for local nodes.",
     ),
     required(
         "procedure.scale_up.units",
@@ -364,9 +366,10 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.grid",
         Type::Section(|d| d.procedure = Some(Draft::sweep)),
-        "Every combination of the values of declared axes. `threads` or `rate` are the points of \
-         each combination. Every other axis is an axis of a `matrix`, whose values are named after \
-         their settings. Combines with the study's `matrix` or `variants`, if any.",
+        "Measures every combination of the values of several axes. The values of `threads` or \
+         `rate` are the points of each combination. Every other axis becomes an axis of a \
+         `matrix`, whose values are named after their settings. Combines with the study's `matrix` \
+         or `variants`, if any.",
     ),
     optional(
         "procedure.grid.threads",
@@ -387,26 +390,26 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Level(&LEVELS, |d, level| {
             d.tune(|t| t.consistency = Some(level))
         })),
-        "Consistency levels, for all kinds: `workload.consistency`.",
+        "Consistency levels of all kinds of operations (`workload.consistency`).",
     ),
     optional(
         "procedure.grid.density",
         Type::List(&Type::Bytes(1 << 20, 256 << 40, |d, n| {
             d.data.load = Load::BytesPerNode(n)
         })),
-        "Data sizes of each node: `data.load.bytes_per_node`.",
+        "Amounts of data per node (`data.load.bytes_per_node`).",
     ),
     optional(
         "procedure.grid.heap",
         Type::List(&Type::Bytes(256 << 20, 256 << 30, |d, n| {
             d.local.heap_bytes = n
         })),
-        "Heaps: `target.local.heap`.",
+        "Heap sizes of the nodes (`target.local.heap`).",
     ),
     optional(
         "procedure.grid.replication",
         Type::List(&Type::Count(1, 100, |d, n| d.keyspace.replicate(n as u32))),
-        "Replicas: `keyspace.replication`.",
+        "Numbers of replicas (`keyspace.replication`).",
     ),
     optional(
         "procedure.grid.payload",
@@ -414,20 +417,20 @@ pub(super) const FIELDS: &[Field] = &[
             let payload = ("payload".to_owned(), Tree::Bytes(n));
             d.workload.params.push(payload)
         })),
-        "Total size of a row's columns, bytes, for workloads with a parameter for this size: `kv`, \
-         `standard1`.",
+        "Total sizes of a row's columns, in bytes, for workloads with a parameter for this size: \
+         `kv` and `standard1`.",
     ),
     optional(
         "procedure.grid.version",
         Type::List(&Type::Release(|d, release| {
             d.release = Some(release.clone())
         })),
-        "Versions of Apache Cassandra: `target.local.cassandra`.",
+        "Versions of Apache Cassandra (`target.local.cassandra`).",
     ),
     optional(
         "procedure.fixed",
         Type::Section(|d| d.procedure = Some(Draft::fixed)),
-        "One point: either `threads` or `rate`.",
+        "Measure one point. Requires either `threads` or `rate`.",
     ),
     optional(
         "procedure.fixed.threads",
@@ -445,6 +448,6 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.arrival",
         choice!(|d| d.poisson; "fixed" => false, "poisson" => true),
         "fixed",
-        "Spacing of arrivals at a rate: `fixed`, or `poisson` (exponential intervals).",
+        "Intervals between arrivals at a rate: `fixed`, or `poisson` (exponentially distributed).",
     ),
 ];

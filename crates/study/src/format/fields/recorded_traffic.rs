@@ -16,16 +16,16 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "workload.recorded.files",
         Type::List(&Type::Text(|d, text| d.recorded().files.push(text.into()))),
-        "Folders or log files in the study's folder or below it, one per node. cassay merges them \
-         by time. A folder of folders contains the logs of several nodes.",
+        "Folders or log files in the study's folder or a subfolder, one per node. cassay merges \
+         them by time. A folder of folders contains the logs of several nodes.",
     ),
     optional(
         "workload.recorded.speed",
         Type::Number(0.001, 1000.0, |d, n| d.recorded().speed = Some(n)),
         "Replay operations at their recorded times, this many times as fast: 1 is the recorded \
-         rate over time. cassay measures the whole recording; `procedure` and `window` do not \
-         apply. Without `speed`, `procedure` sets the load, and only the order and shares come \
-         from the log.",
+         rate over time. cassay measures the whole recording, so `procedure` and `window` do not \
+         apply. Without `speed`, `procedure` sets the load, and the log determines only the order \
+         and the shares of the operations.",
     ),
     with(
         "workload.recorded.only",
@@ -61,12 +61,13 @@ pub(super) const FIELDS: &[Field] = &[
         }),
         "2GiB",
         "Memory for operations and values. cassay omits operations at the end that do not fit, and \
-         counts them.",
+         counts these operations.",
     ),
     optional(
         "workload.recorded.schema",
         Type::Text(|d, text| d.recorded().schema = Some(text.into())),
-        "File in the study's folder, or below it, with the statements that create keyspace and \
-         tables, as from cqlsh's DESCRIBE KEYSPACE. Default: keyspace and tables already exist.",
+        "File with the statements that create the keyspace and tables, as printed by cqlsh's \
+         DESCRIBE KEYSPACE. The file is in the study's folder or a subfolder. Default: the \
+         keyspace and tables already exist.",
     ),
 ];

@@ -26,9 +26,9 @@ pub(super) const FIELDS: &[Field] = &[
         "repeat.until",
         choice!(|d| d.answered; "blocks" => false, "answered" => true),
         "blocks",
-        "`answered`: add blocks, from `min` to at most `max`, until the primary comparison is \
-         faster, slower or equivalent. The error level is fixed before the first block and holds \
-         over all looks. `blocks`: measure `repeat.blocks` blocks.",
+        "`answered`: add blocks, from `min` to at most `max`, until the verdict of the primary \
+         comparison is faster, slower or equivalent. The error level is fixed before the first \
+         block, and applies to all looks together. `blocks`: measure `repeat.blocks` blocks.",
     ),
     with(
         "repeat.min",
@@ -54,8 +54,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "repeat.detect",
         Type::Share(0.001, 1.0, |d, share| d.repeat.detect = Some(share)),
-        "Smallest relevant difference, such as `5%`. The plan shows how many blocks detect it, \
-         from the noise of the study's last run.",
+        "Smallest relevant difference, such as `5%`. From the noise of the study's last run, the \
+         plan estimates how many blocks detect this difference.",
     ),
     with(
         "repeat.order",
@@ -70,9 +70,10 @@ pub(super) const FIELDS: &[Field] = &[
         "repeat.without_faults",
         Type::Bool(|d, on| d.repeat.without_faults = on),
         "false",
-        "Measure variants with `faults` also without them, in the same blocks. cassay compares \
-         each part of a trial, during and after a fault, with the same part of the trial without \
-         faults. Uses an existing variant that differs only in its faults, or adds one.",
+        "Also measure each variant with `faults` without its faults, in the same blocks. cassay \
+         compares each part of a trial, during and after a fault, with the same part of the trial \
+         without faults. cassay uses an existing variant that differs only in its faults, or adds \
+         such a variant.",
     ),
     // Rows for the primary comparison.
     with(
@@ -90,12 +91,14 @@ pub(super) const FIELDS: &[Field] = &[
             "p99" => PrimaryMetric::Named("latency_ms.p99")
         ),
         "auto",
-        "Metric. `auto`: throughput for threads, p99 for a rate.",
+        "Metric of the primary comparison. `auto` means throughput if the points are threads, and \
+         p99 if the points are rates.",
     ),
     optional(
         "primary.point",
         Type::Count(1, RATE_MAX, |d, n| d.primary.point = Some(n as f64)),
-        "Threads or rate of the point. Default: the point with the highest total throughput of all \
-         variants; for rates, the highest rate that all variants sustained.",
+        "Number of threads or rate of the point to compare. Default: the point with the highest \
+         total throughput of all variants; for rates, the highest rate that all variants \
+         sustained.",
     ),
 ];

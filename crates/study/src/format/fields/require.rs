@@ -12,9 +12,9 @@ pub const FIELDS: &[Field] = &[
     optional(
         "require",
         SECTION,
-        "Requirements of all variants; a variant may override them. cassay judges each by its 95 % \
-         interval: missed (the run exits with 4), met, or untold if the interval contains the \
-         limit.",
+        "Requirements of all variants. A variant may override these requirements. cassay judges \
+         each requirement by its 95 % interval: missed (the run exits with 4), met, or untold if \
+         the interval contains the limit.",
     ),
     optional(
         "require.p50_ms",
@@ -39,7 +39,8 @@ pub const FIELDS: &[Field] = &[
     optional(
         "require.error_rate",
         Type::Share(0.0, 1.0, |d, n| d.require.error_rate = Some(n)),
-        "Upper limit of failed operations, as a share of all: `0.1%`. `0`: no operation may fail.",
+        "Upper limit of failed operations, as a share of all operations: `0.1%`. With `0`, no \
+         operation may fail.",
     ),
     optional(
         "require.ops_per_s",
@@ -58,11 +59,12 @@ pub const FIELDS: &[Field] = &[
     optional(
         "require.not_worse_than",
         Type::Text(|d, text| d.require.not_worse_than = Some(text.into())),
-        "Earlier run: the new run must not be worse. Write `latest`, a tag (`cassay tag`), or \
-         `study/stamp`. The word `latest` means the last run of this study that was not invalid \
-         and met its requirements. Without such a run, cassay compares nothing. Otherwise it \
-         compares the points of both runs: throughput unless a rate was offered; p99 if the rate \
-         was sustained, or if no rate was offered.",
+        "Earlier run, compared with which the new run must not be worse. Write `latest`, a tag \
+         (`cassay tag`), or `study/stamp`. The word `latest` means the last run of this study that \
+         was not invalid and met its requirements. Without such a run, cassay compares nothing. \
+         Otherwise, cassay compares the points of both runs. It compares throughput unless the \
+         study offered a rate. It compares p99 if the study offered no rate, or if the target \
+         sustained the rate.",
     ),
     optional(
         "require.worse_by",
@@ -79,8 +81,8 @@ pub const FIELDS: &[Field] = &[
             &Type::List(&Type::Count(1, RATE_MAX, |d, n| d.require.at_value(n))),
         ),
         "Points that the requirements apply to: `every`, `best` (the point in the answer), or \
-         values of the axis. Default: `every` if all points are known in advance, else `best`. \
-         Does not apply to `ratio`.",
+         values of the axis. Default: `every` if all points are known in advance, otherwise \
+         `best`. Does not apply to `ratio`.",
     ),
     with(
         "require.untold",

@@ -28,9 +28,9 @@ pub(super) const FIELDS: &[Field] = &[
          `one-socket-per-vcpu`, nodes run as in a guest with one socket per vCPU. Threads then run \
          anywhere, memory is interleaved over all NUMA nodes, and the JVM counts its assigned \
          CPUs. With `auto`, each node runs on the NUMA nodes that the planner assigns, with local \
-         memory and shared CPUs. With `pinned`, each node has exclusive CPUs there. With `auto` \
-         and `pinned`, the client gets the remaining CPUs, in a separate L3 group if possible. \
-         cassay verifies the placement of every thread.",
+         memory and shared CPUs. With `pinned`, each node has exclusive CPUs on these NUMA nodes. \
+         With `auto` and `pinned`, the client gets the remaining CPUs, in a separate L3 group if \
+         possible. cassay verifies the placement of every thread.",
     ),
     with(
         "target.local.topology.placing",
@@ -77,14 +77,14 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(0, 64, |d, n| d.local.topology.housekeeping = n as u32),
         "0",
         "Number of cores in each NUMA node to leave free of nodes, for interrupts and the system. \
-         With `auto` and `pinned`.",
+         Applies with `auto` and `pinned`.",
     ),
     optional(
         "target.local.topology.client",
         Type::Count(1, 4096, |d, n| d.local.topology.client = Some(n as u32)),
         "Number of CPUs to reserve for the client, in whole cores, before cassay places nodes. \
-         Nodes without a placement do not use them either. Default: with `cpus` or `count`, the \
-         remaining CPUs. Otherwise an L3 group if the machine has four, or a quarter of its cores. \
-         With `none` and `one-socket-per-vcpu`, cassay reserves no CPUs.",
+         Nodes without a placement do not use these CPUs either. Default: with `cpus` or `count`, \
+         the remaining CPUs. Otherwise an L3 group if the machine has four, or a quarter of its \
+         cores. With `none` and `one-socket-per-vcpu`, cassay reserves no CPUs.",
     ),
 ];
