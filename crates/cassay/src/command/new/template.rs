@@ -110,7 +110,7 @@ pub const TEMPLATES: &[Template] = &[
             // on the first answer.
             ask(compare::WHAT, "", ""),
             ask("baseline", "Value of the first side?", ""),
-            ask("contender", "And the second?", ""),
+            ask("contender", "Value of the second side?", ""),
             ask(
                 "procedure.fixed.threads",
                 "How many operations in flight?",
