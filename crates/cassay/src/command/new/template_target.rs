@@ -44,7 +44,7 @@ impl TargetChoice {
                 "# A server inside cassay. It deliberately stops \
                  answering for 2 s of every 40 s.
 # With `--target local`, cassay \
-                 injects the fault into real nodes instead.
+                 injects a fault into real nodes instead.
 target: {null: {latency: 200us, stall: {every: 40s, length: 2s}}}
 "
                 .to_owned()
