@@ -824,7 +824,8 @@ pub struct UpArgs {
 /// Resource limits of each host.
 #[derive(Debug, ClapArgs)]
 pub struct HostArgs {
-    /// Isolation of hosts: auto, hosts (fails if the machine does not support it) or loopback.
+    /// Isolation of hosts: auto, hosts (fails if the machine does not support this isolation) or
+    /// loopback.
     #[arg(long, value_name = "auto|hosts|loopback", requires = "on_hosts", default_value = "auto",
           value_parser = isolation)]
     pub isolation: target_spec::Isolation,

@@ -56,7 +56,7 @@ fn others(record: &LimitRecord) -> String {
         match experiment.outcome {
             ExperimentOutcome::Confirmed => None,
             ExperimentOutcome::Refuted => Some(format!(
-                " The limit was not this one: {name}. {}",
+                " This resource was not the limit: {name}. {}",
                 moved(experiment)
             )),
             ExperimentOutcome::Inconclusive => Some(format!(
@@ -162,7 +162,7 @@ fn resource(one: &LimitCandidateRecord) -> String {
             format!("the CPU quota of {place}, which throttled {share} of its periods")
         }
         LimitKind::GarbageCollection => {
-            format!("garbage collection on {place}, which stopped it for {share} of the time")
+            format!("garbage collection on {place}, which stopped the node for {share} of the time")
         }
         LimitKind::DiskRate => format!("the disk {place} at {share} of its limit"),
         LimitKind::DiskQueue => format!("a queue of {number} requests at the disk {place}"),
@@ -194,7 +194,7 @@ fn resource(one: &LimitCandidateRecord) -> String {
         ),
         LimitKind::Pause => format!("a pause of {place} as long as {share} of p99.9"),
         LimitKind::PacketLoss => {
-            format!("retransmitted segments on {place}: {share} of those it sent")
+            format!("retransmitted segments on {place}: {share} of all sent segments")
         }
         LimitKind::BetweenNodes => {
             format!("time between nodes: {share} of the time of requests on coordinator {place}")

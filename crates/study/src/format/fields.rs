@@ -289,8 +289,8 @@ const SECTIONS: &[Field] = &[
     optional(
         "workload.consistency",
         of_kinds!(Type::Level(&LEVELS, |d, level| d.tune(|t| t.consistency = Some(level)))),
-        "Consistency level, for all kinds of operations or for each kind. Default: the levels of \
-         the workload.",
+        "Consistency level, for all kinds of operations or for each kind. Default: the consistency \
+         levels of the workload.",
     ),
     optional(
         "workload.serial_consistency",
@@ -331,8 +331,8 @@ const SECTIONS: &[Field] = &[
         "workload.page_size",
         of_kinds!(Type::Count(0, 1_000_000, |d, n| d
             .tune(|t| t.page_size = Some(n as u32)))),
-        "Rows per page, for all kinds of operations or for each kind; 0 turns paging off. cassay \
-         counts pages and rows. Default: the page sizes of the workload.",
+        "Number of rows per page, for all kinds of operations or for each kind. 0 turns paging \
+         off. cassay counts pages and rows. Default: the page sizes of the workload.",
     ),
     optional(
         "workload.timestamps",
@@ -454,8 +454,8 @@ const SECTIONS: &[Field] = &[
     optional(
         "variants",
         Type::Variants,
-        "Sides of a comparison, by name, each with the settings that it changes. The first side is \
-         the baseline.",
+        "Sides of a comparison, by name. Each side consists of the settings that it changes. The \
+         first side is the baseline.",
     ),
     optional(
         "matrix",
@@ -645,10 +645,10 @@ const INSTRUMENT: &[Field] = &[
         "client.split",
         choice!(|d| d.client.split; "stride" => Split::Stride, "range" => Split::Range),
         "stride",
-        "Division of imported sequences among `client.machines`: seeds of cassandra-stress's `-pop \
-         seq=`, cycles of NoSQLBench, records of a YCSB load. With `stride`, all clients share one \
-         sequence. With `range`, each client has its own range, like separate clients of the tool; \
-         this requires `workers` for every machine.",
+        "Division of imported sequences among `client.machines`. Such sequences are the seeds of \
+         cassandra-stress's `-pop seq=`, the cycles of NoSQLBench, and the records of a YCSB load. \
+         With `stride`, all clients share one sequence. With `range`, each client has its own \
+         range, like separate clients of the tool, which requires `workers` for every machine.",
     ),
     with(
         "client.workers",
@@ -671,8 +671,9 @@ const INSTRUMENT: &[Field] = &[
         choice!(|d| d.client.priority; "auto" => Priority::Auto, "normal" => Priority::Normal,
                 "realtime" => Priority::Realtime),
         "Priority of the workers over other programs on their CPUs, if the system permits it. With \
-         `normal`: no priority. With `realtime`: always. With `auto` (default): only if nodes run \
-         on the same machine, because their threads would delay answers by tens of milliseconds.",
+         `normal`, the workers have no priority. With `realtime`, they always have priority. With \
+         `auto` (default), they have priority only if nodes run on the same machine, because the \
+         threads of the nodes would delay answers by tens of milliseconds.",
     ),
     with(
         "client.connections_per_node",
@@ -741,8 +742,8 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "verify.consistency",
         Type::Level(&READS, |d, level| d.verify.consistency = Some(level)),
-        "Consistency level for reading rows back. Default: the level of the workload's reads; for \
-         `all`, the weakest level that returns every acknowledged write.",
+        "Consistency level for reading rows back. Default: the level of the workload's reads. With \
+         `verify.sample: all`, the weakest level that returns every acknowledged write.",
     ),
     // Rows for probes.
     optional(
@@ -751,8 +752,8 @@ const INSTRUMENT: &[Field] = &[
             &[("none", |d| d.probed = Some(false))],
             &Type::Section(|d| d.probed = Some(true)),
         ),
-        "Measurements of hosts and nodes during a trial; `none` turns all probes off. Default: \
-         all. The null target has no probes. The value of each probe is `true`, `false`, or the \
+        "Measurements of hosts and nodes during a trial. `none` turns all probes off. Default: all \
+         probes. The null target has no probes. The value of each probe is `true`, `false`, or the \
          period of the probe.",
     ),
     with(
@@ -807,8 +808,9 @@ const INSTRUMENT: &[Field] = &[
             "wall" => ProfileEvent::Wall
         ),
         "ctimer",
-        "Event that the profiler samples: CPU time (`ctimer`; `cpu` includes the kernel's stacks, \
-         if the kernel permits it), allocated bytes, waits for locks, or elapsed time.",
+        "Event that the profiler samples. `ctimer`: CPU time. `cpu`: CPU time with the kernel's \
+         stacks, if the kernel permits it. `alloc`: allocated bytes. `lock`: waits for locks. \
+         `wall`: elapsed time.",
     ),
     with(
         "probes.profile.every",

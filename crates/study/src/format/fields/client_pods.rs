@@ -38,9 +38,9 @@ pub(super) const FIELDS: &[Field] = &[
             d.pods().millicpus = (n * 1000.0).round() as u32
         }),
         "2",
-        "Number of CPUs of each pod, as request and limit, so that the class of the pod is \
-         Guaranteed. Each pod has one worker per whole CPU. Only whole CPUs can be exclusive, with \
-         the kubelet's static CPU manager.",
+        "Number of CPUs of each pod. cassay sets this number as request and limit, so that the QoS \
+         class of the pod is Guaranteed. Each pod has one worker per whole CPU. With the kubelet's \
+         static CPU manager, a pod can have exclusive CPUs only if the number is whole.",
     ),
     with(
         "client.kubernetes.memory",

@@ -36,37 +36,39 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.kind",
         Type::List(&Type::Fault(|d, kind| d.fault().kinds.push(kind))),
         "Kind of the fault. With several kinds, cassay chooses one at random each time. For nodes \
-         that cassay did not start, also a name in `target.attach.faults`.",
+         that cassay did not start, the kind can also be a name in `target.attach.faults`.",
     ),
     with(
         "faults.where",
         SECTION,
         "{}",
-        "Target of the fault. Default: a random node, or a random host for kinds that hit hosts. \
-         Kinds that affect all nodes one after the other have no target.",
+        "Target of the fault. Default: a random node, or a random host for kinds that affect \
+         hosts. Kinds that affect all nodes one after the other have no target.",
     ),
     optional(
         "faults.where.node",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().on = FaultWhere::Node(index(n))
         }),
-        "Number of the node, from 1. Kinds that hit hosts hit the host of the node. Nodes that \
-         cassay did not start are numbered by their contact points.",
+        "Number of the node, from 1. For kinds that affect hosts, the target is the host of the \
+         node. For nodes that cassay did not start, the numbers follow the order of the contact \
+         points.",
     ),
     optional(
         "faults.where.host",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().on = FaultWhere::Host(index(n))
         }),
-        "Number of the host, from 1. Kinds that hit nodes hit the first node of the host.",
+        "Number of the host, from 1. For kinds that affect nodes, the target is the first node of \
+         the host.",
     ),
     optional(
         "faults.where.hosts",
         Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().host(index(n))
         })),
-        "Numbers of hosts. Kinds that cut hosts off from others cut off all of them. For other \
-         kinds, the hosts are candidates for a random choice.",
+        "Numbers of hosts. Kinds that cut hosts off from other hosts cut off all hosts of this \
+         list. Other kinds affect a random host of this list.",
     ),
     optional(
         "faults.where.from",
@@ -93,9 +95,10 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.for",
         Type::Duration(S, 30 * DAY, |d, ns| d.fault().for_ns = Some(ns)),
         "Duration, after which cassay heals the fault. Instantaneous kinds have no duration. For \
-         kinds that perform a task, this value is the time limit: cassay stops a task that takes \
+         kinds that perform a task, this value is a time limit, and cassay stops a task that takes \
          longer. Some kinds take time to inject: a rolling change, a snapshot, a clock, a new \
-         node, an upgrade with a rollback. Their duration begins when they are in effect.",
+         node, and an upgrade with a rollback. The duration of these kinds begins when the fault \
+         is in effect.",
     ),
     optional(
         "faults.until",
@@ -106,7 +109,8 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.every",
         Type::Duration(S, 30 * DAY, |d, ns| d.fault().every_ns = Some(ns)),
         "Repeat the fault at this interval, counted from `at`, until the window ends. Each \
-         repetition starts after the previous one has ended. Default: once.",
+         repetition starts after the previous repetition has ended. Default: the fault occurs \
+         once.",
     ),
     optional(
         "faults.seed",
@@ -118,34 +122,34 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Number(0.01, 1024.0, |d, n| d.fault().options.cpus = Some(n)),
         "CPU time left to the host of a slow node, in cores. Default: 0.1.",
     ),
-    optional("faults.disk", SECTION, "Limits of a slow disk per second."),
+    optional("faults.disk", SECTION, "Limits per second of a slow disk."),
     optional(
         "faults.disk.read_iops",
         Type::Count(1, 100_000_000, |d, n| {
             d.fault().options.disk.read_iops = Some(n)
         }),
-        "Reads per second.",
+        "Maximum number of reads per second from the slow disk.",
     ),
     optional(
         "faults.disk.write_iops",
         Type::Count(1, 100_000_000, |d, n| {
             d.fault().options.disk.write_iops = Some(n)
         }),
-        "Writes per second.",
+        "Maximum number of writes per second to the slow disk.",
     ),
     optional(
         "faults.disk.read_rate",
         Type::Bytes(4 << 10, 1 << 40, |d, n| {
             d.fault().options.disk.read_bytes_per_s = Some(n);
         }),
-        "Bytes read per second.",
+        "Maximum number of bytes read per second from the slow disk.",
     ),
     optional(
         "faults.disk.write_rate",
         Type::Bytes(4 << 10, 1 << 40, |d, n| {
             d.fault().options.disk.write_bytes_per_s = Some(n);
         }),
-        "Bytes written per second.",
+        "Maximum number of bytes written per second to the slow disk.",
     ),
     optional(
         "faults.leave",
@@ -205,8 +209,8 @@ pub(super) const FIELDS: &[Field] = &[
         choice!(|d| d.fault().options.upgrade_sstables; "never" => false, "after" => true),
         "never",
         "Rewrite SSTables of older formats when all nodes are upgraded (`nodetool \
-         upgradesstables`). 5.0 writes the format of 4.0 and 4.1 and has no files to rewrite, \
-         unless `storage_compatibility_mode` differs.",
+         upgradesstables`). By default, 5.0 writes the format of 4.0 and 4.1, so it has no files \
+         to rewrite unless the study sets `storage_compatibility_mode`.",
     ),
     optional(
         "faults.nodes",
@@ -221,13 +225,13 @@ pub(super) const FIELDS: &[Field] = &[
         choice!(|d| d.fault().options.back;
             "never" => Rollback::Never, "snapshot" => Rollback::Snapshot),
         "never",
-        "Rollback of an upgrade. `never`: none. `snapshot`: each node gets its earlier files back, \
-         which cassay saved as hard links after the node drained and stopped. After the upgrade, \
-         cassay waits for the time `for`. Then each node drains, stops, gets its files and starts \
-         as its old release, the last upgraded node first. Afterwards, cassay repairs all client \
-         keyspaces on each node, because its files lack the writes since the upgrade. cassay \
-         refuses a rollback if the number of nodes that go back is at least the number that \
-         acknowledge a write.",
+        "Rollback of an upgrade. `never`: no rollback. `snapshot`: cassay restores the earlier \
+         files of each node, which it saved as hard links after the node drained and stopped. \
+         After the upgrade, cassay waits for the time `for`. Then each node drains and stops, \
+         cassay restores its files, and the node starts as its old release. The last upgraded node \
+         goes first. Afterwards, cassay repairs all client keyspaces on each node, because the \
+         restored files lack the writes since the upgrade. cassay refuses a rollback if the number \
+         of nodes that go back is at least the number that acknowledge a write.",
     ),
     optional(
         "faults.ha",

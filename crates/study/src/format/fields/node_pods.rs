@@ -36,8 +36,8 @@ pub(super) const FIELDS: &[Field] = &[
             d.node_pods().millicpus = (n * 1000.0).round() as u32
         }),
         "2",
-        "Number of CPUs of each pod, as request and limit, so that the class of the pod is \
-         Guaranteed.",
+        "Number of CPUs of each pod. cassay sets this number as request and limit, so that the QoS \
+         class of the pod is Guaranteed.",
     ),
     with(
         "target.local.pods.memory",

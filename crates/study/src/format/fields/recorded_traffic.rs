@@ -47,12 +47,12 @@ pub(super) const FIELDS: &[Field] = &[
         "workload.recorded.from",
         Type::Duration(0, 365 * DAY, |d, ns| d.recorded().from_ns = ns),
         "0s",
-        "Start of the replayed part, counted from the first record.",
+        "Start of the part of the recording to replay, counted from the first record.",
     ),
     optional(
         "workload.recorded.for",
         Type::Duration(1_000_000, 365 * DAY, |d, ns| d.recorded().for_ns = Some(ns)),
-        "Length of the part to replay. Default: the whole recording.",
+        "Length of the part of the recording to replay. Default: the whole recording.",
     ),
     with(
         "workload.recorded.memory",
@@ -60,8 +60,8 @@ pub(super) const FIELDS: &[Field] = &[
             d.recorded().memory_bytes = bytes
         }),
         "2GiB",
-        "Memory for operations and values. cassay omits operations at the end that do not fit, and \
-         counts these operations.",
+        "Maximum memory of the client for the recorded operations and values. cassay omits \
+         operations at the end that do not fit, and counts these operations.",
     ),
     optional(
         "workload.recorded.schema",

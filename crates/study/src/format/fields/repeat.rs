@@ -49,7 +49,7 @@ pub(super) const FIELDS: &[Field] = &[
             "p50" => Some(PrimaryMetric::Named("latency_ms.p50")),
             "p99" => Some(PrimaryMetric::Named("latency_ms.p99"))
         ),
-        "Metric of the primary comparison: a short form of `primary.metric`.",
+        "Metric of the primary comparison. This key is a short form of `primary.metric`.",
     ),
     optional(
         "repeat.detect",
@@ -62,9 +62,9 @@ pub(super) const FIELDS: &[Field] = &[
         choice!(|d| d.repeat.interleaved; "interleaved" => true, "sequential" => false),
         "interleaved",
         "`interleaved`: variants take turns in every block, in a counterbalanced order. \
-         `sequential`: one variant after the other; a change of the machine can then cause a \
-         difference. Steps of an imported command line always run in their own order in every \
-         block.",
+         `sequential`: one variant after the other, so a change of the machine over time can look \
+         like a difference between variants. Steps of an imported command line always run in their \
+         own order in every block.",
     ),
     with(
         "repeat.without_faults",
@@ -97,8 +97,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "primary.point",
         Type::Count(1, RATE_MAX, |d, n| d.primary.point = Some(n as f64)),
-        "Number of threads or rate of the point to compare. Default: the point with the highest \
-         total throughput of all variants; for rates, the highest rate that all variants \
-         sustained.",
+        "Number of threads or rate of the point to compare. Default: for threads, the point with \
+         the highest total throughput of all variants. For rates, the highest rate that all \
+         variants sustained.",
     ),
 ];

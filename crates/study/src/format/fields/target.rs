@@ -29,9 +29,9 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.hosts",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| d.hosts_count = n as usize),
-        "Number of hosts for the nodes. A host is a simulated machine with its own network, \
-         limits and data volume, or a machine of `machines`. Default: no hosts; the nodes share \
-         this machine.",
+        "Number of hosts for the nodes. A host is a simulated machine with its own network, limits \
+         and data volume, or a machine of `machines`. Default: no hosts, so the nodes share this \
+         machine.",
     ),
     with(
         "target.local.nodes_per_host",
@@ -45,9 +45,9 @@ pub(super) const FIELDS: &[Field] = &[
             &[("per-host", |_| {})],
             &Type::List(&Type::Name(|d, text| d.racks.push(text.into()))),
         ),
-        "Racks, assigned to hosts one after the other (without hosts, to nodes). `per-host`: each \
-         host is a rack, so that replicas are on different hosts. Default: `per-host` with hosts, \
-         else `[rack1]`.",
+        "Names of the racks. cassay assigns them to the hosts in turn, or to the nodes if the \
+         study has no hosts. `per-host`: each host is a rack, so that replicas are on different \
+         hosts. Default: `per-host` with hosts, otherwise `[rack1]`.",
     ),
     with(
         "target.local.isolation",
@@ -58,7 +58,7 @@ pub(super) const FIELDS: &[Field] = &[
         "auto",
         "Isolation of hosts. With `hosts`, each host has a network, limits and a volume, which \
          requires root. With `loopback`, each host only has its own addresses. With `auto`: \
-         `hosts` if this machine supports it, else `loopback`.",
+         `hosts` if this machine supports it, otherwise `loopback`.",
     ),
     optional(
         "target.local.host",
@@ -103,28 +103,28 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(10, 100_000_000, |d, n| {
             d.hosts.host.disk.read_iops = Some(n)
         }),
-        "Reads per second.",
+        "Maximum number of reads per second from the data volume.",
     ),
     optional(
         "target.local.host.disk.write_iops",
         Type::Count(10, 100_000_000, |d, n| {
             d.hosts.host.disk.write_iops = Some(n)
         }),
-        "Writes per second.",
+        "Maximum number of writes per second to the data volume.",
     ),
     optional(
         "target.local.host.disk.read_rate",
         Type::Bytes(64 << 10, 1 << 40, |d, n| {
             d.hosts.host.disk.read_bytes_per_s = Some(n)
         }),
-        "Bytes read per second.",
+        "Maximum number of bytes read per second from the data volume.",
     ),
     optional(
         "target.local.host.disk.write_rate",
         Type::Bytes(64 << 10, 1 << 40, |d, n| {
             d.hosts.host.disk.write_bytes_per_s = Some(n)
         }),
-        "Bytes written per second.",
+        "Maximum number of bytes written per second to the data volume.",
     ),
     optional(
         "target.local.host.link",
@@ -232,7 +232,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.password",
         Type::Secret(|d, secret| d.attach.password = Some(secret)),
-        "Source of the password, which is never in the study itself.",
+        "Source of the password. The study itself never contains the password.",
     ),
     optional(
         "target.attach.tls",
@@ -294,7 +294,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.jolokia.password",
         Type::Secret(|d, secret| d.jolokia().password = Some(secret)),
-        "Source of the password, which is never in the study itself.",
+        "Source of the password. The study itself never contains the password.",
     ),
     optional(
         "target.attach.jolokia.tls",

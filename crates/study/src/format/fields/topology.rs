@@ -62,7 +62,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(1, 4096, |d, n| {
             d.local.topology.part.get_or_insert(PART).1 = n as u32
         }),
-        "Number of `units`. Default: the whole machine.",
+        "Number of `units` that all nodes together may use. Default: the whole machine.",
     ),
     optional(
         "target.local.topology.smt",
