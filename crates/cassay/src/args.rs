@@ -83,8 +83,8 @@ pub struct Common {
 pub enum Command {
     /// Measure one Cassandra node on this machine, and print the path of the report.
     ///
-    /// Writes the study to first-look.yaml and the results to `results`. Needs Java 17 and a few
-    /// minutes; --target null needs no Java and takes one minute.
+    /// Writes the study to first-look.yaml and the results to `results`. Requires Java 17 and takes
+    /// a few minutes. With --target null, the command requires no Java and takes one minute.
     Demo(DemoArgs),
     /// Write a study from a template. Asks a few questions, then writes a file with comments.
     New(NewArgs),
@@ -262,8 +262,8 @@ pub struct SummaryArgs {
     pub markdown: Option<PathBuf>,
 }
 
-/// Permissions of a study. By default a study is data: it runs no program and reads no file outside
-/// its folder.
+/// Permissions of a study. By default, a study is only data: it runs no programs and reads no files
+/// outside its folder.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct TrustArgs {
     /// Let the study run programs, load code, read files outside its folder and contact other
@@ -283,11 +283,11 @@ pub struct AllowArgs {
     /// Allow changes to a cluster that cassay did not start. Reads, and changes to objects that the
     /// run itself created, need no permission. Repeatable, or separated by commas.
     ///
-    /// Data: ACT=KEYSPACE[.TABLE], where ACT is create, write, alter, truncate or drop.
+    /// For data, write ACT=KEYSPACE[.TABLE], where ACT is create, write, alter, truncate or drop.
     ///
-    /// Nodes on machines of `target.attach.hosts`: restart (stop and start), signal (pause and
-    /// kill), network (drop packets and reset connections). Pods of `target.attach.kubernetes`:
-    /// pods (delete and evict them, cordon their machines).
+    /// For nodes on machines of `target.attach.hosts`, write restart (stop and start nodes), signal
+    /// (pause and kill nodes) or network (drop packets and reset connections). For pods of
+    /// `target.attach.kubernetes`, write pods (delete and evict pods, and cordon their machines).
     #[arg(long, value_name = "ACT[=NAME]", value_parser = Allow::parse)]
     pub allow: Vec<Allow>,
 }
@@ -404,14 +404,15 @@ pub struct ImportOptions {
 pub struct ShowArgs {
     #[command(flatten)]
     pub name: RunName,
-    /// Show only the trials, each with its figures and all reasons for the verdict.
+    /// Show only the trials. Each trial has its figures and all reasons for its verdict.
     #[arg(long)]
     pub trials: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct RunName {
-    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of such a name.
+    /// Name of the run: a folder, `latest`, a study (its newest run), `study/stamp`, or the
+    /// beginning of such a name.
     #[arg(default_value = "latest")]
     pub run: String,
 }
@@ -420,7 +421,7 @@ pub struct RunName {
 pub struct HistoryArgs {
     /// Name of the study, which is also the name of its folder of runs.
     pub study: String,
-    /// Exit with 4 if the results became worse and stayed worse.
+    /// Exit with code 4 if the results became worse and stayed worse.
     #[arg(long)]
     pub fail_on_regression: bool,
     /// Write an HTML page to this file, and its figure as SVG to the same folder.
@@ -445,7 +446,7 @@ pub struct CompareArgs {
     /// Write an HTML page to this file, and its figure as SVG to the same folder.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// Exit with 4 if a contender appears slower at any point.
+    /// Exit with code 4 if a contender appears slower at any point.
     #[arg(long)]
     pub require_not_slower: bool,
 }
@@ -486,7 +487,7 @@ pub struct ExportRunArgs {
         hide_possible_values = true
     )]
     pub figures: Vec<FigureFormat>,
-    /// Write every probe reading of a long run, not only summaries of time spans.
+    /// Write every probe reading of a long run instead of summaries of time spans.
     #[arg(long)]
     pub every_reading: bool,
 }
@@ -496,15 +497,16 @@ pub struct ExportRunArgs {
 pub enum FigureFormat {
     /// Self-contained vector image on a light background.
     Svg,
-    /// The SVG image as a bitmap, with 2 pixels per unit.
+    /// Bitmap of the SVG image, with 2 pixels per unit.
     Png,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct ImportFileArgs {
-    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of such a name.
+    /// Name of the run: a folder, `latest`, a study (its newest run), `study/stamp`, or the
+    /// beginning of such a name.
     pub run: String,
-    /// File to read, or a folder of scrapes.
+    /// File to read, or a folder of scraped files.
     pub file: PathBuf,
     /// Import only columns or metrics whose names contain this text, in which `*` matches any text.
     /// Repeatable.
@@ -578,7 +580,7 @@ pub enum SnapshotCommand {
     Create(SnapshotCreateArgs),
     /// List the snapshots.
     List(ClusterName),
-    /// Restore a snapshot. The cluster loses later writes.
+    /// Restore a snapshot. The cluster loses all writes since the snapshot.
     Restore(SnapshotRestoreArgs),
     /// Read all files of a snapshot and compare their checksums.
     Verify(SnapshotName),
@@ -672,7 +674,7 @@ pub struct FaultTestArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct FaultRunArgs {
-    /// Fault to inject, from `cassay fault list`.
+    /// Fault to inject, as shown by `cassay fault list`.
     #[arg(value_name = "FAULT", value_parser = fault_kind)]
     pub kind: target_spec::fault::FaultKind,
     /// Number of the node, from 1.
@@ -723,7 +725,7 @@ pub struct FaultKnobs {
     /// Bandwidth of a slow link.
     #[arg(long, value_name = "RATE", value_parser = study::units::parse_bit_rate)]
     pub rate: Option<u64>,
-    /// Added delay of packets, one way.
+    /// One-way delay that the fault adds to packets.
     #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub delay: Option<u64>,
     /// Time by which the fault moves the clock.
@@ -754,11 +756,11 @@ fn fault_kind(text: &str) -> Result<target_spec::fault::FaultKind, String> {
 #[derive(Debug, ClapArgs)]
 #[command(group(clap::ArgGroup::new("on_hosts").multiple(true).args(["hosts", "machines"])))]
 pub struct UpArgs {
-    /// Number of nodes. Default: 1; with --hosts or --machines, one per host.
+    /// Number of nodes. Default: 1. With --hosts or --machines, the default is one node per host.
     #[arg(long, value_name = "COUNT")]
     pub nodes: Option<usize>,
-    /// Version of Cassandra: a release, or a line such as 4.1. Default: 5.0.9, or the version of
-    /// --like.
+    /// Version of Cassandra: a release, or a line such as 4.1. Default: 5.0.9, or with --like, the
+    /// version of the snapshot's cluster.
     #[arg(long, value_name = "VERSION", value_parser = supply::release)]
     pub cassandra: Option<Release>,
     /// Major version of Java for the nodes, which must be installed. Default: 17 if it is
@@ -798,8 +800,9 @@ pub struct UpArgs {
     /// connect.
     #[arg(long)]
     pub authentication: bool,
-    /// Put the nodes on this many hosts, each in its own rack. As root, each host gets a network,
-    /// limits and a volume if the machine supports them. Otherwise, each host gets only addresses.
+    /// Put the nodes on this many hosts, each in its own rack. If cassay runs as root and the
+    /// machine supports it, each host gets a network, limits and a volume. Otherwise, each host
+    /// gets only addresses.
     #[arg(long, value_name = "COUNT")]
     pub hosts: Option<usize>,
     /// Run the nodes on remote machines, over ssh. The file contains a list `machines` with one
@@ -807,7 +810,7 @@ pub struct UpArgs {
     /// machines.
     #[arg(long, value_name = "FILE")]
     pub machines: Option<PathBuf>,
-    /// Nodes on each host.
+    /// Number of nodes on each host.
     #[arg(
         long,
         value_name = "COUNT",
@@ -894,7 +897,7 @@ fn cores(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, ClapArgs)]
 pub struct NullArgs {
-    /// Port to listen on; 0 selects a free port.
+    /// Port to listen on. 0 selects a free port.
     #[arg(long, default_value_t = 9042)]
     pub port: u16,
     /// Address to listen on. Clients on other machines need an address that they can reach. Anyone
@@ -925,12 +928,12 @@ pub struct NullArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct TagArgs {
-    /// Name of the run: letters, digits, `-`, `_` and `.`. If another run has the name, cassay
-    /// removes the name from that run.
+    /// Name for the run, which consists of letters, digits, `-`, `_` and `.`. If another run has
+    /// this name, cassay removes the name from that run.
     #[arg(value_name = "TAG")]
     pub name: Option<String>,
-    /// Run: a folder, latest, a study (its newest run), study/stamp, or the beginning of such a
-    /// name.
+    /// Run to name: a folder, latest, a study (its newest run), study/stamp, or the beginning of
+    /// such a name.
     #[arg(default_value = "latest", requires = "name")]
     pub run: String,
     /// Remove the name from the run that has it.

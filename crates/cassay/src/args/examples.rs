@@ -658,14 +658,14 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "ycsb",
         &[(
             "cassay ycsb run -P workloads/workloada -p hosts=10.0.0.1 -threads 32",
-            "Runs a workload of the tool.",
+            "Runs YCSB's workload A with 32 threads.",
         )],
     ),
     (
         "easy",
         &[(
             "cassay easy run KeyValue -d 5m --rate 10k -r 0.5 --host 10.0.0.1",
-            "Runs a workload of the tool.",
+            "Runs the workload KeyValue for five minutes.",
         )],
     ),
 ];

@@ -23,7 +23,7 @@ pub enum HostsCommand {
         /// machine.
         file: PathBuf,
     },
-    /// Remove leftovers of clusters that no run owns.
+    /// Remove the leftovers of clusters that do not belong to a run.
     Clean {
         /// File that contains a list `machines` with one `{ssh: HOST, folder: PATH}` for each
         /// machine.
@@ -37,7 +37,8 @@ pub enum HostsCommand {
 
 #[derive(Debug, Subcommand)]
 pub enum KubernetesCommand {
-    /// Print the role that runs require in a namespace, and its binding, for `kubectl apply -f -`.
+    /// Print the role that runs require in a namespace, and the binding of the role, for `kubectl
+    /// apply -f -`.
     ///
     /// The role has exactly the verbs that a run uses. A run checks each verb before it creates
     /// anything.
@@ -56,8 +57,8 @@ pub enum KubernetesCommand {
 pub struct InsideArgs {
     /// Study file. The files that the study names must be in the same folder.
     pub study: PathBuf,
-    /// Container image of the pod, such as an image of Cassandra. It must contain `sh`, `head`,
-    /// `chmod` and `tar`.
+    /// Container image of the pod, such as an image of Cassandra. The image must contain `sh`,
+    /// `head`, `chmod` and `tar`.
     #[arg(long, value_name = "IMAGE")]
     pub image: String,
     /// Context of the kubectl configuration to use. Default: the current context.
@@ -66,7 +67,7 @@ pub struct InsideArgs {
     /// Namespace of the pod. Default: the namespace of the context.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub namespace: Option<String>,
-    /// CPUs of the pod, as request and limit.
+    /// Number of CPUs of the pod, as request and limit.
     #[arg(long, value_name = "CPUS", default_value = "2", value_parser = millicpus)]
     pub cpus: u32,
     /// Memory of the pod, as request and limit.

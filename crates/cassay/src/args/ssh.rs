@@ -24,8 +24,8 @@ pub enum MachineAt {
 /// Access to an attached cluster, and the machines of its nodes.
 #[derive(Debug, ClapArgs)]
 pub struct WayInArgs {
-    /// Setting of an attached cluster as in a study, such as target.attach.hosts={ssh: [db1, db2]}.
-    /// Repeatable.
+    /// Setting of an attached cluster, written as in a study, such as target.attach.hosts={ssh:
+    /// [db1, db2]}. Repeatable.
     #[arg(long, value_name = "target.PATH=VALUE", requires = "target",
           value_parser = target_setting)]
     pub set: Vec<String>,
@@ -73,7 +73,7 @@ pub struct CleanArgs {
     pub way_in: WayInArgs,
     #[command(flatten)]
     pub allow: AllowArgs,
-    /// Drop the tables without asking.
+    /// Drop the tables without confirmation.
     #[arg(long)]
     pub yes: bool,
 }

@@ -67,10 +67,15 @@ pub struct TwinArgs {
     pub keys: u64,
     /// Maximum number of partitions to read per second.
     #[arg(long, value_name = "RATE", default_value_t = 1_000,
-          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub rate: u64,
-    /// Setting of the target as in a study, such as target.attach.user=me. Repeatable.
-    #[arg(long, value_name = "target.PATH=VALUE", value_parser = target_setting)]
+          value_parser = \
+                                   clap::value_parser!(u64).range(1..=1_000_000))]
+    pub rate: \
+                                   u64,
+    /// Setting of the target, written as in a study, such \
+                                   as target.attach.user=me. Repeatable.
+    #[arg(long, \
+                                   value_name = \
+                                   "_name = "target.PATH=VALUE", value_parser = target_setting)]
     pub set: Vec<String>,
     /// Source of a secret that a setting names: NAME=file:PATH or NAME=env:VARIABLE. Repeatable.
     #[arg(long, value_name = "NAME=SOURCE", value_parser = secret)]
@@ -92,9 +97,13 @@ pub struct CheckArgs {
     /// starts.
     #[arg(long, value_name = "TARGET", value_parser = server)]
     pub target: Option<String>,
-    /// Setting of the target as in a study, such as target.attach.datacenter=dc1 or
-    /// target.attach.tls={ca: FILE}. Repeatable.
-    #[arg(long, value_name = "target.PATH=VALUE", requires = "target",
+    \
+                                     /// Setting of the target, written as in a study, such as \
+                                     target.attach.datacenter=dc1 or
+    /// \
+                                     target.attach.tls={ca: FILE}. Repeatable.
+    #[arg(long, \
+                                     value_name = "_name = "target.PATH=VALUE", requires = "target",
           value_parser = target_setting)]
     pub set: Vec<String>,
     /// Source of a secret that a setting names, such as db in target.attach.password={secret: db}:

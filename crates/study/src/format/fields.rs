@@ -577,7 +577,7 @@ const WINDOW: &[Field] = &[
     required(
         "capacity.p99_ms",
         Type::Number(0.001, 3_600_000.0, |d, n| d.capacity().p99_ms = n),
-        "Upper limit of p99 latency, ms.",
+        "Upper limit of p99 latency, in ms.",
     ),
     with(
         "capacity.failures",

@@ -94,7 +94,7 @@ pub const TEMPLATES: &[Template] = &[
         questions: &[
             ask(
                 "procedure.peak.p99_ms",
-                "Upper limit of p99 latency, ms?",
+                "Upper limit of p99 latency, in ms?",
                 "10",
             ),
             MIX,
@@ -214,7 +214,7 @@ pub const TEMPLATES: &[Template] = &[
                 "How many operations per second must the cluster handle?",
                 "50k",
             ),
-            ask("capacity.p99_ms", "Upper limit of p99 latency, ms?", "20"),
+            ask("capacity.p99_ms", "Upper limit of p99 latency, in ms?", "20"),
             ask(
                 "procedure.sweep.rate",
                 "Which rates, lowest first?",

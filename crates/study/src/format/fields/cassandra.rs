@@ -53,7 +53,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Text(|d, text| d.local.java = Some(java(text))),
         "Java of the nodes: a major version such as `17`, which must be installed, or, with \
          `--trust`, the folder of a Java installation. Default: 17 if it is installed, so that \
-         different lines run on the same Java; otherwise a version that Cassandra supports.",
+         different lines run on the same Java. Otherwise, a version that Cassandra supports.",
     ),
 ];
 

@@ -51,9 +51,9 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "client.kubernetes.image",
         Type::Text(|d, text| d.pods().image = text.into()),
-        "Image of the pods. The image must contain `sh`, `head` and `chmod`; cassay copies itself \
-         into the pods. If Cassandra runs in the same Kubernetes cluster, its nodes already have \
-         Cassandra's image.",
+        "Image of the pods. The image must contain `sh`, `head` and `chmod`, because cassay copies \
+         itself into the pods. If Cassandra runs in the same Kubernetes cluster, the Kubernetes \
+         nodes already have Cassandra's image.",
     ),
     with(
         "client.kubernetes.one_per_node",

@@ -159,7 +159,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.loss",
         Type::Share(0.001, 1.0, |d, n| d.fault().options.loss = Some(n)),
-        "Share of packets to drop.",
+        "Share of packets to drop, such as `10%`.",
     ),
     optional(
         "faults.rate",
@@ -173,7 +173,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Duration(MS / 10, 10 * S, |d, ns| {
             d.fault().options.delay = Some(Duration::from_nanos(ns));
         }),
-        "Added delay of packets, one way.",
+        "One-way delay that the fault adds to packets.",
     ),
     optional(
         "faults.by",
@@ -188,9 +188,9 @@ pub(super) const FIELDS: &[Field] = &[
             let key = d.key.clone();
             d.fault().options.yaml.insert(key, tree.to_json());
         })),
-        "Settings of cassandra.yaml that differ from those of the target: during a rolling change, \
-         or on nodes that a rolling upgrade has upgraded to `to`, such as \
-         `{storage_compatibility_mode: UPGRADING}`.",
+        "Settings of cassandra.yaml that differ from the settings of the target, such as \
+         `{storage_compatibility_mode: UPGRADING}`. They apply during a rolling change, or on \
+         nodes that a rolling upgrade has upgraded to the release in `to`.",
     ),
     optional(
         "faults.to",

@@ -5,11 +5,10 @@ use super::row::{S, optional, with};
 use crate::format::field::{Field, Type};
 use crate::settings::GuardedClusters;
 
-/// Maximum time in which the load rises, in ns. A rise of more than an hour would be a separate
-/// study.
+/// Maximum length of the ramp, in ns. A ramp of more than an hour would be a separate study.
 const RISE_MAX: u64 = 3600 * S;
 
-/// The rows for the guard.
+/// The rows for `guard`.
 pub const FIELDS: &[Field] = &[
     optional(
         "guard",

@@ -36,13 +36,13 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.kubernetes.service",
         Type::Text(|d, text| d.in_kubernetes(KubernetesOwner::Service(text.into()))),
-        "Name of a service whose ready endpoints are nodes, such as that of a StatefulSet or of \
-         another operator.",
+        "Name of a service whose ready endpoints are nodes, such as the service of a StatefulSet \
+         or of another operator.",
     ),
     optional(
         "target.attach.kubernetes.secret",
         Type::Text(|d, text| d.attached_kubernetes.secret = Some(text.into())),
-        "Secret with `username` and `password`. Default: the operator's superuser secret; with \
+        "Secret with `username` and `password`. Default: the operator's superuser secret, or with \
          `service`, no login.",
     ),
     optional(
@@ -77,8 +77,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.kubernetes.agents.folder",
         Type::Text(|d, text| d.pod_agents().folder = Some(text.into())),
-        "Folder in the container to which cassay can copy programs, and from which it can start \
-         them. Default: /tmp/cassay.",
+        "Folder in the container to which cassay copies this program, and from which it starts the \
+         program. Default: /tmp/cassay.",
     ),
     optional(
         "target.attach.kubernetes.agents.logs",

@@ -60,6 +60,6 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.machines.address",
         Type::Text(|d, text| d.host().address = text.parse().ok()),
         "IPv4 address at which clients and the other machines reach the nodes of the machine. \
-         Default: the address of its sshd.",
+         Default: the address of the machine's sshd.",
     ),
 ];

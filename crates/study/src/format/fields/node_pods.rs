@@ -43,8 +43,8 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.pods.memory",
         Type::Bytes(256 << 20, 16 << 40, |d, n| d.node_pods().memory_bytes = n),
         "4GiB",
-        "Memory of each pod, as request and limit: heap, off-heap memory, and page cache of its \
-         files.",
+        "Memory of each pod, as request and limit. The heap, off-heap memory, and the page cache \
+         of the node's files share this memory.",
     ),
     optional(
         "target.local.pods.volume",
@@ -52,7 +52,7 @@ pub(super) const FIELDS: &[Field] = &[
             d.node_pods().volume_bytes = Some(n)
         }),
         "Size of each pod's volume, claimed from a storage class. Default: a folder on the disk of \
-         the pod's node, deleted with the pod.",
+         the pod's Kubernetes node, which Kubernetes deletes with the pod.",
     ),
     optional(
         "target.local.pods.storage_class",

@@ -43,7 +43,7 @@ pub(super) const FIELDS: &[Field] = &[
                 d.range = Some(Range::new(THREADS_MAX, |n| Point::Threads(n as u32)))
             }),
         ),
-        "Number of operations in flight, in a closed loop: a list or a range.",
+        "Numbers of operations in flight, in a closed loop: a list or a range.",
     ),
     required(
         "procedure.sweep.threads.from",
@@ -73,7 +73,7 @@ pub(super) const FIELDS: &[Field] = &[
             })),
             &Type::Section(|d| d.range = Some(Range::new(RATE_MAX, Point::Rate))),
         ),
-        "Operations per second, in an open loop: a list or a range.",
+        "Rates in operations per second, in an open loop: a list or a range.",
     ),
     required(
         "procedure.sweep.rate.from",
@@ -141,12 +141,13 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.band.p99_ms",
         Type::List(&Type::Number(MS_MIN, MS_MAX, |d, n| d.band_ms.push(n))),
-        "Band of p99 latency: lower and upper limit, ms, such as `[50, 100]`.",
+        "Band of p99 latency: the lower and the upper limit, in ms, such as `[50, 100]`.",
     ),
     optional(
         "procedure.band.expected",
         EXPECTED,
-        "After the search, measure at this share of the result, such as 0.7: the expected load.",
+        "After the search, also measure at this share of the result, such as 0.7. This point is \
+         the expected load.",
     ),
     optional(
         "procedure.peak",
@@ -191,22 +192,22 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.peak.p50_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P50, n)),
-        "Upper limit of median latency, ms. Set exactly one percentile.",
+        "Upper limit of median latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.peak.p95_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P95, n)),
-        "Upper limit of p95 latency, ms. Set exactly one percentile.",
+        "Upper limit of p95 latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.peak.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P99, n)),
-        "Upper limit of p99 latency, ms. Set exactly one percentile.",
+        "Upper limit of p99 latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.peak.p999_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P999, n)),
-        "Upper limit of p99.9 latency, ms. Set exactly one percentile.",
+        "Upper limit of p99.9 latency, in ms. Set exactly one percentile.",
     ),
     with(
         "procedure.peak.errors",
@@ -218,7 +219,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.peak.expected",
         EXPECTED,
-        "After the search, measure at this share of the result, such as 0.7: the expected load.",
+        "After the search, also measure at this share of the result, such as 0.7. This point is \
+         the expected load.",
     ),
     optional(
         "procedure.latency_target",
@@ -245,22 +247,22 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.latency_target.p50_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P50, n)),
-        "Upper limit of median latency, ms. Set exactly one percentile.",
+        "Upper limit of median latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.latency_target.p95_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P95, n)),
-        "Upper limit of p95 latency, ms. Set exactly one percentile.",
+        "Upper limit of p95 latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.latency_target.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P99, n)),
-        "Upper limit of p99 latency, ms. Set exactly one percentile.",
+        "Upper limit of p99 latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.latency_target.p999_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P999, n)),
-        "Upper limit of p99.9 latency, ms. Set exactly one percentile.",
+        "Upper limit of p99.9 latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.latency_target.pending_compactions",
@@ -278,7 +280,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.latency_target.expected",
         EXPECTED,
-        "After the search, measure at this share of the result, such as 0.7: the expected load.",
+        "After the search, also measure at this share of the result, such as 0.7. This point is \
+         the expected load.",
     ),
     optional(
         "procedure.endurance",
@@ -309,16 +312,16 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.endurance.beside",
         Type::List(&Type::Duration(S, 30 * DAY, |d, ns| d.beside_ns.push(ns))),
-        "Lengths of up to eight shorter windows, such as `[1h, 1h]`: separate trials, measured \
-         before the long window in this order.",
+        "Lengths of up to eight shorter windows, such as `[1h, 1h]`. Each window is a separate \
+         trial. cassay measures these trials before the long window, in this order.",
     ),
     with(
         "procedure.endurance.within",
         Type::Share(0.001, 0.5, |d, share| d.within = share),
         "4%",
-        "Maximum difference of throughput, as a share, that cassay ignores: from the start to the \
-         end of the long window, and between windows of the load. For latency, the ignored \
-         difference is at least 10 %.",
+        "Maximum difference of throughput that cassay ignores, as a share. This limit applies to \
+         the change from the start to the end of the long window, and to the differences between \
+         the windows of the load. For latency, the ignored difference is at least 10 %.",
     ),
     optional(
         "procedure.scale_up",
@@ -338,14 +341,14 @@ pub(super) const FIELDS: &[Field] = &[
             "numa" => Some(Units::Numa), "sockets" => Some(Units::Sockets)
         ),
         "Unit that divides the machine. cassay uses all units of one socket before the next \
-         socket. Sets `target.local.topology.units` and `count`.",
+         socket. This key sets `target.local.topology.units` and `count`.",
     ),
     required(
         "procedure.scale_up.counts",
         Type::List(&Type::Count(1, 4096, |d, n| {
             d.scale_up().counts.push(n as u32)
         })),
-        "Numbers of units: `[1, 2, 4, 8]`. The first number is the baseline.",
+        "Numbers of units to measure, such as `[1, 2, 4, 8]`. The first number is the baseline.",
     ),
     with(
         "procedure.scale_up.instances",
@@ -360,7 +363,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.scale_up.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.scale_up().p99_bound_ms = Some(n)),
-        "Upper limit of p99 latency for a sweep, ms. Points above this limit do not count. A \
+        "Upper limit of p99 latency for a sweep, in ms. Points above this limit do not count. A \
          `peak` has its own limits.",
     ),
     optional(

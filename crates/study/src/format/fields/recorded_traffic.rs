@@ -10,8 +10,9 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Section(|d| {
             d.recorded();
         }),
-        "Traffic from Cassandra's full query log or audit log: the same statements with the same \
-         values, in the same order. docs/how-to/recorded-traffic.md describes the recording.",
+        "Replay traffic from Cassandra's full query log or audit log, with the same statements and \
+         values in the same order. docs/how-to/recorded-traffic.md describes how to record \
+         traffic.",
     ),
     required(
         "workload.recorded.files",
@@ -32,8 +33,8 @@ pub(super) const FIELDS: &[Field] = &[
         choice!(|d| d.recorded().only; "all" => Only::All, "reads" => Only::Reads,
                 "writes" => Only::Writes),
         "all",
-        "Operations to replay. Writes change data: on a cluster that cassay did not start, \
-         `--allow` must permit them.",
+        "Operations to replay. Because writes change data, `--allow` must permit them on a cluster \
+         that cassay did not start.",
     ),
     optional(
         "workload.recorded.keyspaces",

@@ -5,7 +5,7 @@ use crate::format::field::{Field, Type};
 use crate::settings::PrimaryMetric;
 use analysis::sequential::{BLOCKS_LEAST, BLOCKS_MOST};
 
-/// Minimum number of blocks of a study that ends as soon as its question is answered.
+/// Minimum number of blocks of a study that ends when its question is answered.
 const LEAST: u64 = BLOCKS_LEAST as u64;
 const MOST: u64 = BLOCKS_MOST as u64;
 
@@ -80,7 +80,7 @@ pub(super) const FIELDS: &[Field] = &[
         "primary",
         SECTION,
         "{}",
-        "The one comparison that answers the question. cassay corrects all other comparisons for \
+        "The comparison that answers the question. cassay corrects all other comparisons for \
          multiple testing.",
     ),
     with(

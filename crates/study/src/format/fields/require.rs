@@ -19,22 +19,22 @@ pub const FIELDS: &[Field] = &[
     optional(
         "require.p50_ms",
         Type::Number(MS.0, MS.1, |d, n| d.require.p50_ms = Some(n)),
-        "Upper limit of median latency over all operations, ms.",
+        "Upper limit of median latency over all operations, in ms.",
     ),
     optional(
         "require.p95_ms",
         Type::Number(MS.0, MS.1, |d, n| d.require.p95_ms = Some(n)),
-        "Upper limit of p95 latency, ms.",
+        "Upper limit of p95 latency, in ms.",
     ),
     optional(
         "require.p99_ms",
         Type::Number(MS.0, MS.1, |d, n| d.require.p99_ms = Some(n)),
-        "Upper limit of p99 latency, ms.",
+        "Upper limit of p99 latency, in ms.",
     ),
     optional(
         "require.p999_ms",
         Type::Number(MS.0, MS.1, |d, n| d.require.p999_ms = Some(n)),
-        "Upper limit of p99.9 latency, ms.",
+        "Upper limit of p99.9 latency, in ms.",
     ),
     optional(
         "require.error_rate",
@@ -47,14 +47,14 @@ pub const FIELDS: &[Field] = &[
         Type::Number(1.0, RATE_MAX as f64, |d, n| {
             d.require.ops_per_s = Some(n);
         }),
-        "Lower limit of throughput, op/s: `20k`.",
+        "Lower limit of throughput, in op/s, such as `20k`.",
     ),
     optional(
         "require.ratio",
         Type::Share(0.01, 100.0, |d, n| d.require.ratio = Some(n)),
         "Lower limit of each contender's performance relative to the baseline, in the primary \
-         comparison: `0.97` is at most 3 % worse. The ratio is contender ÷ baseline for \
-         throughput, and baseline ÷ contender for latency.",
+         comparison. With `0.97`, a contender may be at most 3 % worse. The ratio is contender ÷ \
+         baseline for throughput, and baseline ÷ contender for latency.",
     ),
     optional(
         "require.not_worse_than",
@@ -69,7 +69,8 @@ pub const FIELDS: &[Field] = &[
     optional(
         "require.worse_by",
         Type::Share(0.0, 0.9, |d, n| d.require.worse_by = n),
-        "Allowed loss against `require.not_worse_than`. Default: `5%`.",
+        "Maximum loss compared with the run in `require.not_worse_than`, as a share. Default: \
+         `5%`.",
     ),
     optional(
         "require.at",
@@ -95,6 +96,6 @@ pub const FIELDS: &[Field] = &[
         "Treatment of an untold requirement, whose interval contains the limit or is missing. With \
          `pass`, the requirement passes with a warning. With `miss`, the run misses the \
          requirement. With `estimate`, the run misses the requirement if the value itself exceeds \
-         the limit; otherwise it passes with a warning.",
+         the limit; otherwise the requirement passes with a warning.",
     ),
 ];

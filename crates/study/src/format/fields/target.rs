@@ -18,7 +18,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local",
         Type::Section(|d| d.kind = TargetKind::Local),
-        "Cassandra nodes on this machine, which cassay starts and stops.",
+        "Cassandra nodes that cassay starts and stops on this machine.",
     ),
     optional(
         "target.local.nodes",
@@ -204,17 +204,17 @@ pub(super) const FIELDS: &[Field] = &[
         ),
         "none",
         "Authentication of clients. `none`: every user of this machine can connect. `password`: \
-         cassay generates a password, and only users who can read it can connect. Roles and \
-         permissions are Cassandra's (`PasswordAuthenticator`, `CassandraAuthorizer`). The load \
-         logs in as an ordinary user (`cassay_load`), so that guardrails apply. The port between \
-         nodes remains open to all users of this machine.",
+         cassay generates a password, and only users who can read the password can connect. \
+         Cassandra checks roles and permissions (`PasswordAuthenticator`, `CassandraAuthorizer`). \
+         The load logs in as an ordinary user (`cassay_load`), so that guardrails apply. The port \
+         between nodes remains open to all users of this machine.",
     ),
     // Rows for an attached target.
     optional(
         "target.attach",
         Type::Section(|d| d.kind = TargetKind::Attach),
         "Existing cluster. cassay starts and stops only processes that the command line allows, \
-         and writes only to the keyspace.",
+         and writes only to the keyspace of the study.",
     ),
     optional(
         "target.attach.contact_points",
@@ -284,7 +284,7 @@ pub(super) const FIELDS: &[Field] = &[
         "target.attach.jolokia.port",
         Type::Count(1, 65_535, |d, n| d.jolokia().port = n as u16),
         "8778",
-        "Port of the agent, the same on every node.",
+        "Port of the agent, which is the same on every node.",
     ),
     optional(
         "target.attach.jolokia.user",
@@ -394,7 +394,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null",
         Type::Section(|d| d.kind = TargetKind::Null),
-        "Server inside cassay that answers immediately, for measuring the client itself.",
+        "Server inside cassay that answers immediately. Use this target to measure the client \
+         itself.",
     ),
     optional(
         "target.null.latency",

@@ -6,8 +6,8 @@ use crate::format::field::{Field, Type};
 use target_spec::Placing;
 use topology::{Smt, Units};
 
-/// Default for a part of the machine while only the unit or only the number is set. The rules
-/// require both.
+/// Default for the part of the machine if a study sets only the unit or only the number. The rules
+/// require both keys.
 const PART: (Units, u32) = (Units::Cores, 1);
 
 pub(super) const FIELDS: &[Field] = &[
@@ -39,13 +39,13 @@ pub(super) const FIELDS: &[Field] = &[
             "auto" => Placing::Auto, "pinned" => Placing::Pinned
         ),
         "pinned",
-        "Placement, as described for `target.local.topology`.",
+        "Placement of the nodes, as described for `target.local.topology`.",
     ),
     optional(
         "target.local.topology.cpus",
         Type::Count(1, 4096, |d, n| d.local.topology.cpus = Some(n as u32)),
         "Number of CPUs of each node. Default: an equal share of the CPUs for nodes, in whole \
-         cores if each node gets at least one.",
+         cores if each node gets at least one core.",
     ),
     optional(
         "target.local.topology.units",
