@@ -51,8 +51,8 @@ impl WayInArgs {
 /// Cluster to break.
 #[derive(Debug, ClapArgs)]
 pub struct BrokenArgs {
-    /// Cluster that cassay did not start, instead of a kept cluster. --set names the machines of
-    /// the nodes; --allow names the permitted changes.
+    /// Cluster that cassay did not start, to use instead of a kept cluster. --set names the
+    /// machines of the nodes, and --allow names the permitted changes.
     #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = attached)]
     pub target: Option<String>,
     #[command(flatten)]

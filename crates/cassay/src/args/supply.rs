@@ -18,7 +18,7 @@ pub enum SupplyCommand {
     Fetch(FetchArgs),
     /// Write the jars to one file, for machines without a network. Downloads missing jars first.
     Export(SupplyExportArgs),
-    /// Copy the jars of an exported file into the cache, after checking the SHA-256 of each.
+    /// Copy the jars of an exported file into the cache, after checking the SHA-256 of each jar.
     Import(SupplyImportArgs),
 }
 
@@ -27,8 +27,8 @@ pub struct FetchArgs {
     #[command(flatten)]
     pub version: VersionArgs,
     /// Maven repository, such as https://USER:PASSWORD@HOST/…. Default: Maven Central, or the
-    /// mirror in Maven's settings.xml. The environment variable CASSAY_MAVEN_REPOSITORY sets the
-    /// repository for runs too.
+    /// mirror in Maven's settings.xml. The environment variable CASSAY_MAVEN_REPOSITORY also sets
+    /// the repository for runs.
     #[arg(long, value_name = "URL")]
     pub repository: Option<String>,
 }
@@ -53,7 +53,8 @@ pub struct SupplyImportArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct VersionArgs {
-    /// Version of Cassandra: a release, or a line such as 4.1, which means its pinned release.
+    /// Version of Cassandra: a release, or a line such as 4.1, which means the pinned release of
+    /// that line.
     #[arg(long, value_name = "VERSION", default_value = versions::DEFAULT.pinned,
           value_parser = release)]
     pub cassandra: Release,

@@ -14,7 +14,7 @@ pub enum TopologyCommand {
     Plan(PlacementArgs),
     /// Write a plan in the formats of hypervisors and other tools.
     Export(ExportArgs),
-    /// Read a file in an export format, and show the placement that it describes.
+    /// Read a file in an export format, and show the placement that the file describes.
     Read(ReadArgs),
     /// Place the nodes of a kept cluster on its machine. Restarts the nodes one by one, and shows
     /// the placement that the kernel and the JVMs of the nodes report. `--topology none` removes
@@ -98,11 +98,11 @@ pub struct PlacementArgs {
     /// memory of the instance's NUMA nodes.
     #[arg(long, value_name = "SIZE", value_parser = study::units::parse_bytes)]
     pub memory: Option<u64>,
-    /// Rules for the virtual hardware. Use none for processes on the machine itself.
+    /// Rules for the virtual hardware. For processes on the machine itself, use none.
     #[arg(long, value_name = "vsphere7|vsphere8|pinned|none", default_value = "pinned",
           value_parser = word::<::topology::Profile>)]
     pub profile: ::topology::Profile,
-    /// Count threads where vSphere counts cores, as numa.vcpu.preferHT does.
+    /// Count threads instead of cores for vSphere's rules, as numa.vcpu.preferHT does.
     #[arg(long)]
     pub prefer_ht: bool,
     /// Allow adding CPUs to running virtual machines. Each virtual machine then has only one NUMA
@@ -113,8 +113,8 @@ pub struct PlacementArgs {
     #[arg(long, value_name = "pack|one-per-core", default_value = "pack",
           value_parser = word::<::topology::Smt>)]
     pub smt: ::topology::Smt,
-    /// CPUs reserved for interrupts and the host: none, perftune (1 core per 16 of a NUMA node),
-    /// CORES of each NUMA node, or a list of CPUs.
+    /// CPUs to reserve for interrupts and the host: none, perftune (1 core per 16 cores of a NUMA
+    /// node), a number of cores of each NUMA node, or a list of CPUs.
     #[arg(long, value_name = "none|perftune|CORES|cpus:LIST", default_value = "none",
           value_parser = housekeeping)]
     pub housekeeping: ::topology::Housekeeping,
@@ -133,8 +133,8 @@ pub struct PlacementArgs {
     #[arg(long, value_name = "COUNT", default_value = "1",
           value_parser = clap::value_parser!(u32).range(1..=256))]
     pub drives: u32,
-    /// Rule for concurrent_reads and concurrent_writes: Apache's comments in cassandra.yaml, or
-    /// Intel's guide.
+    /// Rule for concurrent_reads and concurrent_writes: the comments in Apache's cassandra.yaml
+    /// (apache), or Intel's guide (intel).
     #[arg(long, value_name = "apache|intel", default_value = "apache",
           value_parser = word::<::topology::YamlProfile>)]
     pub yaml: ::topology::YamlProfile,
@@ -149,7 +149,7 @@ pub struct PlacementArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ExportArgs {
-    /// Name of the format. `all` writes each format that can express the plan.
+    /// Name of the format. With `all`, cassay writes each format that can express the plan.
     #[arg(value_name = "FORMAT", value_parser = export_format)]
     pub format: String,
     #[command(flatten)]
@@ -171,7 +171,7 @@ pub struct ExportArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ReadArgs {
-    /// Name of the format.
+    /// Name of the file's format.
     #[arg(value_name = "FORMAT", value_parser = export_format)]
     pub format: String,
     /// File to read.

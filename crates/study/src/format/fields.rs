@@ -19,7 +19,7 @@ use row::{
 };
 use std::time::Duration;
 
-/// Makes the type of a choice between words. Each word comes with the value that it sets.
+/// Makes the type of a choice between words. Each word sets a value.
 macro_rules! choice {
     (|$d:ident| $key:expr; $($word:literal => $value:expr),+) => {
         Type::Choice(&[$(($word, |$d| $key = $value)),+])
@@ -160,7 +160,7 @@ const SECTIONS: &[Field] = &[
             })),
         ),
         "1",
-        "Number of replicas, or a number for each datacenter.",
+        "Number of replicas, or a mapping with a number of replicas for each datacenter.",
     ),
     optional(
         "keyspace.durable_writes",
@@ -203,8 +203,8 @@ const SECTIONS: &[Field] = &[
             d.workload.name = text.into();
             d.workload.file = Some(text.into());
         }),
-        "Workload file in the study's folder or a subfolder. docs/workload-file.md describes its \
-         format.",
+        "Workload file in the study's folder or a subfolder. docs/workload-file.md describes the \
+         format of the file.",
     ),
     optional(
         "workload.table",
@@ -283,8 +283,8 @@ const SECTIONS: &[Field] = &[
         Type::Map(&Type::Number(0.0, 1e9, |d, n| {
             d.workload.mix.push((d.key.clone(), n))
         })),
-        "Weight of each kind of operation: `{write: 9, read: 1}`. Default: the weights of the \
-         workload.",
+        "Weight of each kind of operation, such as `{write: 9, read: 1}`. Default: the weights of \
+         the workload.",
     ),
     optional(
         "workload.consistency",
@@ -309,8 +309,8 @@ const SECTIONS: &[Field] = &[
     optional(
         "workload.retries",
         of_kinds!(Type::Count(0, 100, |d, n| d.tune(|t| t.retries = Some(n as u8)))),
-        "Number of retries, for all kinds of operations or for each kind. cassay counts retries, \
-         and latency includes their time. Default: 0, so that each error counts.",
+        "Number of retries, for all kinds of operations or for each kind. cassay counts the \
+         retries, and latency includes the time of retries. Default: 0, so that each error counts.",
     ),
     optional(
         "workload.speculate_after",
@@ -324,8 +324,8 @@ const SECTIONS: &[Field] = &[
         "workload.idempotent",
         of_kinds!(Type::Bool(|d, on| d.tune(|t| t.idempotent = Some(on)))),
         "Declare that operations may run twice, for all kinds of operations or for each kind. Only \
-         then does cassay send them speculatively, or retry them after an attempt that may have \
-         taken effect. Default: derived from the statements.",
+         then does cassay send operations speculatively, or retry operations after an attempt that \
+         may have taken effect. Default: derived from the statements.",
     ),
     optional(
         "workload.page_size",
@@ -365,7 +365,7 @@ const SECTIONS: &[Field] = &[
     optional(
         "data.load.operations",
         Type::Count(1, ROWS_MAX, |d, n| d.data.load = Load::Operations(n)),
-        "Number of rows to write. Operations choose among these rows.",
+        "Number of rows to write. Operations then use these rows.",
     ),
     optional(
         "data.load.bytes_per_node",
@@ -373,18 +373,18 @@ const SECTIONS: &[Field] = &[
             d.data.load = Load::BytesPerNode(n)
         }),
         "Write rows until each node has this much data on disk after a flush, on average. \
-         Operations choose among the written rows.",
+         Operations then use the written rows.",
     ),
     optional(
         "data.load.fraction",
         Type::Number(0.01, 0.95, |d, n| d.data.load = Load::Fraction(n)),
-        "Write rows until this share of the data volumes is used, on average: 0.3 is 30 % full. \
-         Needs `target.local.host.volume`.",
+        "Write rows until the data volumes are filled to this share, on average. For example, 0.3 \
+         means 30 % full. Requires `target.local.host.volume`.",
     ),
     optional(
         "data.present",
         Type::Count(1, ROWS_MAX, |d, n| d.present = n),
-        "Number of rows that the tables already contain, instead of `load`.",
+        "Number of rows that the tables already contain. Use this key instead of `load`.",
     ),
     with(
         "data.settle",
@@ -435,15 +435,15 @@ const SECTIONS: &[Field] = &[
         "phases",
         SECTION,
         "Settings that apply only in one phase. Between phases, the nodes restart and keep their \
-         data. They restart one after the other, or all together if `data.reset: snapshot` \
+         data. The nodes restart one after the other, or all together if `data.reset: snapshot` \
          restores the data anyway. A phase may set `heap`, `gc`, `jvm`, `yaml` and `host` of \
          `target.local`, and table options of `keyspace`.",
     ),
     optional(
         "phases.load",
         Type::Phase,
-        "Settings while the data is loaded and settled: `{target: {local: {yaml: {commitlog_sync: \
-         periodic}}}}`.",
+        "Settings while cassay loads the data and waits for it to settle, such as `{target: \
+         {local: {yaml: {commitlog_sync: periodic}}}}`.",
     ),
     optional(
         "phases.measure",
@@ -477,15 +477,15 @@ const SECTIONS: &[Field] = &[
         "screen.settings",
         Type::Matrix,
         "Settings by name. Each setting has two values by name, and each value has the keys that \
-         it changes: `{heap: {small: {}, large: {target: {local: {heap: 8GiB}}}}}`. The further \
-         apart the values, the easier the effect is to detect.",
+         it changes: `{heap: {small: {}, large: {target: {local: {heap: 8GiB}}}}}`. Effects are \
+         easier to detect if the two values are far apart.",
     ),
     with(
         "screen.fold",
         Type::Bool(|d, on| d.fold = on),
         "false",
-        "Run the design again with all values swapped. This doubles the runs, and separates each \
-         effect from the interaction of two settings.",
+        "Run the design again with all values swapped. This doubles the number of runs, and \
+         separates the effect of each setting from interactions of two settings.",
     ),
 ];
 
@@ -508,8 +508,8 @@ const WINDOW: &[Field] = &[
         "window.warmup_max",
         Type::Duration(S, DAY, |d, ns| d.warmup_max_ns = ns),
         "60s",
-        "Limit of an `auto` warm-up, in whole seconds. Below 11 s, cassay cannot detect a steady \
-         state.",
+        "Limit of an `auto` warm-up, in whole seconds. With a limit below 11 s, cassay cannot \
+         detect a steady state.",
     ),
     with(
         "window.first_warmup",
@@ -540,7 +540,7 @@ const WINDOW: &[Field] = &[
         "window.after_faults",
         Type::Duration(0, DAY, |d, ns| d.after_faults_ns = ns),
         "30s",
-        "Time that a window with `until: faults` continues after its last fault, in whole seconds. \
+        "Time that a window with `until: faults` continues after the last fault, in whole seconds. \
          The report considers a recovery complete after 30 s without a difference.",
     ),
     // Rows for the price.
@@ -550,8 +550,9 @@ const WINDOW: &[Field] = &[
             &Type::Number(1e-6, 1e9, |d, n| d.price().per_hour = n),
             &SECTION,
         ),
-        "Price of the target per hour, for the study or for each variant: `1.23`, or with a \
-         currency `{amount: 1.23, currency: USD}`. The answer then states operations per price.",
+        "Price of the target per hour, for the study or for each variant. Write a number such as \
+         `1.23`, or a number with a currency such as `{amount: 1.23, currency: USD}`. The answer \
+         then states the number of operations per unit of the price.",
     ),
     required(
         "price_per_hour.amount",
@@ -583,8 +584,8 @@ const WINDOW: &[Field] = &[
         "capacity.failures",
         Type::Count(0, 1000, |d, n| d.capacity().failures = n),
         "1",
-        "Number of nodes that may fail together while the rest still meets the demand. A failed \
-         rack counts as all of its nodes.",
+        "Number of nodes that may fail together while the remaining nodes still meet the demand. A \
+         failed rack counts as all nodes of the rack.",
     ),
     with(
         "capacity.growth",
@@ -639,7 +640,7 @@ const INSTRUMENT: &[Field] = &[
             d.machine().cpus.push(n as usize)
         })),
         "Numbers of the CPUs of the machine to which cassay pins the workers, one after the other. \
-         Default: not pinned.",
+         Default: cassay does not pin the workers.",
     ),
     with(
         "client.split",
@@ -657,14 +658,14 @@ const INSTRUMENT: &[Field] = &[
             &Type::Count(1, 256, |d, n| d.client.workers = Some(n as usize)),
         ),
         "auto",
-        "Number of event loops. `auto`: half of the CPUs, at least one. With `client.machines`, \
-         this value is the default for each machine.",
+        "Number of event loops. `auto`: half of the CPUs of the machine, but at least one event \
+         loop. With `client.machines`, this value is the default for each machine.",
     ),
     optional(
         "client.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| d.client.cpus.push(n as usize))),
-        "Numbers of the CPUs to which cassay pins the workers, one after the other. Default: not \
-         pinned.",
+        "Numbers of the CPUs to which cassay pins the workers, one after the other. Default: \
+         cassay does not pin the workers.",
     ),
     optional(
         "client.priority",
@@ -679,7 +680,7 @@ const INSTRUMENT: &[Field] = &[
         "client.connections_per_node",
         Type::Count(1, 1024, |d, n| d.client.connections_per_node = n as usize),
         "2",
-        "Connections from each worker to each node.",
+        "Number of connections from each worker to each node.",
     ),
     with(
         "client.timeout",
@@ -716,8 +717,8 @@ const INSTRUMENT: &[Field] = &[
         "verify",
         SECTION,
         "{}",
-        "Verification of answers. The null target stores no data, so cassay does not verify its \
-         answers.",
+        "Verification of answers. The null target stores no data, so cassay does not verify \
+         answers of the null target.",
     ),
     with(
         "verify.reads",
@@ -736,8 +737,8 @@ const INSTRUMENT: &[Field] = &[
         ),
         "1000",
         "Number of rows to read back and compare after each trial. `all`: every written row, so \
-         that cassay finds every lost write. `all` takes 8 bytes of memory per write of the main \
-         stage, at most 512 MiB.",
+         that cassay finds every lost write. With `all`, the client needs 8 bytes of memory per \
+         write of the main stage, at most 512 MiB.",
     ),
     optional(
         "verify.consistency",
@@ -778,7 +779,7 @@ const INSTRUMENT: &[Field] = &[
         "probes.jvm",
         probe!(jvm_ns),
         "true",
-        "Heap and garbage collections of the nodes' JVMs.",
+        "Heap use and garbage collections of the nodes' JVMs.",
     ),
     with(
         "probes.cassandra",
@@ -798,7 +799,8 @@ const INSTRUMENT: &[Field] = &[
         Type::Section(|d| d.probes.profile = Some(Profile::default())),
         "Flame graphs of the nodes, by async-profiler. After the trials, cassay repeats each \
          variant with and without the profiler, in blocks. The report shows the CPU time per \
-         operation of each method, its difference between two variants, and the profiler's cost.",
+         operation of each method, the difference of this time between two variants, and the \
+         profiler's cost.",
     ),
     with(
         "probes.profile.event",

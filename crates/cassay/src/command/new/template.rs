@@ -214,7 +214,11 @@ pub const TEMPLATES: &[Template] = &[
                 "How many operations per second must the cluster handle?",
                 "50k",
             ),
-            ask("capacity.p99_ms", "Upper limit of p99 latency, in ms?", "20"),
+            ask(
+                "capacity.p99_ms",
+                "Upper limit of p99 latency, in ms?",
+                "20",
+            ),
             ask(
                 "procedure.sweep.rate",
                 "Which rates, lowest first?",

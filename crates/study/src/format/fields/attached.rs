@@ -22,9 +22,9 @@ pub(super) const ADDRESSES: &[Field] = &[
         "Reachable addresses of nodes that have other addresses in the cluster, as in containers \
          or behind port forwards: `{10.1.0.5: '127.0.0.1:9043'}`. A key without a port applies to \
          the node at any port. A value with a port is the CQL address of the node. Other ports, \
-         such as those of agents, stay the same unless they have their own entries. cassay \
-         contacts nodes without an entry at their own addresses. With TLS, a certificate must \
-         contain the cluster's address of the node.",
+         such as the ports of agents, stay the same unless they have their own entries. cassay \
+         contacts nodes without an entry at the addresses that the cluster reports. With TLS, a \
+         certificate must contain the cluster's address of the node.",
     ),
 ];
 
@@ -35,15 +35,15 @@ macro_rules! rows {
             optional(
                 concat!($at, ".folder"),
                 Type::Text(|$d, text| $host.folder = Some(text.into())),
-                "Folder on the machine to which cassay copies this program, and from which it \
-                 runs. The folder also contains its undo records. Default: the user's cache, and \
-                 `~/.local/state/cassay` (`/var/lib/cassay` as root).",
+                "Folder on the machine to which cassay copies this program, and from which the \
+                 program runs. The folder also contains the undo records of the program. Default: \
+                 the user's cache, and `~/.local/state/cassay` (`/var/lib/cassay` as root).",
             ),
             optional(
                 concat!($at, ".sudo"),
                 Type::Bool(|$d, on| $host.sudo = Some(on)),
                 "Become root on the machine with `sudo -n`, to inspect processes of other users, \
-                 read their logs, and stop and start them. Default: `false`.",
+                 read the logs of these processes, and stop and start them. Default: `false`.",
             ),
             optional(
                 concat!($at, ".control"),
@@ -65,8 +65,8 @@ macro_rules! rows {
             optional(
                 concat!($at, ".control.command"),
                 SECTION,
-                "Two programs on the machine, each a list of its name and arguments, run from `/` \
-                 without a shell.",
+                "Two programs on the machine, which stop and start the node. Each is a list of the \
+                 program's name and arguments. cassay runs the programs in `/`, without a shell.",
             ),
             required(
                 concat!($at, ".control.command.stop"),

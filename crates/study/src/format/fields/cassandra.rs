@@ -24,7 +24,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.cassandra.tarball",
         Type::Text(|d, text| d.own.tarball = Some(text.into())),
-        "Binary distribution as one file, `.tar.gz`. Needs `sha256`.",
+        "Binary distribution as a `.tar.gz` file. Requires `sha256`.",
     ),
     optional(
         "target.local.cassandra.sha256",

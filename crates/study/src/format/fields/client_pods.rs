@@ -12,10 +12,10 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Section(|d| {
             d.pods();
         }),
-        "Clients in pods of a Kubernetes cluster, one per pod. They apply the load together, like \
-         `client.machines`. Your own `kubectl` creates an Indexed Job at the start of the run and \
-         deletes it at the end. Needs `--trust` in a study, and the role that `cassay kubernetes \
-         rbac` prints.",
+        "Clients in pods of a Kubernetes cluster, one per pod. The clients apply the load \
+         together, like `client.machines`. Your own `kubectl` creates an Indexed Job at the start \
+         of the run and deletes it at the end. Needs `--trust` in a study, and the role that \
+         `cassay kubernetes rbac` prints.",
     ),
     optional(
         "client.kubernetes.context",

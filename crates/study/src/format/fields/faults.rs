@@ -103,7 +103,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.until",
         choice!(|d| d.fault().for_ns; "end" => None),
-        "With `end`, the fault lasts until the window ends. Replaces `for`.",
+        "With `end`, the fault lasts until the window ends. Use this key instead of `for`.",
     ),
     optional(
         "faults.every",
@@ -154,7 +154,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.leave",
         Type::Bytes(0, 1 << 50, |d, n| d.fault().options.leave_bytes = Some(n)),
-        "Free space left on a full disk. Default: none.",
+        "Free space to leave on a full disk. Default: no free space.",
     ),
     optional(
         "faults.loss",
@@ -195,7 +195,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.to",
         Type::Release(|d, release| d.fault().options.to = Some(release.clone())),
-        "Release that a rolling upgrade installs: `5.0.9`, or a line such as `5.0`.",
+        "Release that a rolling upgrade installs, such as `5.0.9`, or a line such as `5.0`.",
     ),
     with(
         "faults.drain",
@@ -236,8 +236,9 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.ha",
         SECTION,
-        "Start the nodes of a stopped host on another host, with their volumes. Not available for \
-         remote machines (`target.local.machines`), because each machine has its own disks.",
+        "Start the nodes of a stopped host on another host, with the volumes of the nodes. Not \
+         available for remote machines (`target.local.machines`), because each machine has its own \
+         disks.",
     ),
     optional(
         "faults.ha.restart_on",
@@ -247,8 +248,8 @@ pub(super) const FIELDS: &[Field] = &[
                 d.fault().options.ha_on = Some(index(n));
             }),
         ),
-        "Number of the host on which the nodes start, from 1. Default: `other-host`, the next \
-         host.",
+        "Number of the host on which the nodes start, from 1. Default: `other-host`, which means \
+         the next host.",
     ),
     required(
         "faults.ha.after",

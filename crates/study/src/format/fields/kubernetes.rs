@@ -8,9 +8,9 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.kubernetes",
         SECTION,
-        "Cluster in Kubernetes. Your own `kubectl` reads its nodes, data center and login from its \
-         operator, which requires `--trust` in a study. Set one of `k8ssandra`, `cass_operator` \
-         and `service`.",
+        "Cluster in Kubernetes. Your own `kubectl` reads the nodes, data center and login of the \
+         cluster from its operator, which requires `--trust` in a study. Set one of `k8ssandra`, \
+         `cass_operator` and `service`.",
     ),
     optional(
         "target.attach.kubernetes.context",

@@ -47,14 +47,14 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.machines.nodes",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| d.host().nodes = Some(n as usize)),
-        "Number of nodes on this machine, for different kinds of machines. Default: \
-         `target.local.nodes_per_host`.",
+        "Number of nodes on this machine, if the machines should run different numbers of nodes. \
+         Default: `target.local.nodes_per_host`.",
     ),
     with(
         "target.local.machines.sudo",
         Type::Bool(|d, is| d.host().sudo = is),
         "false",
-        "Become root on the machine with `sudo -n`. Limits, volumes and most faults require this.",
+        "Become root on the machine with `sudo -n`. Limits, volumes and most faults require root.",
     ),
     optional(
         "target.local.machines.address",

@@ -57,8 +57,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.pods.storage_class",
         Type::Text(|d, text| d.node_pods().storage_class = Some(text.into())),
-        "Storage class of the volumes: local or remote storage. Default: the default class of the \
-         cluster.",
+        "Storage class of the volumes, which determines local or remote storage. Default: the \
+         default storage class of the Kubernetes cluster.",
     ),
     with(
         "target.local.pods.one_per_node",

@@ -8,12 +8,11 @@ use crate::settings::draft::{Draft, Range};
 use analysis::procedure::{Percentile, Point, Until};
 use topology::Units;
 
-/// Permitted range of latencies, in ms. The maximum is one hour.
+/// Permitted range of latency limits, in ms. The maximum is one hour.
 const MS_MIN: f64 = 0.001;
 const MS_MAX: f64 = 3_600_000.0;
 
-/// Minimum length of an endurance run, in ns. Twenty blocks of one second are enough to show a
-/// trend.
+/// Minimum length of an endurance run, in ns. A trend is visible in twenty blocks of one second.
 const ENDURANCE_MIN: u64 = 20 * S;
 
 const THREADS: Type =
@@ -103,8 +102,8 @@ pub(super) const FIELDS: &[Field] = &[
                 "saturation" => Some(Until::Saturation)),
             &SECTION,
         ),
-        "Condition that ends the sweep after a trial. With `timeout`: an operation timed out. With \
-         `plateau`: throughput has not grown beyond its noise for two points after the knee. With \
+        "Condition that ends the sweep after a trial. `timeout`: an operation timed out. \
+         `plateau`: throughput did not grow by more than its noise at two points after the knee. \
          `saturation`: throughput is below the offered rate.",
     ),
     required(
@@ -172,7 +171,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.peak.rate.to",
         Type::Count(1, RATE_MAX, |d, n| d.range().to = Some(n)),
-        "Highest point to try.",
+        "Highest load to try.",
     ),
     optional(
         "procedure.peak.threads",
@@ -187,7 +186,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.peak.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Highest point to try.",
+        "Highest load to try.",
     ),
     optional(
         "procedure.peak.p50_ms",
@@ -242,7 +241,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.latency_target.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Highest point to try.",
+        "Highest load to try.",
     ),
     optional(
         "procedure.latency_target.p50_ms",

@@ -4,7 +4,7 @@ use super::row::{RATE_MAX, SECTION, optional, with};
 use crate::format::field::{Field, Type};
 use crate::settings::{IfInconclusive, Where};
 
-/// Permitted range of latencies, in ms. The maximum is one hour.
+/// Permitted range of latency limits, in ms. The maximum is one hour.
 const MS: (f64, f64) = (0.001, 3_600_000.0);
 
 /// The rows for requirements.
