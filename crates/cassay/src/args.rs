@@ -101,7 +101,7 @@ pub enum Command {
     Bisect(BisectArgs),
     /// Continue an interrupted run, repeat trials with damaged files, or add blocks.
     Resume(ResumeArgs),
-    /// Measure every combination of the factors that a screening selected, in blocks.
+    /// Measure, in blocks, every combination of the factors that a screening selected.
     Confirm(ConfirmArgs),
     /// List all runs.
     List,
@@ -225,8 +225,8 @@ pub struct ShownArgs {
 /// Progress display of a run.
 #[derive(Clone, Copy, Debug, Default, ClapArgs)]
 pub struct ViewArgs {
-    /// Progress display: full (full screen), line (one updated line), plain (appended lines) or
-    /// auto. Without a terminal, the display is always plain.
+    /// Progress display: full (full screen), line (one line that cassay updates), plain (lines that
+    /// cassay appends) or auto. Without a terminal, the display is always plain.
     #[arg(
         long,
         value_name = "MODE",
@@ -245,9 +245,9 @@ pub enum ViewMode {
     Auto,
     /// Full screen.
     Full,
-    /// One updated line.
+    /// One line that cassay updates.
     Line,
-    /// Appended lines, for log files.
+    /// Lines that cassay appends, for log files.
     Plain,
 }
 
@@ -380,7 +380,7 @@ pub struct ImportOptions {
     /// Print in the tool's own output format. This option does not change the results folder.
     #[arg(long)]
     pub compat: bool,
-    /// Show the plan, and the options that cassay refuses or treats differently than the tool does.
+    /// Show the plan, and the options that cassay refuses or treats differently from the tool.
     /// Sends no operations.
     #[arg(long)]
     pub check: bool,
@@ -779,13 +779,13 @@ pub struct UpArgs {
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
     pub gc: Option<target_spec::Collector>,
     /// Setting of cassandra.yaml, such as concurrent_reads=64. Write structured values as JSON.
-    /// Repeatable. cassay applies settings without --trust, so check settings that you copy from
+    /// Repeatable. These settings do not require --trust, so check settings that you copy from
     /// others.
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub yaml: Vec<(String, serde_json::Value)>,
     /// JVM option of each node, added after cassay's own options, so that it takes precedence.
-    /// Repeatable. cassay applies options without --trust, and JVM options can run programs, so
-    /// check options that you copy from others.
+    /// Repeatable. These options do not require --trust, but can run programs, so check options
+    /// that you copy from others.
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     pub jvm: Vec<String>,
     /// Share class data: nodes map the server's classes from an archive, so they start faster.

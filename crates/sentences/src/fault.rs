@@ -42,7 +42,7 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
     said
 }
 
-/// Effect of a fault, for faults whose level before the fault is known.
+/// Effect of a fault. The level before the fault is known.
 struct FaultEffect<'a> {
     fault: &'a FaultRecord,
     is_at_rate: bool,

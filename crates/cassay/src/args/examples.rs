@@ -100,7 +100,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay plan study.yaml --target attach:10.0.0.1 --allow create=cassay_peak",
-                "Also checks the permissions on the cluster.",
+                "Shows the plan, and checks the permissions on the cluster.",
             ),
             (
                 "cassay plan study.yaml --offline",
@@ -190,7 +190,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay history nightly --fail-on-regression",
-                "Exits with 4 if the results became worse and stayed worse.",
+                "Exits with code 4 if the results became worse and stayed worse.",
             ),
         ],
     ),
@@ -204,7 +204,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay clean --target attach:10.0.0.1 --yes",
-                "Drops the tables without confirmation.",
+                "Drops the tables of your runs without confirmation.",
             ),
         ],
     ),
@@ -215,7 +215,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
                 "cassay tag release-5.0 nightly/20261120T232909Z",
                 "Names a run, for `require: {not_worse_than: release-5.0}`.",
             ),
-            ("cassay tag", "Lists the names."),
+            ("cassay tag", "Lists the names of all named runs."),
         ],
     ),
     (
@@ -248,7 +248,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "compare",
         &[(
             "cassay compare upgrade/20261120T232909Z latest --require-not-slower",
-            "Exits with 4 if the later run appears slower at any point.",
+            "Exits with code 4 if the later run appears slower at any point.",
         )],
     ),
     (
@@ -340,7 +340,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay kubernetes rbac --namespace load --user ann",
-                "Prints the same role for a user, so that you can send it to the cluster's \
+                "Prints the role for the user ann, so that you can send it to the cluster's \
                  administrator.",
             ),
             (
@@ -422,7 +422,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay snapshot import full-20M",
-                "Imports the snapshot, which `cassay snapshot restore full` then loads.",
+                "Imports the snapshot. Then load it with `cassay snapshot restore full`.",
             ),
             (
                 "cassay snapshot import full-20M --as before",
@@ -487,7 +487,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "supply export",
         &[(
             "cassay supply export cassandra.tar",
-            "Writes one file for a machine without a network.",
+            "Writes the jars to one file, for a machine without a network.",
         )],
     ),
     (
@@ -560,7 +560,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ("cassay explain V12", "Explains a validity rule."),
             ("cassay explain window.warmup", "Explains a key of a study."),
             ("cassay explain release lag", "Explains a term of a report."),
-            ("cassay explain", "Lists all names."),
+            ("cassay explain", "Lists everything that it can explain."),
         ],
     ),
     (

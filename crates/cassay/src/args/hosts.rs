@@ -9,8 +9,8 @@ pub enum HostsCommand {
     /// Check that machines can run nodes: connection, free memory and disk, Java, clocks, settings,
     /// and leftovers of earlier commands.
     ///
-    /// Leaves no files except this program on the machines. Exits with 1 if a machine is too small
-    /// for a node with the default heap.
+    /// Leaves no files except this program on the machines. Exits with code 1 if a machine is too
+    /// small for a node with the default heap.
     Check {
         /// File that contains a list `machines` with one `{ssh: HOST, folder: PATH}` for each
         /// machine.

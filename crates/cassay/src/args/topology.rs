@@ -138,7 +138,7 @@ pub struct PlacementArgs {
     #[arg(long, value_name = "apache|intel", default_value = "apache",
           value_parser = word::<::topology::YamlProfile>)]
     pub yaml: ::topology::YamlProfile,
-    /// Name of a device to place the instances near to. Repeatable.
+    /// Name of a device close to which cassay places the instances. Repeatable.
     #[arg(long, value_name = "NAME")]
     pub near: Vec<String>,
     /// Name of the machine. The name is also the rack of all instances of the machine, so that no

@@ -365,15 +365,15 @@ const SECTIONS: &[Field] = &[
     optional(
         "data.load.operations",
         Type::Count(1, ROWS_MAX, |d, n| d.data.load = Load::Operations(n)),
-        "Number of rows to write. Operations then use these rows.",
+        "Number of rows to write. The measured operations use these rows.",
     ),
     optional(
         "data.load.bytes_per_node",
         Type::Bytes(1 << 20, 256 << 40, |d, n| {
             d.data.load = Load::BytesPerNode(n)
         }),
-        "Write rows until each node has this much data on disk after a flush, on average. \
-         Operations then use the written rows.",
+        "Write rows until each node has this much data on disk after a flush, on average. The \
+         measured operations use the written rows.",
     ),
     optional(
         "data.load.fraction",
@@ -726,8 +726,8 @@ const INSTRUMENT: &[Field] = &[
             "none" => None, "sampled" => Some(SAMPLED_NTH), "all" => Some(1)
         ),
         "sampled",
-        "Reads of the measured window whose rows cassay compares with the expected rows. \
-         `sampled`: every 16th read.",
+        "Reads of the measured window to verify. cassay compares the rows of these reads with the \
+         expected rows. `sampled`: every 16th read.",
     ),
     with(
         "verify.sample",

@@ -105,8 +105,8 @@ pub fn keyspace_name(study: &str) -> String {
     format!("cassay_{}", study.replace('-', "_"))
 }
 
-/// Returns true if the text can be written between quotes. The check of the study finds other
-/// mistakes in the text.
+/// Returns true if the text can be quoted in YAML. The check of the study finds other mistakes in
+/// the text.
 fn is_address(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || ".:-_[]".contains(c))
 }

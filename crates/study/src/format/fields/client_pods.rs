@@ -25,7 +25,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "client.kubernetes.namespace",
         Type::Text(|d, text| d.pods().namespace = Some(text.into())),
-        "Namespace, which must exist. Default: the namespace of the context.",
+        "Existing namespace for the pods. Default: the namespace of the context.",
     ),
     required(
         "client.kubernetes.clients",

@@ -22,7 +22,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.pods.namespace",
         Type::Text(|d, text| d.node_pods().namespace = Some(text.into())),
-        "Namespace, which must exist. Default: the namespace of the context.",
+        "Existing namespace for the pods. Default: the namespace of the context.",
     ),
     required(
         "target.local.pods.image",

@@ -59,12 +59,12 @@ pub const FIELDS: &[Field] = &[
     optional(
         "require.not_worse_than",
         Type::Text(|d, text| d.require.not_worse_than = Some(text.into())),
-        "Earlier run, compared with which the new run must not be worse. Write `latest`, a tag \
-         (`cassay tag`), or `study/stamp`. The word `latest` means the last run of this study that \
-         was not invalid and met its requirements. Without such a run, cassay compares nothing. \
-         Otherwise, cassay compares the points of both runs. It compares throughput unless the \
-         study offered a rate. It compares p99 if the study offered no rate, or if the target \
-         sustained the rate.",
+        "Earlier run to compare the new run with. The requirement is that the new run is not \
+         worse. Write `latest`, a tag (`cassay tag`), or `study/stamp`. The word `latest` means \
+         the last run of this study that was not invalid and met its requirements. Without such a \
+         run, cassay compares nothing. Otherwise, cassay compares the points of both runs. It \
+         compares throughput unless the study offered a rate. It compares p99 if the study offered \
+         no rate, or if the target sustained the rate.",
     ),
     optional(
         "require.worse_by",
