@@ -517,7 +517,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "topology",
-        &[("cassay topology show", "Draws this machine.")],
+        &[("cassay topology show", "Draws this machine's topology.")],
     ),
     (
         "topology show",
@@ -644,7 +644,8 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "stress",
         &[(
             "cassay stress write n=100k -rate threads=50",
-            "Takes the arguments of cassandra-stress, without the program's name.",
+            "Runs a write workload, with the arguments of cassandra-stress but without the \
+             program's name.",
         )],
     ),
     (
