@@ -40,7 +40,7 @@ fn sentence(record: &LimitRecord) -> String {
             "{event}, but no observed resource was full. Nearest its limit was {}.",
             resource(nearest)
         ),
-        (None, None) => format!("{event}, but the probes observed none of its resources."),
+        (None, None) => format!("{event}, but the probes observed no resources of the target."),
     }
 }
 

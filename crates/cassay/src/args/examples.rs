@@ -616,7 +616,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "workload check",
         &[(
             "cassay workload check workloads/orders.yaml",
-            "Checks a workload file without a server.",
+            "Checks a workload file without contacting a server.",
         )],
     ),
     (

@@ -94,7 +94,7 @@ const STUDY: &[Field] = &[
     required(
         "study",
         Type::Name(|d, text| d.name = text.into()),
-        "Name of the study. The folder of its runs has the same name.",
+        "Name of the study. The folder of the study's runs has the same name.",
     ),
     required(
         "question",

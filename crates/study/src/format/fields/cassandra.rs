@@ -51,7 +51,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.java",
         Type::Text(|d, text| d.local.java = Some(java(text))),
-        "Java of the nodes: a major version such as `17`, which must be installed, or, with \
+        "Java for the nodes: the major version of an installed Java, such as `17`. Or, with \
          `--trust`, the folder of a Java installation. Default: 17 if it is installed, so that \
          different lines run on the same Java. Otherwise, a version that Cassandra supports.",
     ),
