@@ -1,6 +1,6 @@
 //! The command line.
 //!
-//! This file is long because it lists every command with its options, in the order of the help.
+//! Long because it lists every command with its options, in the order of the help.
 
 mod authoring;
 mod bisect;

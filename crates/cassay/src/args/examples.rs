@@ -1,7 +1,7 @@
 //! Examples of every command, as data. The help of each command ends with its examples, and the
 //! reference lists them.
 //!
-//! This file is long because every command has some examples.
+//! Long because every command has some examples.
 //!
 //! A test parses each example, so every example is valid.
 

@@ -65,9 +65,9 @@ pub struct PlacingArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct MachineArgs {
-    /// Description of a machine, to use instead of a real machine: a folder with the /sys of the
-    /// machine, a tarball of such a folder (tar, tar.gz, tar.bz2), hwloc XML, the output of `lscpu
-    /// -J`, or text such as "pack:2 l3:1 core:8 pu:2".
+    /// Description of a machine, to use instead of a real machine. The description is a folder with
+    /// the /sys of the machine, or a tarball of such a folder (tar, tar.gz, tar.bz2). It can also
+    /// be hwloc XML, the output of `lscpu -J`, or text such as "pack:2 l3:1 core:8 pu:2".
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "cluster"])]
     pub machine: Option<PathBuf>,
     /// Machines to read: the hosts of a kept cluster, this machine, machines over ssh, or machines
@@ -114,7 +114,7 @@ pub struct PlacementArgs {
           value_parser = word::<::topology::Smt>)]
     pub smt: ::topology::Smt,
     /// CPUs to reserve for interrupts and the host: none, perftune (1 core per 16 cores of a NUMA
-    /// node), a number of cores of each NUMA node, or a list of CPUs.
+    /// node), a number of cores per NUMA node, or a list of CPUs.
     #[arg(long, value_name = "none|perftune|CORES|cpus:LIST", default_value = "none",
           value_parser = housekeeping)]
     pub housekeeping: ::topology::Housekeeping,

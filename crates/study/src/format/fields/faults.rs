@@ -89,7 +89,7 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "faults.at",
         Type::Duration(0, 30 * DAY, |d, ns| d.fault().at_ns = ns),
-        "Start of the fault, counted from the start of the measured window.",
+        "Start of the fault, counted from the start of the window.",
     ),
     optional(
         "faults.for",
