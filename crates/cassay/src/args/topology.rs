@@ -113,8 +113,8 @@ pub struct PlacementArgs {
     #[arg(long, value_name = "pack|one-per-core", default_value = "pack",
           value_parser = word::<::topology::Smt>)]
     pub smt: ::topology::Smt,
-    /// CPUs to reserve for interrupts and the host: none, perftune (1 core per 16 cores of a NUMA
-    /// node), a number of cores per NUMA node, or a list of CPUs.
+    /// CPUs to reserve for interrupts and the host. Write none, perftune (1 core per 16 cores of a
+    /// NUMA node), a number of cores per NUMA node, or a list of CPUs.
     #[arg(long, value_name = "none|perftune|CORES|cpus:LIST", default_value = "none",
           value_parser = housekeeping)]
     pub housekeeping: ::topology::Housekeeping,
