@@ -115,7 +115,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.seed",
         Type::Count(0, u64::MAX, |d, n| d.fault().seed = Some(n)),
-        "Seed of random choices. Default: the study's seed.",
+        "Seed of the fault's random choices. Default: the study's seed.",
     ),
     optional(
         "faults.cpus",
