@@ -41,7 +41,7 @@ fn sentence(record: &LimitRecord) -> String {
             "{event}, but no observed resource was full. Nearest its limit was {}.",
             resource(nearest)
         ),
-        (None, None) => format!("{event}, but the probes observed none of its resources."),
+        (None, None) => format!("{event}, but the probes observed no resources of the target."),
     }
 }
 
@@ -208,7 +208,7 @@ fn resource(one: &LimitCandidateRecord) -> String {
             format!("the CPU quota of {place}, which throttled {share} of its periods")
         }
         LimitKind::GarbageCollection => {
-            format!("garbage collection on {place}, which stopped it for {share} of the time")
+            format!("garbage collection on {place}, which stopped the node for {share} of the time")
         }
         LimitKind::DiskRate => format!("the disk {place} at {share} of its limit"),
         LimitKind::DiskQueue => format!("a queue of {number} requests at the disk {place}"),
@@ -240,7 +240,7 @@ fn resource(one: &LimitCandidateRecord) -> String {
         ),
         LimitKind::Pause => format!("a pause of {place} as long as {share} of p99.9"),
         LimitKind::PacketLoss => {
-            format!("retransmitted segments on {place}: {share} of those it sent")
+            format!("retransmitted segments on {place}: {share} of all sent segments")
         }
         LimitKind::BetweenNodes => {
             format!("time between nodes: {share} of the time of requests on coordinator {place}")

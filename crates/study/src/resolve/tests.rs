@@ -407,7 +407,7 @@ fn a_band_that_cannot_be_searched_for_is_refused() {
         &Overrides::default(),
         expect![[r#"
         s.yaml:9:29: `procedure.band.threads.to` is missing
-          hint: the key means: Upper limit.
+          hint: the key means: Maximum number of operations in flight.
         s.yaml:9:60: `procedure.band.p99_ms` must be a lower and an upper limit, in this order
           hint: write `[50, 100]`
     "#]],

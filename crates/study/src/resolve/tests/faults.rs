@@ -123,7 +123,7 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
             s.yaml:12:38: `faults.cpus` does not apply to node-kill
               hint: remove it
             s.yaml:13:5: `faults.at` is missing
-              hint: the key means: Start, counted from the start of the measured window.
+              hint: the key means: Start of the fault, counted from the start of the window.
             s.yaml:13:12: node-pause lasts until cassay heals it: `faults.for` is missing
               hint: add `for`, or `until: end`
         "#]],
