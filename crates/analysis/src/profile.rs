@@ -19,9 +19,5 @@ pub use difference::{
 };
 pub use origin::FrameOrigin;
 
-/// End of the name of a variant that differs from another variant only by the profiler. The trials
-/// of both show the cost of the profiler.
-pub const WITH_PROFILER: &str = "-profiled";
-
 #[cfg(test)]
 mod tests;

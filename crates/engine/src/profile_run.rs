@@ -6,6 +6,7 @@
 use crate::counter_experiments::{ExperimentRun, ExperimentsEnd, busiest_point, child_overrides};
 use analysis::procedure::Point;
 use anyhow::Result;
+use findings::profiles;
 use measure::number::duration;
 use std::path::{Path, PathBuf};
 use store::record::{FindingsRecord, PROFILES_FOLDER};
@@ -31,7 +32,8 @@ pub struct ProfileRun<'a> {
 }
 
 impl ProfileRun<'_> {
-    /// Runs the extra trials, if the study profiles its nodes.
+    /// Runs the extra trials, if the study profiles its nodes, and adds the profiles to the
+    /// findings.
     ///
     /// # Errors
     /// The files of the extra trials cannot be written. Failures of their target are in their
@@ -44,7 +46,8 @@ impl ProfileRun<'_> {
         let point = variants.first().and_then(|variant| profiled_point(variant, findings));
         let Some(point) = point else {
             let reason = "the run has no load at which cassay could repeat a trial";
-            findings::profiles::add_reason(reason.to_owned(), findings);
+            (self.say)(format!("cassay does not profile the nodes: {reason}"));
+            profiles::add_reason(reason.to_owned(), findings);
             return Ok(ExperimentsEnd::Done);
         };
         let text = profile_study::text(self.study, &variants, point, profile);
@@ -56,9 +59,10 @@ impl ProfileRun<'_> {
             });
         let (study, plan) = match planned {
             Ok(planned) => planned,
-            Err(why) => {
-                let reason = format!("cassay cannot plan the profiled trials: {why}");
-                findings::profiles::add_reason(reason, findings);
+            Err(reason) => {
+                let reason = format!("cassay cannot plan the profiled trials: {reason}");
+                (self.say)(reason.clone());
+                profiles::add_reason(reason, findings);
                 return Ok(ExperimentsEnd::Done);
             }
         };
@@ -70,7 +74,11 @@ impl ProfileRun<'_> {
         if end.findings.is_none() {
             return Ok(ExperimentsEnd::Interrupted);
         }
-        findings::profiles::add(self.path, &end.path, findings)?;
+        if let Err(error) = profiles::add(self.path, &end.path, findings) {
+            let reason = format!("{error:#}");
+            (self.say)(reason.clone());
+            profiles::add_reason(reason, findings);
+        }
         Ok(ExperimentsEnd::Done)
     }
 }

@@ -9,7 +9,7 @@ use crate::used_trials::usable;
 use analysis::VariantName;
 use analysis::procedure::Point;
 use analysis::profile::{
-    CallTree, FrameDifference, MARGIN, Names, PrunedFrame, TrialProfile, WITH_PROFILER, differences,
+    CallTree, FrameDifference, MARGIN, Names, PrunedFrame, TrialProfile, differences,
 };
 use analysis::{Metric, compare_paired};
 use anyhow::{Context, Result};
@@ -20,6 +20,7 @@ use store::record::{
     ProfilerCostRecord, ProfilesRecord, TrialFinding, VariantProfileRecord,
 };
 use store::{ProfileRecord, Run, Trial};
+use study::profile_study::PROFILED;
 use study::settings::Study;
 
 /// Share of a variant's cost below which frames are combined.
@@ -43,6 +44,17 @@ pub fn add(path: &Path, profiled: &Path, found: &mut FindingsRecord) -> Result<(
         ..ProfilesRecord::default()
     });
     profiles.run = inner.display().to_string();
+    if found.trials.iter().all(|trial| trial.variant.is_none()) {
+        // The extra trials of a study without variants have a variant, whose name is not the user's.
+        profiles
+            .variants
+            .iter_mut()
+            .for_each(|one| one.variant = VariantName::default());
+        profiles
+            .profiler_costs
+            .iter_mut()
+            .for_each(|one| one.variant = VariantName::default());
+    }
     put(profiles, found);
     Ok(())
 }
@@ -131,9 +143,9 @@ fn unit_of(profile: &ProfileRecord) -> ProfileUnit {
     }
 }
 
-/// Returns the name of a variant without the mark of the profiler.
+/// Returns the name of a variant without the end that marks its profiled side.
 fn without_suffix(name: &VariantName) -> VariantName {
-    let plain = name.name().and_then(|name| name.strip_suffix(WITH_PROFILER));
+    let plain = name.name().and_then(|name| name.strip_suffix(PROFILED));
     match plain {
         Some(plain) => VariantName::from(plain),
         None => name.clone(),

@@ -5,7 +5,8 @@
   const SVG = "http://www.w3.org/2000/svg";
   const WIDTH_PX = 1120;
   const ROW_PX = 18;
-  const LETTER_PX = 6.1;
+  const LETTER_PX = 6.4;
+  const BOLD_LETTER_PX = 7.2;
   // Narrower frames than this are not drawn, until the reader zooms to their callers.
   const NARROWEST_PX = 0.7;
   const LABEL_PX = 30;
@@ -41,7 +42,8 @@
 
     function say(frame) {
       if (!frame) { said.textContent = ""; return; }
-      const callers = frame.callers.length ? `; called only by ${frame.callers.at(-1)}` : "";
+      const callers = frame.callers.length
+        ? `; called by ${frame.callers.at(-1)}, which calls little else` : "";
       const named = frame.named ? "; differs between the variants" : "";
       said.textContent = `${frame.name}: ${costOf(frame.cost)}, of which itself `
         + `${number(Math.max(0, own(frame)))} ${data.unit}${named}${callers}`;
@@ -67,7 +69,7 @@
       element("rect", { x: left.toFixed(1), y: row * ROW_PX, width: width.toFixed(1),
         height: ROW_PX - 1 }, group);
       if (width >= LABEL_PX) {
-        const most = Math.floor((width - 6) / LETTER_PX);
+        const most = Math.floor((width - 6) / (frame.named ? BOLD_LETTER_PX : LETTER_PX));
         const label = frame.label.length > most ? frame.label.slice(0, most - 1) + "…" : frame.label;
         element("text", { x: (left + 3).toFixed(1), y: row * ROW_PX + 12.5 }, group)
           .textContent = label;
@@ -160,14 +162,16 @@
       const wanted = search.value.trim().toLowerCase();
       const has = (frame) => [frame.name, ...frame.callers].some((name) =>
         name.toLowerCase().includes(wanted));
-      found = wanted ? frames.filter(has) : [];
+      // The widest match comes first.
+      found = wanted ? frames.filter(has).sort((one, other) => other.cost - one.cost) : [];
       // A frame within another one that is found as well does not count twice.
       const outer = found.filter((frame) => {
         for (let one = frame.caller; one; one = one.caller) if (found.includes(one)) return false;
         return true;
       });
       const sum = outer.reduce((cost, frame) => cost + frame.cost, 0);
-      result.textContent = wanted ? `${found.length} frames, ${costOf(sum)}` : "";
+      const count = found.length === 1 ? "1 frame" : `${found.length} frames`;
+      result.textContent = wanted ? `${count}, ${costOf(sum)}` : "";
       draw();
     }
 

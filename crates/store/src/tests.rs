@@ -2,6 +2,7 @@
 
 mod added;
 mod damage;
+mod profiles;
 
 use crate::record::Verdict;
 use crate::record::{

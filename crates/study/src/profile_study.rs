@@ -8,8 +8,10 @@ use crate::checked_tree::Tree;
 use crate::counter_experiment::without_defaults;
 use crate::settings::{Profile, ProfiledTrials, Study, Variant};
 use analysis::procedure::Point;
-use analysis::profile::WITH_PROFILER;
 use serde_json::{Map, Value, json};
+
+/// End of the name of a side that is profiled. The rest is the name of the variant.
+pub const PROFILED: &str = "-profiled";
 
 /// Name of the only variant of a study without variants.
 pub const ONLY: &str = "nodes";
@@ -49,7 +51,7 @@ pub fn text(study: &Study, variants: &[&Variant], point: Point, profile: Profile
             Value::Object(side)
         };
         sides.insert(name.clone(), side(ProfiledTrials::None));
-        let profiled = format!("{name}{WITH_PROFILER}");
+        let profiled = format!("{name}{PROFILED}");
         sides.insert(profiled, side(ProfiledTrials::Measured));
     }
     let load = match point {

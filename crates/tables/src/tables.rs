@@ -6,6 +6,7 @@ mod faults;
 mod percentiles;
 mod points;
 mod probes;
+mod profiles;
 mod rules;
 mod run_input;
 mod seconds;
@@ -29,6 +30,7 @@ pub fn described() -> Vec<TableWords> {
         rules::table().described(),
         costs::points_table().described(),
         costs::table().described(),
+        profiles::table().described(),
         faults::table().described(),
         percentiles::table().described(),
         seconds::table().described(),
@@ -52,6 +54,7 @@ pub fn write(run: &Run, out: &Folder, every_reading: bool) -> Result<Vec<Written
     files.extend(trials::write(&source, out)?);
     files.extend(rules::write(&source, out)?);
     files.extend(costs::write(&source, out)?);
+    files.extend(profiles::write(&source, out)?);
     files.extend(faults::write(&source, out)?);
     files.extend(percentiles::write(&source, out)?);
     files.extend(seconds::write(&source, out)?);

@@ -5,6 +5,7 @@ mod frames;
 
 use crate::query_log;
 use crate::read;
+use analysis::profile::{Names, TrialProfile, differences};
 use imports::Tool;
 use report::RunView;
 use std::path::{Path, PathBuf};
@@ -98,6 +99,7 @@ pub fn kinds() -> Vec<InputKind> {
             read::journal,
         ),
         InputKind::new("overview", 10, overviews, read::overview),
+        InputKind::new("profile", 5, profiles, read_profile),
         InputKind::run_file("findings", 5, "findings.json", read::findings),
         InputKind::run_file("plan", 5, "plan.json", read::findings),
         InputKind::run_file("trial", 5, "trials/00-threads-4/trial.json", read::findings),
@@ -166,6 +168,37 @@ fn overviews() -> Texts {
 {"probe":"os","name":"cpu","unit":"%","width_s":0.5,"places":"AACAPwAAgD8AAIA/AACAPw=="}
 "#,
     ])
+}
+
+/// Returns folded stacks, as a trial keeps them.
+fn profiles() -> Texts {
+    texts_of(&[
+        "ReadStage;java/lang/Thread.run;org/apache/cassandra/db/Read.get 31\n\
+         ReadStage;java/lang/Thread.run;org/apache/cassandra/db/Read.get;a/B.c;a/B.c 7\n\
+         GC Thread;mark 12\nReadStage;java/lang/Thread.run 1\n",
+    ])
+}
+
+/// Compares a profile with itself, as findings do.
+fn read_profile(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("node1.collapsed");
+    std::fs::write(&path, bytes).expect("it is written");
+    let mut names = Names::default();
+    let mut read = || {
+        let mut profile = TrialProfile {
+            operations: 1e3,
+            sample_cost: 1e4,
+            ..TrialProfile::default()
+        };
+        for (stack, count) in store::FoldedLines::open(&path).into_iter().flatten().flatten() {
+            profile.tree.add(&mut names, &stack, count as f64 * 1e4);
+        }
+        profile
+    };
+    let pairs = [(read(), read())];
+    drop(pairs[0].0.tree.pruned(&names, 0.002, 3000));
+    drop(differences(&names, &pairs));
 }
 
 /// Sections of a study that no shipped study has.

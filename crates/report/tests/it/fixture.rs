@@ -17,7 +17,7 @@ use store::record::{SettleEnd, Verdict, WarmupEnd};
 #[path = "../../../workload/src/random.rs"]
 mod random;
 
-use random::Draws;
+pub use random::Draws;
 use report::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 use serde_json::json;
 use std::collections::BTreeMap;

@@ -20,6 +20,7 @@ mod machines;
 mod pages;
 mod panels;
 mod pipeline;
+mod profiles;
 mod published;
 mod reading;
 mod requests;

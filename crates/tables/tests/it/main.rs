@@ -83,6 +83,16 @@ fn the_figures_of_the_tables_are_those_of_the_findings() {
         (&*cost["cost"], number(cost, "value")),
         ("server_cpu_ms_per_op", 0.25)
     );
+    let frame = &rows(&path, "profile_frames")[0];
+    assert_eq!(
+        (
+            &*frame["frame"],
+            &*frame["named"],
+            number(frame, "difference_ci95_high")
+        ),
+        ("lab/SlowStage.burn", "true", 53.0)
+    );
+    assert!(!frame.contains_key("explained_by"), "{frame:?}");
 }
 
 #[test]

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use store::record::{
     ComparisonRecord, CostKind, EstimateRecord, FORMAT, FaultRecord, FindingsRecord,
-    MeasurementRecord, PhaseTimeRecord, PlanRecord, Point, PointRecord, Quantity, ReasonRecord,
-    ResolvedRecord, Role, RuleOutcome, RuleRecord, SampleRecord, SeriesRecord, TrialFinding,
-    TrialRecord, VariantName,
+    FrameDifferenceRecord, MeasurementRecord, PhaseTimeRecord, PlanRecord, Point, PointRecord,
+    ProfileDifferenceRecord, ProfilesRecord, Quantity, ReasonRecord, ResolvedRecord, Role,
+    RuleOutcome, RuleRecord, SampleRecord, SeriesRecord, TrialFinding, TrialRecord, VariantName,
 };
 use store::{RunWriter, TrialWriter, convert};
 use tempfile::TempDir;
@@ -226,6 +226,26 @@ fn findings(found: TrialFinding) -> FindingsRecord {
             ..ComparisonRecord::default()
         }],
         trials: vec![found],
+        profiles: Some(profiles()),
         ..FindingsRecord::default()
+    }
+}
+
+fn profiles() -> ProfilesRecord {
+    ProfilesRecord {
+        differences: vec![ProfileDifferenceRecord {
+            baseline: "a".into(),
+            contender: "b".into(),
+            blocks: 4,
+            frames: vec![FrameDifferenceRecord {
+                frame: "lab/SlowStage.burn".to_owned(),
+                difference: 50.5,
+                ci95: Some([48.0, 53.0]),
+                named: true,
+                ..FrameDifferenceRecord::default()
+            }],
+            ..ProfileDifferenceRecord::default()
+        }],
+        ..ProfilesRecord::default()
     }
 }
