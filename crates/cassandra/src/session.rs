@@ -1,6 +1,6 @@
 //! A blocking CQL session for control: one request at a time, on one node.
 //!
-//! This file is long because everything from the socket to the rows belongs together: handshakes,
+//! Long because everything from the socket to the rows belongs together: handshakes,
 //! deadlines and pages.
 //!
 //! Speed does not matter here, because cassay uses sessions only for schema, metadata and virtual

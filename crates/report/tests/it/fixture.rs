@@ -3,7 +3,7 @@
 //! from real histograms, so that all numbers agree with each other. Every execution of the tests
 //! builds the same run.
 //!
-//! This file is long because it builds one complete run.
+//! Long because it builds one complete run.
 
 use crate::requests::{counts, request};
 use analysis::procedure::Point;
