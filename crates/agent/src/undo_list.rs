@@ -56,7 +56,7 @@ impl UndoList {
         let mut entries = self.entries();
         ensure!(
             !self.is_closed.load(Ordering::Relaxed),
-            "the agent is ending, so it records no further change"
+            "the agent is shutting down, so it does not record further changes"
         );
         let mut noted = self.noted();
         let noted = noted.as_mut().context("the undo list has no path")?;

@@ -105,8 +105,8 @@ impl NoCurve {
         match self {
             NoCurve::FewLoads(count) => {
                 format!(
-                    "only {count} loads are usable, but a curve of three coefficients needs \
-                     {LOADS_MIN}"
+                    "only {count} loads are usable, but a curve with three coefficients needs \
+                     {LOADS_MIN} loads"
                 )
             }
             NoCurve::StillGrowing => {

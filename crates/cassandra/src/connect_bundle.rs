@@ -86,7 +86,7 @@ impl BehindProxy {
             usable(&material).with_context(|| format!("use the secure connect bundle {place}"))?;
         let url = format!("https://{}:{}/metadata", config.host, config.port);
         let metadata = ask(&url, &config, &material)
-            .with_context(|| format!("request the nodes from {url}, of the bundle {place}"))?;
+            .with_context(|| format!("request the nodes of the bundle {place} from {url}"))?;
         let said = metadata.contact_info;
         if let Some(kind) = said.kind.filter(|kind| kind != "sni_proxy") {
             bail!(

@@ -273,7 +273,7 @@ fn capabilities(
     let tables = if majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {
         Ok("virtual tables".to_string())
     } else {
-        Err("cassay needs virtual tables, which Cassandra has since 4.0".to_string())
+        Err("cassay needs virtual tables, which only Cassandra 4.0 and later have".to_string())
     };
     let on_machines = match hosts.all[..] {
         [] => capability::OnMachines::none(),
@@ -294,8 +294,8 @@ fn capabilities(
 }
 
 /// Reason why metrics cannot be read by CQL.
-pub(crate) const NO_METRICS: &str = "the nodes have no tables of metrics, which Cassandra has \
-                                     since 6.0";
+pub(crate) const NO_METRICS: &str = "the nodes have no tables of metrics, which only Cassandra 6.0 \
+                                     and later have";
 
 /// Reason why MBeans are not available, and how to enable them.
 pub(crate) const NO_AGENTS: &str =

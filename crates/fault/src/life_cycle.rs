@@ -192,7 +192,7 @@ impl LifeCycle<'_> {
             if !waits {
                 self.say(
                     FaultStep::Waiting,
-                    format!("until it is intact: {}", look.words),
+                    format!("until the target is intact: {}", look.words),
                 );
                 waits = true;
             }
@@ -445,14 +445,14 @@ impl Revival {
         let has_waited = |least: Duration| waited_ns >= least.as_nanos() as u64;
         let is_gone = observation::process(world, node, |state| state.is_none()).shows_fault();
         let why = if is_gone && has_waited(BETWEEN_STARTS) {
-            "its process has ended"
+            "the node's process has ended"
         } else if is_gone {
             return None;
         } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
             // This excludes a node that has just been started, because such a node needs some time.
-            "it runs but answers no request, although the fault is healed"
+            "the node runs but answers no request, although the fault is healed"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
-            "it answers clients, but all other nodes consider it down"
+            "the node answers clients, but all other nodes consider it down"
         } else {
             return None;
         };

@@ -64,7 +64,7 @@ impl Rot {
     fn places(&self, file: &OwnedFd) -> Result<Vec<Extent>> {
         let blocks = self.blocks();
         let all = ext4_ioctls::extents(file, blocks.start, blocks.end - blocks.start);
-        all.with_context(|| format!("find bytes of {} on its disk", self.path.display()))
+        all.with_context(|| format!("find the bytes of {} on the disk", self.path.display()))
     }
 
     /// Finds the file, even if it was renamed. Returns `None` if the file no longer exists.

@@ -232,12 +232,17 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let few = (window.ok as f64) < needed;
     note(few, describe::successes(window.ok, needed));
     match evidence.warmup {
-        Some(SteadyState::Detected) => note(false, "steady before the window began".into()),
+        Some(SteadyState::Detected) => note(
+            false,
+            "throughput and latency were steady before the \
+                                                    window began"
+                .into(),
+        ),
         Some(_) => note(
             true,
             "no steady state was detected before the window".into(),
         ),
-        None => note(false, "after a warm-up of a fixed length".into()),
+        None => note(false, "the warm-up had a fixed length".into()),
     }
     let (is_drifting, drift) = drift_words(window, limits, evidence.warmup.is_none());
     note(is_drifting, drift);

@@ -68,7 +68,7 @@ pub(super) fn settled(evidence: &Evidence) -> RuleResult {
         ),
         Some(Settle::Unknown) => (
             RuleOutcome::Unknown,
-            "the target does not report if it has settled",
+            "the target does not report whether it has settled",
         ),
         None => (
             RuleOutcome::Unknown,

@@ -243,7 +243,11 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     for knob in FaultOption::ALL {
         let said = knob.describe(&options).is_some();
         if said && !kind.takes(knob) {
-            bail!("{} does not apply to {}: remove it", knob.name(), kind.name);
+            bail!(
+                "{} does not apply to {}: remove the option",
+                knob.name(),
+                kind.name
+            );
         }
         if !said && kind.must.contains(&knob) {
             bail!(

@@ -43,8 +43,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.of_all",
         wanted: "at most 50 % of memory (25 to 50 % is usual)",
-        why: "The rest of the memory is for the page cache, which serves most reads, and for what \
-              nodes use outside their heaps.",
+        why: "The rest of the memory is for the page cache, which serves most reads, and for the \
+              memory that nodes use outside their heaps.",
         fix: "smaller -Xms and -Xmx in jvm-server.options, or fewer nodes on the host",
         source: INTEL,
         start_check: "",
@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
               buffers.",
         fix: "apt-get install libjemalloc2 || dnf install jemalloc; Cassandra's script finds it",
         source: APACHE,
-        start_check: "checkJemalloc reports if the library exists",
+        start_check: "checkJemalloc reports whether the library exists",
         look: Check::By(jemalloc),
     },
 ];

@@ -34,7 +34,7 @@ impl Fault for Evict {
         let before = world.pod(self.node)?;
         ensure!(
             world.is_schedulable(self.node, &before.node)?,
-            "the pod's machine {} is already cordoned, and healing would uncordon it",
+            "the pod's machine {} is already cordoned, and healing the fault would uncordon it",
             before.node
         );
         self.machine = Some(before.node);

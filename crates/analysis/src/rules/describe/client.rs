@@ -154,7 +154,7 @@ pub fn failures(
         (None, true) => {
             let timeouts = Measurement::counting(Quantity::ClientTimeouts, timeouts);
             (
-                format!("{}; one client timeout fails a trial", percent(share)),
+                format!("{}; a single client timeout fails a trial", percent(share)),
                 vec![timeouts.failing_at(1.0), failures],
             )
         }
@@ -215,7 +215,7 @@ pub fn large_drift(trend: &Trend, limit: f64, end: &str) -> Statement {
 
 /// V12: states that throughput drifted beyond the limit, but in too few values for the test.
 pub fn untold_drift(trend: &Trend, limit: f64) -> Statement {
-    let end = format!(", and {} values are too few to exclude chance", trend.count);
+    let end = format!(", but {} values are too few to exclude chance", trend.count);
     large_drift(trend, limit, &end)
 }
 
@@ -224,7 +224,7 @@ pub fn small_drift(trend: &Trend, limit: f64) -> Statement {
     let chance = if trend.is_significant() {
         ""
     } else {
-        ", no more than chance"
+        ", which chance alone explains"
     };
     let words = format!(
         "throughput drifted by {}{chance} (limit {})",

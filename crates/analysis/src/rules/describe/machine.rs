@@ -118,7 +118,8 @@ pub fn client_stalls(stalls: Statement, has_timers: bool) -> Statement {
 /// V18: states the CPU time of other programs.
 pub fn cpu_of_others(cpu: &CpuUse, limit: f64) -> Statement {
     let words = format!(
-        "other programs used {} of this machine's {} (limit {}; the nodes {}, the client {})",
+        "other programs used {} of this machine's {} (limit {}; the nodes used {}, and the client \
+         used {})",
         percent(cpu.others),
         counted(cpu.cpus as u64, "CPU"),
         percent(limit),
@@ -133,7 +134,8 @@ pub fn cpu_of_others(cpu: &CpuUse, limit: f64) -> Statement {
 /// which they waited.
 pub fn workers_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
-        "the client's workers waited for other programs {} of the time (limit {}; for a CPU {})",
+        "the client's workers waited for other programs for {} of the time (limit {}; any wait for \
+         a CPU: {})",
         percent(for_others),
         percent(limits[0]),
         percent(waited)
@@ -146,7 +148,8 @@ pub fn workers_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Stateme
 /// which a task waited.
 pub fn tasks_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
-        "at least one task waited for other programs {} of the time (limit {}; for a CPU {})",
+        "at least one task waited for other programs for {} of the time (limit {}; any wait for a \
+         CPU: {})",
         percent(for_others),
         percent(limits[0]),
         percent(waited)
@@ -160,12 +163,12 @@ pub fn tasks_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement
 pub fn disk_of_others(share: f64, waited: Option<f64>, limit: f64) -> Statement {
     let waited = waited.map_or_else(String::new, |io| {
         format!(
-            " (at least one task waited for a disk {} of the time)",
+            " (at least one task waited for a disk for {} of the time)",
             percent(io)
         )
     });
     let words = format!(
-        "a disk was busy for other programs {} of the time (limit {}){waited}",
+        "a disk was busy with other programs for {} of the time (limit {}){waited}",
         percent(share),
         percent(limit)
     );
@@ -176,7 +179,7 @@ pub fn disk_of_others(share: f64, waited: Option<f64>, limit: f64) -> Statement 
 /// V18: states the time in which all tasks waited for memory.
 pub fn memory_waited(share: f64, limit: f64) -> Statement {
     let words = format!(
-        "all tasks waited for memory {} of the time (limit {})",
+        "all tasks waited for memory for {} of the time (limit {})",
         percent(share),
         percent(limit)
     );
@@ -197,7 +200,7 @@ pub fn longest_silence(quiet_s: f64, limit_s: f64) -> Statement {
 pub fn common_silence(quiet_s: f64, limit_s: f64, seconds: usize) -> Statement {
     let silence = longest_silence(quiet_s, limit_s);
     silence.and(&format!(
-        ": {seconds} seconds had a gap at least half as long"
+        ": {seconds} seconds contained a gap of at least half that length"
     ))
 }
 

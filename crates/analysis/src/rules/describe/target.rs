@@ -40,8 +40,8 @@ pub fn pending_compactions(first: f64, last: f64, limit: f64) -> Statement {
     let pending = Measurement::new(Quantity::PendingAtEnd, last);
     Statement::with(
         format!(
-            "pending compactions: {first:.1} in the first third, {last:.1} in the last (limit \
-             {limit:.1})"
+            "pending compactions: {first:.1} in the first third of the window, {last:.1} in the \
+             last third (limit {limit:.1})"
         ),
         pending.warning_at(limit),
     )
@@ -62,7 +62,7 @@ pub fn listed(heading: &str, observations: &[String], between: &str) -> Statemen
 /// V11: states the stolen CPU time.
 pub fn stolen_cpu(share: f64, limit: f64) -> Statement {
     let words = format!(
-        "{} of the CPU time stolen (limit {})",
+        "the hypervisor stole {} of the CPU time (limit {})",
         percent(share),
         percent(limit)
     );

@@ -243,7 +243,8 @@ fn an_attached_node_is_observed_logged_and_always_comes_back() {
 /// Returns the result of V11 without the host's readings: unknown, or a warning if a hypervisor
 /// stole 2 % of the CPU time.
 fn unseen_or_stolen(detail: &str) -> &'static str {
-    let before = detail.split_once(" % of the CPU time stolen").map_or("", |(before, _)| before);
+    let stole = detail.split_once("the hypervisor stole ").map_or("", |(_, after)| after);
+    let before = stole.split_once(" % of the CPU time").map_or("", |(before, _)| before);
     let stolen: f64 = before.rsplit(' ').next().unwrap_or("").parse().unwrap_or(0.0);
     if stolen >= 2.0 { "warn" } else { "unknown" }
 }
