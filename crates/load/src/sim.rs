@@ -11,7 +11,7 @@
 
 #![expect(
     clippy::vec_box,
-    reason = "a part is handed over in its box, as the worker does it: without, it would be copied"
+    reason = "the worker hands over each part in its box: without the box, it would copy the part"
 )]
 
 mod alloc;

@@ -305,10 +305,10 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
             Some(found) if found == sha256 => {}
             Some(found) => bail!(
                 "{name} is not the file of supply.lock: its SHA-256 is {found}, but the lock has \
-                 {sha256}\nhint: check if another version of cassay wrote the bundle"
+                 {sha256}\nhint: check whether another version of cassay wrote the bundle"
             ),
             None => bail!(
-                "the bundle does not contain {name}\nhint: check if another version of cassay \
+                "the bundle does not contain {name}\nhint: check whether another version of cassay \
                  wrote the bundle"
             ),
         }

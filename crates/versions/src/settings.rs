@@ -222,7 +222,12 @@ impl Line {
                      not start with this setting",
                     last.name
                 ),
-                hint: instead.unwrap_or("remove it; no setting replaces it").to_owned(),
+                hint: instead
+                    .unwrap_or(
+                        "remove this setting; Cassandra has no replacement for \
+                                         it",
+                    )
+                    .to_owned(),
             };
         }
         if let Some(instead) = instead {
@@ -236,11 +241,11 @@ impl Line {
             return SettingRefusal {
                 lack: Lack::Unknown,
                 why: format!(
-                    "{name} of cassandra.yaml exists since Cassandra {}, so {own} does not start \
-                     with this setting",
+                    "only Cassandra {} and later have {name} of cassandra.yaml, so {own} does not \
+                     start with this setting",
                     first.name
                 ),
-                hint: format!("remove it, or use `cassandra: {}`", first.name),
+                hint: format!("remove this setting, or use `cassandra: {}`", first.name),
             };
         }
         SettingRefusal {

@@ -253,7 +253,7 @@ fn a_duplicate_key_is_reported_with_all_missing_keys() {
               |
             help: for example: procedure: {fixed: {threads: 16}}
 
-            error: `study` appears here a second time; the first is in line 1
+            error: `study` occurs a second time; the first is in line 1
              --> study.yaml:2:1
               |
             2 | study: b

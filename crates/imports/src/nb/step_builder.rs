@@ -249,8 +249,8 @@ impl<'a> Builder<'a> {
         let own = line.get("threads").filter(|text| super::are_per_processor(text));
         if let (Some(text), Offer::Threads(threads)) = (own, frame.offer) {
             self.notes.push(format!(
-                "threads={text} is {threads} here, on any machine; NoSQLBench uses the number of \
-                 processors of its machine, with ten threads each for `auto`"
+                "threads={text} means {threads} threads in cassay, on any machine. In NoSQLBench, \
+                 it depends on the number of processors, with ten threads per processor for `auto`"
             ));
         }
         if line.starts {

@@ -103,7 +103,7 @@ impl Params<'_> {
             diagnostics.add(
                 &word.place(),
                 message,
-                Some("remove one of them".to_owned()),
+                Some("remove one of the two options".to_owned()),
             );
             return;
         }
@@ -120,7 +120,7 @@ impl Params<'_> {
             diagnostics.add(
                 &word.place(),
                 message,
-                Some("remove one of them".to_owned()),
+                Some("remove one of the two options".to_owned()),
             );
             return;
         }
@@ -238,7 +238,7 @@ impl Params<'_> {
                 _ => {
                     let message =
                         format!("`{part}` in `{form}…)` does not have the form name=value");
-                    let hint = format!("write it as {form}name=value,name=value)");
+                    let hint = format!("write the parameters as {form}name=value,name=value)");
                     diagnostics.add(&place, message, Some(hint));
                 }
             }

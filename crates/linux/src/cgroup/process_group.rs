@@ -193,7 +193,10 @@ impl Group {
         }
         write(&place.dir.join(CPUS), cpus)?;
         let has = effective(&place.dir, CPUS)?;
-        anyhow::ensure!(list(&has)? == asked, "of them it has {has}");
+        anyhow::ensure!(
+            list(&has)? == asked,
+            "the group has only the CPUs {has} of these"
+        );
         followers.iter().try_for_each(|file| write(file, cpus))
     }
 

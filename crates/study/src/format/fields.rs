@@ -121,7 +121,7 @@ const STUDY: &[Field] = &[
     optional(
         "why.confirm",
         Type::Section(|d| d.why = Some(Why::default())),
-        "The same, with a limit for its time.",
+        "Settings of `why: confirm`.",
     ),
     optional(
         "why.confirm.minutes",

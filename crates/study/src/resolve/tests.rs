@@ -147,7 +147,7 @@ verify: {reads: all}
             s.yaml:9:51: `procedure.arrival: poisson` needs a rate; a closed loop waits for answers
               hint: sweep over `rate` instead
             s.yaml:10:17: `verify.reads` needs data, but the null target stores nothing
-              hint: remove it, or use another target
+              hint: remove this key, or use another target
         "#]],
     );
 }

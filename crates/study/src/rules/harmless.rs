@@ -50,7 +50,8 @@ const COMMANDS: &str = "target.attach.faults";
 const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
 /// Hint for a setting that is forbidden in the study of a stranger.
-pub(super) const HINT: &str = "remove it, or pass --trust if you trust the author of the study";
+pub(super) const HINT: &str = "remove this setting, or pass --trust if you trust the author of the \
+                               study";
 
 /// Returns true if the user is responsible for a node, because the node is on the command line or
 /// because the user trusts the whole study.

@@ -32,10 +32,8 @@ pub(super) fn plan_sentences(
     };
     // Nodes with overlapping NUMA nodes also share cores, but on request.
     if plan.warnings.iter().any(|warning| warning.kind == WarningKind::SharedCores) {
-        let count = plan.costs.shared_cores;
-        let are = if count == 1 { "is" } else { "are" };
-        let cores = counted(count as usize, "core");
-        said.push(format!("{cores} {are} shared by several nodes"));
+        let cores = counted(plan.costs.shared_cores as usize, "core");
+        said.push(format!("several nodes share {cores}"));
     }
     let split = names(|one| one.cells.iter().any(|cell| cell.nodes.len() > 1));
     if !split.is_empty() {
@@ -50,7 +48,7 @@ pub(super) fn plan_sentences(
     });
     if !away.is_empty() {
         said.push(format!(
-            "memory of {} is on NUMA nodes on which the same node has no CPUs",
+            "a part of the memory of {} is on NUMA nodes on which these nodes have no CPUs",
             away.join(", ")
         ));
     }

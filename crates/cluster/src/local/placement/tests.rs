@@ -462,10 +462,7 @@ fn sentences_are_about_the_nodes_and_the_real_machine() {
         ..four
     };
     let shared = said(2, one, &six_cores());
-    assert!(
-        shared.contains("1 core is shared by several nodes"),
-        "{shared}"
-    );
+    assert!(shared.contains("several nodes share 1 core"), "{shared}");
     // Beside two nodes of 18 cores, each socket of 28 cores has 10 left, so the third node is on
     // both sockets.
     let wide = Topology {

@@ -157,8 +157,8 @@ impl Planner<'_> {
         }
         if !names.is_empty() {
             self.notes.push(format!(
-                "if {} does not find a partition, no operation may have written it yet, so this is \
-                 not a mistake. cassay compares the rows that it finds",
+                "if {} does not find a partition, this is not a mistake, because no operation may \
+                 have written the partition yet. cassay compares the rows that it finds",
                 names.join(", ")
             ));
         }

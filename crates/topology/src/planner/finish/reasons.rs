@@ -190,7 +190,7 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<Warning> {
     }
     if wish.hot_add && plan.instances[0].cells.len() > 1 {
         said.push(
-            "with CPU hot-add the guest has one NUMA node, but here it is on several"
+            "with CPU hot-add the guest has one NUMA node, but the plan puts it on several"
                 .to_owned()
                 .into(),
         );
