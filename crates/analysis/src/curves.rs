@@ -265,7 +265,7 @@ fn intervals(
         return between_draws(&draws, blocks);
     }
     let noise = least_squares::noise_of_places::<2, Law>(seen, found, &FREE)
-        .expect("there are more loads than coefficients");
+        .expect("the fit has more loads than coefficients");
     let [sigma, kappa] = least_squares::profiled::<2, Law>(seen, found, &FREE, noise);
     [sigma, kappa, threads_between(seen, found, kappa)]
 }

@@ -65,7 +65,7 @@ pub fn change(
         bail!("cassay cannot change num_tokens of a node that already has tokens");
     }
     let line = |line: &str| -> Result<(String, Value)> {
-        let (key, value) = line.split_once(": ").context("a line contains no key")?;
+        let (key, value) = line.split_once(": ").context("a line of the file contains no key")?;
         let value = serde_json::from_str(value).with_context(|| format!("read {key}"))?;
         Ok((key.to_owned(), value))
     };

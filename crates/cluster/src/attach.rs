@@ -298,8 +298,8 @@ pub(crate) const NO_METRICS: &str = "the nodes have no tables of metrics, which 
                                      and later have";
 
 /// Reason why MBeans are not available, and how to enable them.
-pub(crate) const NO_AGENTS: &str =
-    "no MBeans: the study does not configure Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
+pub(crate) const NO_AGENTS: &str = "cassay reads no MBeans, because the study does not configure \
+                                    Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
 
 /// Returns how MBeans are accessed. If they are not accessible, returns the reason, and how to
 /// enable them.

@@ -85,7 +85,8 @@ fn noise_sentence(study: &Study, noise: f64) -> String {
     let margin = percent(metric.margin);
     let same = if equal.equivalent >= SHARE_MIN {
         format!(
-            "they report variants without a difference as equivalent (within {margin}) in {}",
+            "these blocks report variants without a difference as equivalent (within {margin}) in \
+             {}",
             of_hundred(equal.equivalent)
         )
     } else {

@@ -371,7 +371,7 @@ impl LifeCycle<'_> {
             // If an agent has ended, no further observation is possible.
             let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
             if look.is_whole() {
-                let early = "; its agent had already healed it";
+                let early = "; the agent of the host had already healed the fault";
                 let early = if mended.by_itself { early } else { "" };
                 let became = mended.became.map(|became| format!("; {became}"));
                 self.say(

@@ -75,7 +75,7 @@ impl Task {
                     Ok(_) => "the operation continues, although cassay requested its \
                               stop"
                         .to_owned(),
-                    Err(error) => format!("cassay cannot stop it: {error:#}"),
+                    Err(error) => format!("cassay cannot stop the operation: {error:#}"),
                 });
             }
             world.wait(POLL);

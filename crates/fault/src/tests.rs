@@ -415,7 +415,7 @@ fn that_an_agent_has_healed_by_itself_is_said() {
     let (verdict, steps, _) = course(&KINDS[0], sim);
     assert_eq!(verdict, FaultVerdict::Confirmed);
     assert!(
-        steps[4].words.ends_with("had already healed it"),
+        steps[4].words.ends_with("had already healed the fault"),
         "{steps:?}"
     );
 }

@@ -20,8 +20,8 @@ use measure::Outcome;
 /// responsible for lateness that no limit explains.
 pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(offered) = evidence.offered else {
-        let detail =
-            "closed loop: an operation is due when a slot is free, so no operation can be late";
+        let detail = "in a closed loop, an operation is due when a slot is free, so no operation \
+                      can be late";
         return (RuleOutcome::Pass, detail.into());
     };
     let window = &evidence.window;

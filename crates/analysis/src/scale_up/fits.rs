@@ -301,7 +301,7 @@ fn raw<const P: usize, C: Curve<P>>(
     }
     // If the places are connected and outnumber the coefficients and the scale, the noise of trials
     // and the noise of places are both known.
-    let more = "there are more places than coefficients";
+    let more = "the fit has more points than coefficients";
     let of_places = least_squares::noise_of_places::<P, C>(&seen, &found, held).expect(more);
     let of_trials = least_squares::noise_of_trials::<P, C>(&seen, &found, held).expect(more);
     let profiled = |noise: Noise| least_squares::profiled::<P, C>(&seen, &found, held, noise);

@@ -194,7 +194,8 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay clean --target attach:10.0.0.1",
-                "Lists the tables that your runs left there, and drops them after confirmation.",
+                "Lists the tables that your runs left on the cluster, and drops them after \
+                 confirmation.",
             ),
             (
                 "cassay clean --target attach:10.0.0.1 --yes",

@@ -261,8 +261,8 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     if moves && cluster.handles()?.switch.is_none() {
         let [why, _] = NO_HA_OF_MACHINES;
         bail!(
-            "--ha-after {why}\nhint: remove this option: the nodes then start when their host is \
-             up again"
+            "--ha-after {why}\nhint: remove this option, so that the nodes start when their host \
+             is up again"
         );
     }
     let hit = hit(args, &cluster)?;

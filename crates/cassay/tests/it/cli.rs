@@ -90,7 +90,7 @@ fn a_wrong_command_line_ends_with_2_and_says_what_is_wrong() {
 fn a_mistake_on_the_command_line_is_shown_in_its_place() {
     let lab = Lab::with(SMALL);
     for (arguments, part) in [
-        (["--set", "window.measure=5"], "it has no unit"),
+        (["--set", "window.measure=5"], "the value has no unit"),
         (["--set", "windwo.measure=5s"], "`window`"),
         (
             ["--set", "measure"],
@@ -167,7 +167,7 @@ window: {warmup: auto, measure: 60}
         6 | procedure: {sweep: {threads: [4, 0]}}
           |                                  ^
 
-        error: `window.measure` is `60`: it has no unit
+        error: `window.measure` is `60`: the value has no unit
          --> study.yaml:7:33
           |
         7 | window: {warmup: auto, measure: 60}
@@ -311,7 +311,7 @@ fn mistakes_are_data_too_when_asked() {
         "study.yaml:9:21",
         "did you mean `threads`?",
         "study.yaml:10:31",
-        "it has no unit",
+        "the value has no unit",
     ]);
     let mistakes = said.json();
     let places: Vec<_> = mistakes["mistakes"].as_array().unwrap().iter().collect();

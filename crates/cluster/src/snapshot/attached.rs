@@ -221,8 +221,8 @@ fn create_on(
         given.take_back()?;
     }
     bail!(
-        "the SSTables of the table change continuously: stop the programs that write to it, and \
-         settle first"
+        "the SSTables of the table change continuously: stop the programs that write to the table, \
+         and settle first"
     )
 }
 
@@ -381,7 +381,7 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     ensure!(
         count == 0,
         "the table has {count} SSTables after TRUNCATE, so cassay imported nothing: another client \
-         writes to it. Stop that client and restore again"
+         writes to the table. Stop that client and restore again"
     );
     if row.tag.layout.sstables == 0 {
         return Ok(());

@@ -74,7 +74,8 @@ pub(super) const RULES: &[Rule] = &[
         setting: "jvm.use_numa",
         wanted: "on if the JVM may use the memory of several NUMA nodes",
         why: "With several NUMA nodes, each thread allocates on its own NUMA node. A JVM that may \
-              use only one NUMA node ignores the option, and switches it off since version 9.",
+              use only one NUMA node ignores the option. Since version 9, such a JVM switches the \
+              option off.",
         fix: "-XX:-UseNUMA (or +) in jvm-server.options",
         source: JDK,
         start_check: "",

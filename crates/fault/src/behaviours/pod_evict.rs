@@ -66,7 +66,7 @@ impl Evict {
         Ok(Observation {
             fault: Presence::from(!is_open),
             target: Health::from(is_open),
-            words: format!("its machine {machine} {does}"),
+            words: format!("the pod's machine {machine} {does}"),
         })
     }
 }

@@ -250,7 +250,8 @@ impl<'a> Builder<'a> {
         if let (Some(text), Offer::Threads(threads)) = (own, frame.offer) {
             self.notes.push(format!(
                 "threads={text} means {threads} threads in cassay, on any machine. In NoSQLBench, \
-                 it depends on the number of processors, with ten threads per processor for `auto`"
+                 the number depends on the processors of the machine, with ten threads per \
+                 processor for `auto`"
             ));
         }
         if line.starts {
@@ -420,8 +421,8 @@ impl<'a> Builder<'a> {
         {
             let hint = match driver {
                 "stdout" => {
-                    "`driver=cql --sample 10` prints the first statements with their values, and \
-                     sends nothing"
+                    "`driver=cql --sample 10` prints the first statements with their values, but \
+                     sends none of them"
                 }
                 _ => "add driver=cql if the statements are CQL",
             };

@@ -175,7 +175,7 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
     let (racks, word) = (tree.items().len() as u64, word.unwrap_or("node"));
     if racks > places {
         let message = format!(
-            "{racks} racks for {}: a rack would be empty",
+            "{racks} racks for {}: at least one rack would be empty",
             counted(places, word)
         );
         subject.say(path, message, Some("name fewer racks"), out);

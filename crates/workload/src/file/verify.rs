@@ -88,8 +88,8 @@ fn expected(
         let asked = written(read, name);
         let Some((bind, bound)) = asked.filter(|(bind, _)| bind.is_equal) else {
             return Err(format!(
-                "its WHERE must contain {name} = :value, and likewise every other column of the \
-                 primary key"
+                "the WHERE clause must contain {name} = :value, and the same for every other \
+                 column of the primary key"
             ));
         };
         let same = loads.iter().filter_map(|load| written(load, name));

@@ -50,13 +50,14 @@ pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> 
     } = ceilings;
     let spread = highest / lowest;
     let measured = match (count, is_steady) {
-        (1, _) => format!("its ceiling of {lowest:.0} op/s, measured once"),
+        (1, _) => format!("the client's ceiling of {lowest:.0} op/s, measured once"),
         (count, true) => format!(
-            "its ceiling of {lowest:.0} op/s, the lowest of {count} (highest: {highest:.0})"
+            "the client's ceiling of {lowest:.0} op/s, the lowest of {count} (highest: \
+             {highest:.0})"
         ),
         (count, false) => format!(
-            "its ceiling of {lowest:.0} op/s, the lowest of {count} ceilings, which differ by a \
-             factor of {spread:.1} (highest: {highest:.0}; limit {:.1})",
+            "the client's ceiling of {lowest:.0} op/s, the lowest of {count} ceilings, which \
+             differ by a factor of {spread:.1} (highest: {highest:.0}; limit {:.1})",
             limits.ceiling_spread
         ),
     };

@@ -73,7 +73,7 @@ pub fn stolen_cpu(share: f64, limit: f64) -> Statement {
 /// V11: states that a node did not run although its process existed: it was stopped or blocked.
 pub fn stood_still(period: &NodeStatePeriod, quantity: Quantity) -> Statement {
     let what = if quantity == Quantity::NodeStopped {
-        "its process was stopped (state T)"
+        "the node's process was stopped (state T)"
     } else {
         "threads waited in the kernel (state D), for example for a disk that does not answer or a \
          frozen file system"

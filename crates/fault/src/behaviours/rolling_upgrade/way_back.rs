@@ -171,7 +171,10 @@ fn repaired(world: &mut dyn World, node: NodeIndex) -> Result<String> {
     }
     let seen = repair.look(world, LIMIT);
     if seen.fault == Presence::Absent {
-        bail!("it reports the end ({said}), and {}", seen.words);
+        bail!(
+            "the node reports the end of the repair ({said}), and {}",
+            seen.words
+        );
     }
     Ok(format!("was repaired ({said}): {}", seen.words))
 }

@@ -33,7 +33,7 @@ impl Planner<'_> {
                 Ok(text) => text,
                 Err(message) => {
                     let hint = if path.contains("://") {
-                        "download it and name the file: cassay downloads no files"
+                        "download the profile and name the file: cassay downloads no files"
                     } else {
                         "a relative path counts from the folder of the command"
                     };
