@@ -115,7 +115,7 @@ impl NoCurve {
                     .to_owned()
             }
             NoCurve::OffCurve(off) => format!(
-                "the points deviate from the best curve by {:.1} %, more than {:.0} %",
+                "the points deviate from the best curve by {:.1} %, but the limit is {:.0} %",
                 off * 100.0,
                 OFF_MAX * 100.0
             ),

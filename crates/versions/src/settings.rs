@@ -108,7 +108,7 @@ impl Line {
             ),
             hint: match wrong.example.or(meant) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => "write a value of this form".to_owned(),
+                None => "write a value in the accepted form".to_owned(),
             },
         })
     }

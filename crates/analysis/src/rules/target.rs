@@ -64,7 +64,7 @@ pub(super) fn settled(evidence: &Evidence) -> RuleResult {
         ),
         Some(Settle::Timeout) => (
             RuleOutcome::Warn,
-            "compactions were still running at the limit",
+            "compactions were still running at the time limit",
         ),
         Some(Settle::Unknown) => (
             RuleOutcome::Unknown,

@@ -302,7 +302,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "hosts bench",
         &[(
             "cassay hosts bench lab.yaml --json",
-            "Benchmarks disks and links, to keep with a study.",
+            "Benchmarks disks and links, so that you can keep the results with a study.",
         )],
     ),
     (
@@ -539,7 +539,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "topology read",
         &[(
             "cassay topology read libvirt plan/node1.xml",
-            "Shows the placement in a file.",
+            "Shows the placement that a file defines.",
         )],
     ),
     (

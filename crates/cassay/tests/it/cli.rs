@@ -355,7 +355,8 @@ fn a_plan_starts_nothing_and_is_the_same_twice() {
 fn a_plan_that_may_end_early_names_its_certain_part() {
     let lab = Lab::with(&SMALL.replace("[2, 4]", "[2, 4, 8], until: timeout"));
     let said = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
-    let decided_by = "A variant's points end after the trial in which a request times out.";
+    let decided_by = "For each variant, the sweep ends after the trial in which a request times \
+                      out.";
     for part in ["8 threads, if needed\n", decided_by, "\n2 to 6 trials"] {
         assert!(said.contains(part), "{part}: {said}");
     }

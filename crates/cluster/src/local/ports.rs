@@ -190,7 +190,7 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
             }
         }
     }
-    bail!("no free loopback address: {taken}\nhint: stop the programs that listen on them")
+    bail!("no loopback address is free: {taken}\nhint: stop the programs that listen on them")
 }
 
 /// Returns `nodes` consecutive addresses.

@@ -101,7 +101,7 @@ struct Row {
 fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)> {
     let attached = cluster
         .attached()
-        .context("read the access to an attached cluster: cassay started this cluster itself")?;
+        .context("cassay started this cluster, so it is not an attached cluster")?;
     let agents = cluster.agents().context(
         "snapshots of an attached cluster need access to a Jolokia agent in each node: add \
          `jolokia` to the target's `attach`, or load the data again",

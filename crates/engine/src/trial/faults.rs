@@ -180,8 +180,8 @@ impl<'a> Faults<'a> {
             kind: fault.kind.name.to_string(),
             verdict: FaultVerdict::Inconclusive,
             evidence: format!(
-                "cassay did not inject the fault. It was due at {} s of the window, but only less \
-                 than its {} s of the window remained (earlier faults took longer, or the load \
+                "cassay did not inject the fault. It was due at {} s of the window, but the rest \
+                 of the window was shorter than its {} s (earlier faults took longer, or the load \
                  ended)",
                 fault.at_ns as f64 / 1e9,
                 fault.for_ns as f64 / 1e9

@@ -187,7 +187,7 @@ kinds! {
         "removes the host's volume, with its unsynced data, and attaches it again later",
         [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DiskErrors = "disk-errors", Node,
-        "fails a part of the host's volume, with half of a data file",
+        "makes one part of the host's volume fail; the part contains half of a data file",
         [Hosts, VolumeErrors].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DataCorrupt = "data-corrupt", Node,
         "changes a block of a data file, without a disk error",

@@ -272,7 +272,7 @@ fn real(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
         _ => return Err(unfit(expr, typ)),
     };
     let wrong = || {
-        let message = format!("`{}` is not written as real(from..to)", expr.text);
+        let message = format!("`{}` does not have the form real(from..to)", expr.text);
         Wrong::new(expr.at, message).hint("real(0..1), real(-2.5..99.9)")
     };
     let [Argument { name: None, value }] = expr.arguments() else {

@@ -36,7 +36,7 @@ pub fn sent_in_window(share: f64, scheduled: f64, least: f64) -> Statement {
 /// V1: states the share of the operations that was sent late.
 pub fn sent_late(share: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
-        "{} of the requests left more than 1 ms late (limit {})",
+        "{} of the requests were sent more than 1 ms late (limit {})",
         percent(share),
         percent(limits[0])
     );

@@ -9,8 +9,8 @@ use crate::rules::statement::{Statement, percent};
 /// fastest client.
 pub fn less_than_fastest(slowest: &str, fastest: &str, share: f64, limit: f64) -> Statement {
     let words = format!(
-        "a worker of {slowest} completed {} fewer operations than one of {fastest} (limit {}): the \
-         clients are unequal",
+        "a worker of {slowest} completed {} fewer operations than a worker of {fastest} (limit \
+         {}): the clients are unequal",
         percent(share),
         percent(limit)
     );
