@@ -186,8 +186,8 @@ fn agents_of(
         let agent = match agent.with_limit(AGENT_LIMIT).read(&[VERSION]) {
             Ok(answer) if answer.first().is_some_and(Option::is_some) => Ok(agent),
             Ok(_) => Err(format!(
-                "the Jolokia agent at {address} provides no MBeans of Cassandra: is it in the JVM \
-                 of a node?"
+                "the Jolokia agent at {address} provides no MBeans of Cassandra: check that the \
+                 JVM is a node's"
             )),
             Err(error) => Err(format!("{error:#}")),
         };

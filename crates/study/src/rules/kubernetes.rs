@@ -124,7 +124,7 @@ pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: 
             _ => (
                 is_kubernetes_name(text),
                 "name in Kubernetes",
-                "write lower case letters, digits, `-` and `.`",
+                "use only lower-case letters, digits, `-` and `.`",
             ),
         };
         if !is_one {

@@ -240,7 +240,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
 fn row(expr: &Expr, numbers: Numbers<'_>) -> Result<(Number, Option<u64>), Wrong> {
     let (positional, named) = split(expr, &["from", "divide", "modulo"])?;
     if let Some(extra) = positional.first() {
-        let message = "row takes the named arguments from, divide and modulo";
+        let message = "`row` takes the named arguments from, divide and modulo";
         return Err(Wrong::new(extra.at, message).hint("row(divide=10)"));
     }
     let read = |place: usize| named[place].map(number_of).transpose();

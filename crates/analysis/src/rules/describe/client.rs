@@ -11,8 +11,8 @@ use measure::number::count;
 /// target did not keep up.
 pub fn not_kept_up(share: f64, scheduled: f64, least: f64) -> Statement {
     let words = format!(
-        "the target did not keep up with the rate: {} of {} requests were sent in the window (at \
-         least {})",
+        "the target did not keep up with the rate: {} of {} requests were sent in the window \
+         (minimum {})",
         percent(share),
         count(scheduled.round() as u64),
         percent(least)
@@ -24,7 +24,7 @@ pub fn not_kept_up(share: f64, scheduled: f64, least: f64) -> Statement {
 /// V1: states the share of the `scheduled` operations that was sent in the window.
 pub fn sent_in_window(share: f64, scheduled: f64, least: f64) -> Statement {
     let words = format!(
-        "{} of the {} scheduled requests were sent in the window (at least {})",
+        "{} of the {} scheduled requests were sent in the window (minimum {})",
         percent(share),
         count(scheduled.round() as u64),
         percent(least)
@@ -186,7 +186,7 @@ pub fn ended_early(seconds: f64, why: &str) -> Statement {
 pub fn window_length(seconds: f64, least: f64) -> Statement {
     let length = Measurement::new(Quantity::WindowLength, seconds);
     Statement::with(
-        format!("{seconds:.1} s measured (at least {least:.0} s)"),
+        format!("the measured window is {seconds:.1} s long (minimum {least:.0} s)"),
         length.warning_at(least),
     )
 }
