@@ -357,10 +357,10 @@ impl Bisection<'_> {
             } => (
                 "unclear",
                 format!(
-                    "the first build that is worse than {good} comes after {} and not after {}. \
-                     The bisection cannot decide for {}, a build between these two: {} after \
-                     {ATTEMPTS} comparisons\nhint: use more --blocks, longer windows, or a quieter \
-                     machine, in another --out",
+                    "the first build that is worse than {good} is later than {}, and is {} at the \
+                     latest. The bisection cannot decide for {}, a build between these two: {} \
+                     after {ATTEMPTS} comparisons\nhint: use more --blocks, longer windows, or a \
+                     quieter machine, in another --out",
                     name(last_good),
                     name(bad),
                     name(build),

@@ -59,7 +59,7 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
     let numa: CpuSet = instance.nodes.iter().copied().collect();
     let cpus = node.confinement.cpus.as_ref().map(CpuSet::describe);
     format!(
-        "{} has {} of NUMA node {numa}, planned as {} under {}",
+        "{} has {} of NUMA node {numa}; the plan gives it {} under {}",
         node.confinement.name,
         cpus.unwrap_or_default(),
         counted(instance.cores.len(), "core"),
