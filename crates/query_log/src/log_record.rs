@@ -244,9 +244,10 @@ fn batch(items: &mut Items<'_>) -> Result<Entry, MalformedDocument> {
     }
     items.field("values")?;
     if items.count()? != count {
-        return Err(
-            items.wrong("a batch has a different number of statements than of lists of values")
-        );
+        return Err(items.wrong(
+            "the number of statements in a batch differs from the number of lists of \
+                         values",
+        ));
     }
     for bound in &mut request.statements {
         let values_count = items.count()?.min(COUNT_MAX);

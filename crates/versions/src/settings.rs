@@ -121,8 +121,8 @@ impl Line {
             Setting::Refused(SettingRefusal {
                 lack: Lack::Unsaid,
                 why: format!(
-                    "{name}: {value} of cassandra.yaml has the name {other} in Cassandra {}, which \
-                     has no such value",
+                    "{name} of cassandra.yaml has the name {other} in Cassandra {}, and {value} is \
+                     not one of its values",
                     self.name
                 ),
                 hint: format!("write {other} with the intended value"),
