@@ -245,8 +245,7 @@ fn batch(items: &mut Items<'_>) -> Result<Entry, MalformedDocument> {
     items.field("values")?;
     if items.count()? != count {
         return Err(items.wrong(
-            "the number of statements in a batch differs from the number of lists of \
-                         values",
+            "the number of statements in a batch differs from the number of lists of values",
         ));
     }
     for bound in &mut request.statements {
