@@ -89,8 +89,8 @@ fn read_only(root: &OwnedFd) -> Result<String> {
 fn errors(device: &LoopDevice) -> Result<String> {
     device.limit_size(Some(SECTOR_BYTES))?;
     Ok(
-        "all blocks from a position to the end fail, by a shortened loop device; single blocks \
-         would require device-mapper"
+        "a shortened loop device makes all blocks from a position to the end fail; device-mapper \
+         could make single blocks fail"
             .to_owned(),
     )
 }

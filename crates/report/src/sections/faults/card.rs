@@ -103,7 +103,7 @@ fn fault_effects(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, St
     facts.extend(repair.map(|word| ("Repair", format!("{word}: {}", found.repair_why))));
     if !found.beside.is_empty() {
         let also = format!(
-            "{}: these figures cover all of them",
+            "{}: these figures cover all of these faults",
             found.beside.join(", ")
         );
         facts.push(("Also on", also));
