@@ -183,7 +183,7 @@ mod tests {
         list.forget(&undo).unwrap();
         list.close();
         let said = list.add_noted(undo).unwrap_err().to_string();
-        assert!(said.contains("is ending"), "{said}");
+        assert!(said.contains("is shutting down"), "{said}");
         list.run().unwrap();
         assert_eq!(files().count(), 0);
     }

@@ -181,8 +181,8 @@ mod tests {
         let said = node_cause("node1", None, FULL).unwrap();
         assert!(
             said.starts_with(
-                "node1: the data volume of the node was full (its log: Caused by: \
-                              java.io"
+                "node1: the data volume of the node was full (log of the node: Caused by: \
+                 java.io"
             ),
             "{said}"
         );

@@ -459,7 +459,10 @@ mod tests {
         assert!(old.hint.contains("Thrift"), "{old:?}");
         assert!(refused("6.0", "start_rpc").hint.contains("Thrift"));
         let later = refused("4.1", "accord");
-        assert!(later.why.contains("since Cassandra 6.0"), "{later:?}");
+        assert!(
+            later.why.contains("only Cassandra 6.0 and later have"),
+            "{later:?}"
+        );
         let slip = refused("5.0", "concurent_reads");
         assert_eq!(slip.hint, "did you mean `concurrent_reads`?");
         assert_eq!(refused("5.0", "zzz").hint, "remove it");

@@ -8,8 +8,8 @@ use study::settings::IfInconclusive;
 
 impl PendingRequirement<'_> {
     /// Describes the comparison with an earlier run, such as `throughput at 4 threads is 98 op/s,
-    /// and was 3,489 op/s in gate/20261129T113532Z (-97.2 %, 95 %: -97.6 to -96.8 %); it may be 5 %
-    /// worse`.
+    /// and was 3,489 op/s in gate/20261129T113532Z (-97.2 %, 95 %: -97.6 to -96.8 %); the study
+    /// allows 5 % worse`.
     pub(super) fn beside_earlier(&self, earlier: &EarlierNumbers, number: &Number) -> String {
         let write = |value: f64| {
             if earlier.is_latency {

@@ -59,7 +59,7 @@ fn nodes_that_run_anywhere_can_keep_no_core_free() {
         Layout::plan(&spec(1, topology), &xeon()).unwrap_err()
     );
     assert!(
-        error.contains("2 cores of each NUMA node are to be free"),
+        error.contains("2 cores of each NUMA node are free"),
         "{error}"
     );
     assert!(error.contains("hint: use `auto`"), "{error}");
