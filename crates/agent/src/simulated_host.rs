@@ -33,8 +33,8 @@ pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
     };
     // SAFETY: no other thread runs yet, so no other thread's view of files or links changes.
     unsafe { unshare_unsafe(flags) }.context(
-        "create separate namespaces for the network and the mounts, which requires root \
-                  or CAP_SYS_ADMIN",
+        "create separate namespaces for the network and the mounts, which requires root or \
+         CAP_SYS_ADMIN",
     )?;
     if role == Role::StandIn {
         keep_mounts()?;

@@ -10,8 +10,7 @@ use versions::Release;
 /// Writes one key per line, with values in YAML's flow style, which includes JSON.
 pub fn write_yaml(settings: &Map<String, Value>) -> String {
     let mut text = String::from(
-        "# cassay wrote this file for one cluster, and overwrites any \
-                                 changes to it.\n",
+        "# cassay wrote this file for one cluster, and overwrites any changes to it.\n",
     );
     for (key, value) in settings {
         text.push_str(&format!("{key}: {value}\n"));

@@ -121,8 +121,7 @@ impl CounterExperiments<'_> {
         let variant = self.study.variants.iter().find(|variant| variant.name == limit.variant);
         let (Some(variant), Some(point)) = (variant, point) else {
             return not_run(
-                "the run has no load at which cassay could repeat the \
-                            measurement"
+                "the run has no load at which cassay could repeat the measurement"
                     .to_owned(),
             );
         };
@@ -172,8 +171,7 @@ impl CounterExperiments<'_> {
             let text = counter_experiment::text(self.study, variant, point, change, blocks);
             let study = resolve("study.yaml", &text, &self.overrides()).map_err(|mistakes| {
                 format!(
-                    "the study with the changed setting has mistakes: \
-                                             {mistakes}"
+                    "the study with the changed setting has mistakes: {mistakes}"
                 )
             })?;
             let plan = study::plan::plan(&study).map_err(|error| error.to_string())?;

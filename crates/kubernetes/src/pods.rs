@@ -441,8 +441,7 @@ mod tests {
                 "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}],
         }));
         assert!(drained.starts_with(
-            "Kubernetes removed the pod from the node n1: \
-                                 EvictionByEvictionAPI"
+            "Kubernetes removed the pod from the node n1: EvictionByEvictionAPI"
         ));
     }
 }

@@ -86,8 +86,7 @@ impl Why {
             }
             Why::Unreadable => "cassay cannot read the records of these requests",
             Why::TooManyStatements => {
-                "the log had too many different statements before these \
-                                       requests"
+                "the log had too many different statements before these requests"
             }
             Why::NoRoom => "the memory for records was full before these requests",
             Why::NotChosen => {

@@ -77,8 +77,7 @@ fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     if subject.tree.find("faults").is_none() {
         let message = format!(
-            "`{path}: faults` ends the window after its faults, but the study has no \
-                     faults"
+            "`{path}: faults` ends the window after its faults, but the study has no faults"
         );
         let hint = Some("remove `window.until`, or add `faults`");
         subject.say(path, message, hint, out);

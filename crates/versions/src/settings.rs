@@ -223,10 +223,7 @@ impl Line {
                     last.name
                 ),
                 hint: instead
-                    .unwrap_or(
-                        "remove this setting; Cassandra has no replacement for \
-                                         it",
-                    )
+                    .unwrap_or("remove this setting; Cassandra has no replacement for it")
                     .to_owned(),
             };
         }

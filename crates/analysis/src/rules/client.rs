@@ -234,8 +234,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
     match evidence.warmup {
         Some(SteadyState::Detected) => note(
             false,
-            "throughput and latency were steady before the \
-                                                    window began"
+            "throughput and latency were steady before the window began"
                 .into(),
         ),
         Some(_) => note(

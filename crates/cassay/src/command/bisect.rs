@@ -193,8 +193,7 @@ impl Bisection<'_> {
                 Ok(BisectStep::Compared(metric, effect)) => (metric, effect),
                 Ok(BisectStep::Ends(exit)) => {
                     terminal::say(
-                        "bisect: the same command continues the bisection from this \
-                                   step",
+                        "bisect: the same command continues the bisection from this step",
                     );
                     return Ok(exit);
                 }

@@ -162,8 +162,8 @@ fn dirs() -> Result<Dirs> {
             None => std::env::home_dir()
                 .with_context(|| {
                     format!(
-                        "the environment sets none of the variables {own}, {base} and HOME: \
-                             set one of these"
+                        "the environment sets none of the variables {own}, {base} and HOME: set \
+                         one of these"
                     )
                 })?
                 .join(default),

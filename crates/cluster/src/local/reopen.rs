@@ -116,7 +116,7 @@ fn lock(folder: &Path, id: &str) -> Result<std::fs::File> {
         Err(rustix::io::Errno::WOULDBLOCK) => {
             bail!(
                 "another command is using the cluster {id}\nhint: wait until that command has \
-                   finished"
+                 finished"
             )
         }
         Err(error) => Err(error).with_context(|| format!("lock {}", path.display())),

@@ -52,10 +52,10 @@ impl Stutter {
             target: Health::from(!was_stopped),
             words: match (was_stopped, has_run) {
                 (true, true) => "the kernel reported the node's process as stopped, and then as \
-                     running"
+                                 running"
                     .to_owned(),
                 (true, false) => "the kernel reported the node's process as stopped for the whole \
-                     time"
+                                  time"
                     .to_owned(),
                 (false, _) => "the kernel never reported the node's process as stopped".to_owned(),
             },

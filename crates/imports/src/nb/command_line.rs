@@ -294,7 +294,7 @@ impl Words {
 
 /// Note on the difference between `start` in NoSQLBench and in cassay.
 pub(crate) const START: &str = "in NoSQLBench, start runs activities in parallel; in cassay, they \
-     run one after the other, each with separate results";
+                                run one after the other, each with separate results";
 
 impl Command {
     fn line() -> Command {

@@ -47,8 +47,9 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "endurance",
         title: "Over hours".into(),
         lead: "One sustained load. Consecutive seconds depend on each other, so cassay judges \
-             blocks of seconds. It judges throughput and latency separately. This section does not \
-             prove a cause: the table lists each change with the nearest event that the probes saw."
+               blocks of seconds. It judges throughput and latency separately. This section does \
+               not prove a cause: the table lists each change with the nearest event that the \
+               probes saw."
             .into(),
         blocks,
     })

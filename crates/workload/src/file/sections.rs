@@ -111,7 +111,7 @@ impl<'a> File<'a, '_> {
                 Ok(DefinedObject::Keyspace(name)) => {
                     let message = format!("CREATE KEYSPACE {name} comes from the study");
                     let hint = "omit this statement: `keyspace:` names the keyspace, and the \
-                         study's `replication` sets the number of replicas";
+                                study's `replication` sets the number of replicas";
                     self.out.add(&place, message, Some(hint.to_owned()));
                     continue;
                 }

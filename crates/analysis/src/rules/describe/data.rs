@@ -53,8 +53,8 @@ pub fn reads(checks: &CheckCounts, source: &RowSource, why: &str) -> Statement {
     }
     if source.is_doubtful && checks.wrong > 0 {
         words += ". The existing rows may come from another tool, seed or value length: use the \
-             command line that wrote these rows, or turn off the comparison (--set \
-             verify.reads=none)";
+                  command line that wrote these rows, or turn off the comparison (--set \
+                  verify.reads=none)";
     }
     Statement { words, measured }
 }
