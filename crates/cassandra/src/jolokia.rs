@@ -220,7 +220,7 @@ impl Jolokia {
                 self.url
             ),
             _ => bail!(
-                "the MBean agent at {} answered HTTP {status}: {}",
+                "the MBean agent at {} answered with HTTP {status}: {}",
                 self.url,
                 text.chars().take(ANSWER_CHARS_SHOWN).collect::<String>()
             ),

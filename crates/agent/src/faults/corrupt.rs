@@ -95,7 +95,7 @@ impl Breakable for Rot {
             .open(OFlags::RDONLY, Mode::empty())
             .with_context(|| format!("open {path}"))?;
         let (stat, root) = (
-            fstat(&file).context("read its attributes")?,
+            fstat(&file).context("read the attributes of the file")?,
             fstat(volume.root()?),
         );
         let size = stat.st_size as u64;

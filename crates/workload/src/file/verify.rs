@@ -75,7 +75,7 @@ fn expected(
     load: &[usize],
 ) -> Result<Cells, String> {
     if read.verb != Verb::Select {
-        return Err("it reads nothing".to_owned());
+        return Err("the statement reads nothing".to_owned());
     }
     let loads: Vec<&Read> = load
         .iter()

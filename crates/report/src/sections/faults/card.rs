@@ -202,7 +202,7 @@ fn both(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>, returns: &
 
 fn hints_of(hints: &Hints) -> String {
     if hints.stored == 0.0 {
-        return "none were kept".to_owned();
+        return "no hints were stored".to_owned();
     }
     let gone = match hints.drained_s {
         Some(drained_s) => format!(
