@@ -187,7 +187,7 @@ fn agents_of(
             Ok(answer) if answer.first().is_some_and(Option::is_some) => Ok(agent),
             Ok(_) => Err(format!(
                 "the Jolokia agent at {address} provides no MBeans of Cassandra: check that the \
-                 JVM is a node's"
+                 agent runs in the JVM of a node"
             )),
             Err(error) => Err(format!("{error:#}")),
         };
