@@ -327,8 +327,8 @@ impl Session {
         }
         bail!(
             "{node} supports none of the versions of the native protocol that cassay supports:\n  \
-             {}\nhint: Cassandra since 2.1 supports one of these versions, so check the port and \
-             the server",
+             {}\nhint: Cassandra 2.1 and later support at least one of these versions, so check \
+             the port and the server",
             refusals.join("\n  ")
         )
     }

@@ -165,11 +165,8 @@ fn latencies(told: &[FaultEffect]) -> Option<String> {
         .filter_map(|one| Some(format!("{}: {}", one.name(), p99_words(one.fault)?)))
         .collect();
     Some(match raised.len() {
-        0 => "none raised p99 during the fault".to_owned(),
-        number => format!(
-            "{number} raised latency, the worst first; {}",
-            each.join("; ")
-        ),
+        0 => "no fault raised p99".to_owned(),
+        number => format!("{number} raised latency (worst first): {}", each.join("; ")),
     })
 }
 
@@ -221,7 +218,7 @@ fn ends(told: &[FaultEffect]) -> String {
     };
     if not_back > 0 {
         said.push(format!(
-            "after {not_back}, at least one of them was not back to normal"
+            "after {not_back}, throughput or p99 was not back to normal"
         ));
     }
     if unmeasured > 0 {

@@ -219,8 +219,8 @@ fn resource(one: &LimitCandidateRecord) -> String {
         LimitKind::Thread => format!("the thread {thread} of {node}, which uses {share} of a CPU"),
         LimitKind::Cpu => format!("the CPU of {place}, of which {share} was in use"),
         LimitKind::CommitLogSync => format!(
-            "writes that wait for the sync of the commit log on {place}: p99 of that wait is \
-             {share} of p99 of the writes"
+            "writes that wait for the sync of the commit log on {place}: the p99 of that wait is \
+             {share} of the p99 of the writes"
         ),
         LimitKind::CommitLogSegments => {
             format!("{number} waits per second for a commit log segment on {place}")
@@ -229,10 +229,10 @@ fn resource(one: &LimitCandidateRecord) -> String {
             format!("{number} waits per second for memtable space on {place}")
         }
         LimitKind::FlushWriters => {
-            format!("flushes that wait for a flush writer on {place} {share} of the time")
+            format!("flushes that wait for a flush writer on {place} for {share} of the time")
         }
         LimitKind::Compactors => {
-            format!("{share} of the compactors of {place} at work while compactions wait")
+            format!("the compactors of {place}, {share} of which are busy while compactions wait")
         }
         LimitKind::Safepoints => format!(
             "threads of {place} that are slow to reach a safepoint: {share} of the time in which \
@@ -253,10 +253,16 @@ fn resource(one: &LimitCandidateRecord) -> String {
         LimitKind::Tombstones => format!("reads of {number} tombstones each on {place} (p99)"),
         LimitKind::Caches => format!("cache misses on {place}: {share} of the requests to a cache"),
         LimitKind::Stage => {
-            format!("requests that wait for a read or write thread of {place} {share} of the time")
+            format!(
+                "requests that wait for a read or write thread of {place} for {share} of the \
+                     time"
+            )
         }
         LimitKind::TransportQueue => {
-            format!("requests that wait for a coordinator thread of {place} {share} of the time")
+            format!(
+                "requests that wait for a coordinator thread of {place} for {share} of the \
+                     time"
+            )
         }
         LimitKind::Shedding => format!("{number} dropped requests per second on {place}"),
     }

@@ -307,7 +307,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "hosts bench",
         &[(
             "cassay hosts bench lab.yaml --json",
-            "Benchmarks disks and links, and prints the results as JSON.",
+            "Benchmarks disks and links, so that you can keep the results with a study.",
         )],
     ),
     (
@@ -544,7 +544,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "topology read",
         &[(
             "cassay topology read libvirt plan/node1.xml",
-            "Shows the placement in a file.",
+            "Shows the placement that a file defines.",
         )],
     ),
     (

@@ -128,6 +128,6 @@ fn kubernetes_name(text: &str) -> Result<String, String> {
     if target_spec::is_kubernetes_name(text) {
         Ok(text.to_owned())
     } else {
-        Err("write lower case letters, digits and `-`".to_owned())
+        Err("use only lower-case letters, digits and `-`".to_owned())
     }
 }

@@ -125,7 +125,7 @@ const STUDY: &[Field] = &[
     optional(
         "why.confirm",
         Type::Section(|d| d.why = Some(Why::default())),
-        "Experiments as with `why: confirm`, with a limit for their length.",
+        "Settings of `why: confirm`.",
     ),
     optional(
         "why.confirm.minutes",
