@@ -1,13 +1,13 @@
-# Two commands do everything; anything longer than a line is in scripts/, xtask/ or laboratories/.
+# The two main commands. Longer scripts are in scripts/, xtask/ and laboratories/.
 .PHONY: demo test
 
-# The main job: a study on a real Cassandra. Ends by naming the report.
+# Runs a study on a real Cassandra, and prints the path of the report.
 demo:
 	@scripts/demo
 
-# All checks: format, tidy, clippy, tests, generated documents, tests on a real Cassandra.
-# As root on Debian it installs missing programs first; elsewhere it names them.
-# Without Java 17 and Maven it skips the last tests and says so; CI does not allow that.
+# Runs all checks: format, tidy, clippy, tests, generated documents, tests on a real Cassandra.
+# As root on Debian, it first installs missing programs. Otherwise it names them.
+# Without Java 17 and Maven, it skips the tests on a real Cassandra and reports this. With CI set, it fails instead.
 test:
 	@scripts/prerequisites rust java maven ssh musl rpm notebook || scripts/prerequisites --check rust
 	@if scripts/prerequisites --check java maven; then cargo xtask ci; \

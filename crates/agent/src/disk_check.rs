@@ -61,7 +61,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
     ensure!(
         (1..=WORK_MAX_BYTES).contains(&all_bytes) && work.bytes.is_multiple_of(BLOCK_BYTES),
         "a disk benchmark of {requests} requests of {bytes} bytes is too large: the maximum is \
-         {WORK_MAX_BYTES} bytes in blocks of {BLOCK_BYTES}"
+         {WORK_MAX_BYTES} bytes in blocks of {BLOCK_BYTES} bytes"
     );
     let writing = {
         let folder = folder.to_owned();
@@ -77,7 +77,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
                 )?;
                 anyhow::Ok(written.ok())
             })
-            .context("start a thread that writes")?
+            .context("start the thread that writes to the disk")?
     };
     let found = file_below(folder, work.bytes);
     if let Some(path) = &found {

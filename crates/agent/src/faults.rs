@@ -110,8 +110,9 @@ impl AgentState {
         // The agent holds the lock during the healing. So the agent does not end before the healing
         // has finished, and the healing does not start processes after the end of the agent.
         let mut all = self.faults.lock();
-        let state =
-            all.get_mut(number as usize).context("the agent has no fault of this number")?;
+        let state = all
+            .get_mut(number as usize)
+            .context("the agent has no fault with this number")?;
         let by_itself = matches!(state, State::Whole(_));
         if let State::Broken(what, _) = state {
             let processes = what.heal(self);
@@ -136,7 +137,9 @@ impl AgentState {
 
 impl Serve<AgentState> for Inject {
     fn serve(self, here: &AgentState) -> Result<Broken> {
-        let own = here.own().context("the agent is ending, so it starts no fault")?;
+        let own = here
+            .own()
+            .context("the agent is shutting down, so it does not start the fault")?;
         // The agent holds the lock during the injection, so that no thread heals the fault before
         // it exists.
         let mut all = here.faults.lock();
@@ -154,7 +157,7 @@ impl Serve<AgentState> for Inject {
                     own.keep_up();
                 }
             })
-            .context("start a thread that heals in time")?;
+            .context("start the thread that heals the fault on time")?;
         match what.inject(here) {
             Ok(()) => all.push(State::Broken(what, deadline)),
             Err(error) => {
@@ -163,8 +166,8 @@ impl Serve<AgentState> for Inject {
                 return match undone {
                     Ok(_) => Err(error),
                     Err(failed) => Err(error.context(format!(
-                        "the fault failed to start, and the agent could not undo the begun change: \
-                         {failed:#}"
+                        "the fault failed to start, and the agent could not undo the partial \
+                         change: {failed:#}"
                     ))),
                 };
             }
@@ -177,8 +180,9 @@ impl Serve<AgentState> for Renew {
     fn serve(self, here: &AgentState) -> Result<()> {
         let Broken(number) = self.broken;
         let mut all = here.faults.lock();
-        let state =
-            all.get_mut(number as usize).context("the agent has no fault of this number")?;
+        let state = all
+            .get_mut(number as usize)
+            .context("the agent has no fault with this number")?;
         if let State::Broken(_, deadline) = state {
             *deadline = Deadline::after(Duration::from_millis(self.within_ms));
         }
@@ -198,7 +202,7 @@ impl Serve<AgentState> for StartedProcesses {
         match here.faults.lock().get(number as usize) {
             Some(State::Broken(what, _)) => Ok(what.started()),
             Some(State::Whole(_)) => Ok(Vec::new()),
-            None => anyhow::bail!("the agent has no fault of this number"),
+            None => anyhow::bail!("the agent has no fault with this number"),
         }
     }
 }

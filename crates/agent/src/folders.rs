@@ -84,7 +84,7 @@ impl Folders {
         let (inside, bar) = self.find(path)?;
         ensure!(
             bar != Bar::Away,
-            "cassay cannot reach {}: its volume is not mounted at present",
+            "cassay cannot reach {}: the volume of this path is not mounted at present",
             path.display()
         );
         Ok(inside)
@@ -94,8 +94,8 @@ impl Folders {
     pub fn admit_to_write<'a>(&self, path: &'a Path) -> Result<Inside<'a>> {
         let inside = self.admit(path)?;
         let why = match self.find(path)?.1 {
-            Bar::Frozen => "its volume is frozen at present",
-            Bar::Lent => "another program owns it, so cassay only reads it",
+            Bar::Frozen => "the volume of this path is frozen at present",
+            Bar::Lent => "another program owns this path, so cassay only reads it",
             Bar::None | Bar::Away => return Ok(inside),
         };
         anyhow::bail!("cassay cannot write {}: {why}", path.display())

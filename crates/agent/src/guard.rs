@@ -169,7 +169,7 @@ impl Guard {
 
 impl State {
     fn send(&mut self) -> Result<()> {
-        let pipe = self.pipe.as_mut().context("the agent has no guard")?;
+        let pipe = self.pipe.as_mut().context("the guard process of the agent is not running")?;
         frame::write(pipe, &self.last)
     }
 }

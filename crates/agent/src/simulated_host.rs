@@ -33,8 +33,10 @@ pub(crate) fn enter(role: Role, name: &str) -> Result<Option<String>> {
         Role::StandIn => UnshareFlags::NEWNET | UnshareFlags::NEWNS,
     };
     // SAFETY: no other thread runs yet, so no other thread's view of files or links changes.
-    unsafe { unshare_unsafe(flags) }
-        .context("create a separate network and mounts (as root, or with CAP_SYS_ADMIN)")?;
+    unsafe { unshare_unsafe(flags) }.context(
+        "create separate namespaces for the network and the mounts, which requires root or \
+         CAP_SYS_ADMIN",
+    )?;
     if role == Role::StandIn {
         keep_mounts()?;
     }

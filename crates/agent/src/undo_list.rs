@@ -57,7 +57,7 @@ impl UndoList {
         let mut entries = self.entries();
         ensure!(
             !self.is_closed.load(Ordering::Relaxed),
-            "the agent is ending, so it records no further change"
+            "the agent is shutting down, so it does not record further changes"
         );
         let mut noted = self.noted();
         let noted = noted.as_mut().context("the undo list has no path")?;
@@ -184,7 +184,7 @@ mod tests {
         list.forget(&undo).unwrap();
         list.close();
         let said = list.add_noted(undo).unwrap_err().to_string();
-        assert!(said.contains("is ending"), "{said}");
+        assert!(said.contains("is shutting down"), "{said}");
         list.run().unwrap();
         assert_eq!(files().count(), 0);
     }

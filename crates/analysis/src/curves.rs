@@ -106,8 +106,8 @@ impl NoCurve {
         match self {
             NoCurve::FewLoads(count) => {
                 format!(
-                    "only {count} loads are usable, but a curve of three coefficients needs \
-                     {LOADS_MIN}"
+                    "only {count} loads are usable, but a curve with three coefficients needs \
+                     {LOADS_MIN} loads"
                 )
             }
             NoCurve::StillGrowing => {
@@ -116,7 +116,7 @@ impl NoCurve {
                     .to_owned()
             }
             NoCurve::OffCurve(off) => format!(
-                "the points deviate from the best curve by {:.1} %, more than {:.0} %",
+                "the points deviate from the best curve by {:.1} %, but the limit is {:.0} %",
                 off * 100.0,
                 OFF_MAX * 100.0
             ),
@@ -269,7 +269,7 @@ fn intervals(
         return between_draws(&draws, blocks);
     }
     let noise = least_squares::noise_of_places::<2, Law>(seen, found, &FREE)
-        .expect("there are more loads than coefficients");
+        .expect("the fit has more loads than coefficients");
     let [sigma, kappa] = least_squares::profiled::<2, Law>(seen, found, &FREE, noise);
     [sigma, kappa, threads_between(seen, found, kappa)]
 }

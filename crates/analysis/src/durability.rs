@@ -186,14 +186,14 @@ pub fn promise(of: &Configuration) -> Promise {
             written.name, read.name
         )),
         (false, true) => Promise::Kept(format!(
-            "{} of {copies} copies had each write and {} lost writes, so a read at {} uses one of \
-             the other copies",
+            "{} of {copies} copies had each write, and {} lost writes, so each read at {} uses at \
+             least one intact copy",
             written.replicas,
             nodes(hit.len()),
             read.name
         )),
         (false, false) => Promise::None(format!(
-            "{}, on {}, and {} of {copies} copies had acknowledged at {}",
+            "{}, on {}, and only {} of {copies} copies had acknowledged each write at {}",
             words.join("; "),
             nodes(hit.len()),
             written.replicas,
@@ -389,7 +389,8 @@ mod tests {
         assert_eq!(
             promise(&of).why(),
             "host-power-off of host2 loses writes acknowledged since the last sync of its commit \
-             log (periodic, every 10 s), on 1 node, and 1 of 3 copies had acknowledged at ONE"
+             log (periodic, every 10 s), on 1 node, and only 1 of 3 copies had acknowledged each \
+             write at ONE"
         );
     }
 

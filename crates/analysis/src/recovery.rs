@@ -353,8 +353,8 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
     free.reverse();
     if free.len() < BEFORE_MIN {
         return Err(format!(
-            "{} intervals of the window are before the fault and without other faults, but \
-             {BEFORE_MIN} are required: inject the fault later",
+            "before the fault, the window has {} intervals without other faults, but cassay needs \
+             {BEFORE_MIN}: inject the fault later",
             free.len()
         ));
     }
@@ -366,8 +366,8 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
         .ok_or("throughput before the fault was 0 in at least half of the intervals")?;
     if ops_per_s.within > NOISE_MAX {
         return Err(format!(
-            "throughput before the fault varied too much: an interval within {:.0} % of the median \
-             is normal (limit {:.0} %)",
+            "throughput before the fault varied too much: its normal range is {:.0} % around the \
+             median (limit {:.0} %)",
             ops_per_s.within * 100.0,
             NOISE_MAX * 100.0
         ));

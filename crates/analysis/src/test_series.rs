@@ -1,7 +1,10 @@
 //! Series with known properties for the tests: noise with a fixed seed and optional
 //! autocorrelation, and servers that pause at random.
 
-#[expect(dead_code, reason = "workload's file, of which tests use a part")]
+#[expect(
+    dead_code,
+    reason = "the tests use only a part of this file of the crate workload"
+)]
 #[path = "../../workload/src/random.rs"]
 mod random;
 

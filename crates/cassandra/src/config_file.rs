@@ -9,7 +9,9 @@ use versions::Release;
 
 /// Writes one key per line, with values in the flow style of YAML, which includes JSON.
 pub fn write_yaml(settings: &Map<String, Value>) -> String {
-    let mut text = String::from("# Written by cassay for one cluster, which overwrites changes.\n");
+    let mut text = String::from(
+        "# cassay wrote this file for one cluster, and overwrites any changes to it.\n",
+    );
     for (key, value) in settings {
         text.push_str(&format!("{key}: {value}\n"));
     }
@@ -62,7 +64,7 @@ pub fn change(
         bail!("cassay cannot change num_tokens of a node that already has tokens");
     }
     let line = |line: &str| -> Result<(String, Value)> {
-        let (key, value) = line.split_once(": ").context("a line contains no key")?;
+        let (key, value) = line.split_once(": ").context("a line of the file contains no key")?;
         let value = serde_json::from_str(value).with_context(|| format!("read {key}"))?;
         Ok((key.to_owned(), value))
     };

@@ -86,7 +86,7 @@ impl BehindProxy {
             usable(&material).with_context(|| format!("use the secure connect bundle {place}"))?;
         let url = format!("https://{}:{}/metadata", config.host, config.port);
         let metadata = ask(&url, &config, &material)
-            .with_context(|| format!("request the nodes from {url}, of the bundle {place}"))?;
+            .with_context(|| format!("request the nodes of the bundle {place} from {url}"))?;
         let said = metadata.contact_info;
         if let Some(kind) = said.kind.filter(|kind| kind != "sni_proxy") {
             bail!(
@@ -203,11 +203,11 @@ fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metad
     let body = response.body_mut().with_config().limit(FILE_BYTES_MAX).read_to_string()?;
     if status != 200 {
         bail!(
-            "the service answered HTTP {status}: if the database hibernates, resume it; if it was \
-             deleted, use the bundle of another database"
+            "the service answered with HTTP {status}: if the database hibernates, resume it; if it \
+             was deleted, use the bundle of another database"
         );
     }
-    serde_json::from_str(&body).context("parse its answer")
+    serde_json::from_str(&body).context("parse the answer of the service")
 }
 
 #[cfg(test)]

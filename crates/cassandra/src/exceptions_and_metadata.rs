@@ -156,7 +156,7 @@ fn new_of(exception: &Exception, count: u64, known: Option<&BTreeMap<Exception, 
 impl std::fmt::Display for Exception {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.name.as_str(), self.message.as_str()) {
-            ("", _) => f.write_str("an unknown type (see its log)"),
+            ("", _) => f.write_str("an unknown type (see the log of the node)"),
             (name, "") => f.write_str(name),
             (name, message) => write!(f, "{name} ({message})"),
         }
@@ -230,7 +230,7 @@ mod tests {
             [
                 "node1: 1 of A at x (new words)",
                 "node1: 1 of B at y",
-                "node2: 4 of an unknown type (see its log)"
+                "node2: 4 of an unknown type (see the log of the node)"
             ]
         );
         assert_eq!(after.since(&after).exceptions, Some(Vec::new()));

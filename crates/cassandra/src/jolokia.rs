@@ -220,7 +220,7 @@ impl Jolokia {
                 self.url
             ),
             _ => bail!(
-                "the MBean agent at {} answered HTTP {status}: {}",
+                "the MBean agent at {} answered with HTTP {status}: {}",
                 self.url,
                 text.chars().take(ANSWER_CHARS_SHOWN).collect::<String>()
             ),
@@ -232,8 +232,8 @@ impl Jolokia {
 fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
-            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: omit one of \
-             the two",
+            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: omit \
+             `verify` or `ca`",
             path.display()
         );
     }
@@ -337,7 +337,10 @@ mod tests {
         let whole = access(Some("anna"), Some(password));
         let agent = Jolokia::attached(address, &whole, &NodeAddressMap::default()).unwrap();
         assert!(!format!("{agent:?} {whole:?}").contains("hunter2"));
-        for (verify, reason) in [(true, "a file of another kind"), (false, "omit one")] {
+        for (verify, reason) in [
+            (true, "a file of another kind"),
+            (false, "omit `verify` or `ca`"),
+        ] {
             let tls = TlsSpec {
                 ca: Some(file.path().to_path_buf()),
                 verify,

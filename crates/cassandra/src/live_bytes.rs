@@ -35,7 +35,7 @@ impl Node<'_> {
             let found = match found {
                 Err(error) if error.downcast_ref::<ServerError>().is_some() => bail!(
                     "{} does not let this user read system_views.disk_usage, and cassay has no \
-                     access to MBeans: permit one of the two",
+                     access to MBeans: grant this permission, or access to MBeans",
                     self.name()
                 ),
                 found => found?,

@@ -183,7 +183,7 @@ impl NodeControl {
             UpgradeStep::BeginMetadataLog => {
                 const BEGIN: &str = "initializeCMS(java.util.List)";
                 self.invoke(deadline.left(), METADATA, BEGIN, &[json!([])])?;
-                Ok("the log of the cluster's metadata has begun".to_owned())
+                Ok("the cluster has begun the log of its metadata".to_owned())
             }
         }
     }
@@ -217,7 +217,7 @@ impl NodeControl {
     ) -> Result<()> {
         for keyspace in keyspaces {
             if deadline.passed() {
-                bail!("the time limit of the operation passed before it reached {keyspace}");
+                bail!("the time limit passed before the operation reached {keyspace}");
             }
             what(&KeyspaceWork {
                 control: self,

@@ -72,7 +72,7 @@ impl Node<'_> {
     pub fn other_clients(&self) -> Result<Option<Vec<OtherConnection>>> {
         let mut session = self.session()?;
         let found = session.query_if_shown("SELECT * FROM system_views.clients");
-        let Some(found) = found.with_context(|| ask(self.name(), "its clients"))? else {
+        let Some(found) = found.with_context(|| ask(self.name(), "the list of clients"))? else {
             return Ok(None);
         };
         other_connections(self.name(), &found, &session).map(Some)
@@ -89,7 +89,7 @@ impl Node<'_> {
             "SELECT table_name, partitions_count, mean_partition_size FROM \
              system.size_estimates WHERE keyspace_name = {named}"
         ));
-        let Some(found) = found.with_context(|| ask(self.name(), "its estimates"))? else {
+        let Some(found) = found.with_context(|| ask(self.name(), "the table estimates"))? else {
             return Ok(None);
         };
         let mut all: BTreeMap<String, Estimate> = BTreeMap::new();

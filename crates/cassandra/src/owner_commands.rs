@@ -239,7 +239,7 @@ pub fn answer() -> Option<Result<()>> {
     };
     let order = order
         .to_str()
-        .context("read the request, which is not UTF-8")
+        .context("read the request: it is not UTF-8")
         .and_then(|text| serde_json::from_str(text).context("read the request"));
     Some(order.and_then(|order: Order| act(&order)))
 }

@@ -331,7 +331,7 @@ fn refusal(
         }
         (_, Some(mark)) => format!(
             "the comment of {object} on {node} states that cassay created it in the run \
-             \"{mark}\", which is neither in this results folder nor of this study"
+             \"{mark}\", but this run is neither in this results folder nor of this study"
         ),
         (_, None) => {
             format!("{object} existed on {node}, which cassay did not start, before this run")

@@ -26,7 +26,7 @@ const ROOM_BYTES_MIN: u64 = 32 * MIB;
 const SIGNS: [(&[&str], &str); 6] = [
     (
         &["No space left on device", "Disk quota exceeded"],
-        "its data volume was full",
+        "the data volume of the node was full",
     ),
     (
         &[
@@ -34,7 +34,7 @@ const SIGNS: [(&[&str], &str); 6] = [
             "Not enough space for compaction",
             "not enough free disk space",
         ],
-        "its data volume had no space for a flush or a compaction",
+        "the data volume of the node had no space for a flush or a compaction",
     ),
     (
         &["java.lang.OutOfMemoryError", "Out of memory"],
@@ -42,7 +42,7 @@ const SIGNS: [(&[&str], &str); 6] = [
     ),
     (
         &["CorruptSSTableException", "CorruptBlockException"],
-        "a file of its data is corrupt",
+        "a data file of the node is corrupt",
     ),
     (
         &[
@@ -125,14 +125,14 @@ fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String
     let mut parts = Vec::new();
     if let Some(volume) = volume.filter(|volume| volume.available_bytes < ROOM_BYTES_MIN) {
         parts.push(format!(
-            "its data volume is full ({} of {} free)",
+            "the data volume of the node is full ({} of {} free)",
             number::bytes(volume.available_bytes),
             number::bytes(volume.total_bytes)
         ));
     }
     if let Some((what, line)) = sign(log) {
         let line: String = line.trim().chars().take(LINE_CHARS_SHOWN).collect();
-        parts.push(format!("{what} (its log: {line})"));
+        parts.push(format!("{what} (log of the node: {line})"));
     }
     (!parts.is_empty()).then(|| format!("{name}: {}", parts.join(", ")))
 }
@@ -182,7 +182,10 @@ mod tests {
     fn the_cause_is_said_before_what_it_has_caused() {
         let said = node_cause("node1", None, FULL).unwrap();
         assert!(
-            said.starts_with("node1: its data volume was full (its log: Caused by: java.io"),
+            said.starts_with(
+                "node1: the data volume of the node was full (log of the node: Caused by: \
+                 java.io"
+            ),
             "{said}"
         );
         let memory = "java.lang.OutOfMemoryError: Java heap space\nAnnouncing shutdown";
@@ -193,7 +196,10 @@ mod tests {
         );
         let corrupt = "ERROR [ReadStage-2] FileUtils.java:74 - org.apache.cassandra.io.sstable.\
                        CorruptSSTableException: Corrupted: nb-2-big-Data.db";
-        assert_eq!(sign(corrupt).unwrap().0, "a file of its data is corrupt");
+        assert_eq!(
+            sign(corrupt).unwrap().0,
+            "a data file of the node is corrupt"
+        );
         assert_eq!(node_cause("node1", None, "INFO all is well"), None);
     }
 
@@ -209,7 +215,7 @@ mod tests {
         let said = node_cause("node2", volume(MIB / 2), "").unwrap();
         assert_eq!(
             said,
-            "node2: its data volume is full (512 KiB of 1 GiB free)"
+            "node2: the data volume of the node is full (512 KiB of 1 GiB free)"
         );
         assert_eq!(node_cause("node2", volume(ROOM_BYTES_MIN), ""), None);
     }

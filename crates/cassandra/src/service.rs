@@ -96,10 +96,10 @@ pub fn acts(how: ServiceBreak) -> &'static [NodeAct] {
 /// Returns the reason why cassay refuses an action on `node`, and the option that would permit it.
 fn refusal(act: NodeAct, node: &str) -> String {
     let what = match act {
-        NodeAct::Restart => "does not stop or start it",
-        NodeAct::Signal => "sends no signals to it",
-        NodeAct::Network => "does not drop its packets and connections",
-        NodeAct::Pods => "does not delete its pod",
+        NodeAct::Restart => "does not stop or start the node",
+        NodeAct::Signal => "sends no signals to the node",
+        NodeAct::Network => "does not drop packets and connections of the node",
+        NodeAct::Pods => "does not delete the pod of the node",
     };
     format!(
         "cassay did not start {node}, and {what} unless the command line allows it\nhint: if that \

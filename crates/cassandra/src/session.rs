@@ -1,6 +1,6 @@
 //! A blocking CQL session for control: one request at a time, on one node.
 //!
-//! This file is long because everything from the socket to the rows belongs together: handshakes,
+//! Long because everything from the socket to the rows belongs together: handshakes,
 //! deadlines and pages.
 //!
 //! Speed does not matter here, because cassay uses sessions only for schema, metadata and virtual
@@ -327,8 +327,8 @@ impl Session {
         }
         bail!(
             "{node} supports none of the versions of the native protocol that cassay supports:\n  \
-             {}\nhint: Cassandra since 2.1 supports one of these versions, so check the port and \
-             the server",
+             {}\nhint: Cassandra 2.1 and later support at least one of these versions, so check \
+             the port and the server",
             refusals.join("\n  ")
         )
     }

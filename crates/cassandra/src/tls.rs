@@ -19,8 +19,8 @@ use target_spec::TlsSpec;
 pub fn tls_of(spec: &TlsSpec) -> Result<Tls> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
-            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: omit one of \
-             the two",
+            "TLS with `verify: false` ignores certificates, so `ca: {}` has no effect: omit \
+             `verify` or `ca`",
             path.display()
         );
     }
@@ -290,7 +290,7 @@ mod tests {
         let error = tls_of(&with(true)).unwrap_err().to_string();
         assert!(error.contains("an empty file"), "{error}");
         let error = tls_of(&with(false)).unwrap_err().to_string();
-        assert!(error.contains("omit one"), "{error}");
+        assert!(error.contains("omit `verify` or `ca`"), "{error}");
     }
 
     /// Returns a self-signed certificate and its key, as PEM.

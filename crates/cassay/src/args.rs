@@ -1,6 +1,6 @@
 //! The command line.
 //!
-//! This file is long because it lists every command with its options, in the order of the help.
+//! Long because it lists every command with its options, in the order of the help.
 
 mod authoring;
 mod bisect;
@@ -83,36 +83,38 @@ pub struct Common {
 pub enum Command {
     /// Measure one Cassandra node on this machine, and print the path of the report.
     ///
-    /// Writes the study to first-look.yaml and the results to `results`. Needs Java 17 and a few
-    /// minutes; --target null needs no Java and takes one minute.
+    /// Writes the study to first-look.yaml and the results to `results`. Requires Java 17 and takes
+    /// a few minutes. With --target null, the command requires no Java and takes one minute.
     Demo(DemoArgs),
-    /// Write a study from a template: asks a few questions, then writes a file with comments.
+    /// Write a study from a template. Asks a few questions, then writes a file with comments.
     New(NewArgs),
     /// List or copy the studies and workload files that the program contains.
     #[command(subcommand)]
     Studies(StudiesCommand),
-    /// Show every trial of a study, its time, disk use and client machines. Starts nothing.
+    /// Show every trial of a study with its duration, disk use and client machines. Starts no
+    /// trial.
     Plan(PlanArgs),
     /// Run a study.
     Run(RunArgs),
-    /// Find the first build in a list that is worse than the good build. Each step is a study that
-    /// compares one build with the good build.
+    /// Find the first build in a list that performs worse than a known good build. In each step,
+    /// cassay runs the study to compare one build with the good build.
     Bisect(BisectArgs),
     /// Continue an interrupted run, repeat trials with damaged files, or add blocks.
     Resume(ResumeArgs),
-    /// Measure every combination of the factors that a screening selected, in blocks.
+    /// Measure, in blocks, every combination of the factors that a screening selected.
     Confirm(ConfirmArgs),
     /// List all runs.
     List,
-    /// Name a run, so that you can compare later runs with it; list all names.
+    /// Name a run, so that you can compare later runs with it. Without a name, list all names.
     Tag(TagArgs),
     /// Delete runs from the results folder.
     ///
-    /// Lists them first and asks for confirmation. --older-than keeps runs that have a tag.
+    /// Lists the runs first and asks for confirmation. --older-than keeps runs that have a tag.
     Delete(DeleteArgs),
     /// Show the results of a run.
     Show(ShowArgs),
-    /// Show the results of a study over all its runs: when they changed, and with which settings.
+    /// Show the results of a study over all its runs, when the results changed, and which settings
+    /// changed with them.
     History(HistoryArgs),
     /// Compare runs with a baseline run, point by point.
     Compare(CompareArgs),
@@ -120,16 +122,16 @@ pub enum Command {
     Report(ReportArgs),
     /// Write the tables (see docs/tables.md) and figures of a run for other programs.
     Export(ExportRunArgs),
-    /// Add the time series of another tool to a finished run, aligned by wall-clock time: output of
-    /// `esxtop -b`, or samples in Prometheus's text format.
+    /// Add the time series of another tool to a finished run, aligned by wall-clock time. The input
+    /// is output of `esxtop -b`, or samples in Prometheus's text format.
     Import(ImportFileArgs),
     /// Start, inspect and stop local clusters that keep running when the command ends.
     #[command(subcommand)]
     Target(TargetCommand),
     /// Drop the tables that earlier runs left on a cluster that cassay did not start.
     ///
-    /// Lists them first and asks for confirmation. Drops only tables of runs in the results folder,
-    /// and tables that --allow names.
+    /// Lists the tables first and asks for confirmation. Drops only tables of runs in the results
+    /// folder, and tables that --allow names.
     Clean(CleanArgs),
     /// Save, restore and move the data of a kept cluster.
     #[command(subcommand)]
@@ -140,19 +142,19 @@ pub enum Command {
     /// Download, list, export and import the jars that cassay starts nodes from.
     #[command(subcommand)]
     Supply(SupplyCommand),
-    /// Check host settings that affect Cassandra. Shows the recommended value, the reason and the
-    /// command that sets it; changes no setting.
+    /// Check host settings that affect Cassandra. For each setting, shows the recommended value,
+    /// the reason, and the command that sets this value. Changes no settings.
     ///
-    /// A setting with a warning costs performance or stability. Advice applies to some workloads.
-    /// Settings that cassay cannot read are listed with the reason.
+    /// A setting with a warning costs performance or stability. Advice applies only to some
+    /// workloads. cassay also lists the settings that it cannot read, with the reason.
     Doctor(DoctorArgs),
     /// Check, benchmark and clean the machines that nodes will run on.
     #[command(subcommand)]
     Hosts(HostsCommand),
-    /// Run a study inside a Kubernetes cluster, or print the role that it needs.
+    /// Run a study inside a Kubernetes cluster, or print the role that such a run needs.
     #[command(subcommand)]
     Kubernetes(KubernetesCommand),
-    /// Show a machine's CPUs and memory; plan, export and apply the placement of nodes on it.
+    /// Show the CPUs and memory of a machine. Plan, export and apply the placement of nodes.
     #[command(subcommand)]
     Topology(TopologyCommand),
     /// Explain a rule, a key of a study, a figure, a term, a fault or an exit code.
@@ -163,7 +165,8 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Write the manual pages.
     Man(ManArgs),
-    /// Answer CQL immediately until Ctrl-C, to measure a client.
+    /// Start a server that answers CQL requests immediately, to measure a client. Ctrl-C stops the
+    /// server.
     Null(NullArgs),
     /// List, show, check and sample workloads.
     #[command(subcommand)]
@@ -185,14 +188,14 @@ pub struct StudyArgs {
     /// Use this target instead of the target in the study: null, local or attach:HOST[:PORT].
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
-    /// Use this scale of the study (`scales`).
+    /// Use this scale, which the study defines under `scales`.
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,
     /// Change one setting of the study. Repeatable.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Run the hosts of a local target on remote machines, over ssh. The file has a list `machines`
-    /// of `{ssh: HOST, folder: PATH}`.
+    /// Run the hosts of a local target on remote machines, over ssh. The file contains a list
+    /// `machines` with one `{ssh: HOST, folder: PATH}` for each machine.
     #[arg(long, value_name = "FILE")]
     pub machines: Option<PathBuf>,
     /// Use this seed instead of the seed in the study.
@@ -222,8 +225,8 @@ pub struct ShownArgs {
 /// Progress display of a run.
 #[derive(Clone, Copy, Debug, Default, ClapArgs)]
 pub struct ViewArgs {
-    /// Progress display: full (full screen), line (one updated line), plain (appended lines) or
-    /// auto. Without a terminal, always plain.
+    /// Progress display: full (full screen), line (one line that cassay updates), plain (lines that
+    /// cassay appends) or auto. Without a terminal, the display is always plain.
     #[arg(
         long,
         value_name = "MODE",
@@ -242,9 +245,9 @@ pub enum ViewMode {
     Auto,
     /// Full screen.
     Full,
-    /// One updated line.
+    /// One line that cassay updates.
     Line,
-    /// Appended lines, for log files.
+    /// Lines that cassay appends, for log files.
     Plain,
 }
 
@@ -259,12 +262,12 @@ pub struct SummaryArgs {
     pub markdown: Option<PathBuf>,
 }
 
-/// Permissions of a study. By default a study is data: it runs no program and reads no file outside
-/// its folder.
+/// Permissions of a study. By default, a study is only data: it runs no programs and reads no files
+/// outside its folder.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct TrustArgs {
     /// Let the study run programs, load code, read files outside its folder and contact other
-    /// addresses. Use it only if you trust the author.
+    /// addresses. Use this option only if you trust the author of the study.
     #[arg(long)]
     pub trust: bool,
     /// Source of a secret that the study names: NAME=file:PATH or NAME=env:VARIABLE. Repeatable.
@@ -277,14 +280,14 @@ pub struct TrustArgs {
 /// Permissions to change a cluster that cassay did not start.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct AllowArgs {
-    /// Allow changes to a cluster that cassay did not start. Reading needs no permission, nor do
-    /// changes to objects that the run itself created. Repeatable, or separated by commas.
+    /// Allow changes to a cluster that cassay did not start. Reads, and changes to objects that the
+    /// run itself created, need no permission. Repeatable, or separated by commas.
     ///
-    /// Data: ACT=KEYSPACE[.TABLE], where ACT is create, write, alter, truncate or drop.
+    /// For data, write ACT=KEYSPACE[.TABLE], where ACT is create, write, alter, truncate or drop.
     ///
-    /// Nodes on machines of `target.attach.hosts`: restart (stop and start), signal (pause and
-    /// kill), network (drop packets and reset connections). Pods of `target.attach.kubernetes`:
-    /// pods (delete and evict them, cordon their machines).
+    /// For nodes on machines of `target.attach.hosts`, write restart (stop and start nodes), signal
+    /// (pause and kill nodes) or network (drop packets and reset connections). For pods of
+    /// `target.attach.kubernetes`, write pods (delete and evict pods, and cordon their machines).
     #[arg(long, value_name = "ACT[=NAME]", value_parser = Allow::parse)]
     pub allow: Vec<Allow>,
 }
@@ -333,8 +336,8 @@ fn secret(text: &str) -> Result<(String, SecretSource), String> {
 pub struct ResumeArgs {
     #[command(flatten)]
     pub name: RunName,
-    /// Add this many blocks to a finished run that was inconclusive. The new intervals allow for
-    /// repeated looks, which makes them slightly wider.
+    /// Add this many blocks to a finished run that was inconclusive. The new intervals are slightly
+    /// wider, because they allow for repeated looks at the results.
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u16).range(1..=50))]
     pub more: Option<u16>,
     #[command(flatten)]
@@ -347,7 +350,7 @@ pub struct ResumeArgs {
 pub struct ConfirmArgs {
     #[command(flatten)]
     pub name: RunName,
-    /// Show the plan; start nothing.
+    /// Show the plan without starting a trial.
     #[arg(long)]
     pub plan: bool,
     #[command(flatten)]
@@ -377,10 +380,12 @@ pub struct ImportOptions {
     /// Print in the tool's own output format. This option does not change the results folder.
     #[arg(long)]
     pub compat: bool,
-    /// Show the plan, and the options that cassay refuses or that behave differently. Runs nothing.
+    /// Show the plan, and the options that cassay refuses or treats differently from the tool.
+    /// Sends no operations.
     #[arg(long)]
     pub check: bool,
-    /// Print the first operations of each step: statements with values. Sends nothing.
+    /// Print the first N operations of each step, as statements with their values. Sends no
+    /// operations.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub sample: Option<u64>,
     /// Change one setting of the study that cassay writes from the command line. Repeatable.
@@ -399,14 +404,15 @@ pub struct ImportOptions {
 pub struct ShowArgs {
     #[command(flatten)]
     pub name: RunName,
-    /// Show only the trials, each with its figures and all reasons for the verdict.
+    /// Show only the trials. Each trial has its figures and all reasons for its verdict.
     #[arg(long)]
     pub trials: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct RunName {
-    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of such a name.
+    /// Name of the run: a folder, `latest`, a study (its newest run), `study/stamp`, or the
+    /// beginning of such a name.
     #[arg(default_value = "latest")]
     pub run: String,
 }
@@ -415,16 +421,17 @@ pub struct RunName {
 pub struct HistoryArgs {
     /// Name of the study, which is also the name of its folder of runs.
     pub study: String,
-    /// Exit with 4 if the results became worse and stayed worse.
+    /// Exit with code 4 if the results became worse and stayed worse.
     #[arg(long)]
     pub fail_on_regression: bool,
     /// Write an HTML page to this file, and its figure as SVG to the same folder.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// Count only changes since the run with this stamp.
+    /// Fail only on changes since the run with this stamp.
     #[arg(long, value_name = "STAMP", requires = "fail_on_regression")]
     pub since: Option<String>,
-    /// Write the series for another tool to a folder: `otava` for Apache Otava.
+    /// Write the time series of the results to a folder, in the format of another tool. The only
+    /// format is `otava`, for Apache Otava.
     #[arg(long, num_args = 2, value_names = ["FORMAT", "FOLDER"])]
     pub export: Option<Vec<String>>,
 }
@@ -439,7 +446,7 @@ pub struct CompareArgs {
     /// Write an HTML page to this file, and its figure as SVG to the same folder.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// Exit with 4 if a contender appears slower at any point.
+    /// Exit with code 4 if a contender appears slower at any point.
     #[arg(long)]
     pub require_not_slower: bool,
 }
@@ -469,8 +476,8 @@ pub struct ExportRunArgs {
     /// Write the tables as Apache Parquet.
     #[arg(long, group = "what")]
     pub parquet: bool,
-    /// Write the figures as svg, png or both (svg,png): first screen, by load, distributions, and
-    /// the time course of each trial.
+    /// Write the figures as svg, png or both (svg,png). The figures are the first screen, the
+    /// results by load, the distributions, and the time course of each trial.
     #[arg(
         long,
         group = "what",
@@ -480,7 +487,7 @@ pub struct ExportRunArgs {
         hide_possible_values = true
     )]
     pub figures: Vec<FigureFormat>,
-    /// Write every probe reading of a long run, not only summaries of time spans.
+    /// Write every probe reading of a long run instead of summaries of time spans.
     #[arg(long)]
     pub every_reading: bool,
 }
@@ -490,17 +497,19 @@ pub struct ExportRunArgs {
 pub enum FigureFormat {
     /// Self-contained vector image on a light background.
     Svg,
-    /// The SVG image as a bitmap, with 2 pixels per unit.
+    /// Bitmap of the SVG image, with 2 pixels per unit.
     Png,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct ImportFileArgs {
-    /// Run: a folder, `latest`, a study, `study/stamp`, or the beginning of such a name.
+    /// Name of the run: a folder, `latest`, a study (its newest run), `study/stamp`, or the
+    /// beginning of such a name.
     pub run: String,
-    /// File to read, or a folder of scrapes.
+    /// File to read, or a folder of scraped files.
     pub file: PathBuf,
-    /// Only columns or metrics whose names contain this text; `*` matches any text. Repeatable.
+    /// Import only columns or metrics whose names contain this text, in which `*` matches any text.
+    /// Repeatable.
     #[arg(long, value_name = "NAME")]
     pub column: Vec<String>,
 }
@@ -511,8 +520,8 @@ pub enum TargetCommand {
     Up(Box<UpArgs>),
     /// Show the state of the nodes of local clusters, or of another cluster.
     ///
-    /// State is Up or Down, then Normal, Joining, Leaving or Moving, as in nodetool. Ownership
-    /// counts replicas: 100 % is one full copy of the keyspace.
+    /// The state of a node is Up or Down, followed by Normal, Joining, Leaving or Moving, as in
+    /// nodetool. Ownership includes replicas: 100 % is one full copy of the keyspace.
     Status(StatusArgs),
     /// List the capabilities of a target, and how to get the missing capabilities.
     #[command(name = "abilities")]
@@ -540,7 +549,7 @@ pub struct CapabilitiesArgs {
 pub struct DoctorArgs {
     /// Hosts to check: the hosts of a kept cluster, this machine, machines over ssh, or machines of
     /// an attached cluster, which --set names. Over ssh, cassay copies itself to your cache on the
-    /// machine. Default: a kept cluster if there is one, else this machine.
+    /// machine. Default: a kept cluster if one exists, otherwise this machine.
     #[arg(long, value_name = "kept|local|ssh:HOST[,HOST...]|attach:HOST[:PORT]",
           value_parser = ssh::examined)]
     pub target: Option<MachineAt>,
@@ -567,19 +576,19 @@ pub struct StatusArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum SnapshotCommand {
-    /// Snapshot a keyspace: flushes its tables and hard-links their files.
+    /// Snapshot a keyspace. Flushes the tables and creates hard links to their files.
     Create(SnapshotCreateArgs),
     /// List the snapshots.
     List(ClusterName),
-    /// Restore a snapshot. The cluster loses later writes.
+    /// Restore a snapshot. The cluster loses all writes since the snapshot.
     Restore(SnapshotRestoreArgs),
     /// Read all files of a snapshot and compare their checksums.
     Verify(SnapshotName),
     /// Delete a snapshot.
     Remove(SnapshotName),
-    /// Copy a snapshot to a folder on this machine, which any tool can move.
+    /// Copy a snapshot to a folder on this machine. You can move this folder with any tool.
     Export(SnapshotExportArgs),
-    /// Copy an exported snapshot into a kept cluster; `snapshot restore` then loads it.
+    /// Copy an exported snapshot into a kept cluster. Then load it with `snapshot restore`.
     Import(SnapshotImportArgs),
 }
 
@@ -611,7 +620,7 @@ pub struct SnapshotCreateArgs {
     /// Keyspace of the snapshot.
     #[arg(long)]
     pub keyspace: String,
-    /// Tables. Default: all.
+    /// Tables to include in the snapshot. Default: all tables of the keyspace.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub tables: Vec<String>,
 }
@@ -620,7 +629,8 @@ pub struct SnapshotCreateArgs {
 pub struct SnapshotRestoreArgs {
     #[command(flatten)]
     pub snapshot: SnapshotName,
-    /// Replace files of stopped nodes. Default: TRUNCATE and import on running nodes.
+    /// Stop the nodes and replace their files. Default: truncate the tables of running nodes and
+    /// import the files.
     #[arg(long)]
     pub offline: bool,
 }
@@ -646,10 +656,10 @@ pub enum FaultCommand {
     /// List all faults, and show which faults a kept cluster supports. Without a kept cluster,
     /// cassay shows the faults that hosts on this machine support.
     List(ClusterName),
-    /// Test faults on an idle cluster: injects, observes, heals and checks each of them.
+    /// Test faults on an idle cluster. Injects, observes, heals and checks each fault.
     Test(FaultTestArgs),
     /// Inject one fault for a limited time. Ctrl-C heals the fault at once. If this command is
-    /// killed, the agents of the hosts heal it at the end of that time.
+    /// killed, the agents of the hosts heal the fault at the end of that time.
     Run(Box<FaultRunArgs>),
 }
 
@@ -664,7 +674,7 @@ pub struct FaultTestArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct FaultRunArgs {
-    /// Fault to inject, from `cassay fault list`.
+    /// Fault to inject, as shown by `cassay fault list`.
     #[arg(value_name = "FAULT", value_parser = fault_kind)]
     pub kind: target_spec::fault::FaultKind,
     /// Number of the node, from 1.
@@ -715,10 +725,10 @@ pub struct FaultKnobs {
     /// Bandwidth of a slow link.
     #[arg(long, value_name = "RATE", value_parser = study::units::parse_bit_rate)]
     pub rate: Option<u64>,
-    /// Added delay of packets, one way.
+    /// One-way delay that the fault adds to packets.
     #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub delay: Option<u64>,
-    /// Clock offset.
+    /// Time by which the fault moves the clock.
     #[arg(long, value_name = "TIME", value_parser = study::units::parse_duration_ns)]
     pub by: Option<u64>,
     /// Delay until the nodes of a stopped host start on another host.
@@ -728,8 +738,8 @@ pub struct FaultKnobs {
     /// host.
     #[arg(long, value_name = "NUMBER", requires = "ha_after")]
     pub ha_on: Option<NonZeroUsize>,
-    /// Setting of cassandra.yaml that a rolling change applies, such as concurrent_reads=64;
-    /// structures as JSON. Repeatable.
+    /// Setting of cassandra.yaml that a rolling change applies, such as concurrent_reads=64. Write
+    /// structured values as JSON. Repeatable.
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub yaml: Vec<(String, serde_json::Value)>,
 }
@@ -746,19 +756,19 @@ fn fault_kind(text: &str) -> Result<target_spec::fault::FaultKind, String> {
 #[derive(Debug, ClapArgs)]
 #[command(group(clap::ArgGroup::new("on_hosts").multiple(true).args(["hosts", "machines"])))]
 pub struct UpArgs {
-    /// Number of nodes. Default: 1; with --hosts or --machines, one per host.
+    /// Number of nodes. Default: 1. With --hosts or --machines, the default is one node per host.
     #[arg(long, value_name = "COUNT")]
     pub nodes: Option<usize>,
-    /// Version of Cassandra: a release, or a line such as 4.1. Default: 5.0.9, or the version of
-    /// --like.
+    /// Version of Cassandra: a release, or a line such as 4.1. Default: 5.0.9, or with --like, the
+    /// version of the snapshot's cluster.
     #[arg(long, value_name = "VERSION", value_parser = supply::release)]
     pub cassandra: Option<Release>,
-    /// Java of the nodes: an installed major version. Default: 17, or a version that Cassandra
-    /// supports.
+    /// Major version of Java for the nodes, which must be installed. Default: 17 if it is
+    /// installed, otherwise a version that Cassandra supports.
     #[arg(long, value_name = "MAJOR")]
     pub java: Option<u32>,
-    /// Match an exported snapshot: number of nodes, tokens, racks, data center and version of
-    /// Cassandra.
+    /// Match the cluster of an exported snapshot in number of nodes, tokens, racks, data center and
+    /// version of Cassandra.
     #[arg(long, value_name = "EXPORT", conflicts_with_all = ["nodes", "nodes_per_host"])]
     pub like: Option<PathBuf>,
     /// Heap of each node.
@@ -768,12 +778,14 @@ pub struct UpArgs {
     /// Garbage collector of each node: g1, zgc, shenandoah or parallel.
     #[arg(long, value_name = "COLLECTOR", value_parser = collector)]
     pub gc: Option<target_spec::Collector>,
-    /// Setting of cassandra.yaml, such as concurrent_reads=64; structures as JSON. Repeatable.
-    /// Needs no --trust, so check settings that you copy from others.
+    /// Setting of cassandra.yaml, such as concurrent_reads=64. Write structured values as JSON.
+    /// Repeatable. These settings do not require --trust, so check settings that you copy from
+    /// others.
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub yaml: Vec<(String, serde_json::Value)>,
-    /// JVM option of each node, after cassay's own options, so that it takes precedence.
-    /// Repeatable. Needs no --trust, so check options that you copy: they can run programs.
+    /// JVM option of each node, added after cassay's own options, so that it takes precedence.
+    /// Repeatable. These options do not require --trust, but can run programs, so check options
+    /// that you copy from others.
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     pub jvm: Vec<String>,
     /// Share class data: nodes map the server's classes from an archive, so they start faster.
@@ -783,19 +795,22 @@ pub struct UpArgs {
     #[arg(long, value_name = "TIME", default_value = "3m",
           value_parser = study::units::parse_duration_ns)]
     pub start_timeout: u64,
-    /// Require a password from clients. cassay writes it to a file in the cluster's folder that
-    /// only you can read. Without a password, every user of this machine can connect.
+    /// Require a password from clients. cassay writes the password to a file in the cluster's
+    /// folder, and only you can read this file. Without this option, every user of this machine can
+    /// connect.
     #[arg(long)]
     pub authentication: bool,
-    /// Put the nodes on this many hosts, each in its own rack. As root, each host gets a network,
-    /// limits and a volume if the machine supports them. Otherwise, each host gets only addresses.
+    /// Put the nodes on this many hosts, each in its own rack. If cassay runs as root and the
+    /// machine supports it, each host gets a network, limits and a volume. Otherwise, each host
+    /// gets only addresses.
     #[arg(long, value_name = "COUNT")]
     pub hosts: Option<usize>,
-    /// Run the nodes on remote machines, over ssh. The file has a list `machines` of `{ssh: HOST,
-    /// folder: PATH}`; cassay uses the first --hosts machines, or all.
+    /// Run the nodes on remote machines, over ssh. The file contains a list `machines` with one
+    /// `{ssh: HOST, folder: PATH}` for each machine. cassay uses the first --hosts machines, or all
+    /// machines.
     #[arg(long, value_name = "FILE")]
     pub machines: Option<PathBuf>,
-    /// Nodes on each host.
+    /// Number of nodes on each host.
     #[arg(
         long,
         value_name = "COUNT",
@@ -812,7 +827,8 @@ pub struct UpArgs {
 /// Resource limits of each host.
 #[derive(Debug, ClapArgs)]
 pub struct HostArgs {
-    /// Isolation of hosts: auto, hosts (fails if the machine does not support it) or loopback.
+    /// Isolation of hosts: auto, hosts (fails if the machine does not support this isolation) or
+    /// loopback.
     #[arg(long, value_name = "auto|hosts|loopback", requires = "on_hosts", default_value = "auto",
           value_parser = isolation)]
     pub isolation: target_spec::Isolation,
@@ -881,7 +897,7 @@ fn cores(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, ClapArgs)]
 pub struct NullArgs {
-    /// Port to listen on; 0 selects a free port.
+    /// Port to listen on. 0 selects a free port.
     #[arg(long, default_value_t = 9042)]
     pub port: u16,
     /// Address to listen on. Clients on other machines need an address that they can reach. Anyone
@@ -894,7 +910,7 @@ pub struct NullArgs {
     /// Make --latency the mean of an exponential distribution.
     #[arg(long, requires = "latency")]
     pub exponential: bool,
-    /// Length of a stall (with --stall-every).
+    /// Length of each stall. Requires --stall-every.
     #[arg(long, value_name = "TIME", requires = "stall_every",
           value_parser = study::units::parse_duration_ns)]
     pub stall: Option<u64>,
@@ -912,15 +928,15 @@ pub struct NullArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct TagArgs {
-    /// Name of the run: letters, digits, `-`, `_` and `.`. If another run has the name, cassay
-    /// removes the name from that run.
+    /// Name for the run, which consists of letters, digits, `-`, `_` and `.`. If another run has
+    /// this name, cassay removes the name from that run.
     #[arg(value_name = "TAG")]
     pub name: Option<String>,
-    /// Run: a folder, latest, a study (its newest run), study/stamp, or the beginning of such a
-    /// name.
+    /// Run to name: a folder, latest, a study (its newest run), study/stamp, or the beginning of
+    /// such a name.
     #[arg(default_value = "latest", requires = "name")]
     pub run: String,
-    /// Remove the name from its run.
+    /// Remove the name from the run that has it.
     #[arg(long, requires = "name")]
     pub remove: bool,
 }

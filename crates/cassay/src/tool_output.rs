@@ -37,8 +37,8 @@ impl Compat {
                  imitate. Remove --compat, or use --json"
             ),
             Tool::Nb => bail!(
-                "--compat: NoSQLBench prints no results of its own; it sends them to a metrics \
-                 server. Remove --compat, or use --json"
+                "--compat: NoSQLBench sends its results to a metrics server and prints none. \
+                 Remove --compat, or use --json"
             ),
         })
     }

@@ -186,8 +186,8 @@ fn agents_of(
         let agent = match agent.with_limit(AGENT_LIMIT).read(&[VERSION]) {
             Ok(answer) if answer.first().is_some_and(Option::is_some) => Ok(agent),
             Ok(_) => Err(format!(
-                "the Jolokia agent at {address} provides no MBeans of Cassandra: is it in the JVM \
-                 of a node?"
+                "the Jolokia agent at {address} provides no MBeans of Cassandra: check that the \
+                 agent runs in the JVM of a node"
             )),
             Err(error) => Err(format!("{error:#}")),
         };
@@ -273,7 +273,7 @@ fn capabilities(
     let tables = if majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {
         Ok("virtual tables".to_string())
     } else {
-        Err("cassay needs virtual tables, which Cassandra has since 4.0".to_string())
+        Err("cassay needs virtual tables, which only Cassandra 4.0 and later have".to_string())
     };
     let on_machines = match hosts.all[..] {
         [] => capability::OnMachines::none(),
@@ -294,12 +294,12 @@ fn capabilities(
 }
 
 /// Reason why metrics cannot be read by CQL.
-pub(crate) const NO_METRICS: &str = "the nodes have no tables of metrics, which Cassandra has \
-                                     since 6.0";
+pub(crate) const NO_METRICS: &str = "the nodes have no tables of metrics, which only Cassandra 6.0 \
+                                     and later have";
 
 /// Reason why MBeans are not available, and how to enable them.
-pub(crate) const NO_AGENTS: &str =
-    "no MBeans: the study does not configure Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
+pub(crate) const NO_AGENTS: &str = "cassay reads no MBeans, because the study does not configure \
+                                    Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
 
 /// Returns how cassay accesses the MBeans. If the MBeans are not accessible, returns the reason and
 /// how to enable them.

@@ -178,7 +178,7 @@ impl MachineSeen {
         if all {
             let removed = self.agent.clean_folder(&self.folder)?;
             done.push(match removed.len() {
-                0 => "the machine had no jars and programs of cassay to remove".to_owned(),
+                0 => "the machine contained no jars or programs of cassay".to_owned(),
                 count => format!(
                     "cassay removed {} (jars and programs)",
                     counted(count, "entry")

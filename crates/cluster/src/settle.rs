@@ -198,7 +198,8 @@ fn wait(
             State::Over(outcome) => return Ok((outcome, samples)),
             State::Stuck => {
                 say(
-                    "compactions are pending, but no compaction starts: cassay triggers them again",
+                    "compactions are pending, but no compaction starts: cassay triggers \
+                     compactions again",
                 );
                 kick()?;
             }

@@ -123,7 +123,9 @@ impl CounterExperiments<'_> {
         };
         let variant = self.study.variants.iter().find(|variant| variant.name == limit.variant);
         let (Some(variant), Some(point)) = (variant, point) else {
-            return not_run("the run has no load at which cassay could repeat it".to_owned());
+            return not_run(
+                "the run has no load at which cassay could repeat the measurement".to_owned(),
+            );
         };
         let cpus = limit.nodes.first().map(|node| node.available);
         let change = match counter_experiment::change(kind, &variant.tree, cpus) {
@@ -169,8 +171,10 @@ impl CounterExperiments<'_> {
         let mut least_s = 0.0;
         for blocks in BLOCKS {
             let text = counter_experiment::text(self.study, variant, point, change, blocks);
-            let study = resolve("study.yaml", &text, &child_overrides(self.study))
-                .map_err(|mistakes| format!("the changed setting is not possible: {mistakes}"))?;
+            let study =
+                resolve("study.yaml", &text, &child_overrides(self.study)).map_err(|mistakes| {
+                    format!("the study with the changed setting has mistakes: {mistakes}")
+                })?;
             let plan = study::plan::plan(&study).map_err(|error| error.to_string())?;
             if plan.estimate.seconds <= left_s {
                 return Ok((study, plan));
@@ -178,7 +182,7 @@ impl CounterExperiments<'_> {
             least_s = plan.estimate.seconds;
         }
         Err(format!(
-            "it needs {}, and {} of `why.confirm.minutes` are left",
+            "the experiment needs {}, but only {} of `why.confirm.minutes` remain",
             duration(least_s),
             duration(left_s.max(0.0))
         ))
@@ -248,7 +252,9 @@ fn result(change: &SettingChange, point: Point, found: &FindingsRecord) -> Exper
     let Some(compared) = found.comparisons.iter().find(|one| one.primary) else {
         return ExperimentRecord {
             outcome: ExperimentOutcome::Inconclusive,
-            reason: "its trials cannot be compared; its report has the reasons".to_owned(),
+            reason: "cassay cannot compare the trials of the experiment; the report of the \
+                     experiment states the reasons"
+                .to_owned(),
             ..record
         };
     };

@@ -32,7 +32,7 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
     let Some((name, noise)) = noise else {
         let why = match last {
             None => "No run of this study has been finished yet".to_owned(),
-            Some((name, _)) => format!("The run {name} has no two blocks to compare"),
+            Some((name, _)) => format!("The run {name} has fewer than two comparable blocks"),
         };
         let mut said = vec![format!(
             "{why}, so the noise of this study (the scatter of the ratio between two trials of a \
@@ -85,7 +85,8 @@ fn noise_sentence(study: &Study, noise: f64) -> String {
     let margin = percent(metric.margin);
     let same = if equal.equivalent >= SHARE_MIN {
         format!(
-            "they report variants without a difference as equivalent (within {margin}) in {}",
+            "these blocks report variants without a difference as equivalent (within {margin}) in \
+             {}",
             of_hundred(equal.equivalent)
         )
     } else {

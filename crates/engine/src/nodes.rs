@@ -123,7 +123,7 @@ pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
         .filter(|proof| proof.outcome() == ProofOutcome::NotInEffect)
         .map(|proof| {
             format!(
-                "{} of {} is {}, but {} was requested ({})",
+                "{} of {} is {}, but the study requests {} ({})",
                 proof.key, proof.node, proof.effective, proof.wanted, proof.source
             )
         })
@@ -327,7 +327,7 @@ mod tests {
         );
         assert_eq!(
             not_in_effect(&proofs),
-            ["b of node1 is 2, but 1 was requested (here)"]
+            ["b of node1 is 2, but the study requests 1 (here)"]
         );
         assert_eq!(
             not_shown(&proofs),

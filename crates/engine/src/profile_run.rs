@@ -9,14 +9,12 @@ use anyhow::Result;
 use findings::profiles;
 use measure::number::duration;
 use std::path::{Path, PathBuf};
-use store::record::FindingsRecord;
+use store::record::{FindingsRecord, PROFILES_FOLDER};
 use study::plan::Plan;
 use study::profile_study;
 use study::resolve::resolve;
 use study::settings::{Study, Variant};
 
-/// Folder of the extra trials in the folder of their run.
-const FOLDER: &str = "profile";
 /// Maximum number of variants to profile. A comparison has two sides.
 const VARIANTS_MAX: usize = 2;
 
@@ -72,7 +70,7 @@ impl ProfileRun<'_> {
             "profiling the nodes in extra trials (about {})",
             duration(plan.estimate.seconds)
         ));
-        let end = (self.conduct)(&study, &plan, self.path.join(FOLDER))?;
+        let end = (self.conduct)(&study, &plan, self.path.join(PROFILES_FOLDER))?;
         if end.findings.is_none() {
             return Ok(ExperimentsEnd::Interrupted);
         }

@@ -196,7 +196,7 @@ impl LifeCycle<'_> {
             if !waits {
                 self.say(
                     FaultStep::Waiting,
-                    format!("until it is intact: {}", look.words),
+                    format!("until the target is intact: {}", look.words),
                 );
                 waits = true;
             }
@@ -379,7 +379,7 @@ impl LifeCycle<'_> {
             // then probably ended.
             let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
             if look.is_whole() {
-                let early = "; its agent had already healed it";
+                let early = "; the agent of the host had already healed the fault";
                 let early = if mended.by_itself { early } else { "" };
                 let became = mended.became.map(|became| format!("; {became}"));
                 self.say(
@@ -454,15 +454,14 @@ impl Revival {
         let has_waited = |least: Duration| waited_ns >= least.as_nanos() as u64;
         let is_gone = observation::process(world, node, |state| state.is_none()).shows_fault();
         let why = if is_gone && has_waited(BETWEEN_STARTS) {
-            "its process has ended"
+            "the node's process has ended"
         } else if is_gone {
             return None;
         } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
-            // The condition excludes a node that was restarted, because such a node needs some time
-            // to answer.
-            "it runs but answers no request, although the fault is healed"
+            // This excludes a node that has just been started, because such a node needs some time.
+            "the node runs but answers no request, although the fault is healed"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
-            "it answers clients, but all other nodes consider it down"
+            "the node answers clients, but all other nodes consider it down"
         } else {
             return None;
         };

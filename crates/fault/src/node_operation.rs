@@ -72,8 +72,10 @@ impl Task {
             let told = world.tell(self.node, stop.clone(), AT_ONCE);
             if world.now_ns() >= until_ns {
                 anyhow::bail!(match told {
-                    Ok(_) => "it continues, although cassay requested its stop".to_owned(),
-                    Err(error) => format!("cassay cannot stop it: {error:#}"),
+                    Ok(_) => "the operation continues, although cassay requested its \
+                              stop"
+                        .to_owned(),
+                    Err(error) => format!("cassay cannot stop the operation: {error:#}"),
                 });
             }
             world.wait(POLL);

@@ -20,7 +20,7 @@ impl Itself {
     /// Queries the release and schema version of a node.
     pub fn read(world: &mut dyn Client, node: NodeIndex, limit: Duration) -> Result<Itself> {
         let rows = world.rows(node, View::Itself, limit)?;
-        let row = rows.first().context("it does not report its release")?;
+        let row = rows.first().context("the node does not report its release")?;
         let cell = |name: &str| row.get(name).cloned().unwrap_or_default();
         Ok(Itself {
             release: cell("release_version"),
@@ -31,7 +31,7 @@ impl Itself {
 
 /// Returns the release that a node reports.
 pub(crate) fn release(world: &mut dyn Client, node: NodeIndex) -> Result<String> {
-    let seen = Itself::read(world, node, LIMIT).context("request its release")?;
+    let seen = Itself::read(world, node, LIMIT).context("request the release of the node")?;
     Ok(seen.release)
 }
 

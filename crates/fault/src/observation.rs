@@ -148,10 +148,10 @@ pub(crate) fn process(
 ) -> Observation {
     let seen = world.nodes().get(node).cloned();
     let state = match seen.as_ref().and_then(|node| node.process) {
-        None if seen.is_some_and(|node| !node.is_ours) => {
-            Err(anyhow::anyhow!("cassay has not found its process yet"))
-        }
-        // The node has no known process.
+        None if seen.is_some_and(|node| !node.is_ours) => Err(anyhow::anyhow!(
+            "cassay has not found the node's process yet"
+        )),
+        // The process was never started.
         None => Ok(None),
         Some(process) => match world.see(ExecutedBy::Node(node), Query::Process(process)) {
             Ok(QueryAnswer::Process(state)) => Ok(state),
@@ -165,8 +165,8 @@ pub(crate) fn process(
             fault: Presence::from(is_broken(state)),
             target: Health::from(!is_broken(state)),
             words: match state {
-                Some(state) => format!("the kernel reports its process as {state}"),
-                None => "its process no longer exists".to_owned(),
+                Some(state) => format!("the kernel reports the node's process as {state}"),
+                None => "the node's process no longer exists".to_owned(),
             },
         },
     }
@@ -179,8 +179,8 @@ pub(crate) fn client(world: &mut dyn Client, node: NodeIndex, limit: Duration) -
         fault: Presence::from(answer.is_err()),
         target: Health::from(answer.is_ok()),
         words: match answer {
-            Ok(()) => "it answers a client".to_owned(),
-            Err(error) => format!("it does not answer a client ({})", short(&error)),
+            Ok(()) => "the node answers a client".to_owned(),
+            Err(error) => format!("the node does not answer a client ({})", short(&error)),
         },
     }
 }
@@ -284,7 +284,7 @@ pub(crate) fn other_way(world: &dyn Agents, host: HostIndex) -> Result<(HostInde
     let nodes = nodes_on(world, host);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let mut others = world.hosts().indexes().filter(|other| *other != host);
-    let other = others.next().context("no other host can observe it")?;
+    let other = others.next().context("no other host can observe the host")?;
     Ok((other, node.storage))
 }
 
@@ -367,7 +367,7 @@ pub(crate) struct DiskTest {
 impl DiskTest {
     pub fn words(self) -> String {
         format!(
-            "a write to its disk {}, a read {}",
+            "a write to the node's disk {}, a read {}",
             did(self.write),
             did(self.read)
         )

@@ -69,7 +69,7 @@ pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
     let words = |standing: &Option<MemberStatus>| standing.map_or("no member", MemberStatus::words);
     let mut said: Vec<&str> = held.iter().map(words).collect();
     said.dedup();
-    format!("the other nodes report it as {}", said.join(", "))
+    format!("the other nodes report the node as {}", said.join(", "))
 }
 
 /// Observes the status of a node on all other nodes. The target is whole if all other nodes report
@@ -99,9 +99,9 @@ pub(crate) fn emptied(world: &mut dyn NodeFiles, node: NodeIndex) -> Observation
         fault: Presence::from(is_empty),
         target: Health::from(!is_empty),
         words: if is_empty {
-            "its folders are empty".to_owned()
+            "the node's folders are empty".to_owned()
         } else {
-            "its folders contain data".to_owned()
+            "the node's folders contain data".to_owned()
         },
     });
     observation::or_unseen("its folders", looked)
@@ -162,7 +162,7 @@ pub(crate) fn settled(
         fault: Presence::from(!is_settled),
         target: Health::from(is_settled),
         words: format!(
-            "it reports its state as {} with {} streams",
+            "the node reports its state as {} with {} streams",
             own.mode, own.streams_count
         ),
     })

@@ -235,7 +235,10 @@ fn nodes_of_a_host_without_power_are_started_elsewhere() {
         "{outcome:#?}"
     );
     let said = &outcome.steps[3].words;
-    assert_eq!(said, "cassay starts its nodes on host2, with their volume");
+    assert_eq!(
+        said,
+        "cassay starts the nodes of the host on host2, with their volume"
+    );
 }
 
 /// In these cases, a data folder that should be empty has files, or the ring still contains a node
@@ -251,8 +254,12 @@ fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
         ..Sim::default()
     };
     for (name, sim, said) in [
-        ("data-lost", keeps_data(), "its folders contain data"),
-        ("node-remove", keeps_data(), "its folders contain data"),
+        ("data-lost", keeps_data(), "the node's folders contain data"),
+        (
+            "node-remove",
+            keeps_data(),
+            "the node's folders contain data",
+        ),
         ("node-remove", stays_member(), "is refused"),
         ("node-decommission", stays_member(), "is refused"),
     ] {
@@ -278,7 +285,7 @@ fn a_node_that_the_others_hold_to_be_down_is_not_back() {
     assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:?}");
     let last = steps.last().unwrap();
     assert_eq!(last.what, FaultStep::NotWhole);
-    assert!(last.words.contains("report it as down"), "{last:?}");
+    assert!(last.words.contains("report the node as down"), "{last:?}");
 }
 
 /// The node may stream data for longer than the time limit of the healing. The limit applies only
@@ -413,7 +420,7 @@ fn that_an_agent_has_healed_by_itself_is_said() {
     let (verdict, steps, _) = course(&KINDS[0], sim);
     assert_eq!(verdict, FaultVerdict::Confirmed);
     assert!(
-        steps[4].words.ends_with("had already healed it"),
+        steps[4].words.ends_with("had already healed the fault"),
         "{steps:?}"
     );
 }

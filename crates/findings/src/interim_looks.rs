@@ -104,7 +104,7 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<Sto
     if lost * 3 > max {
         return Some(StopReason::Lost(format!(
             "of {blocks} blocks {lost} do not have two usable trials, which is more than a third \
-             of the maximum of {max}: no number of blocks can still answer the question"
+             of the maximum of {max}: more blocks cannot answer the question"
         )));
     }
     let is_answered = |one: &&&ComparisonRecord| one.verdict != Finding::Inconclusive;

@@ -70,7 +70,7 @@ fn screen_record(
     }
     let means: Vec<f64> = means.into_iter().flatten().collect();
     let Some(found) = effects(design, &means) else {
-        return refused("the runs are not the runs of the design".to_owned());
+        return refused("the measured runs differ from the runs of the design".to_owned());
     };
     let own = written.first().and_then(|variant| {
         let (_, values) = values(study, trials, &[*variant], Some(place))?;

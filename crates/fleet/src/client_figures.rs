@@ -148,7 +148,7 @@ impl Population {
     pub fn kinds(&self) -> Vec<KindInterval> {
         let mut kinds = vec![KindInterval::default(); self.kinds_count];
         for (at, packed) in &self.packed {
-            add_kinds(packed, &mut kinds[*at..]).expect("they were unpacked when they came");
+            add_kinds(packed, &mut kinds[*at..]).expect("the figures were unpacked on arrival");
         }
         kinds
     }

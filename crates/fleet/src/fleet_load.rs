@@ -293,7 +293,8 @@ impl FleetLoad {
     }
 
     fn take(&mut self, number: usize, note: serde_json::Value, now_ns: u64) -> Result<()> {
-        let note = serde_json::from_value::<Note>(note).context("parse its message")?;
+        let note =
+            serde_json::from_value::<Note>(note).context("parse the message of the client")?;
         let said = &mut self.said[number];
         if let Some(piece) = self.merging.take(number, said, note, now_ns)? {
             let offset = self.clocks[number]

@@ -189,7 +189,7 @@ impl StartProcess {
     pub fn from_command(command: &Command, output: &Path) -> Result<StartProcess> {
         let text = |text: &OsStr| {
             let text = text.to_str().map(str::to_owned);
-            text.context("read an argument, which is not Unicode")
+            text.context("read an argument: it is not Unicode")
         };
         let pair = |(name, value): (&OsStr, Option<&OsStr>)| {
             Ok((text(name)?, value.map(text).transpose()?))

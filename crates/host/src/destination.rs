@@ -12,7 +12,7 @@ use target_spec::{NODE_FOLDER, RemoteHost};
 pub fn destination(machine: &RemoteHost) -> Result<Destination> {
     let folder = match &machine.folder {
         Some(folder) => {
-            Some(folder.to_str().context("read the path of the folder, which is not Unicode")?)
+            Some(folder.to_str().context("read the path of the folder: it is not Unicode")?)
         }
         None => None,
     };

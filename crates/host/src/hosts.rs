@@ -65,7 +65,7 @@ impl Hosts {
         for number in 1..=spec.count {
             let host = hosts
                 .make_host((number, &switch), &spec.host, folder, say)
-                .with_context(|| format!("make host{number}"))?;
+                .with_context(|| format!("create host{number}"))?;
             hosts.hosts.push(host);
         }
         hosts.switch = Some(switch);

@@ -17,7 +17,7 @@ impl Restartable {
     /// # Errors
     /// The path is not Unicode.
     pub fn shifted(mut self, by_ms: i64, library: &Path) -> Result<(Restartable, FileStep)> {
-        let path = library.to_str().context("read the path, which is not Unicode")?;
+        let path = library.to_str().context("read the path: it is not Unicode")?;
         self.environment([
             ("LD_PRELOAD", path.to_owned()),
             ("CASSAY_CLOCK_OFF_MS", by_ms.to_string()),

@@ -1,5 +1,5 @@
-# What the pod of a run does: it waits for the program, runs the study, and stays until somebody has
-# taken the results, for a day at most.
+# The command of the pod of a run: it waits for the program, runs the study, and then waits until cassay
+# has copied the results, for at most a day.
 run=
 trap '[ -z "$run" ] || { kill -INT "$run"; wait "$run"; }; exit 143' TERM INT
 left=600

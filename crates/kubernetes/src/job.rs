@@ -187,7 +187,7 @@ impl ClientJob {
         drop(self.put_off.take());
         let none = json!({"spec": {"activeDeadlineSeconds": null}});
         let taken_off = self.kubectl.patch("job", &self.name, &none);
-        taken_off.context("remove the deadline from the Job of the clients")
+        taken_off.context("remove the deadline of the clients' Job")
     }
 }
 

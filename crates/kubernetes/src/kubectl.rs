@@ -57,7 +57,8 @@ impl Kubectl {
         );
         ensure!(
             namespace.is_none_or(is_kubernetes_name),
-            "{namespace:?} is not a namespace: write lower case letters, digits and `-`"
+            "{namespace:?} is not the name of a namespace: use only lower-case letters, digits and \
+             `-`"
         );
         Ok(Kubectl {
             program: "kubectl".into(),

@@ -107,15 +107,18 @@ impl PodSeen {
         let node = text(&pod["spec"]["nodeName"]);
         let fate = if let Some(disrupted) = disrupted {
             Some(format!(
-                "Kubernetes removed it from the node {node}: {}",
+                "Kubernetes removed the pod from the node {node}: {}",
                 describe(disrupted)
             ))
         } else if !meta["deletionTimestamp"].is_null() {
-            Some(format!("Kubernetes deletes it on node {node}"))
+            Some(format!("Kubernetes deletes the pod on the node {node}"))
         } else {
-            stuck
-                .is_some()
-                .then(|| format!("it ended on node {node}{}", because(&ended(status))))
+            stuck.is_some().then(|| {
+                format!(
+                    "the pod ended on the node {node}{}",
+                    because(&ended(status))
+                )
+            })
         };
         let is_ready =
             conditions.iter().any(|one| one["type"] == "Ready" && one["status"] == "True");
@@ -364,7 +367,7 @@ fn take(event: &Value, shared: &Shared) {
     if event["type"] == "DELETED" {
         (pod.is_running, pod.is_ready) = (false, false);
         pod.fate
-            .get_or_insert_with(|| format!("it no longer exists on node {}", pod.node));
+            .get_or_insert_with(|| format!("the pod no longer exists on the node {}", pod.node));
     }
     shared.lock().pods.insert(pod.name.clone(), pod);
     shared.news.notify_all();
@@ -424,7 +427,7 @@ mod tests {
         }));
         assert_eq!(
             evicted,
-            "it ended on node n1 (Evicted: The node was low on memory.)"
+            "the pod ended on the node n1 (Evicted: The node was low on memory.)"
         );
         let killed = fate(json!({
             "phase": "Failed",
@@ -432,14 +435,18 @@ mod tests {
                 "terminated": {"reason": "OOMKilled", "exitCode": 137},
             }}],
         }));
-        assert_eq!(killed, "it ended on node n1 (OOMKilled, status 137)");
+        assert_eq!(
+            killed,
+            "the pod ended on the node n1 (OOMKilled, status 137)"
+        );
         let drained = fate(json!({
             "phase": "Running",
             "conditions": [{"type": "DisruptionTarget", "status": "True",
                 "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}],
         }));
         assert!(
-            drained.starts_with("Kubernetes removed it from the node n1: EvictionByEvictionAPI")
+            drained
+                .starts_with("Kubernetes removed the pod from the node n1: EvictionByEvictionAPI")
         );
     }
 }

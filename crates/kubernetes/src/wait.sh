@@ -1,5 +1,5 @@
-# What a container of ours does: it waits until this program is an agent in it, and ends when that
-# ends. An agent ends when nobody talks with it, so nothing here outlives a controller for long.
+# The command of a container that cassay creates: it waits until this program runs as an agent in the
+# container, and ends with the agent. An agent without a controller ends, so the container ends soon too.
 trap 'exit 0' TERM INT
 left=$CASSAY_WAIT_S
 while [ ! -s "$CASSAY_WAITS" ]; do

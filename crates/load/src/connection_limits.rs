@@ -91,21 +91,23 @@ impl Connections {
         let fewer = "lower `client.connections_per_node` or `client.workers`";
         if per_node.saturating_mul(nodes) > PER_WORKER_MAX {
             return Some(format!(
-                "{asked} are {} for one worker, which supports at most {PER_WORKER_MAX}: {fewer}",
+                "{asked} are {} connections for one worker, which supports at most \
+                 {PER_WORKER_MAX}: {fewer}",
                 per_node.saturating_mul(nodes)
             ));
         }
         if let Some(ports) = room.ports.filter(|ports| to_node > *ports) {
             return Some(format!(
-                "{asked} are {to_node} to one node, but this machine has only {ports} local ports \
-                 for outgoing connections: {fewer}, or widen net.ipv4.ip_local_port_range"
+                "{asked} are {to_node} connections to one node, but this machine has only {ports} \
+                 local ports for outgoing connections: {fewer}, or widen \
+                 net.ipv4.ip_local_port_range"
             ));
         }
         let most = room.files.filter(|most| files > *most)?;
         Some(format!(
-            "{asked} are {all} in total, which need {files} open files, but this process may have \
-             {most} (the hard limit of RLIMIT_NOFILE): {fewer}, or raise the limit (`ulimit -Hn`, \
-             or LimitNOFILE of a service)"
+            "{asked} are {all} connections in total and need {files} open files, but this process \
+             may have {most} (the hard limit of RLIMIT_NOFILE): {fewer}, or raise the limit \
+             (`ulimit -Hn`, or LimitNOFILE of a service)"
         ))
     }
 
@@ -161,7 +163,7 @@ mod tests {
         assert_eq!(refusal(1, 19_744, 1), None);
         let files = refusal(1, 19_745, 1).expect("one too many");
         for part in [
-            "19745 in total",
+            "19745 connections in total",
             "20001 open files",
             "may have 20000",
             "RLIMIT_NOFILE",
@@ -172,14 +174,14 @@ mod tests {
         for part in [
             "32 workers",
             "1024 connections",
-            "32768 to one node",
+            "32768 connections to one node",
             "28232 local ports",
         ] {
             assert!(ports.contains(part), "{ports}");
         }
         let numbers = refusal(1, 1024, 64).expect("too many for a worker");
         for part in [
-            "65536 for one worker",
+            "65536 connections for one worker",
             "65535",
             "client.connections_per_node",
         ] {

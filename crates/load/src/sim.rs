@@ -11,7 +11,7 @@
 
 #![expect(
     clippy::vec_box,
-    reason = "a part is handed over in its box, as the worker does it: without, it would be copied"
+    reason = "the worker hands over each part in its box: without the box, it would copy the part"
 )]
 
 mod alloc;
@@ -107,7 +107,7 @@ impl Runs {
         let (end, allocations) = alloc::counted(|| worker.run(START_NS).unwrap());
         assert_eq!(
             allocations, 0,
-            "allocations between the start line and the end"
+            "the worker allocated memory after the start line"
         );
         let (oracle, parts) = sim.end().into_parts();
         self.parts = parts;
@@ -115,7 +115,10 @@ impl Runs {
             (end.sent, end.ended, end.next_operation),
             (oracle.sent, oracle.ended, oracle.next_number())
         );
-        assert!(end.ledger == oracle.ledger, "the ledger is another");
+        assert!(
+            end.ledger == oracle.ledger,
+            "the ledger differs from the expected ledger"
+        );
         self.operations += end.ended;
         self.planted = oracle.recorded.planted;
         self.seen.add(&oracle.coverage());

@@ -36,8 +36,8 @@ pub fn process_cpu_ns() -> u64 {
     read(ClockId::ProcessCPUTime)
 }
 
-/// Blocks the calling thread for `duration`. Only the control plane may call this function.
-#[expect(clippy::disallowed_methods, reason = "the one place that sleeps")]
+/// Blocks the calling thread for `duration`. Only the control plane may call this.
+#[expect(clippy::disallowed_methods, reason = "the only function that sleeps")]
 pub fn sleep(duration: Duration) {
     std::thread::sleep(duration);
 }

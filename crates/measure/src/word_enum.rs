@@ -36,7 +36,7 @@ macro_rules! word_enum {
             $($(#[$inner])* $variant),+
         }
 
-        #[allow(dead_code, reason = "not every set of words is read, or gone through")]
+        #[allow(dead_code, reason = "some sets of words are never parsed or iterated over")]
         impl $name {
             /// All variants, in the order of their definition.
             pub const ALL: [$name; { [$($word),+].len() }] = [$($name::$variant),+];

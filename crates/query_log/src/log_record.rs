@@ -70,30 +70,33 @@ impl Why {
     /// can contain the words after the number of omitted records.
     pub fn words(self) -> &'static str {
         match self {
-            Why::Definition => "they define objects (CREATE, ALTER, DROP)",
-            Why::Administration => "they empty tables, or grant and revoke",
-            Why::Use => "they choose a keyspace (USE)",
-            Why::System => "they concern the server's own keyspaces, which drivers query",
-            Why::FurtherPage => "they request another page of an earlier read",
-            Why::NoValues => "an audit log does not contain their values",
+            Why::Definition => "these requests define objects (CREATE, ALTER, DROP)",
+            Why::Administration => "these requests empty tables, or grant and revoke permissions",
+            Why::Use => "these requests choose a keyspace (USE)",
+            Why::System => "these requests concern the server's own keyspaces, which drivers query",
+            Why::FurtherPage => "these requests fetch another page of an earlier read",
+            Why::NoValues => "an audit log does not contain the values of these requests",
             Why::AuditBatch => {
-                "they are parts of batches, which an audit log does not record completely"
+                "these requests are parts of batches, which audit logs record incompletely"
             }
-            Why::Failed => "they failed",
-            Why::NoStatement => "they execute no statement (log-ins, preparing)",
-            Why::NoKeyspace => "no keyspace is set, by the statement or by its connection",
-            Why::Unknown => "they are unknown statements",
+            Why::Failed => "these requests failed",
+            Why::NoStatement => "these requests execute no statement (log-ins, preparing)",
+            Why::NoKeyspace => "neither the statement nor the connection sets a keyspace",
+            Why::Unknown => "cassay does not know the kind of these statements",
             Why::OtherValues => {
-                "the number of their values differs from the number of their markers"
+                "the number of values in these requests differs from the number of markers"
             }
-            Why::Unreadable => "cassay cannot read their records",
-            Why::TooManyStatements => "the log had too many different statements before them",
-            Why::NoRoom => "the memory for records was full before them",
+            Why::Unreadable => "cassay cannot read the records of these requests",
+            Why::TooManyStatements => {
+                "the log had too many different statements before these requests"
+            }
+            Why::NoRoom => "the memory for records was full before these requests",
             Why::NotChosen => {
-                "the study selects only reads or only writes, and they are of the other kind"
+                "the study selects only reads or only writes, and these requests are of the other \
+                 kind"
             }
-            Why::OtherKeyspace => "they use keyspaces that the study does not select",
-            Why::OutsideOfTime => "they are outside the selected period",
+            Why::OtherKeyspace => "these requests use keyspaces that the study does not select",
+            Why::OutsideOfTime => "these requests are outside the selected period",
         }
     }
 
@@ -242,9 +245,9 @@ fn batch(items: &mut Items<'_>) -> Result<Entry, MalformedDocument> {
     }
     items.field("values")?;
     if items.count()? != count {
-        return Err(
-            items.wrong("a batch has a different number of statements than of lists of values")
-        );
+        return Err(items.wrong(
+            "the number of statements in a batch differs from the number of lists of values",
+        ));
     }
     for bound in &mut request.statements {
         let values_count = items.count()?.min(COUNT_MAX);

@@ -87,11 +87,11 @@ fn a_full_query_log_of_a_real_node_is_what_was_asked_of_it() {
         1 select-Other.T of 1 statements
         levels {One: 30, Quorum: 1, LocalQuorum: 20, LocalOne: 22}
         keyspaces {"shop": 71, "Other": 2}
-        6 left out: they define objects (CREATE, ALTER, DROP)
-        1 left out: they empty tables, or grant and revoke
-        2 left out: they choose a keyspace (USE)
-        14 left out: they concern the server's own keyspaces, which drivers query
-        2 left out: they request another page of an earlier read
+        6 left out: these requests define objects (CREATE, ALTER, DROP)
+        1 left out: these requests empty tables, or grant and revoke permissions
+        2 left out: these requests choose a keyspace (USE)
+        14 left out: these requests concern the server's own keyspaces, which drivers query
+        2 left out: these requests fetch another page of an earlier read
     "#]]
     .assert_eq(&describe(&recording));
     assert_eq!(recording.logs[0].notes, Vec::<String>::new());
@@ -167,13 +167,13 @@ fn an_audit_log_is_replayed_if_its_texts_contain_the_values() {
         3 batch-shop.events of 1 statements
         levels {}
         keyspaces {"shop": 18, "Other": 3}
-        18 left out: they define objects (CREATE, ALTER, DROP)
-        3 left out: they empty tables, or grant and revoke
-        6 left out: they choose a keyspace (USE)
-        189 left out: an audit log does not contain their values
-        57 left out: they are parts of batches, which an audit log does not record completely
-        3 left out: they failed
-        27 left out: they execute no statement (log-ins, preparing)
+        18 left out: these requests define objects (CREATE, ALTER, DROP)
+        3 left out: these requests empty tables, or grant and revoke permissions
+        6 left out: these requests choose a keyspace (USE)
+        189 left out: an audit log does not contain the values of these requests
+        57 left out: these requests are parts of batches, which audit logs record incompletely
+        3 left out: these requests failed
+        27 left out: these requests execute no statement (log-ins, preparing)
     "#]]
     .assert_eq(&describe(&binary));
     let text = read(
@@ -187,13 +187,13 @@ fn an_audit_log_is_replayed_if_its_texts_contain_the_values() {
         1 batch-shop.events of 1 statements
         levels {}
         keyspaces {"shop": 6, "Other": 1}
-        6 left out: they define objects (CREATE, ALTER, DROP)
-        1 left out: they empty tables, or grant and revoke
-        2 left out: they choose a keyspace (USE)
-        63 left out: an audit log does not contain their values
-        19 left out: they are parts of batches, which an audit log does not record completely
-        1 left out: they failed
-        9 left out: they execute no statement (log-ins, preparing)
+        6 left out: these requests define objects (CREATE, ALTER, DROP)
+        1 left out: these requests empty tables, or grant and revoke permissions
+        2 left out: these requests choose a keyspace (USE)
+        63 left out: an audit log does not contain the values of these requests
+        19 left out: these requests are parts of batches, which audit logs record incompletely
+        1 left out: these requests failed
+        9 left out: these requests execute no statement (log-ins, preparing)
     "#]]
     .assert_eq(&describe(&text));
 }

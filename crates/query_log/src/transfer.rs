@@ -148,7 +148,7 @@ fn fits(recording: &Recording, values_bytes: u64) -> Result<(), UnpackError> {
         ));
     }
     if digest(recording) != recording.digest {
-        return Err(UnpackError::Other("its digest differs"));
+        return Err(UnpackError::Other("the digests differ"));
     }
     Ok(())
 }

@@ -276,7 +276,7 @@ impl Link {
         let asked = || -> Result<C::Answer> {
             let value = serde_json::to_value(call).context("write a call as JSON")?;
             let answer = self.ask(C::NAME, value, limit)?;
-            serde_json::from_value(answer).context("understand the answer")
+            serde_json::from_value(answer).context("decode the answer")
         };
         asked().with_context(|| format!("tell {} to {}", self.name, C::NAME.replace('-', " ")))
     }

@@ -162,9 +162,9 @@ fn headline(
         is_missed: false,
         verdict: verdicts.max().unwrap_or(Verdict::Unknown),
         meaning: format!(
-            "This is the worse verdict of the {}. The runs were not interleaved, so the ratio \
-             also includes every other change between them, such as a change of the machine. One \
-             study with {} as variants can decide if a difference here is real.",
+            "This is the worse verdict of the {}. The runs were not interleaved, so the ratio also \
+             includes every other change between them, such as a change of the machine. One study \
+             with {} as variants can decide whether a difference is real.",
             if runs.len() == 2 { "two runs" } else { "runs" },
             if runs.len() == 2 { "both" } else { "all" },
         ),

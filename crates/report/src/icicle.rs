@@ -22,9 +22,8 @@ const DRAWN_MAX: usize = 200;
 const WIDTH_PX: f64 = 1120.0;
 /// Height of a row. The script has the same height.
 const ROW_PX: f64 = 18.0;
-/// Width of a letter of the labels, and of a bold letter.
+/// Width of a letter of the labels.
 const LETTER_PX: f64 = 6.4;
-const BOLD_LETTER_PX: f64 = 7.2;
 /// Smallest width of a frame that has a label.
 const LABEL_PX: f64 = 30.0;
 
@@ -50,9 +49,9 @@ pub fn figure(out: &mut String, icicle: &Icicle) {
     out.push_str("</svg></div>");
     legend(out, icicle);
     let data = escape_json(&data(icicle).to_string());
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<script type=\"application/json\">{data}</script></figure>\n"
+        "<script type=\"application/json\">{data}</script></figure>"
     );
 }
 

@@ -12,8 +12,10 @@ pub fn sentences(curves: &[CurveRecord]) -> Vec<String> {
 fn sentence(curve: &CurveRecord) -> Option<String> {
     let who = variant_words(&curve.variant);
     let waits = significant(curve.sigma? * 100.0, 2);
-    let scales =
-        format!("{who} follows the Universal Scalability Law: {waits} % waits in line (σ)");
+    let scales = format!(
+        "{who} follows the Universal Scalability Law: {waits} % of the work waits in line \
+                 (σ)"
+    );
     Some(match (&curve.peak, curve.without_peak) {
         (Some(peak), _) => {
             let least = peak.threads_ci95[0].map_or_else(String::new, whole);

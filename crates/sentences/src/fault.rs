@@ -42,7 +42,7 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
     said
 }
 
-/// Effect of a fault, for faults whose level before the fault is known.
+/// Effect of a fault. The level before the fault is known.
 struct FaultEffect<'a> {
     fault: &'a FaultRecord,
     is_at_rate: bool,
@@ -152,8 +152,8 @@ fn many(told: &[FaultEffect]) -> Vec<String> {
     }
 }
 
-/// Lists increases of latency, such as `3 raised p99 while broken: “node-pause” of node2 from 162
-/// to 10,000 ms (× 61.7), …`.
+/// Lists increases of latency, the largest first, such as `3 raised latency, the worst first;
+/// “node-pause” of node2: …`.
 fn latencies(told: &[FaultEffect]) -> Option<String> {
     let mut raised: Vec<&FaultEffect> = told.iter().filter(|one| one.raised().is_some()).collect();
     raised.sort_by(|a, b| b.raised().unwrap_or(0.0).total_cmp(&a.raised().unwrap_or(0.0)));
@@ -165,11 +165,8 @@ fn latencies(told: &[FaultEffect]) -> Option<String> {
         .filter_map(|one| Some(format!("{}: {}", one.name(), p99_words(one.fault)?)))
         .collect();
     Some(match raised.len() {
-        0 => "none raised p99 while broken".to_owned(),
-        number => format!(
-            "{number} raised latency, the worst first; {}",
-            each.join("; ")
-        ),
+        0 => "no fault raised p99".to_owned(),
+        number => format!("{number} raised latency (worst first): {}", each.join("; ")),
     })
 }
 
@@ -221,7 +218,7 @@ fn ends(told: &[FaultEffect]) -> String {
     };
     if not_back > 0 {
         said.push(format!(
-            "after {not_back}, at least one of them was not back to normal"
+            "after {not_back}, throughput or p99 was not back to normal"
         ));
     }
     if unmeasured > 0 {

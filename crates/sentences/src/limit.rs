@@ -41,7 +41,7 @@ fn sentence(record: &LimitRecord) -> String {
             "{event}, but no observed resource was full. Nearest its limit was {}.",
             resource(nearest)
         ),
-        (None, None) => format!("{event}, but the probes observed none of its resources."),
+        (None, None) => format!("{event}, but the probes observed no resources of the target."),
     }
 }
 
@@ -208,7 +208,7 @@ fn resource(one: &LimitCandidateRecord) -> String {
             format!("the CPU quota of {place}, which throttled {share} of its periods")
         }
         LimitKind::GarbageCollection => {
-            format!("garbage collection on {place}, which stopped it for {share} of the time")
+            format!("garbage collection on {place}, which stopped the node for {share} of the time")
         }
         LimitKind::DiskRate => format!("the disk {place} at {share} of its limit"),
         LimitKind::DiskQueue => format!("a queue of {number} requests at the disk {place}"),
@@ -219,8 +219,8 @@ fn resource(one: &LimitCandidateRecord) -> String {
         LimitKind::Thread => format!("the thread {thread} of {node}, which uses {share} of a CPU"),
         LimitKind::Cpu => format!("the CPU of {place}, of which {share} was in use"),
         LimitKind::CommitLogSync => format!(
-            "writes that wait for the sync of the commit log on {place}: p99 of that wait is \
-             {share} of p99 of the writes"
+            "writes that wait for the sync of the commit log on {place}: the p99 of that wait is \
+             {share} of the p99 of the writes"
         ),
         LimitKind::CommitLogSegments => {
             format!("{number} waits per second for a commit log segment on {place}")
@@ -229,10 +229,10 @@ fn resource(one: &LimitCandidateRecord) -> String {
             format!("{number} waits per second for memtable space on {place}")
         }
         LimitKind::FlushWriters => {
-            format!("flushes that wait for a flush writer on {place} {share} of the time")
+            format!("flushes that wait for a flush writer on {place} for {share} of the time")
         }
         LimitKind::Compactors => {
-            format!("{share} of the compactors of {place} at work while compactions wait")
+            format!("the compactors of {place}, {share} of which are busy while compactions wait")
         }
         LimitKind::Safepoints => format!(
             "threads of {place} that are slow to reach a safepoint: {share} of the time in which \
@@ -240,7 +240,7 @@ fn resource(one: &LimitCandidateRecord) -> String {
         ),
         LimitKind::Pause => format!("a pause of {place} as long as {share} of p99.9"),
         LimitKind::PacketLoss => {
-            format!("retransmitted segments on {place}: {share} of those it sent")
+            format!("retransmitted segments on {place}: {share} of all sent segments")
         }
         LimitKind::BetweenNodes => {
             format!("time between nodes: {share} of the time of requests on coordinator {place}")
@@ -253,10 +253,16 @@ fn resource(one: &LimitCandidateRecord) -> String {
         LimitKind::Tombstones => format!("reads of {number} tombstones each on {place} (p99)"),
         LimitKind::Caches => format!("cache misses on {place}: {share} of the requests to a cache"),
         LimitKind::Stage => {
-            format!("requests that wait for a read or write thread of {place} {share} of the time")
+            format!(
+                "requests that wait for a read or write thread of {place} for {share} of the \
+                     time"
+            )
         }
         LimitKind::TransportQueue => {
-            format!("requests that wait for a coordinator thread of {place} {share} of the time")
+            format!(
+                "requests that wait for a coordinator thread of {place} for {share} of the \
+                     time"
+            )
         }
         LimitKind::Shedding => format!("{number} dropped requests per second on {place}"),
     }

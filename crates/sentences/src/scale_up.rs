@@ -1,4 +1,4 @@
-//! Describes how much throughput a machine gains if more of its units are used.
+//! Describes how much throughput a machine gains if the nodes use more of its units.
 
 use crate::interval::ends;
 use measure::number::significant;

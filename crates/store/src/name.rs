@@ -35,7 +35,7 @@ impl Name {
         if !fits || text.starts_with('.') || !text.chars().all(plain) {
             bail!(
                 "{what} {text:?} cannot be a folder name: use 1 to {BYTES_MAX} letters, digits, \
-                 '-', '_', '.', not beginning with '.'"
+                 '-', '_' and '.', and begin with another character than '.'"
             );
         }
         Ok(Name(text.to_owned()))

@@ -60,12 +60,15 @@ pub struct ProfilesRecord {
     pub says: Vec<String>,
 }
 
+/// Folder of the run with the profiled trials, in the folder of their run.
+pub const PROFILES_FOLDER: &str = "profile";
+
 impl ProfilesRecord {
     /// Returns the folder of the run with the profiled trials, relative to the folder of this run.
     /// `None` if there is no such run, or if a stranger's record names another folder.
     pub fn run_folder(&self) -> Option<&str> {
         let mut parts = Path::new(&self.run).components();
-        let is_inside = parts.next() == Some(Component::Normal("profile".as_ref()))
+        let is_inside = parts.next() == Some(Component::Normal(PROFILES_FOLDER.as_ref()))
             && parts.all(|part| matches!(part, Component::Normal(_)));
         is_inside.then_some(self.run.as_str())
     }

@@ -45,7 +45,7 @@ pub use crate::nodes_record::{
 };
 pub use crate::price_performance::{CapacityRecord, PriceRecord};
 pub use crate::profile_findings::{
-    CallTreeRecord, FrameDifferenceRecord, ProfileDifferenceRecord, ProfileUnit,
+    CallTreeRecord, FrameDifferenceRecord, PROFILES_FOLDER, ProfileDifferenceRecord, ProfileUnit,
     ProfilerCostRecord, ProfilesRecord, VariantProfileRecord, frame_label,
 };
 pub use crate::published::{

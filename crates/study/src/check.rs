@@ -209,7 +209,7 @@ fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> T
         Raw::Null => &[],
         Raw::Scalar { .. } | Raw::List(_) => {
             let message = format!("`{path}` is {}; it must be a mapping", node.describe());
-            let hint = "write it as {key: value}".to_owned();
+            let hint = "write a mapping such as {key: value}".to_owned();
             diagnostics.add(&node.place, message, Some(hint));
             return Tree::Null;
         }

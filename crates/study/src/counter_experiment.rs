@@ -87,7 +87,7 @@ pub fn change(kind: LimitKind, tree: &Tree, cpus: Option<f64>) -> Result<Setting
             let changes: Result<Vec<_>, String> =
                 set.map(|path| scaled(tree, path, MORE, true)).collect();
             SettingChange::joined(changes?)
-                .ok_or_else(|| format!("the study sets no limit of the disk (`{HOST}.disk`)"))
+                .ok_or_else(|| format!("the study sets no limit for the disk (`{HOST}.disk`)"))
         }
         LimitKind::Network => scaled(tree, &format!("{HOST}.link.rate"), MORE, true),
         LimitKind::BetweenNodes | LimitKind::ClientLink => {

@@ -229,7 +229,9 @@ fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnost
         .filter(|entry| !matches!(entry.key.as_str(), "grid" | "arrival" | "scale_up"));
     for other in others {
         let message = format!("the procedure has a grid and `{}`", other.key);
-        let hint = "a grid sweeps over its own `threads` or `rate`: remove one of them".to_owned();
+        let hint = "a grid sweeps over its own `threads` or `rate`: remove one of the two \
+                    procedures"
+            .to_owned();
         out.add(&other.place, message, Some(hint));
     }
     if points.len() != 1 {

@@ -149,8 +149,7 @@ pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
             if let Some(path) = mine.iter().find(|path| theirs.iter().any(|p| clash(p, path))) {
                 let message = format!("the {what} `{other}` and `{}` both set `{path}`", axis.key);
                 let hint =
-                    "set it in only one of them, because the other setting would have no effect"
-                        .to_owned();
+                    "set this key only once: the other setting would have no effect".to_owned();
                 out.add(&axis.place, message, Some(hint));
             } else if let Some((path, gone)) = removes(&mine, theirs) {
                 let message = format!(
@@ -158,8 +157,7 @@ pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
                      other",
                     axis.key
                 );
-                let hint =
-                    "put both keys into one of the two, or remove one of the keys".to_owned();
+                let hint = "set both keys in the same value, or remove one of the keys".to_owned();
                 out.add(&axis.place, message, Some(hint));
             }
         }

@@ -113,14 +113,14 @@ impl Ratio {
         }
         if !self.over.is_empty() && !self.is_over_points() {
             return Err(format!(
-                "`over` is `{}`: write `points`, or omit it",
+                "`over` is `{}`: write `points`, or omit the key",
                 self.over
             ));
         }
         let names_place = !self.of_at.is_empty() || !self.to_at.is_empty();
         if !self.over.is_empty() && names_place {
             return Err(
-                "the figure has `over` and also names a point: remove one of them".to_owned(),
+                "the figure has `over` and also names a point: remove one of the two".to_owned(),
             );
         }
         if !METRICS.contains(&self.metric.as_str()) {

@@ -76,8 +76,9 @@ fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
         return;
     }
     if subject.tree.find("faults").is_none() {
-        let message =
-            format!("`{path}: faults` ends the window after its faults, but the study has none");
+        let message = format!(
+            "`{path}: faults` ends the window after its faults, but the study has no faults"
+        );
         let hint = Some("remove `window.until`, or add `faults`");
         subject.say(path, message, hint, out);
     }
@@ -275,7 +276,12 @@ fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
     ] {
         if asked && subject.wrote(path) {
             let message = format!("`{path}` needs data, but the null target stores nothing");
-            subject.say(path, message, Some("remove it, or use another target"), out);
+            subject.say(
+                path,
+                message,
+                Some("remove this key, or use another target"),
+                out,
+            );
         }
     }
 }

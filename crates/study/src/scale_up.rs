@@ -40,7 +40,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     if base.find(LOCAL).is_none() {
         if !target_replaced {
             let message = format!("`{PATH}` only applies to nodes that the study starts");
-            let hint = "use `target: {local: …}`, or remove it".to_owned();
+            let hint = "use `target: {local: …}`, or remove this key".to_owned();
             out.add(&asked.place, message, Some(hint));
         }
         return;

@@ -60,7 +60,7 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
     let scale = scale_of(unit, COUNT_UNITS)
         .ok_or_else(|| format!("unknown suffix `{unit}`; use k, M or G"))?;
-    multiply(&digits, scale).ok_or_else(|| "it is not a whole number below 2^64".to_owned())
+    multiply(&digits, scale).ok_or_else(|| "the value is not a whole number below 2^64".to_owned())
 }
 
 /// Parses a length of time, such as `10s`, `250ms`, `1m30s` or `1.5h`. Returns nanoseconds.
@@ -68,10 +68,10 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
     let mut rest = text.trim();
     let mut total: u64 = 0;
     if rest.is_empty() {
-        return Err("it is empty".to_owned());
+        return Err("the value is empty".to_owned());
     }
     if rest.starts_with('-') {
-        return Err("it is negative".to_owned());
+        return Err("the value is negative".to_owned());
     }
     while !rest.is_empty() {
         let number_end = rest.find(|c: char| !is_number_char(c)).unwrap_or(rest.len());
@@ -80,12 +80,12 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
         let (digits, _) = split(&rest[..number_end])?;
         let unit = after[..unit_end].trim();
         if unit.is_empty() {
-            return Err("it has no unit".to_owned());
+            return Err("the value has no unit".to_owned());
         }
         let scale = scale_of(unit, DURATION_UNITS)
             .ok_or_else(|| format!("unknown unit `{unit}`; use ns, us, ms, s, m, h or d"))?;
-        let part = multiply(&digits, scale).ok_or("it is finer than 1 ns or too long")?;
-        total = total.checked_add(part).ok_or("it is longer than 584 years")?;
+        let part = multiply(&digits, scale).ok_or("the value is finer than 1 ns, or too long")?;
+        total = total.checked_add(part).ok_or("the value is longer than 584 years")?;
         rest = &after[unit_end..];
     }
     Ok(total)
@@ -95,22 +95,22 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
     if unit.is_empty() {
-        return Err("it has no unit".to_owned());
+        return Err("the value has no unit".to_owned());
     }
     let scale = scale_of(unit, BYTE_UNITS)
         .ok_or_else(|| format!("unknown unit `{unit}`; use KiB, MiB, GiB, kB, MB or GB"))?;
-    multiply(&digits, scale).ok_or_else(|| "it is not a whole number of bytes".to_owned())
+    multiply(&digits, scale).ok_or_else(|| "the value is not a whole number of bytes".to_owned())
 }
 
 /// Parses a bit rate, such as `1Gbit` or `100Mbit/s`. Returns bit/s.
 pub fn parse_bit_rate(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
     if unit.is_empty() {
-        return Err("it has no unit".to_owned());
+        return Err("the value has no unit".to_owned());
     }
     let scale = scale_of(unit.strip_suffix("/s").unwrap_or(unit), BIT_RATE_UNITS)
         .ok_or_else(|| format!("unknown unit `{unit}`; use bit, Kbit, Mbit or Gbit"))?;
-    multiply(&digits, scale).ok_or_else(|| "it is not a whole number of bits".to_owned())
+    multiply(&digits, scale).ok_or_else(|| "the value is not a whole number of bits".to_owned())
 }
 
 /// Parses a number that may have a fraction, such as `0.5`, `12` or `10k`.
@@ -120,7 +120,7 @@ pub fn parse_number(text: &str) -> Result<f64, String> {
         return if number.is_finite() {
             Ok(number)
         } else {
-            Err("it is not finite".to_owned())
+            Err("the value is not finite".to_owned())
         };
     }
     parse_count(text).map(|count| count as f64)
@@ -133,7 +133,7 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
         Some(percent) => {
             let number = parse_number(percent)?;
             let share = format!("{number}e-2").parse();
-            share.map_err(|_| "it is not a number".to_owned())
+            share.map_err(|_| "the value is not a number".to_owned())
         }
         None => parse_number(text),
     }
@@ -233,10 +233,10 @@ fn split(text: &str) -> Result<(String, &str), String> {
     let end = text.find(|c: char| !is_number_char(c)).unwrap_or(text.len());
     let digits: String = text[..end].chars().filter(|&c| c != '_').collect();
     if text.starts_with('-') {
-        return Err("it is negative".to_owned());
+        return Err("the value is negative".to_owned());
     }
     if !digits.starts_with(|c: char| c.is_ascii_digit()) {
-        return Err("it does not begin with a digit".to_owned());
+        return Err("the value does not begin with a digit".to_owned());
     }
     Ok((digits, text[end..].trim()))
 }
@@ -338,7 +338,10 @@ mod tests {
         ] {
             assert_eq!(parse_duration_ns(text).ok(), expected, "{text}");
         }
-        assert_eq!(parse_duration_ns("-5s"), Err("it is negative".to_owned()));
+        assert_eq!(
+            parse_duration_ns("-5s"),
+            Err("the value is negative".to_owned())
+        );
     }
 
     #[test]

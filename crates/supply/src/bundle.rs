@@ -245,8 +245,9 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
         );
     }
     let mut text = String::new();
-    entry.read_to_string(&mut text).context("read its list")?;
-    let value: serde_json::Value = serde_json::from_str(&text).context("read its list")?;
+    entry.read_to_string(&mut text).context("read the list of the bundle")?;
+    let value: serde_json::Value =
+        serde_json::from_str(&text).context("read the list of the bundle")?;
     if value["format"] != FORMAT {
         bail!(
             "the format of the bundle is {}, but this program reads {FORMAT}\nhint: import the \
@@ -254,7 +255,7 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
             value["format"]
         );
     }
-    let list: List = serde_json::from_value(value).context("read its list")?;
+    let list: List = serde_json::from_value(value).context("read the list of the bundle")?;
     if list.files.len() > FILES_MAX {
         bail!(
             "the bundle lists {} files, but the limit is {FILES_MAX} files",
@@ -305,10 +306,10 @@ fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
             Some(found) if found == sha256 => {}
             Some(found) => bail!(
                 "{name} is not the file of supply.lock: its SHA-256 is {found}, but the lock has \
-                 {sha256}\nhint: check if another version of cassay wrote the bundle"
+                 {sha256}\nhint: check whether another version of cassay wrote the bundle"
             ),
             None => bail!(
-                "the bundle does not contain {name}\nhint: check if another version of cassay \
+                "the bundle does not contain {name}\nhint: check whether another version of cassay \
                  wrote the bundle"
             ),
         }

@@ -89,7 +89,7 @@ pub fn meant((release, origin): (&Release, &Origin), voice: &mut Voice<'_>) -> R
     ensure!(
         found == *release,
         "CASSANDRA_HOME={shown} is Cassandra {found}, but the target requires {release}\nhint: \
-         unset it, or use `cassandra: {found}`"
+         unset CASSANDRA_HOME, or use `cassandra: {found}`"
     );
     voice(Message::Line(&format!(
         "Cassandra {found} from CASSANDRA_HOME={shown}"

@@ -202,8 +202,8 @@ fn tls() -> Result<TlsConfig> {
         (true, Some(name)) => {
             let why = found.errors.first().map(ToString::to_string);
             bail!(
-                "{name} does not name a readable certificate{}\nhint: set it to a PEM file, or \
-                 unset it",
+                "{name} does not name a readable certificate{}\nhint: set the variable to a PEM \
+                 file, or unset the variable",
                 why.map(|why| format!(": {why}")).unwrap_or_default()
             )
         }

@@ -53,8 +53,8 @@ pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<Export
     match run.state {
         RunState::Finished => {}
         RunState::Interrupted => exported.notes.push(
-            "the run was interrupted: the export contains the data of its trials, but no points \
-             and no comparisons (`cassay resume` continues the run)"
+            "the run was interrupted: the export contains the data of its trials, but no points or \
+             comparisons (`cassay resume` continues the run)"
                 .to_owned(),
         ),
         RunState::Running => exported.notes.push(

@@ -10,7 +10,7 @@ use crate::spec::LocalSpec;
 /// the remedy.
 pub const NO_HA_OF_MACHINES: [&str; 2] = [
     "moves volumes between hosts, which is impossible for machines",
-    "remove it, or its variant: `--set variants.NAME=none`",
+    "remove this key, or the variant that sets it: `--set variants.NAME=none`",
 ];
 
 /// A setting with which local nodes cannot start on any machine.
@@ -34,7 +34,7 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
     let classes = class_sharing_refusal(spec).map(|why| SpecRefusal {
         key: "class_sharing",
         why,
-        hint: "omit it, or use another collector or heap".to_owned(),
+        hint: "omit `class_sharing`, or use another collector or heap".to_owned(),
     });
     let heap = heap_refusal(spec).map(|why| SpecRefusal {
         key: "jvm",

@@ -124,8 +124,12 @@ pub fn yaml_refusal(
     if let Some(why) = (*origin == Origin::Maven).then(lacking).flatten() {
         return Some(refusal(why, LACKED_CLASS_HINT));
     }
-    out_of_range(release.line(), key, value)
-        .map(|why| refusal(why, "remove the setting, or write a value of this form"))
+    out_of_range(release.line(), key, value).map(|why| {
+        refusal(
+            why,
+            "remove the setting, or write a value in the accepted form",
+        )
+    })
 }
 
 /// Settings with the range of numbers that a node accepts when it starts. The type of the setting

@@ -336,7 +336,7 @@ impl Raw {
         if machine.l3.iter().any(|l3| !l3.is_real) {
             self.notes.push(
                 "the description has no L3 cache for some cores. cassay assumes that the cores of \
-                 a NUMA node in one package share an L3"
+                 a NUMA node in one package share an L3 cache"
                     .to_owned(),
             );
         }

@@ -90,7 +90,7 @@ fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
         let reason = match jdk {
             ..=10 => format!(
                 "one NUMA node: UseNUMA must be off, because JDK {jdk} would cut the young space \
-                 into parts for all nodes of the machine and use one"
+                 into parts for all nodes of the machine and use only one part"
             ),
             _ => {
                 "one NUMA node: the JVM would turn UseNUMA off itself; an explicit option turns it \
@@ -111,7 +111,8 @@ fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
     let reason = if is_aware {
         format!(
             "{count} NUMA nodes and {name} on JDK {jdk}: UseNUMA places each thread's objects on \
-             its node. CPUs and memory are bound to the same nodes, or JDK 25 turns it off"
+             its node. CPUs and memory must be bound to the same nodes, because JDK 25 otherwise \
+             turns UseNUMA off"
         )
     } else {
         format!(

@@ -141,7 +141,7 @@ fn level(text: &str, above: usize) -> Result<(Level, &str), String> {
         let colon = text
             .find([':', ' ', '(', '['])
             .filter(|&at| text[at..].starts_with(':'))
-            .ok_or_else(|| format!("{item:?} has no count; as in core:8"))?;
+            .ok_or_else(|| format!("{item:?} has no count; write a count, as in core:8"))?;
         (kind(&text[..colon])?, &text[..colon], &text[colon + 1..])
     };
     let digits = counted.find(|c: char| !c.is_ascii_digit()).unwrap_or(counted.len());
@@ -235,7 +235,7 @@ fn bytes(text: &str) -> Result<u64, String> {
         "gib" => 1 << 30,
         "tb" => 1_000_000_000_000,
         "tib" => 1u64 << 40,
-        _ => return Err(format!("{text:?} is not a size; as in 256GiB")),
+        _ => return Err(format!("{text:?} is not a size such as 256GiB")),
     };
     let number: u64 = text[..digits].parse().map_err(|_| format!("{text:?} is not a size"))?;
     number

@@ -3,8 +3,9 @@
 use crate::line::Line;
 use crate::release_lines::{LINES, joined};
 
-/// Hint for a class that a release line does not have.
-pub const LACKED_CLASS_HINT: &str = "use a class that this version has, or another line";
+/// Hint for a class that a line does not have.
+pub const LACKED_CLASS_HINT: &str = "use a class that this version has, or a release of another \
+                                     line";
 
 impl Line {
     /// Returns the reason why a study cannot name a class for this line, if only other lines have

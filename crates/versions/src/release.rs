@@ -69,8 +69,8 @@ impl Release {
         UnknownRelease {
             why: format!("the repository has no Cassandra {}", self.version),
             hint: format!(
-                "of the line {}, the repository has {}; for your own build, write `{{home: \
-                 FOLDER}}`",
+                "the repository has these releases of the line {}: {}; for your own build, write \
+                 `{{home: FOLDER}}`",
                 line.name,
                 known.join(", ")
             ),

@@ -109,7 +109,7 @@ impl Line {
             ),
             hint: match wrong.example.or(meant) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => "write a value of this form".to_owned(),
+                None => "write a value in the accepted form".to_owned(),
             },
         })
     }
@@ -122,8 +122,8 @@ impl Line {
             Setting::Refused(SettingRefusal {
                 lack: Lack::Unsaid,
                 why: format!(
-                    "{name}: {value} of cassandra.yaml has the name {other} in Cassandra {}, which \
-                     has no such value",
+                    "{name} of cassandra.yaml has the name {other} in Cassandra {}, and {value} is \
+                     not one of its values",
                     self.name
                 ),
                 hint: format!("write {other} with the intended value"),
@@ -223,7 +223,9 @@ impl Line {
                      not start with this setting",
                     last.name
                 ),
-                hint: instead.unwrap_or("remove it; no setting replaces it").to_owned(),
+                hint: instead
+                    .unwrap_or("remove this setting; Cassandra has no replacement for it")
+                    .to_owned(),
             };
         }
         if let Some(instead) = instead {
@@ -237,11 +239,11 @@ impl Line {
             return SettingRefusal {
                 lack: Lack::Unknown,
                 why: format!(
-                    "{name} of cassandra.yaml exists since Cassandra {}, so {own} does not start \
-                     with this setting",
+                    "only Cassandra {} and later have {name} of cassandra.yaml, so {own} does not \
+                     start with this setting",
                     first.name
                 ),
-                hint: format!("remove it, or use `cassandra: {}`", first.name),
+                hint: format!("remove this setting, or use `cassandra: {}`", first.name),
             };
         }
         SettingRefusal {
@@ -455,7 +457,10 @@ mod tests {
         assert!(old.hint.contains("Thrift"), "{old:?}");
         assert!(refused("6.0", "start_rpc").hint.contains("Thrift"));
         let later = refused("4.1", "accord");
-        assert!(later.why.contains("since Cassandra 6.0"), "{later:?}");
+        assert!(
+            later.why.contains("only Cassandra 6.0 and later have"),
+            "{later:?}"
+        );
         let slip = refused("5.0", "concurent_reads");
         assert_eq!(slip.hint, "did you mean `concurrent_reads`?");
         assert_eq!(refused("5.0", "zzz").hint, "remove it");

@@ -54,7 +54,7 @@ const IOT_PARAMS: &[Param] = &[
     (
         "text_file",
         "cassay's own text",
-        "ASCII text to cut data from; the content of the file",
+        "ASCII text from which cassay cuts data; the content of the file",
     ),
 ];
 
@@ -143,7 +143,7 @@ static NAMES: [NamedWorkload; 8] = [
             (
                 "text_file",
                 "cassay's own text",
-                "ASCII text to cut data from; the content of the file",
+                "ASCII text from which cassay cuts data; the content of the file",
             ),
         ],
     },

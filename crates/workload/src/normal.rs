@@ -7,7 +7,7 @@
 
 #![allow(
     clippy::excessive_precision,
-    reason = "the coefficients stand here as the paper has them"
+    reason = "the coefficients are those of the paper, digit for digit"
 )]
 
 /// 2^63, the number of different arguments of [`from_bits`].

@@ -283,7 +283,7 @@ impl Reader<'_> {
         let at = self.position();
         let name = self.name()?;
         table.column(&name).ok_or_else(|| CqlMistake {
-            message: format!("the primary key has {name}, which is not a column above it"),
+            message: format!("the primary key has {name}, but no column above it has this name"),
             at,
         })
     }

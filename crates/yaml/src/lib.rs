@@ -1,4 +1,4 @@
-//! The only crate that knows where a mistake stands in a text: located YAML trees, collected
+//! The only crate that knows where a mistake is in a text: located YAML trees, collected
 //! mistakes, did-you-mean.
 //!
 //! Reading order: [`parse`] creates [`Node`]s, each of which contains its [`Place`]. Checks add

@@ -457,8 +457,7 @@ impl<'a, 'd> Builder<'a, 'd> {
             }
             let source = &self.text[..first.place.span.start];
             let line = source.matches('\n').count() + 1;
-            let message =
-                format!("`{key}` appears here a second time; the first is in line {line}");
+            let message = format!("`{key}` occurs a second time; the first is in line {line}");
             self.diagnostics.add(&place, message, None);
             return (!self.diagnostics.is_full()).then_some(());
         }

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Installs cassay, checked by its digest, for all users (as root, into /usr/local) or for you (into
-# ~/.local); and takes it away again.
+# Installs or uninstalls cassay. Checks the digest of the archive before it installs anything. As root, it
+# installs for all users (into /usr/local), and otherwise for you (into ~/.local).
 #
 # usage: sh install.sh [--to FOLDER] [--from FOLDER or URL] [--uninstall]
 #
-#   --to FOLDER    where `bin` and `share` are; otherwise /usr/local or ~/.local
-#   --from PLACE   where the archive is: a folder or a URL (or CASSAY_FROM); otherwise the folder that
-#                  this file is in, then where the release was published
-#   --uninstall    removes the files that were installed there, and no others
+#   --to FOLDER    folder of `bin` and `share`; default: /usr/local or ~/.local
+#   --from PLACE   folder or URL of the archive (also CASSAY_FROM); default: the folder of this file,
+#                  and then the address at which the release was published
+#   --uninstall    removes the installed files, and no others
 #
-# It begins to do anything in its last line: a copy of which the end is missing does nothing.
+# Only the last line of this script starts any work, so a truncated copy does nothing.
 set -eu
 
 # Written by `cargo xtask dist`.
@@ -31,29 +31,29 @@ usage() {
   echo "usage: sh install.sh [--to FOLDER] [--from FOLDER or URL] [--uninstall]"
 }
 
-# What this machine has, as the archives are named.
+# Prints the processor of this machine, as in the names of the archives.
 processor() {
   system=$(uname -s)
   machine=$(uname -m)
   case $system in
     Linux) ;;
-    *) fail "it runs on Linux, and this is $system; hint: take a virtual machine or a container of Linux" ;;
+    *) fail "cassay runs on Linux, and this is $system; hint: use a virtual machine or a container with Linux" ;;
   esac
   case $machine in
     x86_64 | amd64) echo x86_64 ;;
     aarch64 | arm64) echo aarch64 ;;
-    *) fail "there is no program for $machine, only for x86_64 and aarch64; hint: build it from its sources with cargo" ;;
+    *) fail "cassay has no program for $machine, only for x86_64 and aarch64; hint: build cassay from its sources with cargo" ;;
   esac
 }
 
-# takes URL FILE
+# Downloads a URL into a file: download URL FILE
 download() {
   if command -v curl >/dev/null 2>&1; then
-    curl -fsSL -o "$2" "$1" || fail "$1 cannot be had; hint: is it the address of a release? --from takes another place"
+    curl -fsSL -o "$2" "$1" || fail "cannot download $1; hint: check that this is the address of a release, or name another one with --from"
   elif command -v wget >/dev/null 2>&1; then
-    wget -q -O "$2" "$1" || fail "$1 cannot be had; hint: is it the address of a release? --from takes another place"
+    wget -q -O "$2" "$1" || fail "cannot download $1; hint: check that this is the address of a release, or name another one with --from"
   else
-    fail "neither curl nor wget is here; hint: install one, or bring the archive and say --from its folder"
+    fail "this machine has neither curl nor wget; hint: install one of them, or copy the archive here and name its folder with --from"
   fi
 }
 
@@ -63,11 +63,11 @@ digest() {
   elif command -v shasum >/dev/null 2>&1; then
     shasum -a 256 <"$1" | cut -d ' ' -f 1
   else
-    fail "neither sha256sum nor shasum is here, and what is not checked is not installed; hint: install coreutils"
+    fail "this machine has neither sha256sum nor shasum, so the archive cannot be checked; hint: install coreutils"
   fi
 }
 
-# takes ARCHIVE FILE: brings the archive from where it is
+# Copies or downloads the archive into a file: bring ARCHIVE FILE
 bring() {
   from=$place
   if [ -z "$from" ] && [ -f "$0" ]; then
@@ -79,36 +79,36 @@ bring() {
   fi
   [ -n "$from" ] || from=$published
   case $from in
-    '') fail "$1 is not beside this file, and the release has no address; hint: --from takes the folder or the URL it is at" ;;
+    '') fail "$1 is not in the folder of this script, and the release has no address; hint: name the folder or URL of the archive with --from" ;;
     *://*)
-      echo "taking ${from%/}/$1" >&2
+      echo "downloading ${from%/}/$1" >&2
       download "${from%/}/$1" "$2"
       ;;
     *)
-      [ -f "$from/$1" ] || fail "there is no $1 in $from; hint: --from takes the folder or the URL it is at"
+      [ -f "$from/$1" ] || fail "$from does not contain $1; hint: name the folder or URL of the archive with --from"
       cp "$from/$1" "$2"
       ;;
   esac
 }
 
-# The files of an earlier one and the folders that were made for it (which end with a slash), from
-# its list; a line that leads elsewhere is no line of ours.
+# Prints the list of an earlier installation: its files, and the folders that it created (which end with
+# a slash). Refuses a list with a line that leads out of the folder, because this script writes no such line.
 listed() {
   [ -f "$to/$list" ] || return 0
   if grep -qE '^/|^$|(^|/)\.\.(/|$)' "$to/$list"; then
-    fail "$to/$list names what is not below $to; hint: look at it, and remove the files by hand"
+    fail "$to/$list names what is not below $to; hint: inspect this list, and remove the files by hand"
   fi
   cat "$to/$list"
 }
 
-# takes FILE: the files of a list, but not the list itself
+# Removes the files of a list, but not the list itself: remove_files LIST
 remove_files() {
   grep -vxF -e "$list" "$1" | grep -v '/$' | while IFS= read -r path; do
     rm -f "$to/$path"
   done
 }
 
-# takes FILE: the folders of a list, from the inside; what others have put there keeps its folder
+# Removes the folders of a list, inner folders first: remove_folders LIST. A folder with other files stays.
 remove_folders() {
   grep '/$' "$1" | LC_ALL=C sort -r | while IFS= read -r path; do
     rmdir "$to/${path#./}" 2>/dev/null || true
@@ -116,35 +116,35 @@ remove_folders() {
 }
 
 uninstall() {
-  [ -f "$to/$list" ] || fail "there is no $to/$list, so nothing was installed there by this; hint: --to names another folder"
+  [ -f "$to/$list" ] || fail "$to/$list does not exist, so nothing was installed there by this script; hint: name another folder with --to"
   listed >"$work/old"
-  remove_files "$work/old" || fail "not all could be removed from $to; hint: run it as who has installed it"
-  # Last: until here it can be begun again.
+  remove_files "$work/old" || fail "cannot remove all files from $to; hint: run this script as the user who installed cassay"
+  # The list is the last file to go, so that an interrupted removal can be repeated.
   rm -f "$to/$list"
   remove_folders "$work/old"
   echo "removed cassay from $to"
   for left in "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/cassay" "${XDG_STATE_HOME:-${HOME:-/nonexistent}/.local/state}/cassay"; do
-    [ ! -d "$left" ] || echo "what it had fetched and kept is in $left: rm -r removes it"
+    [ ! -d "$left" ] || echo "$left contains downloaded and kept files; to remove them: rm -r $left"
   done
 }
 
-# The folders that are not there yet, outer ones first.
+# Creates the missing folders, outer folders first.
 make_folders() {
   while IFS= read -r folder; do
     if [ ! -d "$to/$folder" ]; then
-      mkdir -m 755 "$to/$folder" || fail "$to/$folder cannot be made; hint: --to takes a folder that you may write to"
+      mkdir -m 755 "$to/$folder" || fail "cannot create $to/$folder; hint: name a folder that you can write to with --to"
       printf '%s\n' "$folder" >>"$work/list"
     fi
   done
 }
 
-# Puts one file in its place at once: who runs or reads it has the old or the new one.
+# Replaces one file in one step: a program that runs or reads it has the old or the new file.
 put() {
-  [ ! -d "$to/$1" ] || fail "$to/$1 is a folder; hint: move it away"
+  [ ! -d "$to/$1" ] || fail "$to/$1 is a folder; hint: move this folder away"
   rm -f "$to/$1.new"
   if ! { cp "$unpacked/$1" "$to/$1.new" && chmod "$2" "$to/$1.new" && mv -f "$to/$1.new" "$to/$1"; }; then
     rm -f "$to/$1.new"
-    fail "$to/$1 cannot be written; hint: --to takes a folder that you may write to"
+    fail "cannot write $to/$1; hint: name a folder that you can write to with --to"
   fi
 }
 
@@ -155,21 +155,21 @@ install() {
   name=cassay-$version-$kind-unknown-linux-musl
   bring "$name.tar.gz" "$work/archive"
   found=$(digest "$work/archive")
-  [ "$found" = "$expected" ] || fail "$name.tar.gz has the digest $found and should have $expected: it is damaged or another one, and nothing was installed"
+  [ "$found" = "$expected" ] || fail "$name.tar.gz has the digest $found instead of $expected, so it is damaged or another file; nothing was installed"
   mkdir "$work/unpacked"
-  tar -xzf "$work/archive" -C "$work/unpacked" || fail "$name.tar.gz cannot be unpacked"
+  tar -xzf "$work/archive" -C "$work/unpacked" || fail "cannot unpack $name.tar.gz"
   unpacked=$work/unpacked/$name
   mkdir -p "$unpacked/${list%/*}"
   (cd "$unpacked" && find . -type f | sed 's|^\./||' | LC_ALL=C sort) >"$work/files"
   printf '%s\n' "$list" >>"$work/files"
 
-  # What the earlier one has made is on the list before anything changes: if this is interrupted,
-  # `--uninstall` finds all of it.
+  # The new list contains all files of the earlier installation before any file changes. So
+  # `--uninstall` finds all files even if the installation is interrupted.
   listed >"$work/old"
   (cd "$unpacked" && find . -type d | sed -n 's|^\./\(.*\)|\1/|p' | LC_ALL=C sort) >"$work/folders"
   grep -xF -e ./ -f "$work/folders" "$work/old" >"$work/list" || true
   if [ ! -d "$to/" ]; then
-    mkdir -m 755 "$to" || fail "$to cannot be made; hint: --to takes a folder that you may write to"
+    mkdir -m 755 "$to" || fail "cannot create $to; hint: name a folder that you can write to with --to"
     echo './' >>"$work/list"
   fi
   make_folders <"$work/folders"
@@ -193,11 +193,11 @@ install() {
 
 say_where() {
   echo "cassay $version is $to/bin/cassay; manual pages, completions and schemas are below $to/share"
-  echo "what was installed is listed in $to/$list; --uninstall removes it"
+  echo "$to/$list lists the installed files; --uninstall removes them"
   case ":$PATH:" in
     *":$to/bin:"*)
       first=$(command -v cassay || true)
-      [ "$first" = "$to/bin/cassay" ] || echo "but \`cassay\` is $first, which is earlier on your PATH"
+      [ "$first" = "$to/bin/cassay" ] || echo "but the command \`cassay\` runs $first, which is earlier on your PATH"
       ;;
     *) echo "$to/bin is not on your PATH; hint: export PATH=\"$to/bin:\$PATH\"" ;;
   esac
@@ -211,7 +211,7 @@ main() {
   while [ $# -gt 0 ]; do
     case $1 in
       --to | --from)
-        [ -n "${2:-}" ] || fail "$1 wants a value; $(usage)"
+        [ -n "${2:-}" ] || fail "$1 needs a value; $(usage)"
         if [ "$1" = --to ]; then to=$2; else place=$2; fi
         shift 2
         ;;
@@ -223,14 +223,14 @@ main() {
         usage
         return
         ;;
-      *) fail "there is no $1; $(usage)" ;;
+      *) fail "$1 is not an option; $(usage)" ;;
     esac
   done
   if [ -z "$to" ]; then
     if [ "$(id -u)" = 0 ]; then
       to=/usr/local
     else
-      to=${HOME:?HOME is not set: say --to FOLDER}/.local
+      to=${HOME:?HOME is not set: use --to FOLDER}/.local
     fi
   fi
   case $to in

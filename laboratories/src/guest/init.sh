@@ -1,10 +1,10 @@
 #!/bin/busybox sh
-# The first process of a guest. It runs each file of /steps in order and says what it wrote to
-# stdout on the second serial line, between marks; stderr and the kernel are on the first.
+# The first process of a guest. It runs each file of /steps in order. It writes their stdout to the second
+# serial line, between marks. Their stderr and the messages of the kernel go to the first serial line.
 /bin/busybox --install -s /bin
 export PATH=/bin HOME=/root
-# The kernel has unpacked all files on one node, which may be half of its memory: a process that is
-# bound to it would find it full. They move to where they are spread over all nodes.
+# The kernel has unpacked all files into the memory of one NUMA node, where they may take half of it. A
+# process that is bound to this node would lack memory. So the files move to a folder on all nodes.
 if [ "${1:-}" != spread ]; then
   mkdir /spread
   mount -t tmpfs -o mpol=interleave spread /spread
@@ -25,7 +25,7 @@ for step in /steps/*; do
   echo "@@begin ${step##*/}" >&3
   "$step" </dev/null >&3
   code=$?
-  # The line before may have no end of its own.
+  # The last line of the output may lack its line end.
   echo >&3
   echo "@@end ${step##*/} $code" >&3
 done

@@ -10,7 +10,7 @@ use crate::tree::Tree;
 const CRATE_LINES_LARGE: usize = 15_000;
 
 /// Beginning of the sentence of ARCHITECTURE.md that names the large crates.
-const LARGE_CRATES: &str = "Crates of more than 15,000 lines without tests: ";
+const LARGE_CRATES: &str = "These crates have more than 15,000 lines without tests: ";
 
 const ONES: [&str; 20] = [
     "zero",

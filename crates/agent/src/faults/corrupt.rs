@@ -64,7 +64,7 @@ impl Rot {
     fn places(&self, file: &OwnedFd) -> Result<Vec<Extent>> {
         let blocks = self.blocks();
         let all = ext4_ioctls::extents(file, blocks.start, blocks.end - blocks.start);
-        all.with_context(|| format!("find bytes of {} on its disk", self.path.display()))
+        all.with_context(|| format!("find the bytes of {} on the disk", self.path.display()))
     }
 
     /// Finds the file with the corrupted bytes, even if it was renamed. Returns `None` if the file
@@ -96,7 +96,7 @@ impl Breakable for Rot {
             .open(OFlags::RDONLY, Mode::empty())
             .with_context(|| format!("open {path}"))?;
         let (stat, root) = (
-            fstat(&file).context("read its attributes")?,
+            fstat(&file).context("read the attributes of the file")?,
             fstat(volume.root()?),
         );
         let size = stat.st_size as u64;

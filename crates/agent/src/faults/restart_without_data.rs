@@ -96,7 +96,7 @@ impl Breakable for EmptiedNode {
     }
 
     fn became(&self) -> Option<String> {
-        let words = "the node had not left the ring, so cassay did not change it";
+        let words = "the node had not left the ring, so cassay did not change the node";
         self.has_stayed.then(|| words.to_owned())
     }
 }

@@ -152,7 +152,7 @@ fn a_leaving_node_is_emptied_only_after_it_has_left() {
     let became = healed.became.unwrap();
     assert_eq!(
         became,
-        "the node had not left the ring, so cassay did not change it"
+        "the node had not left the ring, so cassay did not change the node"
     );
     assert!(kept.process.alive() && !kept.is_empty());
 

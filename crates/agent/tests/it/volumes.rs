@@ -221,7 +221,7 @@ fn a_stalled_disk_blocks_writers_and_not_readers() {
         "{:#}",
         host.agent().change(vec![FileStep::write(file.clone(), "x")]).unwrap_err()
     );
-    assert!(said.contains("its volume is frozen"), "{said}");
+    assert!(said.contains("the volume of this path is frozen"), "{said}");
     let again = host.agent().inject(Injection::DiskStalled, LIMIT).unwrap_err();
     assert!(format!("{again:#}").contains("one at a time"), "{again:#}");
     assert_eq!(

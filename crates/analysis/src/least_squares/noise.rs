@@ -78,7 +78,7 @@ pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> boo
     };
     let ratio = of_places.variance / own.variance.max(EXACT * EXACT);
     let by_chance = FisherSnedecor::new(of_places.freedom, own.freedom)
-        .expect("both have a degree of freedom")
+        .expect("both samples have a degree of freedom")
         .sf(ratio);
     by_chance < OFF_LEVEL
 }

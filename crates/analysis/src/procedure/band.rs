@@ -98,8 +98,9 @@ impl Decide for Band {
             up_to: Some(Point::Threads(self.to)),
             any_order: false,
             decided_by: Some(format!(
-                "Threads go up or down by {} (then by half) until p99 is within {self}{}. After a \
-                 trial above the band, the next trial settles the data and waits for {REST_S} s",
+                "The search adds or removes {} threads (then half as many) until p99 is within \
+                 {self}{}. After a trial above the band, the next trial settles the data and waits \
+                 for {REST_S} s",
                 self.step,
                 self.expected.map_or(String::new(), |share| format!(
                     "; then a trial measures {} % of the found load",

@@ -16,7 +16,7 @@ impl Decide for Sweep {
     fn outlook(&self) -> ProcedureEstimate {
         let decided_by = |until: Until| {
             let what = until.words();
-            format!("A variant's points end after the trial in which {what}")
+            format!("For each variant, the sweep ends after the trial in which {what}")
         };
         ProcedureEstimate {
             points: self.points.clone(),

@@ -171,8 +171,8 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
     };
     let away_s = away.map_or(0.0, |away| away.seconds);
     let lasted = match away {
-        Some(_) => format!("other nodes considered it down for {away_s:.0} s"),
-        None => "no node considered it down".to_owned(),
+        Some(_) => format!("other nodes considered the node down for {away_s:.0} s"),
+        None => "no other node considered the node down".to_owned(),
     };
     let kept = match window_s {
         0.0 => "the nodes store no hints".to_owned(),

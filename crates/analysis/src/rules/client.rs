@@ -20,8 +20,8 @@ use measure::Outcome;
 /// If the lateness is not due to such a limit, the client is responsible.
 pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let Some(offered) = evidence.offered else {
-        let detail =
-            "closed loop: an operation is due when a slot is free, so no operation can be late";
+        let detail = "in a closed loop, an operation is due when a slot is free, so no operation \
+                      can be late";
         return (RuleOutcome::Pass, detail.into());
     };
     let window = &evidence.window;
@@ -234,12 +234,15 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> RuleResult {
     let few = (window.ok as f64) < needed;
     note(few, describe::successes(window.ok, needed));
     match evidence.warmup {
-        Some(SteadyState::Detected) => note(false, "steady before the window began".into()),
+        Some(SteadyState::Detected) => note(
+            false,
+            "throughput and latency were steady before the window began".into(),
+        ),
         Some(_) => note(
             true,
             "no steady state was detected before the window".into(),
         ),
-        None => note(false, "after a warm-up of a fixed length".into()),
+        None => note(false, "the warm-up had a fixed length".into()),
     }
     let (is_drifting, drift) = drift_words(window, limits, evidence.warmup.is_none());
     note(is_drifting, drift);

@@ -284,7 +284,7 @@ mod tests {
                 lost,
                 &kept,
                 Fail,
-                "100 rows read back: 2 lost (must not be: two meet)",
+                "100 rows read back: 2 lost (this must not happen: two meet)",
             ),
             (
                 lost,
@@ -315,7 +315,7 @@ mod tests {
                 back(|back| back.checks.resurrected = 1),
                 &kept,
                 Fail,
-                "100 rows read back: 1 deleted but present again (must not be: two meet)",
+                "100 rows read back: 1 deleted but present again (this must not happen: two meet)",
             ),
         ] {
             let evidence = Evidence {
@@ -346,8 +346,8 @@ mod tests {
         assert_eq!(
             detail.words,
             "5 reads compared: 0 missing, 0 stale, 0 wrong (limit 0); 100 rows read back: every \
-             acknowledged write exists; 4 registers checked: 1 not linearizable, 1 undecided (must \
-             not be: two meet)"
+             acknowledged write exists; 4 registers checked: 1 not linearizable, 1 undecided (this \
+             must not happen: two meet)"
         );
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> RuleResult {
 /// Judges rule V5: all clients began together, and the offsets of their clocks are known.
 pub(super) fn together(evidence: &Evidence, limits: &Limits) -> RuleResult {
     if evidence.clients.is_empty() {
-        let detail = "one client process: one clock, no start skew";
+        let detail = "one client process has one clock, so it has no start skew";
         return (RuleOutcome::Pass, detail.into());
     }
     let each = evidence.clients.iter().flat_map(|client| not_together(client, limits));

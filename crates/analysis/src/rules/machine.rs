@@ -86,7 +86,7 @@ fn ceiling(evidence: &Evidence, limits: &Limits) -> WeighedJudgement {
     let lowest = ceilings.iter().copied().min_by(f64::total_cmp);
     let highest = ceilings.iter().copied().max_by(f64::total_cmp);
     let (Some(lowest), Some(highest)) = (lowest, highest) else {
-        let detail = "cassay did not measure its ceiling on the null target";
+        let detail = "cassay did not measure the ceiling of the client on the null target";
         return unweighed(RuleOutcome::Unknown, detail);
     };
     let achieved = evidence.window.ops_per_s_mean();
@@ -162,7 +162,7 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> RuleResult {
     };
     if machine.has_strange_nodes {
         let why = "nodes that cassay did not start run on this machine, and cassay cannot separate \
-             their use of it from that of other programs";
+             the load of these nodes from that of other programs";
         return (RuleOutcome::Unknown, why.into());
     }
     let seen = [

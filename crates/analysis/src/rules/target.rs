@@ -55,7 +55,7 @@ pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> RuleResult {
 /// Judges rule V9: all compactions had ended before the trial, or the study did not require this.
 pub(super) fn settled(evidence: &Evidence) -> RuleResult {
     let (outcome, detail) = match evidence.settle {
-        _ if evidence.target_is_null => (RuleOutcome::Pass, "null target: it stores no data"),
+        _ if evidence.target_is_null => (RuleOutcome::Pass, "the null target stores no data"),
         Some(Settle::Settled) => (RuleOutcome::Pass, "compactions had ended before the window"),
         Some(Settle::NotAsked) => (RuleOutcome::Pass, "the study requests no settling"),
         Some(Settle::Stalled) => (
@@ -64,11 +64,11 @@ pub(super) fn settled(evidence: &Evidence) -> RuleResult {
         ),
         Some(Settle::Timeout) => (
             RuleOutcome::Warn,
-            "compactions were still running at the limit",
+            "compactions were still running at the time limit",
         ),
         Some(Settle::Unknown) => (
             RuleOutcome::Unknown,
-            "the target does not report if it has settled",
+            "the target does not report whether it has settled",
         ),
         None => (
             RuleOutcome::Unknown,
@@ -84,7 +84,7 @@ pub(super) fn sustainable(evidence: &Evidence) -> RuleResult {
     /// The number of pending compactions may vary by a few, so a small growth is allowed.
     const GROWTH_MIN: f64 = 5.0;
     if evidence.target_is_null {
-        return (RuleOutcome::Pass, "null target: it defers no work".into());
+        return (RuleOutcome::Pass, "the null target defers no work".into());
     }
     let samples = match &evidence.pending_compactions {
         Some(samples) if samples.len() >= 3 => samples,
@@ -247,7 +247,7 @@ pub(super) fn recorded(evidence: &Evidence) -> RuleResult {
 pub(super) fn caching(evidence: &Evidence) -> RuleResult {
     match evidence.data_and_memory_bytes {
         _ if evidence.target_is_null => {
-            (RuleOutcome::Pass, "null target: it caches nothing".into())
+            (RuleOutcome::Pass, "the null target caches nothing".into())
         }
         Some((data, memory)) if memory > 0 => {
             let ratio = data as f64 / memory as f64;
@@ -265,7 +265,7 @@ pub(super) fn exceptions(evidence: &Evidence) -> RuleResult {
     if evidence.target_is_null {
         return (
             RuleOutcome::Pass,
-            "null target: it has no exceptions".into(),
+            "the null target has no exceptions".into(),
         );
     }
     let Some(met) = &evidence.exceptions else {
@@ -331,8 +331,8 @@ mod tests {
         seen.nodes_stopped = vec![spell("node2", 9.6, 29.8)];
         let (outcome, detail) = environment(&evidence, &Limits::default());
         assert_eq!(outcome, RuleOutcome::Fail);
-        let expected = "node2: its process was stopped (state T), seen from 10 s to 30 s of the \
-                        window; node1: threads";
+        let expected = "node2: the node's process was stopped (state T), seen from 10 s to 30 s of \
+                        the window; node1: threads";
         assert!(detail.words.starts_with(expected), "{detail:?}");
         evidence.faults.push(FaultEvidence {
             kind: "node-pause".to_owned(),

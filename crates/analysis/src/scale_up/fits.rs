@@ -303,9 +303,9 @@ fn raw<const P: usize, C: Curve<P>>(
     if off > OFF_MAX {
         return Err(NoFit::OffCurve(off));
     }
-    // The places are connected, and outnumber the coefficients and the scale together. So the noise
-    // of trials and the noise of places are both known.
-    let more = "there are more places than coefficients";
+    // If the places are connected and outnumber the coefficients and the scale, the noise of trials
+    // and the noise of places are both known.
+    let more = "the fit has more points than coefficients";
     let of_places = least_squares::noise_of_places::<P, C>(&seen, &found, held).expect(more);
     let of_trials = least_squares::noise_of_trials::<P, C>(&seen, &found, held).expect(more);
     let profiled = |noise: Noise| least_squares::profiled::<P, C>(&seen, &found, held, noise);

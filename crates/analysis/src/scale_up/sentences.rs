@@ -51,7 +51,7 @@ impl NoFit {
                 "no two points have different numbers of units on a socket".into()
             }
             NoFit::OffCurve(off) => format!(
-                "the points deviate from the best such curve by {} %, more than {:.0} %",
+                "the points deviate from the best such curve by {} %, but the limit is {:.0} %",
                 significant(off * 100.0, 2),
                 OFF_MAX * 100.0
             ),
@@ -71,7 +71,7 @@ impl NoBest {
             }
             NoBest::BeyondNoise => {
                 "the points deviate from the curve with the lowest AICc by more than their noise, \
-                 so trials do not show which curve is better"
+                 so the trials do not show which curve is better"
             }
         }
     }

@@ -78,7 +78,7 @@ fn effect(value: &Value, row: &str) -> Effect {
     match java_text::says(value, row) {
         Some(true) => Effect::InEffect(row.to_string()),
         Some(false) => Effect::NotInEffect(row.to_string()),
-        None => Effect::NotShown(format!("the reported {row} lacks a part of the value")),
+        None => Effect::NotShown(format!("the reported {row} is not the complete value")),
     }
 }
 

@@ -31,7 +31,7 @@ pub fn import(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
         if count > 0 {
             bail!(
                 "{keyspace}.{} has {count} SSTables after TRUNCATE, so cassay imported nothing: \
-                 another client writes to it. Stop that client and restore again",
+                 another client writes to the table. Stop that client and restore again",
                 table.name
             );
         }
@@ -59,8 +59,8 @@ pub fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> R
         };
         if deadline.passed() {
             return Err(anyhow!(
-                "after the restore, {difference}: do not measure this data. Check with `cassay \
-                 snapshot verify {}` if the files are intact, and restore again",
+                "after the restore, {difference}: do not measure this data. Run `cassay snapshot \
+                 verify {}` to check that the files are intact, and restore again",
                 manifest.name
             ));
         }

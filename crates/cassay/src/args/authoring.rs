@@ -11,14 +11,14 @@ pub struct NewArgs {
     /// Target of the study: null, local or attach:HOST[:PORT].
     #[arg(long, value_name = "TARGET", value_parser = crate::command::new::TargetChoice::parse)]
     pub target: Option<crate::command::new::TargetChoice>,
-    /// Answer one question: a key of the study and its value. Repeatable.
+    /// Answer one question of the template: a key of the study and its value. Repeatable.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Output file. cassay does not overwrite an existing file. Default: the name of the template,
-    /// with .yaml.
+    /// Output file. cassay does not overwrite an existing file. Default: the name of the template
+    /// with the suffix .yaml.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// Ask nothing; use the default answers, as without a terminal.
+    /// Ask no questions, and use the default answers. Without a terminal, this is always so.
     #[arg(long)]
     pub yes: bool,
 }
@@ -33,7 +33,7 @@ pub struct DeleteArgs {
     /// beginning of such a name.
     #[arg(value_name = "RUN", required_unless_present = "older_than")]
     pub runs: Vec<String>,
-    /// Delete all runs that began longer ago than this, such as 30d.
+    /// Delete all runs that are older than this time, such as 30d.
     #[arg(
         long,
         value_name = "TIME",
@@ -67,13 +67,13 @@ pub struct SchemaArgs {
 /// Document that has a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SchemaOf {
-    /// Study, for completion and checks in an editor.
+    /// Schema of a study, for completion and checks in an editor.
     Study,
-    /// `findings.json` of a run, and `run --json`.
+    /// Schema of `findings.json` of a run, and of the output of `run --json`.
     Findings,
-    /// `plan.json` of a run, and `plan --json`.
+    /// Schema of `plan.json` of a run, and of the output of `plan --json`.
     Plan,
-    /// Line of `intervals.ndjson` of a trial.
+    /// Schema of a line of `intervals.ndjson` of a trial.
     Interval,
 }
 
@@ -97,7 +97,8 @@ pub enum Shell {
 
 #[derive(Debug, ClapArgs)]
 pub struct ManArgs {
-    /// Output folder for the pages, one per command; created if necessary.
+    /// Output folder for the pages, with one page per command. cassay creates the folder if
+    /// necessary.
     #[arg(long, value_name = "FOLDER")]
     pub to: PathBuf,
 }

@@ -7,15 +7,15 @@ use clap::Args as ClapArgs;
 pub struct BisectArgs {
     #[command(flatten)]
     pub study: StudyArgs,
-    /// Builds in order, the good build first: versions such as 5.0.6,5.0.7,5.0.8, or a YAML file.
-    /// The file has a list of versions, a mapping of build names to settings, or `revisions` with
-    /// the command that builds each revision.
+    /// Builds in order, with the good build first: versions such as 5.0.6,5.0.7,5.0.8, or a YAML
+    /// file. The file contains a list of versions, a mapping of build names to settings, or
+    /// `revisions` with the command that builds each revision.
     #[arg(long, value_name = "LIST|FILE")]
     pub builds: String,
-    /// Good build. Default: the first build.
+    /// Name of the good build. Default: the first build.
     #[arg(long, value_name = "NAME")]
     pub good: Option<String>,
-    /// Bad build. Default: the last build.
+    /// Name of the bad build. Default: the last build.
     #[arg(long, value_name = "NAME")]
     pub bad: Option<String>,
     /// Maximum number of blocks per comparison. cassay doubles the number if it has to repeat the

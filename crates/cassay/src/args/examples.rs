@@ -1,7 +1,7 @@
 //! Examples of every command, as data. The help of each command ends with its examples, and the
 //! reference lists them.
 //!
-//! This file is long because every command has some examples.
+//! Long because every command has some examples.
 //!
 //! A test parses each example, so every example is valid.
 
@@ -65,7 +65,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay demo",
-                "One Cassandra node on this machine, from download to report.",
+                "Measures one Cassandra node on this machine, from the download to the report.",
             ),
             (
                 "cassay demo --target null",
@@ -79,7 +79,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "studies list",
-        &[("cassay studies list --json", "JSON, for programs.")],
+        &[("cassay studies list --json", "Prints the list as JSON.")],
     ),
     (
         "studies copy",
@@ -100,9 +100,12 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay plan study.yaml --target attach:10.0.0.1 --allow create=cassay_peak",
-                "Also checks the permissions on the cluster.",
+                "Shows the plan, and checks the permissions on the cluster.",
             ),
-            ("cassay plan study.yaml --offline", "Contacts no cluster."),
+            (
+                "cassay plan study.yaml --offline",
+                "Shows the plan without contacting the cluster.",
+            ),
             (
                 "cassay plan study.yaml --json",
                 "Prints the plan as JSON, which `cassay schema plan` describes.",
@@ -118,7 +121,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay run study.yaml --target null --set window.measure=2s",
-                "Uses no cluster, and changes one setting.",
+                "Measures the null target instead of a cluster, and changes one setting.",
             ),
             (
                 "cassay run study.yaml --json",
@@ -164,7 +167,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "list",
         &[
             ("cassay list", "Lists all runs, oldest first."),
-            ("cassay list --json", "JSON, for programs."),
+            ("cassay list --json", "Prints the list as JSON."),
         ],
     ),
     (
@@ -187,7 +190,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay history nightly --fail-on-regression",
-                "Exits with 4 if the results became worse and stayed worse.",
+                "Exits with code 4 if the results became worse and stayed worse.",
             ),
         ],
     ),
@@ -196,11 +199,12 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay clean --target attach:10.0.0.1",
-                "Lists the tables that your runs left there, and drops them after confirmation.",
+                "Lists the tables that your runs left on the cluster, and drops them after \
+                 confirmation.",
             ),
             (
                 "cassay clean --target attach:10.0.0.1 --yes",
-                "Drops the tables without confirmation.",
+                "Drops the tables of your runs without confirmation.",
             ),
         ],
     ),
@@ -211,7 +215,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
                 "cassay tag release-5.0 nightly/20261120T232909Z",
                 "Names a run, for `require: {not_worse_than: release-5.0}`.",
             ),
-            ("cassay tag", "Lists the names."),
+            ("cassay tag", "Lists the names of all named runs."),
         ],
     ),
     (
@@ -244,14 +248,14 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "compare",
         &[(
             "cassay compare upgrade/20261120T232909Z latest --require-not-slower",
-            "Exits with 4 if the later run appears slower at any point.",
+            "Exits with code 4 if the later run appears slower at any point.",
         )],
     ),
     (
         "report",
         &[(
             "cassay report latest --to report.html",
-            "Writes the report of the latest run again.",
+            "Writes the report of the latest run to report.html.",
         )],
     ),
     (
@@ -296,14 +300,14 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "hosts check",
         &[(
             "cassay hosts check lab.yaml",
-            "Lists every problem on all machines, before a long run.",
+            "Lists the problems of all machines, for example before a long run.",
         )],
     ),
     (
         "hosts bench",
         &[(
             "cassay hosts bench lab.yaml --json",
-            "Benchmarks disks and links, to keep with a study.",
+            "Benchmarks disks and links, so that you can keep the results with a study.",
         )],
     ),
     (
@@ -324,7 +328,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "kubernetes run",
         &[(
             "cassay kubernetes run study.yaml --image cassandra:5.0 -- --trust --allow create=ks",
-            "Runs inside the cluster, even if this terminal closes.",
+            "Runs the study inside the cluster. The run continues if this terminal closes.",
         )],
     ),
     (
@@ -336,7 +340,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "cassay kubernetes rbac --namespace load --user ann",
-                "Prints the same role for a user, so that you can send it to the cluster's \
+                "Prints the role for the user ann, so that you can send it to the cluster's \
                  administrator.",
             ),
             (
@@ -404,13 +408,13 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "snapshot remove",
-        &[("cassay snapshot remove full", "Deletes it.")],
+        &[("cassay snapshot remove full", "Deletes the snapshot.")],
     ),
     (
         "snapshot export",
         &[(
             "cassay snapshot export full --to full-20M",
-            "You can move the folder full-20M anywhere.",
+            "Copies the snapshot to the folder full-20M, which you can move anywhere.",
         )],
     ),
     (
@@ -418,7 +422,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             (
                 "cassay snapshot import full-20M",
-                "Then `cassay snapshot restore full` loads it.",
+                "Imports the snapshot. Then load it with `cassay snapshot restore full`.",
             ),
             (
                 "cassay snapshot import full-20M --as before",
@@ -435,7 +439,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "fault list",
-        &[("cassay fault list --json", "JSON, for programs.")],
+        &[("cassay fault list --json", "Prints the list as JSON.")],
     ),
     (
         "fault test",
@@ -460,11 +464,11 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "supply",
-        &[("cassay supply list", "Lists jars and Java for nodes.")],
+        &[("cassay supply list", "Lists the jars and Java for nodes.")],
     ),
     (
         "supply list",
-        &[("cassay supply list --json", "JSON, for programs.")],
+        &[("cassay supply list --json", "Prints the list as JSON.")],
     ),
     (
         "supply fetch",
@@ -483,14 +487,14 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "supply export",
         &[(
             "cassay supply export cassandra.tar",
-            "Writes one file for a machine without a network.",
+            "Writes the jars to one file, for a machine without a network.",
         )],
     ),
     (
         "supply import",
         &[(
             "cassay supply import cassandra.tar",
-            "Imports that file on the machine without a network.",
+            "Imports the file on a machine without a network.",
         )],
     ),
     (
@@ -513,7 +517,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "topology",
-        &[("cassay topology show", "Draws this machine.")],
+        &[("cassay topology show", "Draws this machine's topology.")],
     ),
     (
         "topology show",
@@ -540,14 +544,14 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "topology read",
         &[(
             "cassay topology read libvirt plan/node1.xml",
-            "Shows the placement in a file.",
+            "Shows the placement that a file defines.",
         )],
     ),
     (
         "topology apply",
         &[(
             "cassay topology apply --topology pinned",
-            "Places the nodes of a kept cluster.",
+            "Places the nodes of a kept cluster on exclusive CPUs.",
         )],
     ),
     (
@@ -556,7 +560,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             ("cassay explain V12", "Explains a validity rule."),
             ("cassay explain window.warmup", "Explains a key of a study."),
             ("cassay explain release lag", "Explains a term of a report."),
-            ("cassay explain", "Lists all names."),
+            ("cassay explain", "Lists everything that it can explain."),
         ],
     ),
     (
@@ -566,7 +570,10 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
                 "cassay schema study --to study.schema.json",
                 "Writes a schema for an editor, which then completes and checks studies.",
             ),
-            ("cassay schema findings", "Describes findings.json."),
+            (
+                "cassay schema findings",
+                "Prints the schema of findings.json.",
+            ),
         ],
     ),
     (
@@ -578,7 +585,10 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "man",
-        &[("cassay man --to man", "Then: man -l man/cassay.1")],
+        &[(
+            "cassay man --to man",
+            "Writes the pages to the folder man. `man -l man/cassay.1` shows the first page.",
+        )],
     ),
     (
         "null",
@@ -593,7 +603,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     (
         "workload list",
-        &[("cassay workload list --json", "JSON, for programs.")],
+        &[("cassay workload list --json", "Prints the list as JSON.")],
     ),
     (
         "workload show",
@@ -606,7 +616,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "workload check",
         &[(
             "cassay workload check workloads/orders.yaml",
-            "Checks a workload file without a server.",
+            "Checks a workload file without contacting a server.",
         )],
     ),
     (
@@ -634,28 +644,29 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "stress",
         &[(
             "cassay stress write n=100k -rate threads=50",
-            "Takes the arguments of cassandra-stress, without the program's name.",
+            "Runs a write workload, with the arguments of cassandra-stress but without the \
+             program's name.",
         )],
     ),
     (
         "nb",
         &[(
             "cassay nb cql-iot.yaml default rampup-cycles=100k host=10.0.0.1",
-            "Runs a scenario.",
+            "Runs the scenario `default` of a NoSQLBench workload file.",
         )],
     ),
     (
         "ycsb",
         &[(
             "cassay ycsb run -P workloads/workloada -p hosts=10.0.0.1 -threads 32",
-            "Runs a workload.",
+            "Runs YCSB's workload A with 32 threads.",
         )],
     ),
     (
         "easy",
         &[(
             "cassay easy run KeyValue -d 5m --rate 10k -r 0.5 --host 10.0.0.1",
-            "Runs a workload.",
+            "Runs the workload KeyValue for five minutes.",
         )],
     ),
 ];

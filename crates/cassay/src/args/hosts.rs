@@ -9,21 +9,24 @@ pub enum HostsCommand {
     /// Check that machines can run nodes: connection, free memory and disk, Java, clocks, settings,
     /// and leftovers of earlier commands.
     ///
-    /// Leaves only this program on the machines. Exits with 1 if a machine is too small for a node
-    /// with the default heap.
+    /// Leaves no files except this program on the machines. Exits with code 1 if a machine is too
+    /// small for a node with the default heap.
     Check {
-        /// File with a list `machines` of `{ssh: HOST, folder: PATH}`.
+        /// File that contains a list `machines` with one `{ssh: HOST, folder: PATH}` for each
+        /// machine.
         file: PathBuf,
     },
     /// Benchmark the disk of each folder, with one uncached request at a time, and the network
     /// between all pairs of machines.
     Bench {
-        /// File with a list `machines` of `{ssh: HOST, folder: PATH}`.
+        /// File that contains a list `machines` with one `{ssh: HOST, folder: PATH}` for each
+        /// machine.
         file: PathBuf,
     },
-    /// Remove leftovers of clusters that no run owns.
+    /// Remove the leftovers of clusters that do not belong to a run.
     Clean {
-        /// File with a list `machines` of `{ssh: HOST, folder: PATH}`.
+        /// File that contains a list `machines` with one `{ssh: HOST, folder: PATH}` for each
+        /// machine.
         file: PathBuf,
         /// Remove all of cassay's files on the machines, including running clusters, jars and
         /// programs.
@@ -34,36 +37,37 @@ pub enum HostsCommand {
 
 #[derive(Debug, Subcommand)]
 pub enum KubernetesCommand {
-    /// Print the role that runs require in a namespace, and its binding, for `kubectl apply -f -`.
+    /// Print the role that runs require in a namespace, and the binding of the role, for `kubectl
+    /// apply -f -`.
     ///
-    /// The role has exactly the verbs that a run uses. A run checks each of them before it creates
+    /// The role has exactly the verbs that a run uses. A run checks each verb before it creates
     /// anything.
     Rbac(RbacArgs),
-    /// Run a study in a pod of the cluster, show its output, and copy its results here.
+    /// Run a study in a pod of the cluster, show its output, and copy its results to this machine.
     ///
     /// Creates a Job with the study in a ConfigMap and copies this program into its pod. The Job
     /// continues if this command is interrupted or killed; `kubectl delete job NAME` stops it. At
-    /// the end, cassay copies the results here and removes everything that it created. If this
-    /// command no longer runs, the pod keeps the results for one day. A volume claim keeps them
-    /// permanently.
+    /// the end, cassay copies the results to this machine and removes everything that it created.
+    /// If this command has ended by then, the pod keeps the results for one day. A volume claim
+    /// keeps the results permanently.
     Run(InsideArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct InsideArgs {
-    /// Study file. The files that it names must be in the same folder.
+    /// Study file. The files that the study names must be in the same folder.
     pub study: PathBuf,
-    /// Container image of the pod, such as an image of Cassandra. It must contain `sh`, `head`,
-    /// `chmod` and `tar`.
+    /// Container image of the pod, such as an image of Cassandra. The image must contain `sh`,
+    /// `head`, `chmod` and `tar`.
     #[arg(long, value_name = "IMAGE")]
     pub image: String,
-    /// Context of the kubectl configuration. Default: the current context.
+    /// Context of the kubectl configuration to use. Default: the current context.
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// Namespace. Default: the namespace of the context.
+    /// Namespace of the pod. Default: the namespace of the context.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub namespace: Option<String>,
-    /// CPUs of the pod, as request and limit.
+    /// Number of CPUs of the pod, as request and limit.
     #[arg(long, value_name = "CPUS", default_value = "2", value_parser = millicpus)]
     pub cpus: u32,
     /// Memory of the pod, as request and limit.
@@ -106,10 +110,10 @@ pub struct RbacArgs {
     /// Secret that the role may read: the superuser secret of a cluster. Repeatable.
     #[arg(long, value_name = "NAME", value_parser = kubernetes_name)]
     pub secret: Vec<String>,
-    /// Name of the cluster's user that gets the role.
+    /// Name of the cluster's user to bind the role to.
     #[arg(long, value_name = "NAME", conflicts_with = "account")]
     pub user: Option<String>,
-    /// Service account to create. The role is bound to this account.
+    /// Name of the service account to create and to bind the role to.
     #[arg(long, value_name = "NAME", default_value = "cassay", value_parser = kubernetes_name)]
     pub account: String,
 }
@@ -124,6 +128,6 @@ fn kubernetes_name(text: &str) -> Result<String, String> {
     if target_spec::is_kubernetes_name(text) {
         Ok(text.to_owned())
     } else {
-        Err("write lower case letters, digits and `-`".to_owned())
+        Err("use only lower-case letters, digits and `-`".to_owned())
     }
 }

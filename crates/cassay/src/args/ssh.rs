@@ -24,8 +24,8 @@ pub enum MachineAt {
 /// Access to an attached cluster, and the machines of its nodes.
 #[derive(Debug, ClapArgs)]
 pub struct WayInArgs {
-    /// Setting of an attached cluster as in a study, such as target.attach.hosts={ssh: [db1, db2]}.
-    /// Repeatable.
+    /// Setting of an attached cluster, written as in a study, such as target.attach.hosts={ssh:
+    /// [db1, db2]}. Repeatable.
     #[arg(long, value_name = "target.PATH=VALUE", requires = "target",
           value_parser = target_setting)]
     pub set: Vec<String>,
@@ -51,8 +51,8 @@ impl WayInArgs {
 /// Cluster to break.
 #[derive(Debug, ClapArgs)]
 pub struct BrokenArgs {
-    /// Cluster that cassay did not start, instead of a kept cluster. --set names the machines of
-    /// the nodes; --allow names the permitted changes.
+    /// Cluster that cassay did not start, to use instead of a kept cluster. --set names the
+    /// machines of the nodes, and --allow names the permitted changes.
     #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = attached)]
     pub target: Option<String>,
     #[command(flatten)]
@@ -73,7 +73,7 @@ pub struct CleanArgs {
     pub way_in: WayInArgs,
     #[command(flatten)]
     pub allow: AllowArgs,
-    /// Drop the tables without asking.
+    /// Drop the tables without confirmation.
     #[arg(long)]
     pub yes: bool,
 }
@@ -93,8 +93,8 @@ pub struct SshArgs {
     /// Become root on remote machines with `sudo -n`, which never asks for a password.
     #[arg(long, requires = "target")]
     pub sudo: bool,
-    /// Folder on remote machines for this program, which remains there for later commands. Default:
-    /// your cache there (~/.cache/cassay/agents).
+    /// Folder on remote machines to which cassay copies this program. The copy remains in this
+    /// folder for later commands. Default: your cache on the machine (~/.cache/cassay/agents).
     #[arg(long, value_name = "FOLDER", requires = "target")]
     pub folder: Option<String>,
 }

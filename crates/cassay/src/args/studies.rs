@@ -8,8 +8,8 @@ use std::path::PathBuf;
 pub enum StudiesCommand {
     /// List the studies and workload files that the program contains.
     List,
-    /// Copy a study to a file, with the files that it needs. cassay does not overwrite existing
-    /// files.
+    /// Copy a study to a file, with the files that the study needs. cassay does not overwrite
+    /// existing files.
     Copy(CopyArgs),
 }
 
@@ -36,7 +36,7 @@ pub struct DemoArgs {
 pub enum DemoTarget {
     /// One Cassandra node on this machine.
     Local,
-    /// Server inside cassay: needs no Java, and does not measure Cassandra.
+    /// Server inside cassay, which requires no Java and does not measure Cassandra.
     Null,
 }
 
@@ -44,7 +44,7 @@ pub enum DemoTarget {
 pub struct PlanArgs {
     #[command(flatten)]
     pub study: StudyArgs,
-    /// Contact no cluster, for a target that this machine cannot reach.
+    /// Plan without contacting the cluster, for a target that this machine cannot reach.
     #[arg(long)]
     pub offline: bool,
 }

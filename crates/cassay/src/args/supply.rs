@@ -8,9 +8,9 @@ use versions::Release;
 pub enum SupplyCommand {
     /// List the jars in the cache and the Java that nodes use.
     List,
-    /// Download the jars of Cassandra into the cache. Runs download missing jars by themselves.
+    /// Download the jars of Cassandra into the cache. Runs download missing jars automatically.
     ///
-    /// Takes jars from Maven's local cache if possible, and the rest from a Maven repository.
+    /// Takes jars from Maven's local cache if possible, and other jars from a Maven repository.
     /// Checks the SHA-256 of all jars before it installs any of them, and continues an interrupted
     /// download. Uses the proxies of HTTPS_PROXY and NO_PROXY, the certificates of the system or of
     /// SSL_CERT_FILE, and a mirror in Maven's settings.xml instead of Maven Central. Versions that
@@ -18,7 +18,7 @@ pub enum SupplyCommand {
     Fetch(FetchArgs),
     /// Write the jars to one file, for machines without a network. Downloads missing jars first.
     Export(SupplyExportArgs),
-    /// Copy the jars of an exported file into the cache, after checking the SHA-256 of each.
+    /// Copy the jars of an exported file into the cache, after checking the SHA-256 of each jar.
     Import(SupplyImportArgs),
 }
 
@@ -27,8 +27,8 @@ pub struct FetchArgs {
     #[command(flatten)]
     pub version: VersionArgs,
     /// Maven repository, such as https://USER:PASSWORD@HOST/…. Default: Maven Central, or the
-    /// mirror in Maven's settings.xml. The environment variable CASSAY_MAVEN_REPOSITORY sets the
-    /// repository for runs too.
+    /// mirror in Maven's settings.xml. The environment variable CASSAY_MAVEN_REPOSITORY also sets
+    /// the repository for runs.
     #[arg(long, value_name = "URL")]
     pub repository: Option<String>,
 }
@@ -53,7 +53,8 @@ pub struct SupplyImportArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct VersionArgs {
-    /// Version of Cassandra: a release, or a line such as 4.1, which means its pinned release.
+    /// Version of Cassandra: a release, or a line such as 4.1, which means the pinned release of
+    /// that line.
     #[arg(long, value_name = "VERSION", default_value = versions::DEFAULT.pinned,
           value_parser = release)]
     pub cassandra: Release,

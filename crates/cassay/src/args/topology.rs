@@ -9,15 +9,16 @@ use std::path::PathBuf;
 pub enum TopologyCommand {
     /// Draw machines: packages, NUMA nodes, L3 groups, cores, CPUs and memory.
     Show(MachineArgs),
-    /// Plan equal virtual machines or processes on a machine. Shows the CPUs, memory, virtual
-    /// hardware, JVM and cassandra.yaml of each, with reasons.
+    /// Plan equal virtual machines or processes on a machine. For each instance, shows the CPUs,
+    /// memory, virtual hardware, JVM and cassandra.yaml, with reasons.
     Plan(PlacementArgs),
     /// Write a plan in the formats of hypervisors and other tools.
     Export(ExportArgs),
-    /// Read a file in an export format, and show the placement that it describes.
+    /// Read a file in an export format, and show the placement that the file describes.
     Read(ReadArgs),
-    /// Place the nodes of a kept cluster on its machine. Restarts them one by one and shows the
-    /// placement that the kernel and their JVMs report. `--topology none` removes the placement.
+    /// Place the nodes of a kept cluster on its machine. Restarts the nodes one by one, and shows
+    /// the placement that the kernel and the JVMs of the nodes report. `--topology none` removes
+    /// the placement.
     Apply(ApplyArgs),
 }
 
@@ -41,11 +42,12 @@ pub struct PlacingArgs {
     /// Number of CPUs of each node. Default: an equal share of the CPUs.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub node_cpus: Option<u32>,
-    /// Unit of --count, which limits the part of the machine for all nodes together.
+    /// Unit of --count. Together, --units and --count limit the part of the machine that all nodes
+    /// may use.
     #[arg(long, value_name = "cores|l3|numa|sockets", requires = "count",
           value_parser = word::<::topology::Units>)]
     pub units: Option<::topology::Units>,
-    /// Number of --units for all nodes together.
+    /// Number of units (--units) that all nodes together may use.
     #[arg(long, value_name = "COUNT", requires = "units",
           value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub count: Option<u32>,
@@ -63,14 +65,14 @@ pub struct PlacingArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct MachineArgs {
-    /// Description of a machine, instead of a real machine. A folder with its /sys, a tarball of
-    /// such a folder (tar, tar.gz, tar.bz2), hwloc XML, the output of `lscpu -J`, or text such as
-    /// "pack:2 l3:1 core:8 pu:2".
+    /// Description of a machine, to use instead of a real machine. The description is a folder with
+    /// the /sys of the machine, or a tarball of such a folder (tar, tar.gz, tar.bz2). It can also
+    /// be hwloc XML, the output of `lscpu -J`, or text such as "pack:2 l3:1 core:8 pu:2".
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "cluster"])]
     pub machine: Option<PathBuf>,
     /// Machines to read: the hosts of a kept cluster, this machine, machines over ssh, or machines
     /// of an attached cluster, which --set names. Over ssh, cassay copies itself to your cache on
-    /// the machine. Default: a kept cluster if there is one, else this machine.
+    /// the machine. Default: a kept cluster if one exists, otherwise this machine.
     #[arg(long, value_name = "kept|local|ssh:HOST[,HOST...]|attach:HOST[:PORT]",
           value_parser = examined)]
     pub target: Option<MachineAt>,
@@ -92,37 +94,38 @@ pub struct PlacementArgs {
     /// Number of CPUs of each instance.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=8192))]
     pub vcpus: u32,
-    /// Memory of each instance. Default: an equal share of the machine, at most the memory of the
-    /// instance's NUMA nodes.
+    /// Memory of each instance. Default: an equal share of the machine's memory, but at most the
+    /// memory of the instance's NUMA nodes.
     #[arg(long, value_name = "SIZE", value_parser = study::units::parse_bytes)]
     pub memory: Option<u64>,
-    /// Rules for the virtual hardware. Use none for processes on the machine itself.
+    /// Rules for the virtual hardware. For processes on the machine itself, use none.
     #[arg(long, value_name = "vsphere7|vsphere8|pinned|none", default_value = "pinned",
           value_parser = word::<::topology::Profile>)]
     pub profile: ::topology::Profile,
-    /// Count threads where vSphere counts cores, as numa.vcpu.preferHT does.
+    /// Count threads instead of cores for vSphere's rules, as numa.vcpu.preferHT does.
     #[arg(long)]
     pub prefer_ht: bool,
-    /// Allow adding CPUs to running virtual machines, which then have one NUMA node.
+    /// Allow adding CPUs to running virtual machines. Each virtual machine then has only one NUMA
+    /// node.
     #[arg(long)]
     pub hot_add: bool,
     /// CPUs of an instance: pack (whole cores) or one-per-core (one thread of each core).
     #[arg(long, value_name = "pack|one-per-core", default_value = "pack",
           value_parser = word::<::topology::Smt>)]
     pub smt: ::topology::Smt,
-    /// CPUs reserved for interrupts and the host: none, perftune (1 core per 16 of a NUMA node),
-    /// CORES of each NUMA node, or a list of CPUs.
+    /// CPUs to reserve for interrupts and the host. Write none, perftune (1 core per 16 cores of a
+    /// NUMA node), a number of cores per NUMA node, or a list of CPUs.
     #[arg(long, value_name = "none|perftune|CORES|cpus:LIST", default_value = "none",
           value_parser = housekeeping)]
     pub housekeeping: ::topology::Housekeeping,
-    /// Maximum number of instances' CPUs per CPU of the machine.
+    /// Maximum ratio of the CPUs of all instances to the CPUs of the machine.
     #[arg(long, value_name = "RATIO", default_value = "1", value_parser = overcommit)]
     pub overcommit: f64,
-    /// Garbage collector.
+    /// Garbage collector of each instance's JVM.
     #[arg(long, value_name = "g1|parallel|zgc|shenandoah|cms", default_value = "g1",
           value_parser = word::<::topology::Collector>)]
     pub gc: ::topology::Collector,
-    /// Major version of the JDK.
+    /// Major version of the JDK for each instance.
     #[arg(long, value_name = "VERSION", default_value = "17",
           value_parser = clap::value_parser!(u32).range(8..=99))]
     pub jdk: u32,
@@ -130,12 +133,12 @@ pub struct PlacementArgs {
     #[arg(long, value_name = "COUNT", default_value = "1",
           value_parser = clap::value_parser!(u32).range(1..=256))]
     pub drives: u32,
-    /// Rule for concurrent_reads and concurrent_writes: Apache's comments in cassandra.yaml, or
-    /// Intel's guide.
+    /// Rule for concurrent_reads and concurrent_writes: the comments in Apache's cassandra.yaml
+    /// (apache), or Intel's guide (intel).
     #[arg(long, value_name = "apache|intel", default_value = "apache",
           value_parser = word::<::topology::YamlProfile>)]
     pub yaml: ::topology::YamlProfile,
-    /// Name of a device near which to place instances. Repeatable.
+    /// Name of a device close to which cassay places the instances. Repeatable.
     #[arg(long, value_name = "NAME")]
     pub near: Vec<String>,
     /// Name of the machine. The name is also the rack of all instances of the machine, so that no
@@ -146,7 +149,7 @@ pub struct PlacementArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ExportArgs {
-    /// Name of the format. `all` writes each format that can express the plan.
+    /// Name of the format. With `all`, cassay writes each format that can express the plan.
     #[arg(value_name = "FORMAT", value_parser = export_format)]
     pub format: String,
     #[command(flatten)]
@@ -154,7 +157,7 @@ pub struct ExportArgs {
     /// Output folder, created if necessary. Without this option, cassay prints the files.
     #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,
-    /// Set topoext, for AMD machines: guests then see their CPU threads.
+    /// Set the CPU flag topoext, for AMD machines. Guests then see their CPU threads.
     #[arg(long)]
     pub topoext: bool,
     /// Memory of each NUMA node that Kubernetes reserves for the system.
@@ -168,7 +171,7 @@ pub struct ExportArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ReadArgs {
-    /// Name of the format.
+    /// Name of the file's format.
     #[arg(value_name = "FORMAT", value_parser = export_format)]
     pub format: String,
     /// File to read.

@@ -15,34 +15,34 @@ pub enum WorkloadCommand {
         #[arg(value_name = "WORKLOAD")]
         name: String,
     },
-    /// Check a workload file and describe it; with --target, against a server.
+    /// Check a workload file and describe it. With --target, also check its statements on a server.
     ///
     /// Without --target, cassay contacts no server. With --target, cassay prepares every statement
-    /// on the target and executes none. It shows each statement that the server refuses and each
-    /// value of the wrong type.
+    /// on the target, but executes no statements. cassay shows each statement that the server
+    /// refuses and each value of the wrong type.
     ///
-    /// If all tables of the file exist in its keyspace, cassay creates nothing and requires only a
-    /// user that can log in. Otherwise, cassay creates the schema in a temporary keyspace
-    /// (cassay_check_ and a number) and always drops the keyspace at the end. This requires a user
-    /// that may create keyspaces.
+    /// If all tables of the file exist in the file's keyspace, cassay creates nothing and requires
+    /// only a user that can log in. Otherwise, cassay creates the schema in a temporary keyspace
+    /// (cassay_check_ and a number) and always drops the keyspace at the end. Creating this
+    /// keyspace requires a user with the permission to create keyspaces.
     Check(CheckArgs),
     /// Write a workload file that imitates an existing table.
     ///
     /// Reads the schema and the first rows of some partitions, and changes nothing on the target.
-    /// The file has the same columns, partition sizes, value lengths and compressibility; it
-    /// contains no value of the table.
+    /// The file has the same columns, partition sizes, value lengths and compressibility, but
+    /// contains no values of the table.
     Twin(TwinArgs),
     /// Show the contents of query logs, and the part that cassay can replay.
     ///
-    /// Reads full query logs (`nodetool enablefullquerylog`) and audit logs, binary and text. A
-    /// study replays logs with `workload: {recorded: {files: [FOLDER], speed: 1}}`.
+    /// Reads full query logs (`nodetool enablefullquerylog`) and audit logs, both in binary and in
+    /// text format. A study replays logs with `workload: {recorded: {files: [FOLDER], speed: 1}}`.
     Recorded(RecordedArgs),
     /// Print the first rows that a workload would write.
     Sample {
-        /// Named workload, or a workload file.
+        /// Name of a workload, or path of a workload file.
         #[arg(value_name = "WORKLOAD")]
         name: String,
-        /// Number of rows.
+        /// Number of rows to print.
         #[arg(long, value_name = "COUNT", default_value_t = 5)]
         rows: u64,
         /// Seed of all random values.
@@ -69,7 +69,7 @@ pub struct TwinArgs {
     #[arg(long, value_name = "RATE", default_value_t = 1_000,
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rate: u64,
-    /// Setting of the target as in a study, such as target.attach.user=me. Repeatable.
+    /// Setting of the target, written as in a study, such as target.attach.user=me. Repeatable.
     #[arg(long, value_name = "target.PATH=VALUE", value_parser = target_setting)]
     pub set: Vec<String>,
     /// Source of a secret that a setting names: NAME=file:PATH or NAME=env:VARIABLE. Repeatable.
@@ -92,13 +92,13 @@ pub struct CheckArgs {
     /// starts.
     #[arg(long, value_name = "TARGET", value_parser = server)]
     pub target: Option<String>,
-    /// Setting of the target as in a study, such as target.attach.datacenter=dc1 or
+    /// Setting of the target, written as in a study, such as target.attach.datacenter=dc1 or
     /// target.attach.tls={ca: FILE}. Repeatable.
     #[arg(long, value_name = "target.PATH=VALUE", requires = "target",
           value_parser = target_setting)]
     pub set: Vec<String>,
-    /// Source of a secret that a setting names, such as db in target.attach.password={secret: db}:
-    /// NAME=file:PATH or NAME=env:VARIABLE. Repeatable.
+    /// Source of a secret that a setting names, written as NAME=file:PATH or NAME=env:VARIABLE. For
+    /// example, target.attach.password={secret: db} names the secret db. Repeatable.
     #[arg(long, value_name = "NAME=SOURCE", requires = "target", value_parser = secret)]
     pub secret: Vec<(String, SecretSource)>,
 }

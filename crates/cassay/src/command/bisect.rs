@@ -195,7 +195,9 @@ impl Bisection<'_> {
             let (metric, effect) = match self.step(build, before, &out) {
                 Ok(BisectStep::Compared(metric, effect)) => (metric, effect),
                 Ok(BisectStep::Ends(exit)) => {
-                    terminal::say("bisect: the same command continues from here");
+                    terminal::say(
+                        "bisect: the same command continues the bisection from this step",
+                    );
                     return Ok(exit);
                 }
                 // If the last build cannot be compared, the search ends, because its result would
@@ -330,8 +332,8 @@ impl Bisection<'_> {
             Next::Between { good, bad, effect } => (
                 "between",
                 format!(
-                    "{} is worse than {}: {}, but one of the builds without a comparison may be \
-                     the first: {}; {} is the last build that is not worse",
+                    "{} is worse than {}: {}, but the first worse build may be one of the builds \
+                     without a comparison: {}. {} is the last build that is not worse",
                     name(bad),
                     name(0),
                     of(effect),
@@ -358,9 +360,9 @@ impl Bisection<'_> {
             } => (
                 "unclear",
                 format!(
-                    "the first build that is worse than {good} comes after {} and not after {}; {} \
-                     is between these two builds, with {} after {ATTEMPTS} comparisons, so the \
-                     bisection cannot decide\nhint: use more --blocks, longer windows, or a \
+                    "the first build that is worse than {good} is later than {}, and is {} at the \
+                     latest. The bisection cannot decide for {}, a build between these two: {} \
+                     after {ATTEMPTS} comparisons\nhint: use more --blocks, longer windows, or a \
                      quieter machine, in another --out",
                     name(last_good),
                     name(bad),

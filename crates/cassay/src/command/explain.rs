@@ -44,7 +44,7 @@ pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
         let lines = found.iter().map(|one| format!("{} ({})\n", one.name, one.about));
         terminal::data(&lines.collect::<String>());
         terminal::say(&format!(
-            "the name is ambiguous: {} matches; use a full name",
+            "the name is ambiguous: {} names match; use a full name",
             found.len()
         ));
     } else {

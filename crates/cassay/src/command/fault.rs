@@ -243,7 +243,11 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     for knob in FaultOption::ALL {
         let said = knob.describe(&options).is_some();
         if said && !kind.takes(knob) {
-            bail!("{} does not apply to {}: remove it", knob.name(), kind.name);
+            bail!(
+                "{} does not apply to {}: remove the option",
+                knob.name(),
+                kind.name
+            );
         }
         if !said && kind.must.contains(&knob) {
             bail!(
@@ -257,8 +261,8 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     if moves && cluster.handles()?.switch.is_none() {
         let [why, _] = NO_HA_OF_MACHINES;
         bail!(
-            "--ha-after {why}\nhint: remove this option: the nodes then start when their host is \
-             up again"
+            "--ha-after {why}\nhint: remove this option, so that the nodes start when their host \
+             is up again"
         );
     }
     let hit = hit(args, &cluster)?;

@@ -240,7 +240,7 @@ fn bench(seen: &[MachineSeen], common: &Common) -> Result<Exit> {
     let mut disks: Vec<DiskSpeed> = Vec::new();
     for machine in seen {
         terminal::say(&format!(
-            "{}: writing and reading 128 MiB on its disk",
+            "{}: writing and reading 128 MiB on the machine's disk",
             machine.name
         ));
         disks.push(machine.disk_speed()?);

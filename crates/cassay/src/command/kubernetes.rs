@@ -44,8 +44,8 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     };
     ensure!(
         !files.has_recordings,
-        "cassay does not copy recorded traffic into a cluster\nhint: run the study here, with \
-         clients in pods (`client.kubernetes`), which receive it"
+        "cassay does not copy recorded traffic into a cluster\nhint: run the study on this \
+         machine, with clients in pods (`client.kubernetes`), which receive the traffic"
     );
     host::process::heed(interrupt::flag()?);
     let kubectl = Kubectl::new(args.context.as_deref(), args.namespace.as_deref())?;

@@ -162,7 +162,10 @@ fn dirs() -> Result<Dirs> {
             Some(base) => base,
             None => std::env::home_dir()
                 .with_context(|| {
-                    format!("the environment sets none of {own}, {base} and HOME: set one of them")
+                    format!(
+                        "the environment sets none of the variables {own}, {base} and HOME: set \
+                         one of these"
+                    )
                 })?
                 .join(default),
         };

@@ -159,7 +159,8 @@ fn ask_place(template: &Template) -> TargetChoice {
             format!("attach:{address}"),
         ),
         usual => (
-            "Which target? null (no cluster), local (one on this machine), attach:HOST[:PORT]",
+            "Which target? null (no cluster), local (a cluster on this machine) or \
+             attach:HOST[:PORT]",
             usual.word().to_owned(),
         ),
     };

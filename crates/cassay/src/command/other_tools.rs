@@ -360,13 +360,13 @@ fn shared(connection: &Connection, workers: u32) -> Option<String> {
     let each = asked.div_ceil(workers);
     let all = each * workers;
     let more = if all > asked {
-        format!(", {all} in total instead of {asked}")
+        format!(", so {all} in total instead of {asked}")
     } else {
         String::new()
     };
     Some(format!(
         "the tool shares {asked} connections to each node among its threads; in cassay, each of \
-         {workers} workers has {each} separate ones{more}"
+         {workers} workers has {each} separate connections to each node{more}"
     ))
 }
 
@@ -389,14 +389,29 @@ mod tests {
         };
         for (asked, workers, each, said) in [
             (8, 1, 8, None),
-            (8, 4, 2, Some("each of 4 workers has 2 separate ones")),
-            (3, 2, 2, Some("2 separate ones, 4 in total instead of 3")),
-            (1, 8, 1, Some("1 separate ones, 8 in total instead of 1")),
+            (
+                8,
+                4,
+                2,
+                Some("each of 4 workers has 2 separate connections"),
+            ),
+            (
+                3,
+                2,
+                2,
+                Some("2 separate connections to each node, so 4 in total instead of 3"),
+            ),
+            (
+                1,
+                8,
+                1,
+                Some("1 separate connections to each node, so 8 in total instead of 1"),
+            ),
             (
                 1000,
                 2,
                 500,
-                Some("each of 2 workers has 500 separate ones"),
+                Some("each of 2 workers has 500 separate connections"),
             ),
         ] {
             let connection = Connection {

@@ -170,7 +170,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let estimate = &plan.estimate;
     if estimate.memory_bytes > 0 {
         text += &format!(
-            "; the target needs about {} of memory and up to {} of disk",
+            "; the target needs about {} of memory and up to {} of disk space",
             bytes(estimate.memory_bytes),
             bytes(estimate.disk_bytes)
         );

@@ -331,10 +331,11 @@ pub struct WrittenReport {
 /// Writes `report.html` from the files of the run, and the summary files for pipelines.
 pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<WrittenReport> {
     let view = RunView::read(&Run::open(path)?)?;
-    // The page links to the reports of the experiments that the run started.
+    // The page links to the reports of the experiments and the profiled trials of the run.
     let limits = view.findings.limits.iter().flat_map(|limit| &limit.candidates);
-    let runs = limits.filter_map(|one| one.experiment.as_ref()?.run_folder());
-    for run in runs {
+    let experiments = limits.filter_map(|one| one.experiment.as_ref()?.run_folder());
+    let profiles = view.findings.profiles.iter().filter_map(|profiles| profiles.run_folder());
+    for run in experiments.chain(profiles) {
         write_report(&path.join(run), &SummaryArgs::default())?;
     }
     let page = report::page(&view);

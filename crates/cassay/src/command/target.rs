@@ -51,7 +51,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     let count = args.hosts.or((!machines.is_empty()).then_some(machines.len()));
     anyhow::ensure!(
         machines.is_empty() || count <= Some(machines.len()),
-        "--hosts requests {} hosts, but the file of --machines names {}",
+        "--hosts requests {} hosts, but the file of --machines lists {}",
         count.unwrap_or_default(),
         counted(machines.len(), "machine")
     );

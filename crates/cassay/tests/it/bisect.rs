@@ -75,7 +75,7 @@ fn an_unmeasurable_build_is_skipped_and_named_if_it_matters() {
     assert_eq!(found["skipped"], serde_json::json!(["b3"]), "{said}");
     let words = found["words"].as_str().unwrap();
     assert!(
-        words.contains("may be the first: b3; b2 is the last build that is not"),
+        words.contains("builds without a comparison: b3. b2 is the last build that is not"),
         "{words}"
     );
     said.says(&["bisect: cassay skips b3: "]);

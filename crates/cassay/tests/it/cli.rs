@@ -90,7 +90,7 @@ fn a_wrong_command_line_ends_with_2_and_says_what_is_wrong() {
 fn a_mistake_on_the_command_line_is_shown_in_its_place() {
     let lab = Lab::with(SMALL);
     for (arguments, part) in [
-        (["--set", "window.measure=5"], "it has no unit"),
+        (["--set", "window.measure=5"], "the value has no unit"),
         (["--set", "windwo.measure=5s"], "`window`"),
         (
             ["--set", "measure"],
@@ -167,7 +167,7 @@ window: {warmup: auto, measure: 60}
         6 | procedure: {sweep: {threads: [4, 0]}}
           |                                  ^
 
-        error: `window.measure` is `60`: it has no unit
+        error: `window.measure` is `60`: the value has no unit
          --> study.yaml:7:33
           |
         7 | window: {warmup: auto, measure: 60}
@@ -253,7 +253,7 @@ fn a_duplicate_key_is_reported_with_all_missing_keys() {
               |
             help: for example: procedure: {fixed: {threads: 16}}
 
-            error: `study` appears here a second time; the first is in line 1
+            error: `study` occurs a second time; the first is in line 1
              --> study.yaml:2:1
               |
             2 | study: b
@@ -311,7 +311,7 @@ fn mistakes_are_data_too_when_asked() {
         "study.yaml:9:21",
         "did you mean `threads`?",
         "study.yaml:10:31",
-        "it has no unit",
+        "the value has no unit",
     ]);
     let mistakes = said.json();
     let places: Vec<_> = mistakes["mistakes"].as_array().unwrap().iter().collect();
@@ -355,7 +355,8 @@ fn a_plan_starts_nothing_and_is_the_same_twice() {
 fn a_plan_that_may_end_early_names_its_certain_part() {
     let lab = Lab::with(&SMALL.replace("[2, 4]", "[2, 4, 8], until: timeout"));
     let said = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
-    let decided_by = "A variant's points end after the trial in which a request times out.";
+    let decided_by = "For each variant, the sweep ends after the trial in which a request times \
+                      out.";
     for part in ["8 threads, if needed\n", decided_by, "\n2 to 6 trials"] {
         assert!(said.contains(part), "{part}: {said}");
     }

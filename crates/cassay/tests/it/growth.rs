@@ -35,8 +35,8 @@ fn audit_of_a_node_that_joins_and_leaves_under_load() {
     assert_eq!(fault["verdict"], "confirmed", "{fault:#}");
     let evidence = fault["evidence"].as_str().unwrap();
     for seen in [
-        "seen: the other nodes report it as joining",
-        "whole: the other nodes report it as no member",
+        "seen: the other nodes report the node as joining",
+        "whole: the other nodes report the node as no member",
     ] {
         assert!(evidence.contains(seen), "{evidence}");
     }

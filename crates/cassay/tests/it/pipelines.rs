@@ -136,7 +136,7 @@ fn a_job_accepts_a_release_program_only_with_its_digest() {
     assert_eq!(String::from_utf8_lossy(&run.stdout), "it runs\n");
     let digest = "0".repeat(64);
     let other = install(&lab, &[("CASSAY_SHA256", &digest)]).ended_with(1);
-    other.says(&["should have 0000", "damaged or another one"]);
+    other.says(&["instead of 0000", "damaged or another file"]);
     let version = install(&lab, &[("CASSAY_VERSION", "1.2.3; echo")]).ended_with(1);
     version.says(&["CASSAY_VERSION is 1.2.3; echo"]);
     let gone = install(&lab, &[("CASSAY_VERSION", "9.9.9")]).ended_with(1);

@@ -86,7 +86,7 @@ impl AttachedControl {
             let known: Vec<String> = nodes.iter().map(|node| node.address.to_string()).collect();
             format!(
                 "node {} is the contact point {point}, but the cluster knows nodes only by these \
-                 addresses: {}\nhint: use one of them as contact point",
+                 addresses: {}\nhint: use one of these addresses as the contact point",
                 asked.number(),
                 known.join(", ")
             )

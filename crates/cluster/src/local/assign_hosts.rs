@@ -89,7 +89,7 @@ pub(super) fn wanted<'a>(
         None => Ok(Some(hosts)),
         Some(why) if hosts.isolation == Isolation::Auto => {
             say(&format!(
-                "hosts are only loopback addresses of this machine, without limits and volumes: \
+                "hosts are only loopback addresses of this machine, without limits or volumes: \
                  {why}"
             ));
             Ok(None)

@@ -66,8 +66,8 @@ impl Layout {
         let floats = matches!(wish.placing, Placing::None | Placing::OneSocketPerVcpu);
         anyhow::ensure!(
             !floats || wish.housekeeping == 0,
-            "with `{}`, nodes may use every core, but the study wants {} of each NUMA node {} to \
-             be free\nhint: use `auto` or `pinned`",
+            "with `{}`, nodes may use every core, but the study requires that {} of each NUMA node \
+             {} free\nhint: use `auto` or `pinned`",
             wish.placing.name(),
             counted(wish.housekeeping as usize, "core"),
             if wish.housekeeping == 1 { "is" } else { "are" }

@@ -168,8 +168,8 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
         !all.iter().any(|port| outgoing.contains(port))
     };
     let mut taken = format!(
-        "net.ipv4.ip_local_port_range is {}-{}, which contains all ports that cassay could give to \
-         nodes",
+        "net.ipv4.ip_local_port_range is {}-{}, which contains all ports that cassay could assign \
+         to nodes",
         outgoing.start(),
         outgoing.end()
     );
@@ -191,7 +191,7 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
             }
         }
     }
-    bail!("no free loopback address: {taken}\nhint: stop the programs that listen on them")
+    bail!("no loopback address is free: {taken}\nhint: stop the programs that listen on them")
 }
 
 /// Returns `nodes` consecutive addresses.

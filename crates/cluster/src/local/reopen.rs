@@ -116,7 +116,10 @@ fn lock(folder: &Path, id: &str) -> Result<std::fs::File> {
     match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
         Err(rustix::io::Errno::WOULDBLOCK) => {
-            bail!("another command is using the cluster {id}\nhint: wait until that command ends")
+            bail!(
+                "another command is using the cluster {id}\nhint: wait until that command has \
+                 finished"
+            )
         }
         Err(error) => Err(error).with_context(|| format!("lock {}", path.display())),
     }

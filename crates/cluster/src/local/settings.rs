@@ -134,7 +134,7 @@ pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     );
     ensure!(
         !spec.yaml.contains_key("num_tokens"),
-        "the settings contain the tokens of the nodes, so num_tokens has no effect: omit it"
+        "the settings contain the tokens of the nodes, so num_tokens has no effect: omit num_tokens"
     );
     let mut seen = BTreeSet::new();
     for (tokens, number) in spec.tokens.iter().zip(1..) {

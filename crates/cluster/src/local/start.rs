@@ -102,7 +102,7 @@ fn made_ground(
         }
         (Some(wanted), None) => Hosts::over_ssh(id, wanted, say).map(HostLayout::Hosts),
         (None, Some(agent)) => Ok(HostLayout::Machine(Arc::new(agent))),
-        (None, None) => Err(anyhow!("nodes have no CPUs to run on")),
+        (None, None) => Err(anyhow!("the placement leaves no CPUs for the nodes")),
     }
 }
 

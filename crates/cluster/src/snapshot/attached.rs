@@ -102,7 +102,7 @@ struct Row {
 fn nodes(cluster: &Cluster) -> Result<(&AttachedControl, Vec<AttachedNode<'_>>)> {
     let attached = cluster
         .attached()
-        .context("read the access to the attached cluster, because cassay started this cluster")?;
+        .context("cassay started this cluster, so it is not an attached cluster")?;
     let agents = cluster.agents().context(
         "snapshots of an attached cluster need access to a Jolokia agent in each node: add \
          `jolokia` to the target's `attach`, or load the data again",
@@ -222,8 +222,8 @@ fn create_on(
         given.take_back()?;
     }
     bail!(
-        "the SSTables of the table change continuously: stop the programs that write to it, and \
-         settle first"
+        "the SSTables of the table change continuously: stop the programs that write to the table, \
+         and settle first"
     )
 }
 
@@ -382,7 +382,7 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     ensure!(
         count == 0,
         "the table has {count} SSTables after TRUNCATE, so cassay imported nothing: another client \
-         writes to it. Stop that client and restore again"
+         writes to the table. Stop that client and restore again"
     );
     if row.tag.layout.sstables == 0 {
         return Ok(());

@@ -63,8 +63,8 @@ impl Cluster {
                 None => attached::restore(self, name, say),
             },
             RestoreHow::Offline => {
-                let not_ours = "cassay cannot restore an attached cluster offline, because it did \
-                                not start its processes: restore online";
+                let not_ours = "cassay cannot restore an attached cluster offline, because cassay \
+                                did not start the processes of that cluster: restore online";
                 self.restarting(not_ours, |nodes| offline::restore(nodes, name, say))
             }
         }

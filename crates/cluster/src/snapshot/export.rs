@@ -94,7 +94,7 @@ fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
         text.len() as u64 <= most,
         "cassay cannot export this snapshot: the list of its files has {} bytes, and the limit is \
          {most}\nhint: `data.settle: compactions` leaves fewer files; create the snapshot again \
-         after that",
+         with that setting",
         text.len()
     );
     let path = making.path().join(FILE);

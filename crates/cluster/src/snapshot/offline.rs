@@ -43,7 +43,7 @@ pub(crate) fn restore(
         checksums::doubt();
         anyhow!(
             "restore {name} offline: {error:#}\nthe nodes are stopped, and the snapshot still \
-             exists\nhint: remove the cause, then restore {name} offline again"
+             exists\nhint: fix the cause, then restore {name} offline again"
         )
     })?;
     let swap_s = seconds_since(swap_began_ns);

@@ -93,8 +93,8 @@ pub(super) fn unfinished(
     let causes: String = causes.iter().map(|cause| format!("{cause}; ")).collect();
     anyhow!(
         "{causes}{error:#}\nthe snapshot {name} still exists, but tables of {keyspace} may be \
-         empty or incomplete on some nodes: do not measure them\nhint: remove the cause, then \
-         restore {name} again{else_hint}"
+         empty or incomplete on some nodes: do not measure them\nhint: fix the cause, then restore \
+         {name} again{else_hint}"
     )
 }
 

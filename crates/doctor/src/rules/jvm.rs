@@ -44,8 +44,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "heap.of_all",
         wanted: "at most 50 % of memory (25 to 50 % is usual)",
-        why: "The rest of the memory is for the page cache, which serves most reads, and for what \
-              nodes use outside their heaps.",
+        why: "The rest of the memory is for the page cache, which serves most reads, and for the \
+              memory that nodes use outside their heaps.",
         fix: "smaller -Xms and -Xmx in jvm-server.options, or fewer nodes on the host",
         source: INTEL,
         start_check: "",
@@ -75,7 +75,8 @@ pub(super) const RULES: &[Rule] = &[
         setting: "jvm.use_numa",
         wanted: "on if the JVM may use the memory of several NUMA nodes",
         why: "With several NUMA nodes, each thread allocates on its own NUMA node. A JVM that may \
-              use only one NUMA node ignores the option, and switches it off since version 9.",
+              use only one NUMA node ignores the option. Since version 9, such a JVM switches the \
+              option off.",
         fix: "-XX:-UseNUMA (or +) in jvm-server.options",
         source: JDK,
         start_check: "",
@@ -120,7 +121,7 @@ pub(super) const RULES: &[Rule] = &[
               buffers.",
         fix: "apt-get install libjemalloc2 || dnf install jemalloc; Cassandra's script finds it",
         source: APACHE,
-        start_check: "checkJemalloc reports if the library exists",
+        start_check: "checkJemalloc reports whether the library exists",
         look: Check::By(jemalloc),
     },
 ];

@@ -256,7 +256,7 @@ pub(super) const RULES: &[Rule] = &[
         setting: "clock.source",
         wanted: "tsc, or the clock of the hypervisor",
         why: "Every operation reads the time several times, and each read of another clock takes a \
-              system call and microseconds.",
+              system call of several microseconds.",
         fix: "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource (at \
               every start: the kernel parameter clocksource=tsc)",
         source: OURS,

@@ -25,7 +25,7 @@ pub fn sentence(
         (Some(reached), Some(ceiling)) => {
             let by_link = by_link.map(|link| format!("; {link}"));
             format!(
-                "The highest point, {}, needs {}: {}, and V3 allows at most {:.0} % of this \
+                "The highest point, {}, needs {}: {}, and rule V3 allows at most {:.0} % of this \
                  ceiling{}.",
                 point_words(facts, reached),
                 machines_words(shape.machines().unwrap_or(1), shape),
@@ -151,8 +151,8 @@ fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
         "within"
     };
     Some(format!(
-        "the {what}, about {} per operation, need {}, {relation} the {} for payload on a link of \
-         {rate} ({how})",
+        "the {what} of about {} per operation need {}, which is {relation} the {} for payload on a \
+         link of {rate} ({how})",
         bytes(each.round() as u64),
         rate_words(bits_per_s),
         rate_words(carries)
@@ -189,9 +189,9 @@ pub fn warning(facts: &Facts, shape: &Shape) -> String {
     };
     let is_beyond = |by: Option<usize>| by.is_some_and(|machines| machines > named);
     let why = match (is_beyond(shape.by_ceiling), is_beyond(shape.by_link)) {
-        (true, true) => "the client would exceed the limit of V3, and a link would be full",
+        (true, true) => "the client would exceed the limit of rule V3, and a link would be full",
         (false, true) => "a link would be full",
-        _ => "V3 would warn, and trials would be suspect",
+        _ => "rule V3 would warn, and trials would be suspect",
     };
     let remedy = match (facts.names_machines, facts.only_here) {
         (_, true) => {

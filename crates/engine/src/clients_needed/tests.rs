@@ -126,10 +126,10 @@ fn needed_clients_are_reported_with_reasons_and_a_remedy() {
     assert_eq!(
         needed.sentence,
         "The highest point, 1,200,000 op/s, needs 3 client machines of 8 workers each: a client \
-         here with 8 workers achieved at most 820,000 op/s (run 20261126T100000Z), and V3 allows \
-         at most 50 % of this ceiling; the requests, about 1.07 KiB per operation, need 10.6 \
-         Gbit/s, more than the 8 Gbit/s for payload on a link of 10 Gbit/s (assumed for this \
-         machine)."
+         here with 8 workers achieved at most 820,000 op/s (run 20261126T100000Z), and rule V3 \
+         allows at most 50 % of this ceiling; the requests of about 1.07 KiB per operation need \
+         10.6 Gbit/s, which is more than the 8 Gbit/s for payload on a link of 10 Gbit/s (assumed \
+         for this machine)."
     );
     let warning = needed.warning.unwrap();
     assert!(
@@ -153,8 +153,8 @@ fn needed_clients_are_reported_with_reasons_and_a_remedy() {
         threads.sentence,
         "The highest point, 512 threads (the run 20261126T100000Z reached 200,000 op/s, at 128 \
          threads), needs 1 client machine of 4 workers: a client here with 8 workers achieved at \
-         most 820,000 op/s (run 20261126T100000Z), so about 410,000 op/s with 4 workers, and V3 \
-         allows at most 50 % of this ceiling."
+         most 820,000 op/s (run 20261126T100000Z), so about 410,000 op/s with 4 workers, and rule \
+         V3 allows at most 50 % of this ceiling."
     );
     assert_eq!(threads.warning, None);
     let only_here = needs(|facts| facts.only_here = true).warning.unwrap();
@@ -173,8 +173,9 @@ fn an_unknown_need_is_reported_with_a_way_to_measure_it() {
         "How many client machines the highest point, 1,200,000 op/s, needs is unknown: no finished \
          run of this study has measured the ceiling of a client. Each run measures the ceiling \
          before its first trial, even without the cluster: `cassay run study.yaml --target null`. \
-         By links: the requests, about 1.07 KiB per operation, need 10.6 Gbit/s, more than the 8 \
-         Gbit/s for payload on a link of 10 Gbit/s (assumed for this machine), so at least 2."
+         By links: the requests of about 1.07 KiB per operation need 10.6 Gbit/s, which is more \
+         than the 8 Gbit/s for payload on a link of 10 Gbit/s (assumed for this machine), so at \
+         least 2."
     );
     let elsewhere = needs(|facts| {
         facts.measured.clear();

@@ -102,8 +102,8 @@ fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
     candidates.sort_by_key(|quarters| (quarters % 4 != 0, quarters.abs()));
     match candidates.into_iter().find(fits) {
         Some(quarters) => format!(
-            ". Shifted by {}{}:{:02} h, they would overlap. hint: check if one of the two clocks \
-             is in another time zone",
+            ". Shifted by {}{}:{:02} h, they would overlap. hint: check whether one of the two \
+             clocks is in another time zone",
             if quarters < 0 { '-' } else { '+' },
             quarters.abs() / 4,
             quarters.abs() % 4 * 15

@@ -191,16 +191,16 @@ fn missing_connection_slots_refuse_the_study_with_all_numbers() {
     assert_eq!(refusal("{attach: {contact_points: [a, b]}}", many), None);
     let files = refusal("{attach: {contact_points: [a, b, c]}}", many).expect("open files");
     assert!(
-        files.contains("4800 in total") && files.contains("4096"),
+        files.contains("4800 connections in total") && files.contains("4096"),
         "{files}"
     );
     // The null target runs in this process, so each connection takes two files, one for each end.
     let less = many.replace("400", "500");
-    assert!(refusal("{null: {}}", &less).is_some_and(|why| why.contains("2000 in total")));
+    let null = refusal("{null: {}}", &less);
+    assert!(null.is_some_and(|why| why.contains("2000 connections in total")));
     let ports = refusal("{local: {}}", &many.replace("400", "501")).expect("ports");
-    assert!(ports.contains("2004 to one node"), "{ports}");
-    // If the load has fewer operations in flight than workers, some workers are idle and open no
-    // connections.
+    assert!(ports.contains("2004 connections to one node"), "{ports}");
+    // If there are fewer operations than workers, some workers are idle and open no connections.
     let few = "client: {workers: 64, connections_per_node: 400}\n";
     assert_eq!(refusal("{local: {}}", few), None);
 }

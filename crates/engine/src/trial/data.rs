@@ -317,7 +317,7 @@ impl TrialRun<'_> {
         }
         bail!(
             "after {SIZE_ROUNDS_MAX} rounds and {rows} rows, the nodes contain only {:.0} % of the \
-             required amount of data\nhint: check if another program removes data",
+             required amount of data\nhint: check whether another program removes data",
             share * 100.0
         )
     }

@@ -182,7 +182,7 @@ impl<'a> Faults<'a> {
             verdict: FaultVerdict::Inconclusive,
             evidence: format!(
                 "cassay did not inject the fault. It was due at {} s of the window, but the rest \
-                 of the window was too short for its {} s (earlier faults took longer, or the load \
+                 of the window was shorter than its {} s (earlier faults took longer, or the load \
                  ended)",
                 fault.at_ns as f64 / 1e9,
                 fault.for_ns as f64 / 1e9

@@ -139,7 +139,7 @@ impl TrialRun<'_> {
         match (uncountable.or_else(|| self.meeting()), ended) {
             (Some(why), _) => Some(Err(why)),
             (None, Some(fault)) => Some(Err(format!(
-                "{} of {} reset the operation counters of the node",
+                "the fault {} of {} reset the operation counters of the node",
                 fault.kind.name,
                 fault.place()
             ))),

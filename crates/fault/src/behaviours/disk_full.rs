@@ -47,7 +47,7 @@ impl Fault for Full {
         let looked = looked.map(|left| Observation {
             fault: Presence::from(left <= most),
             target: Health::from(left > most),
-            words: format!("its volume has {} MiB free", left >> 20),
+            words: format!("the host's volume has {} MiB free", left >> 20),
         });
         let looked = observation::or_unseen("the kernel", looked);
         looked.and(|| observation::clients(world, self.host, limit))

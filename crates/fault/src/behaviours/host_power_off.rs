@@ -96,7 +96,7 @@ impl Fault for PowerOff {
         world.inject(ExecutedBy::Host(on), adopt, &nodes, within)?;
         self.is_moved = true;
         Ok(format!(
-            "cassay starts its nodes on {}, with their volume",
+            "cassay starts the nodes of the host on {}, with their volume",
             on.name()
         ))
     }

@@ -30,7 +30,10 @@ impl Late {
         let took = match world.see(ExecutedBy::Host(other), Query::Reach { address, limit })? {
             QueryAnswer::Reach(Reach::Reached(took)) => took,
             QueryAnswer::Reach(_) => {
-                anyhow::bail!("{} does not reach it", observation::host_name(world, other))
+                anyhow::bail!(
+                    "{} does not reach the host",
+                    observation::host_name(world, other)
+                )
             }
             other => return Err(observation::other_answer(&other)),
         };
@@ -39,7 +42,7 @@ impl Late {
             fault: Presence::from(took >= both_ways),
             target: Health::from(took < both_ways),
             words: format!(
-                "{} connects to it in {:.1} ms (the fault: {:.1} ms more)",
+                "{} connects to the host in {:.1} ms (the fault adds {:.1} ms)",
                 observation::host_name(world, other),
                 took.as_secs_f64() * 1e3,
                 both_ways.as_secs_f64() * 1e3

@@ -25,9 +25,9 @@ impl Down {
                 fault: Presence::from(!has_carrier),
                 target: Health::from(has_carrier),
                 words: if has_carrier {
-                    "its link has a carrier".to_owned()
+                    "the host's link has a carrier".to_owned()
                 } else {
-                    "its link has no carrier".to_owned()
+                    "the host's link has no carrier".to_owned()
                 },
             }),
             other => Err(observation::other_answer(&other)),

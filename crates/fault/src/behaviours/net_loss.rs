@@ -56,7 +56,8 @@ impl Lossy {
             fault: Presence::from(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),
             target: Health::from(lost <= OWN_LOSS.max(expected / 8.0)),
             words: format!(
-                "{open} of {TRIES} connections from {} open at once (the fault: {} % fail)",
+                "{open} of {TRIES} connections from {} open immediately (with the fault, {} % \
+                 fail)",
                 observation::host_name(world, other),
                 number::significant(100.0 * expected, 2)
             ),

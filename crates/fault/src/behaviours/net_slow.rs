@@ -62,7 +62,7 @@ impl Slow {
                 rate > stated * (1.6 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S)),
             ),
             words: format!(
-                "{} sends it {:.2} Mbit/s (the fault: {:.2})",
+                "{} sends the host {:.2} Mbit/s (the fault allows {:.2} Mbit/s)",
                 observation::host_name(world, other),
                 rate / 1e6,
                 stated / 1e6

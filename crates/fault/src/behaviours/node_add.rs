@@ -62,7 +62,7 @@ impl NodeAdd {
             return Ok(Observation {
                 fault: Presence::Absent,
                 target: Health::Whole,
-                words: "cassay did not start it".to_owned(),
+                words: "cassay did not start the node".to_owned(),
             });
         };
         let state = match world.see(ExecutedBy::Host(self.host), Query::Process(process))? {
@@ -73,8 +73,8 @@ impl NodeAdd {
             fault: Presence::from(state.is_some()),
             target: Health::from(state.is_none()),
             words: match state {
-                Some(state) => format!("the kernel reports its process as {state}"),
-                None => "its process no longer exists".to_owned(),
+                Some(state) => format!("the kernel reports the node's process as {state}"),
+                None => "the node's process no longer exists".to_owned(),
             },
         })
     }
@@ -110,11 +110,11 @@ impl Fault for NodeAdd {
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
-        let node = self.joined.context("cassay did not start it")?;
+        let node = self.joined.context("cassay did not start the node")?;
         observation::still_starting(world, node, "it")?;
         // A new node that does not answer yet is still starting.
         match self.has_joined(world, node) {
-            Ok(true) => Ok(Work::Done("it serves the received data".to_owned())),
+            Ok(true) => Ok(Work::Done("the node serves the received data".to_owned())),
             Ok(false) | Err(_) => Ok(Work::Going),
         }
     }

@@ -44,7 +44,7 @@ impl ClockShift {
         Ok(Observation {
             fault: Presence::from(is_off(least) && is_off(most)),
             target: Health::from(!is_off(least) && !is_off(most)),
-            words: format!("the time that it returns to a client is {words}"),
+            words: format!("the time that the node returns to a client is {words}"),
         })
     }
 }

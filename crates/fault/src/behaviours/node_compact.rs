@@ -95,7 +95,7 @@ impl Compact {
         };
         let left: usize = self.before.iter().map(left).sum();
         let mut words = format!(
-            "{left} of {} of {} remain, and {} files exist now",
+            "{left} of the earlier {} of {} remain, and {} files exist now",
             count(total(&self.before), "file"),
             count(self.before.len(), "table"),
             total(&now)

@@ -28,7 +28,7 @@ impl Descriptors {
             QueryAnswer::Descriptors { free, open } => Ok(Observation {
                 fault: Presence::from(free < FEW),
                 target: Health::from(free >= FEW),
-                words: format!("its process has {open} open files and may open {free} more"),
+                words: format!("the node's process has {open} open files and may open {free} more"),
             }),
             other => Err(observation::other_answer(&other)),
         }

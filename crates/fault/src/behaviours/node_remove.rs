@@ -59,7 +59,7 @@ impl Fault for NodeRemove {
         let Ok(known) = ring::member(world, by, self.node, LIMIT) else {
             return Ok(Work::Going);
         };
-        let known = known.context("the other nodes do not list it")?;
+        let known = known.context("the other nodes do not list the node")?;
         if known.standing != MemberStatus::Down {
             return Ok(Work::Going);
         }
@@ -70,7 +70,7 @@ impl Fault for NodeRemove {
             Operation::RemoveNode { host_id },
         )?);
         Ok(Work::Did(format!(
-            "node {} considers it down, and removes it",
+            "node {} considers the node down, and removes it",
             by.number()
         )))
     }

@@ -89,10 +89,10 @@ impl Repair {
         let by: BTreeSet<NodeIndex> = new.iter().map(|one| one.by).collect();
         let by: Vec<String> = by.iter().map(|node| node.name()).collect();
         let words = if new.is_empty() {
-            "no other node has compared a table for it".to_owned()
+            "no other node has compared a table with the node".to_owned()
         } else {
             format!(
-                "{} compared {} for it",
+                "{} compared {} with the node",
                 by.join(" and "),
                 count(tables.len(), "table")
             )
@@ -101,7 +101,7 @@ impl Repair {
             fault: Presence::from(!new.is_empty()),
             target: Health::from(!is_on),
             words: if is_on {
-                format!("{words}, and it repairs")
+                format!("{words}, and the repair continues")
             } else {
                 words
             },

@@ -48,8 +48,8 @@ impl Slow {
             fault: Presence::from(cores <= self.cores * BROKEN_BELOW),
             target: Health::from(cores >= self.cores * WHOLE_ABOVE),
             words: format!(
-                "its host gets only {cores:.2} cores when it needs more (the quota of the fault: \
-                 {:.2})",
+                "the host of the node gets only {cores:.2} cores when it needs more (quota of the \
+                 fault: {:.2} cores)",
                 self.cores
             ),
         })

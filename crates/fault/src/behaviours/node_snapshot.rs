@@ -42,10 +42,10 @@ impl Snapshot {
             fault: Presence::from(!files.is_empty()),
             target: Health::from(files.is_empty()),
             words: if files.is_empty() {
-                "its disk contains no snapshot".to_owned()
+                "the node's disk contains no snapshot".to_owned()
             } else {
                 format!(
-                    "its disk contains a snapshot: {} of {}, {} bytes",
+                    "the node's disk contains a snapshot: {} of {}, {} bytes",
                     count(files.len(), "file"),
                     count(tables.len(), "table"),
                     files.iter().map(|file| file.bytes).sum::<u64>()

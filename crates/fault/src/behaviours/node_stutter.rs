@@ -52,13 +52,13 @@ impl Stutter {
             fault: Presence::from(was_stopped && has_run),
             target: Health::from(!was_stopped),
             words: match (was_stopped, has_run) {
-                (true, true) => {
-                    "the kernel reported its process as stopped, and then as running".to_owned()
-                }
-                (true, false) => {
-                    "the kernel reported its process as stopped for the whole time".to_owned()
-                }
-                (false, _) => "the kernel never reported its process as stopped".to_owned(),
+                (true, true) => "the kernel reported the node's process as stopped, and then as \
+                                 running"
+                    .to_owned(),
+                (true, false) => "the kernel reported the node's process as stopped for the whole \
+                                  time"
+                    .to_owned(),
+                (false, _) => "the kernel never reported the node's process as stopped".to_owned(),
             },
         }
     }

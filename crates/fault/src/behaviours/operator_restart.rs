@@ -101,7 +101,7 @@ impl Restart {
             words: if self.before.is_empty() {
                 format!("the cluster reports: {ready}")
             } else {
-                let anew = of(&others, "the operator replaced no pod", "made anew");
+                let anew = of(&others, "the operator replaced no pod", "created again");
                 format!("the cluster reports: {anew}, {ready}")
             },
         })

@@ -83,7 +83,7 @@ fn observe_pod(world: &mut dyn Pods, node: NodeIndex, before: Option<&str>) -> R
         }
         (_, Some(fate), _) => fate,
         (_, None, Some(waits)) => format!("it waits ({waits})"),
-        (_, None, None) => "it is not ready".to_owned(),
+        (_, None, None) => "the pod is not ready".to_owned(),
     };
     Ok(Observation {
         fault: Presence::from(!is_ready),

@@ -34,7 +34,7 @@ impl Fault for Evict {
         let before = world.pod(self.node)?;
         ensure!(
             world.is_schedulable(self.node, &before.node)?,
-            "the pod's machine {} is already cordoned, and healing would uncordon it",
+            "the pod's machine {} is already cordoned, and healing the fault would uncordon it",
             before.node
         );
         self.machine = Some(before.node);
@@ -66,7 +66,7 @@ impl Evict {
         Ok(Observation {
             fault: Presence::from(!is_open),
             target: Health::from(is_open),
-            words: format!("its machine {machine} {does}"),
+            words: format!("the pod's machine {machine} {does}"),
         })
     }
 }

@@ -65,7 +65,7 @@ enum Stage {
 
 impl Upgrade {
     fn to(&self) -> Result<&Release> {
-        self.to.as_ref().context("the fault does not set the new release")
+        self.to.as_ref().context("the fault does not name the new release")
     }
 
     /// Returns the nodes that are to be upgraded.

@@ -41,7 +41,7 @@ fn a_fault_that_a_study_names_takes_the_same_course() {
     );
     assert_eq!(heal.words.join(" "), "ssh root@10.0.0.2 up");
     assert!(heal.folder.is_absolute() && heal.folder.ends_with("folder"));
-    let seen = "./is-down 10.0.0.2 reports the node as broken, it answers a client";
+    let seen = "./is-down 10.0.0.2 reports the node as broken, the node answers a client";
     assert_eq!(outcome.steps[2].words, seen);
     let ends = (outcome.verdict(), sim.restarts_count);
     assert_eq!(ends, (FaultVerdict::Mismatch, 0), "it does not heal");

@@ -10,7 +10,7 @@ fn a_clock_offset_has_the_requested_size_and_direction() {
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
     assert_eq!(words(&steps)[1..3], ["injecting", "seen"]);
     assert!(steps[2].at_ns >= S / 2, "it has to start for it");
-    let said = "the time that it returns to a client is 60000 ms ahead of the client's";
+    let said = "the time that the node returns to a client is 60000 ms ahead of the client's";
     assert_eq!(steps[2].words, said);
     assert!(steps.last().unwrap().words.contains("0 ms ahead of the client's"));
 
@@ -42,9 +42,9 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
         unreachable!()
     };
     assert!(restarted.at_ns - healing.at_ns >= 60 * S, "{outcome:#?}");
-    let why = "it answers clients, but all other nodes consider it down";
+    let why = "the node answers clients, but all other nodes consider it down";
     assert!(restarted.words.ends_with(why), "{restarted:?}");
-    let up = "the other nodes report it as up and normal";
+    let up = "the other nodes report the node as up and normal";
     assert!(whole.words.contains(up), "{whole:?}");
 }
 
@@ -129,7 +129,7 @@ fn a_fault_time_counts_from_when_peers_mark_the_node_down() {
         let said = |what: FaultStep| steps.iter().find(|step| step.what == what);
         assert_eq!(said(FaultStep::Acted).is_some(), acts, "{name}: {steps:#?}");
         if let Some(told) = said(FaultStep::Acted) {
-            let words = "node 2 considers it down, and removes it";
+            let words = "node 2 considers the node down, and removes it";
             assert_eq!(told.words, words);
         }
         let done = said(FaultStep::Done).unwrap();

@@ -119,14 +119,14 @@ fn nodes_go_back_with_the_files_that_they_had_and_are_repaired() {
         at("node1 is 5.0.9, node2 is 4.1.10, node3 is 5.0.9"),
         at("nodes go back to their earlier release"),
         at("cassay stopped node3 0.0 s after the start"),
-        at("node3 was repaired (it was done): node1 and node2 compared 3 tables for it"),
+        at("node3 was repaired (it was done): node1 and node2 compared 3 tables with the node"),
         at("node1 was repaired (it was done)"),
     ];
     assert!(order.is_sorted(), "{order:?}: {steps:#?}");
     let kept = "cassay stopped node3";
-    let (kept, back) = (at("cassay saved its files from 4.1.10"), at(kept));
+    let (kept, back) = (at("cassay saved the node's files from 4.1.10"), at(kept));
     assert!(kept < back, "{steps:#?}");
-    at("it runs 4.1.10 again, with its files from that release: 3 files of nb");
+    at("the node runs 4.1.10 again, with its files from that release: 3 files of nb");
     let last = steps.last().unwrap();
     assert_eq!(last.what, FaultStep::Whole);
     assert!(last.words.contains("node1 is 4.1.10"), "{last:?}");

@@ -28,7 +28,7 @@ impl PendingRequirement<'_> {
             format!(", 95 %: {}", changes(ends))
         });
         format!(
-            "{}{}{} is {}, and was {} in {} ({}{}); it may be {} % worse",
+            "{}{}{} is {}, and was {} in {} ({}{}); the study allows {} % worse",
             self.words,
             self.who(),
             self.place_words(),

@@ -309,7 +309,7 @@ fn a_regression_against_an_earlier_run_has_both_numbers() {
         throughput.says
     );
     assert!(
-        throughput.says.ends_with("it may be 5 % worse: missed."),
+        throughput.says.ends_with("the study allows 5 % worse: missed."),
         "{}",
         throughput.says
     );

@@ -195,7 +195,7 @@ fn notes(source: &Source, rate: u64) -> Vec<String> {
     let mut notes = vec![
         format!(
             "the rate, {rate} per second, applies from the start. The tool begins with a tenth of \
-             it and reaches the whole rate within 50 s"
+             the rate and reaches the whole rate within 50 s"
         ),
         "latency counts from the due time of an operation, and cassay drops no operation. The tool \
          counts from the time at which its generator creates an operation, even if that is late. \
@@ -208,8 +208,8 @@ fn notes(source: &Source, rate: u64) -> Vec<String> {
     if source.threads > 1 {
         notes.push(format!(
             "each of {} threads has its own keys, and --partitions, --iterations and --populate \
-             apply to each thread, as in the tool. Here, cassay assigns operations to the keys one \
-             after the other",
+             apply to each thread, as in the tool. cassay assigns operations to the keys one after \
+             the other",
             source.threads
         ));
     }

@@ -30,7 +30,10 @@ const IDLE_FLAGS: &str = "--coordinatoronly|--co --paginate";
 const REFUSED: &[(&str, &str)] = &[
     ("--maxrlat", SWEEP),
     ("--maxwlat", SWEEP),
-    ("--maxrate", "write --rate, which is the option of the tool"),
+    (
+        "--maxrate",
+        "write --rate, the name of this option in the tool",
+    ),
     (
         "--rf",
         "--replication \"{'class': 'SimpleStrategy', 'replication_factor': 3}\"",

@@ -415,7 +415,7 @@ fn an_option_without_effect_is_named_in_a_note() {
             "options without effect in cassay: -c, --csv",
         ),
         ("KeyValue --co", "options without effect in cassay: --co"),
-        ("KeyValue", "The tool begins with a tenth of it"),
+        ("KeyValue", "The tool begins with a tenth of the rate"),
         (
             "KeyValue",
             "The tool counts from the time at which its generator creates an operation",

@@ -199,7 +199,7 @@ impl Words {
     fn dash(&mut self, word: &str) -> Result<(), String> {
         match word {
             "-v" | "-vv" | "-vvv" => {
-                let note = format!("{word} has no effect here: cassay writes its own logs");
+                let note = format!("{word} has no effect: cassay writes its own logs");
                 self.notes.push(note);
                 Ok(())
             }
@@ -294,8 +294,8 @@ impl Words {
 }
 
 /// Note on the difference between `start` in NoSQLBench and in cassay.
-pub(crate) const START: &str = "in NoSQLBench, start runs activities in parallel; here, they run \
-     one after the other, each with separate results";
+pub(crate) const START: &str = "in NoSQLBench, start runs activities in parallel; in cassay, they \
+                                run one after the other, each with separate results";
 
 impl Command {
     fn line() -> Command {

@@ -389,7 +389,7 @@ fn limits(line: &Line, sequence: usize) -> Result<Range, String> {
     match times.and_then(|times| Some((times, count.checked_mul(times)?))) {
         Some((1, all)) => Ok((from, all, None)),
         Some((_, all)) => Ok((from, all, Some((from, count)))),
-        None => Err(format!("recycles is `{text}`; it must be a count from 1")),
+        None => Err(format!("recycles is `{text}`; it must be at least 1")),
     }
 }
 

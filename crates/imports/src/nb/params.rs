@@ -185,8 +185,8 @@ const TOLD: &[(&str, &str)] = &[
 /// Settings of lines that have no effect on an operation, each with the reason.
 const TOLD_OF_OPERATIONS: &[(&str, &str)] = &[(
     "errors, maxtries, speculative",
-    "has no effect on an operation, in NoSQLBench as in cassay; set it in a line of a scenario or \
-     on the command line",
+    "has no effect on an operation, in NoSQLBench as in cassay; set this parameter in a line of a \
+     scenario or on the command line",
 )];
 
 /// Splits a list of names.

@@ -249,8 +249,9 @@ impl<'a> Builder<'a> {
         let own = line.get("threads").filter(|text| super::are_per_processor(text));
         if let (Some(text), Offer::Threads(threads)) = (own, frame.offer) {
             self.notes.push(format!(
-                "threads={text} is {threads} here, on any machine; NoSQLBench uses the number of \
-                 processors of its machine, with ten threads each for `auto`"
+                "threads={text} means {threads} threads in cassay, on any machine. In NoSQLBench, \
+                 the number depends on the processors of the machine, with ten threads per \
+                 processor for `auto`"
             ));
         }
         if line.starts {
@@ -420,8 +421,8 @@ impl<'a> Builder<'a> {
         {
             let hint = match driver {
                 "stdout" => {
-                    "`driver=cql --sample 10` prints the first statements with their values, and \
-                     sends nothing"
+                    "`driver=cql --sample 10` prints the first statements with their values, but \
+                     sends none of them"
                 }
                 _ => "add driver=cql if the statements are CQL",
             };

@@ -51,7 +51,7 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
         .ok()
         .and_then(|number| number.checked_mul(factor))
         .filter(|number| *number <= i64::MAX as u64)
-        .ok_or_else(|| format!("`{text}` is more than the limit of {}", i64::MAX))
+        .ok_or_else(|| format!("`{text}` exceeds the limit of {}", i64::MAX))
 }
 
 /// Parses a whole number within limits. The number must not have a suffix.
@@ -111,9 +111,8 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
     let digits = text
         .strip_suffix("/s")
         .or_else(|| text.strip_suffix("/S"))
-        .ok_or_else(|| format!("`{text}` is not a rate; write it as 5000/s"))?;
-    // Clients cannot reach a higher rate, and a clock in ns cannot distinguish the operations of a
-    // higher rate.
+        .ok_or_else(|| format!("`{text}` is not a rate; write a rate such as 5000/s"))?;
+    // No client could send more, and no clock in ns could distinguish more.
     number(digits, (0, 1_000_000_000))
 }
 

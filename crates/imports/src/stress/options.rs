@@ -438,7 +438,7 @@ fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
         skip_unsupported_columns: params.has("skip-unsupported-columns"),
     };
     if errors.ignore && params.has("fail-fast") {
-        let hint = Some("remove one of them".to_owned());
+        let hint = Some("remove one of the two options".to_owned());
         let message = "`ignore` and `fail-fast` exclude each other";
         d.add(&params.place_of("fail-fast"), message, hint);
     }

@@ -104,7 +104,7 @@ impl Params<'_> {
             diagnostics.add(
                 &word.place(),
                 message,
-                Some("remove one of them".to_owned()),
+                Some("remove one of the two options".to_owned()),
             );
             return;
         }
@@ -121,7 +121,7 @@ impl Params<'_> {
             diagnostics.add(
                 &word.place(),
                 message,
-                Some("remove one of them".to_owned()),
+                Some("remove one of the two options".to_owned()),
             );
             return;
         }
@@ -130,7 +130,7 @@ impl Params<'_> {
         let end = word.text.len() - usize::from(closed && word.text.ends_with(')'));
         if closed && end == word.text.len() {
             let message = format!("`{name}(` of `{owner}` is unterminated");
-            let hint = "write `)` at its end; quote the whole for the shell".to_owned();
+            let hint = "write `)` at its end; quote the whole argument for the shell".to_owned();
             diagnostics.add(&word.place(), message, Some(hint));
             return;
         }
@@ -239,7 +239,7 @@ impl Params<'_> {
                 _ => {
                     let message =
                         format!("`{part}` in `{form}…)` does not have the form name=value");
-                    let hint = format!("write it as {form}name=value,name=value)");
+                    let hint = format!("write the parameters as {form}name=value,name=value)");
                     diagnostics.add(&place, message, Some(hint));
                 }
             }

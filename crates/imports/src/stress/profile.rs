@@ -50,10 +50,13 @@ pub(super) const LIMITS: Limits = Limits {
 const OLD_INSERT: [(&str, &str); 3] = [
     (
         "pervisit",
-        "cassandra-stress 2.1 renamed it: write `select`",
+        "cassandra-stress 2.1 renamed this key: write `select`",
     ),
-    ("perbatch", "cassandra-stress 2.1 removed it: omit it"),
-    ("visits", "write it on the command line: -insert visits=…"),
+    ("perbatch", "omit this key: cassandra-stress 2.1 removed it"),
+    (
+        "visits",
+        "write this option on the command line: -insert visits=…",
+    ),
 ];
 
 /// Settings of inserts in a profile. If a setting is absent, it comes from the command line, or has
@@ -315,20 +318,20 @@ impl<'a> Reader<'a, '_> {
         let own = named(Column::is_own);
         if !own.is_empty() {
             notes.push(format!(
-                "here the seed determines the values of {own}. cassandra-stress has no such type, \
-                 or draws new collection sizes in each run"
+                "in cassay, the seed determines the values of {own}. cassandra-stress has no such \
+                 type, or draws new collection sizes in each run"
             ));
         }
         let half = named(|column| column.has_unseeded_value() || column.has_unseeded_length());
         if !half.is_empty() {
             notes.push(format!(
-                "here the seed determines the values of {half}. cassandra-stress seeds only the \
-                 quantum of QEXTREME, and draws a new value within it in each run"
+                "in cassay, the seed determines the values of {half}. cassandra-stress seeds only \
+                 the quantum of QEXTREME, and draws a new value within it in each run"
             ));
         }
         for column in columns.unseeded_counts() {
             notes.push(format!(
-                "here the seed determines the number of values of {} in a partition. \
+                "in cassay, the seed determines the number of values of {} in a partition. \
                  cassandra-stress draws a new number in each run",
                 column.name
             ));

@@ -288,7 +288,7 @@ const MISTAKES: &[Mistake] = &[
         "write -mode auth-provider=com.x.Y",
         13,
         "Java class",
-        "omit it",
+        "omit the authenticator",
     ),
     ("write -errors retries=-1", 23, "retries: `-1`", "9"),
     (

@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
             }
             (binding, _) if self.is_binding(index) => {
                 if !binding.starts_with("cassandra") {
-                    let hint = "write cassandra-cql, or omit it".to_owned();
+                    let hint = "write cassandra-cql, or omit the binding".to_owned();
                     let message = format!("binding {binding} is not a binding for Cassandra");
                     self.wrong(index, message, Some(hint));
                 }

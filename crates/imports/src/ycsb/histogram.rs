@@ -109,7 +109,7 @@ fn buckets(text: &str, most: u64) -> Result<Buckets, Mistake> {
     let block = block.filter(|block| (1..=most).contains(block));
     let Some(block) = block else {
         let message =
-            format!("the first line must be BlockSize, a tab and a number of 1 to {most}");
+            format!("the first line must be BlockSize, a tab and a number from 1 to {most}");
         return Err((span, message));
     };
     let mut buckets = Buckets {

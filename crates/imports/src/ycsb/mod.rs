@@ -303,8 +303,8 @@ impl Settings {
         if self.scans {
             notes.push(
                 "scans read rows in token order, from the token of the drawn key, like YCSB's \
-                 Cassandra binding. Cassandra has no order of hashed keys, so this is not the \
-                 range of neighbouring records that the workload expects"
+                 Cassandra binding. Cassandra orders rows by token and not by key, so this is not \
+                 the range of neighbouring records that the workload expects"
                     .to_owned(),
             );
         }

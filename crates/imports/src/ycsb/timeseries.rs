@@ -39,8 +39,8 @@ const SCAN: &str = "a scan uses tags, times, group-by and downsampling as column
 pub(super) fn refuse(properties: &mut Properties) {
     let message = "YCSB's TimeSeriesWorkload is for time-series databases: its Cassandra binding \
          interprets tags, times and conditions as column names, and cannot run it";
-    let hint = "`use: cql-timeseries` in a study has series of machines and sensors; any other \
-                table of points is a workload file: docs/workload-file.md";
+    let hint = "`use: cql-timeseries` in a study defines series of machines and sensors; for any \
+                other table of points, write a workload file: docs/workload-file.md";
     properties.wrong("workload", message.to_owned(), Some(hint.to_owned()));
     for name in properties.names_with("proportion") {
         let share = properties.text(&name).and_then(|text| text.parse().ok());

@@ -55,8 +55,8 @@ const ALL: [Capability; 5] = [
 
 /// Creates a volume in memory. Returns its device and its root directory.
 fn trial() -> Result<(LoopDevice, OwnedFd)> {
-    let memory = memfd_create("cassay-trial", MemfdFlags::CLOEXEC).context("have memory")?;
-    ftruncate(&memory, BYTES).context("set its size")?;
+    let memory = memfd_create("cassay-trial", MemfdFlags::CLOEXEC).context("allocate memory")?;
+    ftruncate(&memory, BYTES).context("set the size of the memory")?;
     let path = format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd());
     let path = PathBuf::from(path);
     ext4_ioctls::make(&path)?;
@@ -70,7 +70,7 @@ fn corrupt(root: &OwnedFd) -> Result<String> {
     let file = rustix::fs::openat(root, ".", flags, Mode::from_raw_mode(0o600))
         .context("create a file without a name")?;
     let bytes = [1; BLOCK_BYTES as usize];
-    rustix::io::pwrite(&file, &bytes, 0).context("write it")?;
+    rustix::io::pwrite(&file, &bytes, 0).context("write the file")?;
     ext4_ioctls::extents(&file, 0, BLOCK_BYTES)?;
     Ok("cassay changes bytes of a file in the image behind the loop device".to_owned())
 }
@@ -89,8 +89,8 @@ fn read_only(root: &OwnedFd) -> Result<String> {
 fn errors(device: &LoopDevice) -> Result<String> {
     device.limit_size(Some(SECTOR_BYTES))?;
     Ok(
-        "all blocks from a position to the end fail, by a shortened loop device; single blocks \
-         would require device-mapper"
+        "a shortened loop device makes all blocks from a position to the end fail; device-mapper \
+         could make single blocks fail"
             .to_owned(),
     )
 }

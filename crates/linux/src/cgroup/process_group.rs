@@ -42,7 +42,7 @@ pub(super) type Confinements = BTreeMap<String, Confinement>;
 
 /// A process that is about to enter its group. While this value exists, limits cannot change, so no
 /// group is removed before its process has entered it.
-#[must_use = "the process is not in its group before it was started"]
+#[must_use = "the process enters its group only when it is started"]
 pub struct Pending<'a>(#[expect(dead_code, reason = "held")] MutexGuard<'a, Confinements>);
 
 impl Group {
@@ -194,7 +194,10 @@ impl Group {
         }
         write(&place.dir.join(CPUS), cpus)?;
         let has = effective(&place.dir, CPUS)?;
-        anyhow::ensure!(list(&has)? == asked, "of them it has {has}");
+        anyhow::ensure!(
+            list(&has)? == asked,
+            "the group has only the CPUs {has} of these"
+        );
         followers.iter().try_for_each(|file| write(file, cpus))
     }
 

@@ -265,8 +265,8 @@ pub fn extents(file: &OwnedFd, at: u64, bytes: u64) -> Result<Vec<Extent>> {
     }
     anyhow::ensure!(
         reached == end,
-        "the {bytes} bytes from byte {at} on are in more than {EXTENTS} pieces, or not as they are \
-         on the device: only {} bytes are usable",
+        "the {bytes} bytes from byte {at} on are in more than {EXTENTS} pieces, or the device \
+         stores them in another form: only {} bytes are usable",
         reached - at
     );
     Ok(found)

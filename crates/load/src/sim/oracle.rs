@@ -272,7 +272,11 @@ impl Oracle {
     /// Takes the next operation, after checking that the worker may take it. Returns the due time
     /// of the operation.
     fn take_next(&mut self, number: u64) -> u64 {
-        assert_eq!(number, self.next, "numbers go up by {}", self.step);
+        assert_eq!(
+            number, self.next,
+            "operation numbers must increase by {}",
+            self.step
+        );
         assert!(number < self.end, "operation {number} is beyond the limit");
         let due_ns = self.due.next_ns().expect("a free slot");
         assert!(
@@ -281,7 +285,7 @@ impl Oracle {
         );
         assert!(
             due_ns < self.control.stop_ns(),
-            "{number} is due after the stop"
+            "operation {number} is due after the stop"
         );
         self.due.pass();
         self.next += self.step;
@@ -351,7 +355,10 @@ impl Oracle {
         self.requests += 1;
         self.streams.insert(stream, made);
         assert!(self.streams.len() <= self.slots, "too many streams");
-        assert!(self.begun.len() <= self.in_flight_max, "too many in flight");
+        assert!(
+            self.begun.len() <= self.in_flight_max,
+            "too many operations are in flight"
+        );
         let statement = self.begun[&number].statement;
         if statement == BATCH && program::entries(self.seed, number) == 0 {
             // The operation does not fit in any frame.
@@ -386,7 +393,7 @@ impl Oracle {
                 assert_eq!(
                     self.again.pop_front(),
                     Some(number),
-                    "the first comes first"
+                    "the operation that failed first must be repeated first"
                 );
                 begun.retries += 1;
                 self.recorded.counts(begun.kind).counts[KindCount::Retries] += 1;
@@ -396,7 +403,7 @@ impl Oracle {
             let policy = self.program.kinds()[usize::from(begun.kind)].policy;
             let after_ns = policy.speculate_after.expect("speculates").as_nanos() as u64;
             let [first] = beside[..] else {
-                panic!("{number} waits {} times already", beside.len())
+                panic!("operation {number} already waits {} times", beside.len())
             };
             assert!(first.sent_ns + after_ns <= turn_ns && !first.is_second);
             self.recorded.counts(begun.kind).counts[KindCount::Speculations] += 1;

@@ -1,7 +1,10 @@
 //! A program with one statement of each type that the worker treats differently. The values of an
 //! operation contain its number, so that the server can identify the operation.
 
-#[expect(dead_code, reason = "the tests' file, of which this uses a part")]
+#[expect(
+    dead_code,
+    reason = "this module uses only a part of the file of the tests"
+)]
 #[path = "../../tests/it/program.rs"]
 mod script;
 

@@ -165,7 +165,7 @@ fn decide(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> Reply {
 fn write(bytes: &mut Vec<u8>, asked: &SimRequest, reply: &Reply) {
     let stream = asked.stream;
     let error = |bytes: &mut Vec<u8>, code, detail: &ErrorDetail<'_>| {
-        reply::error(bytes, stream, code, "as the dice say", detail);
+        reply::error(bytes, stream, code, "an error that the dice chose", detail);
     };
     match reply {
         Reply::Void => reply::void(bytes, stream),

@@ -124,8 +124,8 @@ impl<W: World> Worker<W> {
                 Answer::Forgotten(statement_id) => match self.forgotten(&slot, statement_id) {
                     Some(statement) => self.prepare_again(connection, id, &slot, statement),
                     None => {
-                        let why = "the node reports a statement as unknown, which this client did \
-                                   not prepare";
+                        let why = "the node reports an unknown statement, but this client did not \
+                                   prepare this statement";
                         self.in_flight.release(id);
                         self.fail_try(id, &slot, Outcome::Unprepared, now_ns, &why);
                     }

@@ -1,6 +1,6 @@
-# What the far side's `sh` does until it is an agent. Its own lines begin with a mark: whatever else
-# is printed there comes from start files. What is asked for is sent only after it has said that it
-# waits, since `head` may read more than it was told to.
+# The remote `sh` runs this script until it becomes an agent. Lines of this script begin with a mark, so
+# cassay can separate them from the output of startup files. cassay sends the request only after the
+# script announces that it waits, because `head` may read more bytes than its limit.
 umask 077
 say() { echo "cassay-agent: $*"; }
 no() { say "no $*"; exit 1; }
@@ -14,7 +14,7 @@ at=${at%% *}
 say "is $(uname -s) $(uname -m) $pack ${at:--}"
 read -r digest bytes folder user name || exit 1
 
-# One that a package installed, if it is the same to the byte.
+# Use the program of an installed package if it has the same bytes.
 program=$(command -v cassay)
 case $program in /*) ;; *) program= ;; esac
 if [ -z "$program" ] || ! sum "$program"; then
@@ -25,13 +25,13 @@ if [ -z "$program" ] || ! sum "$program"; then
   fi
   mkdir -p "$folder" || no folder "$folder"
   program=$folder/agent-$digest
-  # Used now: whoever clears away meanwhile keeps it.
+  # The new time marks the program as used, so that another cleanup keeps it.
   if [ -f "$program" ]; then touch "$program"; fi
   right() {
     if has sha256sum; then sum "$1"; else [ "$(wc -c < "$1")" -eq "$bytes" ]; fi
   }
   if ! [ -x "$program" ] || ! right "$program"; then
-    # Nobody else's, also where machines share a home. What runs nowhere is not sent.
+    # The name of the part is unique, even if machines share a home. Only an executable part is filled.
     part=$program.$(uname -n).$$.part
     touch "$part" && chmod 700 "$part" || no write "$folder"
     [ -x "$part" ] || { rm -f "$part"; no exec "$folder"; }
@@ -42,8 +42,8 @@ if [ -z "$program" ] || ! sum "$program"; then
     right "$part" || { rm -f "$part"; no whole "$folder"; }
     mv -f "$part" "$program" || { rm -f "$part"; no write "$folder"; }
   fi
-  # Of what is named as ours, this one and the one that was used before it stay, and parts that may
-  # still be coming.
+  # Keep this program, the program that was used before it, and parts that may still be arriving.
+  # Remove all other programs and parts of cassay.
   others=0
   ls -t "$folder" | while IFS= read -r name; do
     if expr "$name" : 'agent-[0-9a-f]\{64\}$' && [ "$name" != "agent-$digest" ]; then
@@ -54,7 +54,7 @@ if [ -z "$program" ] || ! sum "$program"; then
     fi
   done > /dev/null 2>&1
 fi
-# A container that waits for us goes by this, and ends with us.
+# A waiting container reads the process id from this file, and ends with the process.
 if [ -n "$CASSAY_WAITS" ]; then echo $$ > "$CASSAY_WAITS" || no write "$CASSAY_WAITS"; fi
 say run
 if [ "$user" = root ] && [ "$(id -u)" != 0 ]; then

@@ -129,7 +129,8 @@ impl Destination {
         for name in [&pod.namespace, &pod.name, &pod.container] {
             ensure!(
                 is_one_name(name),
-                "{name:?} is not a name in Kubernetes; use lower case letters, digits, `-` and `.`"
+                "{name:?} is not a name in Kubernetes; use only lower-case letters, digits, `-` \
+                 and `.`"
             );
         }
         let context = pod.context.as_deref();

@@ -141,7 +141,7 @@ fn other_program(machine: &str) -> Result<PathBuf> {
         env!("CARGO_PKG_VERSION")
     );
     bail!(
-        "{missing}\nhint: it is in {archive}.tar.gz of this program's release: `tar -xzOf \
+        "{missing}\nhint: the program is in {archive}.tar.gz of the same release: `tar -xzOf \
          {archive}.tar.gz {archive}/bin/cassay > {to}`; from source, `cargo xtask dist --only \
          {machine}` builds it: target/packages/{archive}.tar.gz"
     )

@@ -62,7 +62,7 @@ pub fn section(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Section {
     let known = pairs.iter().filter(|pair| !pair.costs.is_empty());
     Section {
         id: "costs",
-        title: "What it costs".into(),
+        title: "Costs".into(),
         lead: String::new(),
         blocks: known.map(table).collect(),
     }

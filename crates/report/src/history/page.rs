@@ -227,7 +227,7 @@ fn changes(history: &History) -> Option<Table> {
         .number("Change", "", |(_, change)| {
             format!("{:+.1} %", change.shift.change() * 100.0)
         })
-        .text("Which is", |(_, change)| {
+        .text("Kind of change", |(_, change)| {
             Cell::new(change.kind.name()).tone(match change.kind {
                 ChangeKind::Worse => Tone::Bad,
                 ChangeKind::Better => Tone::Good,

@@ -144,7 +144,7 @@ pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
     let many = many?;
     Some(format!(
         "{} comparisons, {} of them primary. Without real differences, separate judgements would \
-         report {} differences by chance. The judgement here reports at most {}.",
+         report {} differences by chance. This judgement reports at most {}.",
         many.comparisons,
         many.primary,
         number::significant(many.false_findings_one_by_one, 2),

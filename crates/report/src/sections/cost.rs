@@ -27,7 +27,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     Some(Section {
         id: "costs",
-        title: "What it costs".into(),
+        title: "Costs".into(),
         lead: "All nodes together. CPU, collections, network, disk requests and memory are means \
              over the measured window. cassay read the disk contents after the trial, after a \
              flush. Costs that cassay cannot observe on a target are absent."

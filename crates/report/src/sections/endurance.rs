@@ -47,8 +47,9 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "endurance",
         title: "Over hours".into(),
         lead: "One sustained load. Consecutive seconds depend on each other, so cassay judges \
-             blocks of seconds. It judges throughput and latency separately. Nothing here proves a \
-             cause: the table lists each change with the nearest event that the probes saw."
+               blocks of seconds. It judges throughput and latency separately. This section does \
+               not prove a cause: the table lists each change with the nearest event that the \
+               probes saw."
             .into(),
         blocks,
     })
@@ -312,8 +313,9 @@ fn growths(shown: &EnduranceRecord) -> Table {
         })
         .foot(format!(
             "Theil and Sen's slope of the minimum of each block, over the last two thirds of the \
-             window. The line is extrapolated for thirty times the window, at most for 30 days: \
-             here {}. If cassay knows no limit, it reports only the growth.",
+             window. The report extrapolates the line for thirty times the window, and for at most \
+             30 days: in this report, for {}. If cassay knows no limit, it reports only the \
+             growth.",
             number::duration(days * 86_400.0)
         ))
         .build()

@@ -176,7 +176,7 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
                 Tone::Plain
             })
         })
-        .number("Longest look", "", |(_, all)| {
+        .number("Longest reading", "", |(_, all)| {
             format!("{} ms", number::ms(most(all, |p| p.longest_s) * 1e3))
         })
         .number("Problems", "", |(_, all)| {

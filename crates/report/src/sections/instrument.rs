@@ -230,7 +230,7 @@ fn health<'a>(
             let ms = client.stall_ms_longest.map(number::small);
             cell(ms, rule_tone(trial, "V4"), "not measured")
         })
-        .number("Clock known to", "ms", |(trial, client)| {
+        .number("Clock error", "ms", |(trial, client)| {
             let cell = Cell::new(number::small(client.clock_bound_ms));
             let moved = moved(&client.clock_breaks);
             if moved.is_empty() {
@@ -239,7 +239,7 @@ fn health<'a>(
                 cell.tone(rule_tone(trial, "V5")).detail(moved)
             }
         })
-        .wide_number("Told late", "ms", |(trial, client)| {
+        .wide_number("Start message late", "ms", |(trial, client)| {
             Cell::new(number::small(client.late_ms)).tone(rule_tone(trial, "V5"))
         })
         .wide_number("Waited for a CPU", "of the time", |(_, client)| {

@@ -17,10 +17,11 @@ pub fn section(view: &RunView) -> Option<Section> {
     blocks.extend(readings(&view.findings.trials));
     Some(Section {
         id: "limits",
-        title: "What limited it".into(),
+        title: "Full resources".into(),
         lead:
             "A full resource coincides with a limit of the load. Only an experiment that changes \
-             the resource shows that it causes the limit. `cassay explain` describes each resource."
+             the resource can prove that the resource causes the limit. `cassay explain` describes \
+             each resource."
                 .into(),
         blocks,
     })

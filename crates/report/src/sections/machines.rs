@@ -230,7 +230,7 @@ fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
 
 /// Lists facts about a machine for which the picture has no space.
 fn about(machine: &MachineTopologyRecord) -> Block {
-    let mut facts = vec![("Told by".to_owned(), machine.source.clone())];
+    let mut facts = vec![("Source".to_owned(), machine.source.clone())];
     facts.extend(may_use(machine));
     if !machine.offline.is_empty() {
         facts.push(("CPUs offline".to_owned(), machine.offline.clone()));

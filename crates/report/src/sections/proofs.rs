@@ -74,7 +74,7 @@ pub fn blocks(view: &RunView) -> Vec<Block> {
 fn proof_table(caption: &str, rows: &Rows<'_>, shown: &str, result: &Cell) -> Table {
     Table::from_records(caption, rows)
         .text("Key", |([key, ..], _)| *key)
-        .text("Asked for", |([_, wanted, ..], _)| cut(wanted))
+        .text("Requested", |([_, wanted, ..], _)| cut(wanted))
         .text(shown, |([_, _, effective, _], _)| cut(effective))
         .text("Proof", |_| result.clone())
         .wide_text("Read from", |([.., source], _)| *source)

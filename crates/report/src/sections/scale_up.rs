@@ -240,14 +240,14 @@ fn improvements(arms: &[&ScaleUpRecord]) -> Table {
             let baseline = differs.then(|| format!("baseline: {}", of.baseline_sockets));
             Cell::new(of.sockets.to_string()).detail(baseline.unwrap_or_default())
         })
-        .number("Times as much", "", |(_, of)| {
+        .number("Ratio", "", |(_, of)| {
             of.ratio.as_ref().map(|ratio| number::ratio(ratio.value))
         })
         .text("95 % interval", |(_, of)| {
             let [low, high] = of.ratio.as_ref()?.ci95?;
             Some(format!("{} to {}", number::ratio(low), number::ratio(high)))
         })
-        .text("What it is", |(_, of)| match (&of.missing, of.fills) {
+        .text("Meaning", |(_, of)| match (&of.missing, of.fills) {
             (Some(why), _) => why.as_str(),
             (None, Some(SaturatedResource::Socket)) => "I₁: one full socket",
             (None, Some(SaturatedResource::System)) => "I₂: the full machine",

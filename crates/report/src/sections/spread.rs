@@ -133,12 +133,12 @@ pub struct Spread {
 impl Spread {
     fn low(&self) -> &(String, f64) {
         let least = self.values.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-        least.expect("there are two values at least")
+        least.expect("the list has at least two values")
     }
 
     fn high(&self) -> &(String, f64) {
         let most = self.values.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        most.expect("there are two values at least")
+        most.expect("the list has at least two values")
     }
 
     /// Returns the ratio of the largest to the smallest mean. `None` if the smallest mean is zero.

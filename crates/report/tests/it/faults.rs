@@ -12,7 +12,7 @@ fn killed() -> FaultRecord {
         kind: "node-kill".into(),
         verdict: FaultVerdict::Confirmed,
         evidence: "checked: runs and answers; seen: the kernel knows its process no more; whole: \
-                   it answers a client"
+                   the node answers a client"
             .into(),
         trial: Some(0),
         place: Some("node2".into()),

@@ -3,7 +3,7 @@
 //! from real histograms, so that all numbers agree with each other. Every execution of the tests
 //! builds the same run.
 //!
-//! This file is long because it builds one complete run.
+//! Long because it builds one complete run.
 
 use crate::requests::{counts, request};
 use analysis::procedure::Point;
@@ -13,7 +13,10 @@ use measure::{
     ClientCount, ClientCounts, ClientInterval, Histogram, Interval, KindInterval, Outcome,
 };
 use store::record::{SettleEnd, Verdict, WarmupEnd};
-#[expect(dead_code, reason = "workload's file, of which this uses a part")]
+#[expect(
+    dead_code,
+    reason = "a file of workload, and this test uses only a part of it"
+)]
 #[path = "../../../workload/src/random.rs"]
 mod random;
 

@@ -215,7 +215,8 @@ fn a_machine_of_two_sockets_is_drawn_for_each_placement() {
         "Where nodes and client ran of on (trials 1, 3)",
         "Where nodes and client ran of off (trials 0, 2)",
         "6: 3 GiB, 7: 1 MiB",
-        "The client shares neither a core nor an L3 with a node: the placement avoided that.",
+        "The client shares neither a core nor an L3 cache with a node, as intended by the \
+         placement.",
         "The client may run on CPUs 0-127 on which node1 and node2 may run too.",
     ] {
         assert!(section.contains(part), "{part:?} is not in\n{section}");

@@ -61,7 +61,9 @@ fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFit
 fn fits() -> Vec<ScaleFitRecord> {
     let amdahl = ScaleFitRecord {
         model: analysis::scale_up::models::Model::Amdahl,
-        refused: Some("the points deviate from the best such curve by 8.1 %, more than 5 %".into()),
+        refused: Some(
+            "the points deviate from the best such curve by 8.1 %, but the limit is 5 %".into(),
+        ),
         ..ScaleFitRecord::default()
     };
     let usl = ScaleFitRecord {

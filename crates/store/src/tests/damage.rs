@@ -1,6 +1,9 @@
 //! Tests a run folder with every known kind of damage. A reader must never return wrong numbers.
 
-#[expect(dead_code, reason = "workload's file, of which this uses a part")]
+#[expect(
+    dead_code,
+    reason = "a file of workload, and this test uses only a part of it"
+)]
 #[path = "../../../workload/src/random.rs"]
 mod random;
 

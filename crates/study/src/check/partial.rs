@@ -97,7 +97,9 @@ pub(super) fn scales(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> 
     for entry in named_entries(node, path, diagnostics) {
         if !matches!(entry.value.raw, Raw::Map(_)) {
             let message = format!("scale `{}` is {}", entry.key, entry.value.describe());
-            let hint = "write it as {window.measure: 5s, data.load.operations: 10k}".to_owned();
+            let hint = "write a mapping such as {window.measure: 5s, data.load.operations: \
+                        10k}"
+                .to_owned();
             diagnostics.add(&entry.value.place, message, Some(hint));
         }
     }
@@ -112,7 +114,7 @@ fn named_entries<'n>(
 ) -> &'n [yaml::Entry] {
     let Some(entries) = node.entries() else {
         let message = format!("`{path}` is {}; it must be a mapping", node.describe());
-        let hint = format!("write it as {path}: {{a-name: {{…}}}}");
+        let hint = format!("write a mapping of names such as {path}: {{a-name: {{…}}}}");
         diagnostics.add(&node.place, message, Some(hint));
         return &[];
     };

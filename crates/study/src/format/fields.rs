@@ -19,7 +19,7 @@ use row::{
 };
 use std::time::Duration;
 
-/// Makes the type of a choice between words. Each word comes with the value that it sets.
+/// Makes the type of a choice between words. Each word sets a value.
 macro_rules! choice {
     (|$d:ident| $key:expr; $($word:literal => $value:expr),+) => {
         Type::Choice(&[$(($word, |$d| $key = $value)),+])
@@ -94,7 +94,7 @@ const STUDY: &[Field] = &[
     required(
         "study",
         Type::Name(|d, text| d.name = text.into()),
-        "Name of the study, which is also the folder of its runs.",
+        "Name of the study. The folder of the study's runs has the same name.",
     ),
     required(
         "question",
@@ -104,33 +104,35 @@ const STUDY: &[Field] = &[
     optional(
         "published",
         Type::Text(|d, text| d.published = Some(text.into())),
-        "File in the study's folder, or below it, with published figures, which the report shows \
-         next to the measured figures. studies/README.md describes its format.",
+        "File with published figures, in the study's folder or a subfolder. The report shows the \
+         published figures next to the measured figures. studies/README.md describes the format of \
+         the file.",
     ),
     with(
         "seed",
         Type::Count(0, u64::MAX, |d, n| d.seed = n),
         "1",
-        "Seed of all random values: keys, values, arrivals, order of trials.",
+        "Seed of all random values: keys, values, arrivals, and the order of trials.",
     ),
     optional(
         "why",
         Type::WordOr(&[("confirm", |d| d.why = Some(Why::default()))], &SECTION),
         "`confirm`: after the trials, cassay tests the resource that was full at the limit of the \
          load. It changes one setting of that resource and compares both settings in blocks. If \
-         the experiment refutes the resource, cassay tests the next one.",
+         the experiment shows that this resource was not the limit, cassay tests the next \
+         resource.",
     ),
     optional(
         "why.confirm",
         Type::Section(|d| d.why = Some(Why::default())),
-        "The same, with a limit for its time.",
+        "Settings of `why: confirm`.",
     ),
     optional(
         "why.confirm.minutes",
         Type::Count(1, 1440, |d, n| {
             d.why.get_or_insert_default().minutes = n;
         }),
-        "Maximum expected length of all experiments together, in minutes. Default: 10.",
+        "Maximum expected length of all experiments together, in minutes. Default: 10 minutes.",
     ),
 ];
 
@@ -158,42 +160,42 @@ const SECTIONS: &[Field] = &[
             })),
         ),
         "1",
-        "Number of replicas, or a number for each datacenter.",
+        "Number of replicas, or a mapping with a number of replicas for each datacenter.",
     ),
     optional(
         "keyspace.durable_writes",
         Type::Bool(|d, on| d.keyspace.durable_writes = Some(on)),
-        "Write to the commit log too. Default: the workload's setting, else `true`.",
+        "Write to the commit log too. Default: the workload's setting, otherwise `true`.",
     ),
     optional(
         "keyspace.compaction",
         Type::Map(&Type::Any(|d, tree| {
             d.keyspace.compaction.push((d.key.clone(), tree.to_word()))
         })),
-        "Compaction of the workload's tables: `{class: LeveledCompactionStrategy}`. Default: the \
-         workload's setting.",
+        "Compaction of the workload's tables, such as `{class: LeveledCompactionStrategy}`. \
+         Default: the workload's setting.",
     ),
     optional(
         "keyspace.compression",
         Type::Map(&Type::Any(|d, tree| {
             d.keyspace.compression.push((d.key.clone(), tree.to_word()))
         })),
-        "Compression of the workload's SSTables: `{class: LZ4Compressor, chunk_length_in_kb: 4}`, \
-         or `{enabled: false}`. Default: the workload's setting.",
+        "Compression of the workload's SSTables, such as `{class: LZ4Compressor, \
+         chunk_length_in_kb: 4}` or `{enabled: false}`. Default: the workload's setting.",
     ),
     optional(
         "keyspace.options",
         Type::Map(&Type::Any(|d, tree| {
             d.keyspace.options.push((d.key.clone(), tree.to_json()))
         })),
-        "Other options of the workload's tables, as in `ALTER TABLE … WITH`: `{gc_grace_seconds: \
-         60}`.",
+        "Other options of the workload's tables, as in `ALTER TABLE … WITH`. For example, \
+         `{gc_grace_seconds: 60}`.",
     ),
     required("workload", SECTION, "Operations to run against the target."),
     optional(
         "workload.use",
         Type::Name(|d, text| d.workload.name = text.into()),
-        "Name of a built-in workload; `cassay workload list` lists them.",
+        "Name of a built-in workload. `cassay workload list` lists the built-in workloads.",
     ),
     optional(
         "workload.file",
@@ -201,8 +203,8 @@ const SECTIONS: &[Field] = &[
             d.workload.name = text.into();
             d.workload.file = Some(text.into());
         }),
-        "Workload file in the study's folder or a subfolder. docs/workload-file.md describes its \
-         format.",
+        "Workload file in the study's folder or a subfolder. docs/workload-file.md describes the \
+         format of the file.",
     ),
     optional(
         "workload.table",
@@ -211,9 +213,10 @@ const SECTIONS: &[Field] = &[
             d.own_table().name = text.into();
         }),
         "Existing table of the attached cluster, as `keyspace.table`. cassay only reads it. The \
-         columns come from its schema, and the keys from the table (`workload.keys`). Kinds of \
-         operations: `row` (by the whole primary key), `partition`, and `page` (the first 100 \
-         rows of a partition). `mix` weighs them; default `{row: 1}`.",
+         columns come from the schema of the table, and the keys from the table itself \
+         (`workload.keys`). Kinds of operations: `row` (by the whole primary key), `partition`, \
+         and `page` (the first 100 rows of a partition). `workload.mix` sets the weights of the \
+         kinds. Default: `{row: 1}`.",
     ),
     optional(
         "workload.keys",
@@ -224,20 +227,21 @@ const SECTIONS: &[Field] = &[
     optional(
         "workload.keys.count",
         Type::Count(1, KEYS_MAX, |d, n| d.own_table().keys = n),
-        "Number of partitions to sample from the ring; a small table may yield fewer. The run \
-         stores the sampled keys. Default: 10k.",
+        "Number of partitions to sample from the ring. A small table may yield fewer partitions. \
+         The run stores the sampled keys. Default: 10k.",
     ),
     optional(
         "workload.keys.rate",
         Type::Count(1, 1_000_000, |d, n| d.own_table().keys_per_s = n),
-        "Upper limit of partitions sampled per second. The sample reads at most the first 4 rows \
-         of each partition. Default: 1k.",
+        "Maximum number of partitions to sample per second. The sample reads at most the first 4 \
+         rows of each partition. Default: 1k.",
     ),
     optional(
         "workload.keys.file",
         Type::Text(|d, text| d.own_table().file = Some(text.into())),
-        "CSV file in the study's folder, or below it, with the keys, one per record, and column \
-         names in the first line. Without clustering columns, `row` is not available.",
+        "CSV file with the keys, in the study's folder or a subfolder. The first line contains the \
+         column names, and each further record one key. Without clustering columns, operations of \
+         the kind `row` are not available.",
     ),
     optional(
         "workload.keys.columns",
@@ -245,15 +249,16 @@ const SECTIONS: &[Field] = &[
             let column = d.key.clone();
             d.own_table().columns.push((column, text.into()));
         })),
-        "Names of the key columns in the CSV: `{id: user_id}`. Default: the same names.",
+        "Names of the key columns in the CSV file, such as `{id: user_id}`. Default: the names of \
+         the table's columns.",
     ),
     optional(
         "workload.stress",
         Type::List(&Type::Text(|d, text| d.import(Tool::Stress, text))),
-        "Command line of cassandra-stress, without its first word: `write n=1M -rate threads=50`. \
-         It determines the operations, the load and the duration; `procedure` and `window` do not \
-         apply. In a list, each command line is a variant, and they run one after the other. This \
-         applies to all imported tools.",
+        "Command line of cassandra-stress, without the name of the program: `write n=1M -rate \
+         threads=50`. The command line determines the operations, the load and the duration, so \
+         `procedure` and `window` do not apply. In a list, each command line is a variant, and the \
+         variants run one after the other. The same rules apply to all imported tools.",
     ),
     optional(
         "workload.nb",
@@ -264,28 +269,28 @@ const SECTIONS: &[Field] = &[
     optional(
         "workload.ycsb",
         Type::List(&Type::Text(|d, text| d.import(Tool::Ycsb, text))),
-        "Command line of YCSB: `run -P workloads/workloada -threads 32`, or both of its phases: \
-         `[load -P w, run -P w]`.",
+        "Command line of YCSB: `run -P workloads/workloada -threads 32`, or the command lines of \
+         both phases: `[load -P w, run -P w]`.",
     ),
     optional(
         "workload.easy",
         Type::List(&Type::Text(|d, text| d.import(Tool::Easy, text))),
-        "Command line of cassandra-easy-stress: `KeyValue -d 5m --rate 10k -r 0.5 -p 1m`. Its \
-         population phase, if requested, is a separate variant.",
+        "Command line of cassandra-easy-stress: `KeyValue -d 5m --rate 10k -r 0.5 -p 1m`. If the \
+         command line requests a population phase, this phase is a separate variant.",
     ),
     optional(
         "workload.mix",
         Type::Map(&Type::Number(0.0, 1e9, |d, n| {
             d.workload.mix.push((d.key.clone(), n))
         })),
-        "Weight of each kind of operation: `{write: 9, read: 1}`. Default: the weights of the \
-         workload.",
+        "Weight of each kind of operation, such as `{write: 9, read: 1}`. Default: the weights of \
+         the workload.",
     ),
     optional(
         "workload.consistency",
         of_kinds!(Type::Level(&LEVELS, |d, level| d.tune(|t| t.consistency = Some(level)))),
-        "Consistency level, for all kinds of operations or for each kind. Default: the levels of \
-         the workload.",
+        "Consistency level, for all kinds of operations or for each kind. Default: the consistency \
+         levels of the workload.",
     ),
     optional(
         "workload.serial_consistency",
@@ -304,29 +309,30 @@ const SECTIONS: &[Field] = &[
     optional(
         "workload.retries",
         of_kinds!(Type::Count(0, 100, |d, n| d.tune(|t| t.retries = Some(n as u8)))),
-        "Number of retries, for all kinds of operations or for each kind. cassay counts retries, \
-         and latency includes their time. Default: 0, so that each error counts.",
+        "Number of retries, for all kinds of operations or for each kind. cassay counts the \
+         retries, and latency includes the time of retries. Default: 0, so that each error counts.",
     ),
     optional(
         "workload.speculate_after",
         of_kinds!(Type::Duration(1_000, DAY, |d, ns| d
             .tune(|t| t.speculate_after = Some(Duration::from_nanos(ns))))),
-        "Delay after which cassay also sends an unanswered idempotent operation to another node, \
-         or over another connection. For all kinds of operations or for each kind. Default: never.",
+        "Delay, for all kinds of operations or for each kind. After this delay, cassay also sends \
+         an unanswered idempotent operation to another node, or over another connection. Default: \
+         never.",
     ),
     optional(
         "workload.idempotent",
         of_kinds!(Type::Bool(|d, on| d.tune(|t| t.idempotent = Some(on)))),
         "Declare that operations may run twice, for all kinds of operations or for each kind. Only \
-         then does cassay send them speculatively, or retry them after an attempt that may have \
-         taken effect. Default: derived from the statements.",
+         then does cassay send operations speculatively, or retry operations after an attempt that \
+         may have taken effect. Default: derived from the statements.",
     ),
     optional(
         "workload.page_size",
         of_kinds!(Type::Count(0, 1_000_000, |d, n| d
             .tune(|t| t.page_size = Some(n as u32)))),
-        "Rows per page, for all kinds of operations or for each kind; 0 turns paging off. cassay \
-         counts pages and rows. Default: the page sizes of the workload.",
+        "Number of rows per page, for all kinds of operations or for each kind. 0 turns paging \
+         off. cassay counts pages and rows. Default: the page sizes of the workload.",
     ),
     optional(
         "workload.timestamps",
@@ -349,36 +355,36 @@ const SECTIONS: &[Field] = &[
         "data",
         SECTION,
         "{}",
-        "State of the data before a trial measures.",
+        "State of the data before the measurement of a trial.",
     ),
     optional(
         "data.load",
         Type::Section(|d| d.data.load = Load::Operations(ROWS_UNLOADED)),
-        "Write rows before measuring.",
+        "Write rows before the measurement.",
     ),
     optional(
         "data.load.operations",
         Type::Count(1, ROWS_MAX, |d, n| d.data.load = Load::Operations(n)),
-        "Number of rows to write. Operations choose among these rows.",
+        "Number of rows to write. The measured operations use these rows.",
     ),
     optional(
         "data.load.bytes_per_node",
         Type::Bytes(1 << 20, 256 << 40, |d, n| {
             d.data.load = Load::BytesPerNode(n)
         }),
-        "Write rows until each node has this much data on disk after a flush, on average. \
-         Operations choose among the written rows.",
+        "Write rows until each node has this much data on disk after a flush, on average. The \
+         measured operations use the written rows.",
     ),
     optional(
         "data.load.fraction",
         Type::Number(0.01, 0.95, |d, n| d.data.load = Load::Fraction(n)),
-        "Write rows until this share of the data volumes is used, on average: 0.3 is 30 % full. \
-         Needs `target.local.host.volume`.",
+        "Write rows until the data volumes are filled to this share, on average. For example, 0.3 \
+         means 30 % full. Requires `target.local.host.volume`.",
     ),
     optional(
         "data.present",
         Type::Count(1, ROWS_MAX, |d, n| d.present = n),
-        "Number of rows that the tables already contain, instead of `load`.",
+        "Number of rows that the tables already contain. Use this key instead of `load`.",
     ),
     with(
         "data.settle",
@@ -386,8 +392,9 @@ const SECTIONS: &[Field] = &[
             "auto" => Settle::Auto, "compactions" => Settle::Compactions, "none" => Settle::None
         ),
         "auto",
-        "Wait after loading. `compactions`: for a flush and all compactions. `none`: no wait. \
-         `auto`: `compactions` if the target can report their end.",
+        "Wait after loading. With `compactions`, cassay waits for a flush and all compactions. \
+         With `none`, cassay does not wait. `auto` means `compactions` if the target can report \
+         the end of compactions, and otherwise `none`.",
     ),
     with(
         "data.settle_limit",
@@ -414,7 +421,7 @@ const SECTIONS: &[Field] = &[
         ),
         "auto",
         "Method of restoring a snapshot. `online`: empty the tables and import the files. \
-         `offline`: stop the nodes, replace the files, start the nodes. `auto` is `online`.",
+         `offline`: stop the nodes, replace the files, and start the nodes. `auto` means `online`.",
     ),
     with(
         "data.page_cache",
@@ -428,15 +435,15 @@ const SECTIONS: &[Field] = &[
         "phases",
         SECTION,
         "Settings that apply only in one phase. Between phases, the nodes restart and keep their \
-         data. They restart one after the other, or all together if `data.reset: snapshot` \
+         data. The nodes restart one after the other, or all together if `data.reset: snapshot` \
          restores the data anyway. A phase may set `heap`, `gc`, `jvm`, `yaml` and `host` of \
          `target.local`, and table options of `keyspace`.",
     ),
     optional(
         "phases.load",
         Type::Phase,
-        "Settings while the data is loaded and settled: `{target: {local: {yaml: {commitlog_sync: \
-         periodic}}}}`.",
+        "Settings while cassay loads the data and waits for it to settle, such as `{target: \
+         {local: {yaml: {commitlog_sync: periodic}}}}`.",
     ),
     optional(
         "phases.measure",
@@ -447,8 +454,8 @@ const SECTIONS: &[Field] = &[
     optional(
         "variants",
         Type::Variants,
-        "Sides of a comparison, by name, each with the settings that it changes. The first side is \
-         the baseline.",
+        "Sides of a comparison, by name. Each side consists of the settings that it changes. The \
+         first side is the baseline.",
     ),
     optional(
         "matrix",
@@ -470,15 +477,15 @@ const SECTIONS: &[Field] = &[
         "screen.settings",
         Type::Matrix,
         "Settings by name. Each setting has two values by name, and each value has the keys that \
-         it changes: `{heap: {small: {}, large: {target: {local: {heap: 8GiB}}}}}`. The further \
-         apart the values, the easier the effect is to detect.",
+         it changes: `{heap: {small: {}, large: {target: {local: {heap: 8GiB}}}}}`. Effects are \
+         easier to detect if the two values are far apart.",
     ),
     with(
         "screen.fold",
         Type::Bool(|d, on| d.fold = on),
         "false",
-        "Run the design again with all values swapped. This doubles the runs, and separates each \
-         effect from the interaction of two settings.",
+        "Run the design again with all values swapped. This doubles the number of runs, and \
+         separates the effect of each setting from interactions of two settings.",
     ),
 ];
 
@@ -493,15 +500,16 @@ const WINDOW: &[Field] = &[
             &Type::Duration(0, DAY, |d, ns| d.warmup_ns = Some(ns)),
         ),
         "auto",
-        "Time before the measured window, in whole seconds. `auto` ends when throughput and \
-         latency are steady; on the null target, which needs no warm-up, after 1 s.",
+        "Time before the measured window, in whole seconds. With `auto`, the warm-up ends when \
+         throughput and latency are steady. On the null target, which needs no warm-up, it ends \
+         after 1 s.",
     ),
     with(
         "window.warmup_max",
         Type::Duration(S, DAY, |d, ns| d.warmup_max_ns = ns),
         "60s",
-        "Limit of an `auto` warm-up, in whole seconds. Below 11 s, cassay cannot detect a steady \
-         state.",
+        "Limit of an `auto` warm-up, in whole seconds. With a limit below 11 s, cassay cannot \
+         detect a steady state.",
     ),
     with(
         "window.first_warmup",
@@ -510,8 +518,9 @@ const WINDOW: &[Field] = &[
             &Type::Duration(0, DAY, |d, ns| d.first_warmup_ns = Some(ns)),
         ),
         "same",
-        "Time before the first measured window on freshly started node processes, whose JVMs still \
-         compile. Whole seconds. `same`: as long as `warmup`. The null target ignores this key.",
+        "Time before the first measured window on freshly started node processes, in whole \
+         seconds. The JVMs of these processes still compile code. `same` means the time in \
+         `warmup`. The null target ignores this key.",
     ),
     with(
         "window.measure",
@@ -523,15 +532,15 @@ const WINDOW: &[Field] = &[
         "window.until",
         choice!(|d| d.until_faults; "measured" => false, "faults" => true),
         "measured",
-        "End of the window. `measured`: after the length of the window. `faults`: `after_faults` \
-         after the last fault ended and its target recovered, but at the latest after the length \
-         of the window.",
+        "End of the window. With `measured`, the window ends after the time in `measure`. With \
+         `faults`, the window ends earlier if the last fault has ended, its target has recovered, \
+         and the time in `after_faults` has passed since then.",
     ),
     with(
         "window.after_faults",
         Type::Duration(0, DAY, |d, ns| d.after_faults_ns = ns),
         "30s",
-        "Time that a window with `until: faults` continues after its last fault, in whole seconds. \
+        "Time that a window with `until: faults` continues after the last fault, in whole seconds. \
          The report considers a recovery complete after 30 s without a difference.",
     ),
     // Rows for the price.
@@ -541,41 +550,42 @@ const WINDOW: &[Field] = &[
             &Type::Number(1e-6, 1e9, |d, n| d.price().per_hour = n),
             &SECTION,
         ),
-        "Price of the target per hour, for the study or for each variant: `1.23`, or with a \
-         currency `{amount: 1.23, currency: USD}`. The answer then states operations per price.",
+        "Price of the target per hour, for the study or for each variant. Write a number such as \
+         `1.23`, or a number with a currency such as `{amount: 1.23, currency: USD}`. The answer \
+         then states the number of operations per unit of the price.",
     ),
     required(
         "price_per_hour.amount",
         Type::Number(1e-6, 1e9, |d, n| d.price().per_hour = n),
-        "Amount.",
+        "Price of the target per hour, as a number.",
     ),
     optional(
         "price_per_hour.currency",
         Type::Name(|d, text| d.price().currency = Some(text.into())),
-        "Currency. cassay does not compare prices in different currencies.",
+        "Currency of the price. cassay does not compare prices in different currencies.",
     ),
     optional(
         "capacity",
         Type::Section(|d| d.capacity = Some(Capacity::default())),
-        "Number of nodes for a demand, computed from the highest sustained rate. Requires rates as \
-         points. The answer states its assumptions.",
+        "Compute the number of nodes for a demand, from the highest sustained rate. Requires rates \
+         as points. The answer states the assumptions of the computation.",
     ),
     required(
         "capacity.ops_per_s",
         Type::Count(1, RATE_MAX, |d, n| d.capacity().ops_per_s = n as f64),
-        "Demand, op/s.",
+        "Throughput that the cluster must handle, in op/s.",
     ),
     required(
         "capacity.p99_ms",
         Type::Number(0.001, 3_600_000.0, |d, n| d.capacity().p99_ms = n),
-        "Upper limit of p99 latency, ms.",
+        "Upper limit of p99 latency, in ms.",
     ),
     with(
         "capacity.failures",
         Type::Count(0, 1000, |d, n| d.capacity().failures = n),
         "1",
-        "Number of nodes that may fail together while the rest still meets the demand. A failed \
-         rack counts as all of its nodes.",
+        "Number of nodes that may fail together while the remaining nodes still meet the demand. A \
+         failed rack counts as all nodes of the rack.",
     ),
     with(
         "capacity.growth",
@@ -587,7 +597,7 @@ const WINDOW: &[Field] = &[
         "capacity.skew",
         Type::Number(1.0, 100.0, |d, n| d.capacity().skew = n),
         "1",
-        "Load of the busiest node ÷ mean load per node, in the planned cluster.",
+        "Load of the busiest node in the planned cluster, divided by the mean load per node.",
     ),
 ];
 
@@ -601,45 +611,45 @@ const INSTRUMENT: &[Field] = &[
             &Type::Choice(&[("here", |d| d.client.machines.push(ClientMachine::default()))]),
             &Type::Section(|d| d.client.machines.push(ClientMachine::default())),
         )),
-        "Machines that apply the load together, with one client each: `here`, or `{ssh: HOST}`, \
-         which starts this program on HOST over ssh and requires `--trust` in a study. Their \
-         workers share one sequence of operations, one schedule and one in-flight limit, as if \
-         they belonged to one client. Default: only this process.",
+        "Machines that apply the load together, with one client each. `here` is this machine. \
+         `{ssh: HOST}` starts this program on HOST over ssh, which requires `--trust` in a study. \
+         The workers of all clients share one sequence of operations, one schedule and one \
+         in-flight limit, as if they belonged to one client. Default: only this process.",
     ),
     optional(
         "client.machines.ssh",
         Type::Text(|d, text| d.machine().ssh = Some(text.into())),
-        "HOST, USER@HOST, ssh://USER@HOST:PORT, or a name in your `~/.ssh/config`. Default: this \
-         machine.",
+        "Destination for ssh: HOST, USER@HOST, ssh://USER@HOST:PORT, or a name in your \
+         `~/.ssh/config`. Default: this machine.",
     ),
     optional(
         "client.machines.folder",
         Type::Text(|d, text| d.machine().folder = Some(text.into())),
-        "With `ssh`: folder on that machine to which cassay copies this program, and from which \
-         the program runs. Default: the user's cache on that machine.",
+        "With `ssh`: folder on the machine to which cassay copies this program, and from which the \
+         program runs. Default: the user's cache on the machine.",
     ),
     optional(
         "client.machines.workers",
         Type::Count(1, 256, |d, n| d.machine().workers = Some(n as usize)),
-        "Number of event loops on that machine. Default: `client.workers`. With `auto`: half of \
-         the CPUs of the machine.",
+        "Number of event loops on the machine. Default: `client.workers`. If `client.workers` is \
+         `auto`: half of the CPUs of the machine.",
     ),
     optional(
         "client.machines.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| {
             d.machine().cpus.push(n as usize)
         })),
-        "Numbers of the CPUs of that machine to which cassay pins the workers, one after the \
-         other. Default: not pinned.",
+        "Numbers of the CPUs of the machine to which cassay pins the workers, one after the other. \
+         Default: cassay does not pin the workers.",
     ),
     with(
         "client.split",
         choice!(|d| d.client.split; "stride" => Split::Stride, "range" => Split::Range),
         "stride",
-        "Division of imported sequences among `client.machines`: seeds of cassandra-stress's `-pop \
-         seq=`, cycles of NoSQLBench, records of a YCSB load. With `stride`, all clients share one \
-         sequence. With `range`, each client has its own range, like separate clients of the tool; \
-         this requires `workers` for every machine.",
+        "Division of imported sequences among `client.machines`. Such sequences are the seeds of \
+         cassandra-stress's `-pop seq=`, the cycles of NoSQLBench, and the records of a YCSB load. \
+         With `stride`, all clients share one sequence. With `range`, each client has its own \
+         range, like separate clients of the tool, which requires `workers` for every machine.",
     ),
     with(
         "client.workers",
@@ -648,34 +658,35 @@ const INSTRUMENT: &[Field] = &[
             &Type::Count(1, 256, |d, n| d.client.workers = Some(n as usize)),
         ),
         "auto",
-        "Number of event loops. `auto`: half of the CPUs, at least one. With `client.machines`, \
-         this value is the default for each machine.",
+        "Number of event loops. `auto`: half of the CPUs of the machine, but at least one event \
+         loop. With `client.machines`, this value is the default for each machine.",
     ),
     optional(
         "client.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| d.client.cpus.push(n as usize))),
-        "Numbers of the CPUs to which cassay pins the workers, one after the other. Default: not \
-         pinned.",
+        "Numbers of the CPUs to which cassay pins the workers, one after the other. Default: \
+         cassay does not pin the workers.",
     ),
     optional(
         "client.priority",
         choice!(|d| d.client.priority; "auto" => Priority::Auto, "normal" => Priority::Normal,
                 "realtime" => Priority::Realtime),
         "Priority of the workers over other programs on their CPUs, if the system permits it. With \
-         `normal`: no priority. With `realtime`: always. With `auto` (default): only if nodes run \
-         on the same machine, because their threads would delay answers by tens of milliseconds.",
+         `normal`, the workers have no priority. With `realtime`, they always have priority. With \
+         `auto` (default), they have priority only if nodes run on the same machine, because the \
+         threads of the nodes would delay answers by tens of milliseconds.",
     ),
     with(
         "client.connections_per_node",
         Type::Count(1, 1024, |d, n| d.client.connections_per_node = n as usize),
         "2",
-        "Connections from each worker to each node.",
+        "Number of connections from each worker to each node.",
     ),
     with(
         "client.timeout",
         Type::Duration(1_000_000, 3_600 * S, |d, ns| d.client.timeout_ns = ns),
         "10s",
-        "Timeout of an operation, measured from its send.",
+        "Timeout of an operation, measured from the send of the operation.",
     ),
     with(
         "client.in_flight_max",
@@ -688,9 +699,9 @@ const INSTRUMENT: &[Field] = &[
         "client.release_quantum",
         Type::Duration(0, 10_000_000, |d, ns| d.client.release_quantum_ns = ns),
         "50us",
-        "Period, at a fixed rate: the client sends all operations that are due in the period \
-         together. A longer period reduces the CPU time of the client and adds as much release \
-         lag.",
+        "Length of the periods into which the client divides its schedule at a fixed rate. The \
+         client sends all operations that are due in one period together. A longer period reduces \
+         the CPU time of the client and adds as much release lag.",
     ),
     with(
         "client.compression",
@@ -706,8 +717,8 @@ const INSTRUMENT: &[Field] = &[
         "verify",
         SECTION,
         "{}",
-        "Verification of answers. The null target stores no data, so cassay does not verify its \
-         answers.",
+        "Verification of answers. The null target stores no data, so cassay does not verify \
+         answers of the null target.",
     ),
     with(
         "verify.reads",
@@ -715,8 +726,8 @@ const INSTRUMENT: &[Field] = &[
             "none" => None, "sampled" => Some(SAMPLED_NTH), "all" => Some(1)
         ),
         "sampled",
-        "Reads of the measured window whose rows cassay compares with the expected rows. \
-         `sampled`: every 16th read.",
+        "Reads of the measured window to verify. cassay compares the rows of these reads with the \
+         expected rows. `sampled`: every 16th read.",
     ),
     with(
         "verify.sample",
@@ -726,14 +737,14 @@ const INSTRUMENT: &[Field] = &[
         ),
         "1000",
         "Number of rows to read back and compare after each trial. `all`: every written row, so \
-         that cassay finds every lost write. `all` takes 8 bytes of memory per write of the main \
-         stage, at most 512 MiB.",
+         that cassay finds every lost write. With `all`, the client needs 8 bytes of memory per \
+         write of the main stage, at most 512 MiB.",
     ),
     optional(
         "verify.consistency",
         Type::Level(&READS, |d, level| d.verify.consistency = Some(level)),
-        "Consistency level for reading rows back. Default: the level of the workload's reads; for \
-         `all`, the weakest level that returns every acknowledged write.",
+        "Consistency level for reading rows back. Default: the level of the workload's reads. With \
+         `verify.sample: all`, the weakest level that returns every acknowledged write.",
     ),
     // Rows for probes.
     optional(
@@ -742,14 +753,15 @@ const INSTRUMENT: &[Field] = &[
             &[("none", |d| d.probed = Some(false))],
             &Type::Section(|d| d.probed = Some(true)),
         ),
-        "Measurements of hosts and nodes during a trial; `none` turns all probes off. Default: \
-         all. The null target has no probes. Each probe is `true`, `false` or its period.",
+        "Measurements of hosts and nodes during a trial. `none` turns all probes off. Default: all \
+         probes. The null target has no probes. The value of each probe is `true`, `false`, or the \
+         period of the probe.",
     ),
     with(
         "probes.period",
         Type::Duration(PERIOD_MIN, PERIOD_MAX, |d, ns| d.period_ns = ns),
         "1s",
-        "Period of probes without their own period.",
+        "Period of each probe whose value is `true`.",
     ),
     with(
         "probes.hosts",
@@ -767,7 +779,7 @@ const INSTRUMENT: &[Field] = &[
         "probes.jvm",
         probe!(jvm_ns),
         "true",
-        "Heap and garbage collections of the nodes' JVMs.",
+        "Heap use and garbage collections of the nodes' JVMs.",
     ),
     with(
         "probes.cassandra",
@@ -787,7 +799,8 @@ const INSTRUMENT: &[Field] = &[
         Type::Section(|d| d.probes.profile = Some(Profile::default())),
         "Flame graphs of the nodes, by async-profiler. After the trials, cassay repeats each \
          variant with and without the profiler, in blocks. The report shows the CPU time per \
-         operation of each method, its difference between two variants, and the profiler's cost.",
+         operation of each method, the difference of this time between two variants, and the \
+         profiler's cost.",
     ),
     with(
         "probes.profile.event",
@@ -797,8 +810,9 @@ const INSTRUMENT: &[Field] = &[
             "wall" => ProfileEvent::Wall
         ),
         "ctimer",
-        "Event that the profiler samples: CPU time (`ctimer`; `cpu` includes the kernel's stacks, \
-         if the kernel permits it), allocated bytes, waits for locks, or elapsed time.",
+        "Event that the profiler samples. `ctimer`: CPU time. `cpu`: CPU time with the kernel's \
+         stacks, if the kernel permits it. `alloc`: allocated bytes. `lock`: waits for locks. \
+         `wall`: elapsed time.",
     ),
     with(
         "probes.profile.every",
@@ -806,8 +820,8 @@ const INSTRUMENT: &[Field] = &[
             "variant" => ProfileEvery::Variant, "trial" => ProfileEvery::Trial
         ),
         "variant",
-        "Number of profiles of a variant: `variant` means one for each of four blocks, `trial` one \
-         for each block of the study.",
+        "Number of profiles of a variant. `variant` means one profile for each of four blocks. \
+         `trial` means one profile for each block of the study.",
     ),
     with(
         "probes.profile.trials",
@@ -816,32 +830,33 @@ const INSTRUMENT: &[Field] = &[
             "none" => ProfiledTrials::None
         ),
         "extra",
-        "Trials that are profiled: `extra` trials after those of the study, or the `measured` \
-         trials themselves. `none`: the nodes load the profiler, but it does not sample.",
+        "Trials to profile: `extra` trials after the trials of the study, or the `measured` trials \
+         themselves. `none`: the nodes load the profiler, but it does not sample.",
     ),
     optional(
         "probes.import",
         Type::List(&Type::Section(|d| d.series.push(Series::default()))),
-        "Time series of other tools on the same time axis: a list, each `esxtop` or `prometheus`.",
+        "List of time series of other tools, to add to the time axis of the run. Each entry has \
+         the key `esxtop` or `prometheus`.",
     ),
     optional(
         "probes.import.esxtop",
         Type::Text(|d, text| d.series().esxtop = Some(text.into())),
-        "CSV file of `esxtop -b`, in the study's folder or below it. cassay reads the file when \
+        "CSV file of `esxtop -b`, in the study's folder or a subfolder. cassay reads the file when \
          the run ends.",
     ),
     optional(
         "probes.import.columns",
         Type::List(&Type::Text(|d, text| d.series().columns.push(text.into()))),
-        "With `esxtop`: columns whose names contain one of these texts. Default: columns about \
-         CPU, memory, disk and network.",
+        "With `esxtop`: import only columns whose names contain one of these texts. Default: \
+         columns about CPU, memory, disk and network.",
     ),
     optional(
         "probes.import.prometheus",
         Type::Text(|d, text| d.series().prometheus = Some(text.into())),
-        "File in Prometheus's text format, in the study's folder or below it, which cassay reads \
-         when the run ends. Or the `http://…` address of an endpoint, which cassay scrapes during \
-         the run.",
+        "File in Prometheus's text format, in the study's folder or a subfolder. cassay reads the \
+         file when the run ends. Or the `http://…` address of an endpoint, which cassay scrapes \
+         during the run.",
     ),
     optional(
         "probes.import.period",
@@ -854,7 +869,8 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "scales",
         Type::Scales,
-        "Other sizes of the same question, by name, for `--scale`: dotted keys with values. `none` \
-         removes a variant, or an axis or value of a matrix: `matrix.size.large: none`.",
+        "Other sizes of the study, by name, for `--scale`. Each scale consists of dotted keys with \
+         values. The value `none` removes a variant, or an axis or value of a matrix: \
+         `matrix.size.large: none`.",
     ),
 ];

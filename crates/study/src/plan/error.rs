@@ -54,7 +54,7 @@ pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> 
                     fault.describe(cql)
                 )),
                 Ok(Some(beyond)) if !is_trusted => refused.push(format!(
-                    "{of}`workload` has {beyond}, which is more than data: {cql}"
+                    "{of}`workload` has {beyond}, so the study is more than data: {cql}"
                 )),
                 Ok(_) => {}
             }

@@ -47,8 +47,8 @@ fn experiments(resolved: &ResolvedScale) -> Option<String> {
     let why = resolved.tree.find("why")?;
     let minutes = why.find("confirm.minutes").and_then(Tree::count).unwrap_or(WHY_MINUTES);
     Some(format!(
-        "after the trials, experiments of up to {minutes} min test the cause of the limit \
-         (`why: confirm`); the durations above do not include them"
+        "after the trials, experiments of up to {minutes} min test the cause of the limit (`why: \
+         confirm`); the durations above do not include these experiments"
     ))
 }
 

@@ -107,7 +107,7 @@ verifi: {sample: 5}
               hint: did you mean `heap`?
             s.yaml:4:11: the mix has `read`, but the study loads no rows that this kind can read
               hint: add `data: {load: {operations: 100k}}`, or `present` if the rows exist
-            s.yaml:5:19: `window.measure` is `10`: it has no unit
+            s.yaml:5:19: `window.measure` is `10`: the value has no unit
               hint: write a duration with its unit, such as 10s or 250ms
             s.yaml:6:30: `procedure.sweep.threads` has a point twice
             s.yaml:7:1: `verifi` is not a key of a study
@@ -147,7 +147,7 @@ verify: {reads: all}
             s.yaml:9:51: `procedure.arrival: poisson` needs a rate; a closed loop waits for answers
               hint: sweep over `rate` instead
             s.yaml:10:17: `verify.reads` needs data, but the null target stores nothing
-              hint: remove it, or use another target
+              hint: remove this key, or use another target
         "#]],
     );
 }
@@ -254,7 +254,7 @@ fn mistakes_on_the_command_line_look_like_those_in_the_file() {
         expect![[r#"
         --target:1:1: `nul` is not a target
           hint: write null, local, or attach:HOST[:PORT]
-        --set:1:16: `window.measure` is `fast`: it does not begin with a digit
+        --set:1:16: `window.measure` is `fast`: the value does not begin with a digit
           hint: write a duration with its unit, such as 10s or 250ms
         --set:1:1: `windo` is not a key of a study
           hint: did you mean `window`?
@@ -407,7 +407,7 @@ fn a_band_that_cannot_be_searched_for_is_refused() {
         &Overrides::default(),
         expect![[r#"
         s.yaml:9:29: `procedure.band.threads.to` is missing
-          hint: the key means: Upper limit.
+          hint: the key means: Maximum number of operations in flight.
         s.yaml:9:60: `procedure.band.p99_ms` must be a lower and an upper limit, in this order
           hint: write `[50, 100]`
     "#]],

@@ -27,7 +27,7 @@ pub(super) fn add(base: &Node, tree: &Tree, variants: &mut Vec<Variant>, out: &m
     let has_faults = |variant: &Variant| variant.tree.find("faults").is_some();
     if !variants.iter().any(has_faults) {
         let message = format!("`{PATH}` has no effect: no variant has `faults`");
-        let hint = "add `faults`, or remove it".to_owned();
+        let hint = "add `faults` to a variant, or remove this key".to_owned();
         out.add(&base.nearest(PATH).place, message, Some(hint));
     }
     let mut missing: Vec<(Settings, Variant)> = Vec::new();

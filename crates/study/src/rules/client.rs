@@ -56,7 +56,10 @@ fn pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     for other in ["client.workers", "client.cpus"] {
         if subject.wrote(other) {
             let message = format!("you cannot combine `{other}` with `{PODS}`");
-            let hint = format!("remove one of them; `{PODS}.cpus` sets the workers of each pod");
+            let hint = format!(
+                "remove one of the two keys; `{PODS}.cpus` sets the workers of each \
+                                pod"
+            );
             subject.say(other, message, Some(&hint), out);
         }
     }
@@ -77,7 +80,8 @@ fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
             "`{SPLIT}: range` divides the ranges of an imported command, but the workload is not \
              imported"
         );
-        let hint = "remove it: clients of other workloads always share all operations exactly";
+        let hint = "remove this key: clients of other workloads always share all operations \
+                    exactly";
         subject.say(SPLIT, message, Some(hint), out);
         return;
     }

@@ -97,7 +97,7 @@ fn page_cache(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text(path) == Some("drop") && subject.has("target.attach") {
         let message =
             format!("`{path}: drop` is not possible: cassay does not control the machines");
-        let hint = "remove it, or drop the page cache yourself between runs";
+        let hint = "remove this key, or drop the page cache yourself between runs";
         subject.say(path, message, Some(hint), out);
     }
     let is_apart = subject.wrote("target.local.hosts")

@@ -49,8 +49,9 @@ const COMMANDS: &str = "target.attach.faults";
 /// Keys of the programs of a fault. Each key states the purpose of its program.
 const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
-/// Hint for a setting that cassay refuses in a study by an unknown author.
-pub(super) const HINT: &str = "remove it, or pass --trust if you trust the author of the study";
+/// Hint for a setting that is forbidden in the study of a stranger.
+pub(super) const HINT: &str = "remove this setting, or pass --trust if you trust the author of the \
+                               study";
 
 /// Returns true if the user is responsible for a node. This is the case if the node is on the
 /// command line, or if the user trusts the whole study.

@@ -143,7 +143,7 @@ fn nodes(subject: &Subject<'_>, out: &mut Diagnostics) {
         let path = "target.local.nodes";
         let message =
             format!("`{path}` is {nodes}, but the number of nodes on all hosts is {product}");
-        subject.say(path, message, Some("use only one of the two keys"), out);
+        subject.say(path, message, Some("remove one of the two keys"), out);
     }
     if product > format::LOCAL_NODES_MAX {
         let most = format::LOCAL_NODES_MAX;
@@ -175,7 +175,7 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
     let (racks, word) = (tree.items().len() as u64, word.unwrap_or("node"));
     if racks > places {
         let message = format!(
-            "{racks} racks for {}: a rack would be empty",
+            "{racks} racks for {}: at least one rack would be empty",
             counted(places, word)
         );
         subject.say(path, message, Some("name fewer racks"), out);
@@ -285,7 +285,8 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
             units::format_bytes(heap),
             measure::number::bytes(least)
         );
-        let hint = "raise it, or lower target.local.heap: the page cache needs additional memory";
+        let hint = "raise this limit, or lower target.local.heap: the page cache needs additional \
+                    memory";
         subject.say(path, message, Some(hint), out);
     }
 }
@@ -323,6 +324,6 @@ fn collector(subject: &Subject<'_>, out: &mut Diagnostics) {
         && subject.wrote("target.local.gc")
     {
         let message = format!("`{option}` and `target.local.gc` both choose a garbage collector");
-        subject.say(path, message, Some("use only one of the two"), out);
+        subject.say(path, message, Some("remove one of the two settings"), out);
     }
 }

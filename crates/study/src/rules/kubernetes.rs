@@ -84,7 +84,7 @@ pub(super) fn check_node_pods(subject: &Subject<'_>, out: &mut Diagnostics) {
     ] {
         if subject.wrote(other) {
             let message = format!("you cannot combine `{other}` with `{PODS}`");
-            let hint = "remove one of them; `target.local.hosts` is the number of pods";
+            let hint = "remove one of the two keys; `target.local.hosts` is the number of pods";
             subject.say(other, message, Some(hint), out);
         }
     }
@@ -114,8 +114,7 @@ pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: 
             "image" => (
                 is_image(text),
                 "name of an image",
-                "write it in the form of Kubernetes: cassandra:5.0, \
-                 registry.example/cassandra@sha256:…",
+                "write an image name such as cassandra:5.0 or registry.example/cassandra@sha256:…",
             ),
             "machine_type" => (
                 is_label(text),
@@ -126,7 +125,7 @@ pub(super) fn names(subject: &Subject<'_>, section: &str, others: &[&str], out: 
             _ => (
                 is_kubernetes_name(text),
                 "name in Kubernetes",
-                "write lower case letters, digits, `-` and `.`",
+                "use only lower-case letters, digits, `-` and `.`",
             ),
         };
         if !is_one {

@@ -34,7 +34,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let isolation = "target.local.isolation";
     if subject.text(isolation) == Some("loopback") {
         let message = format!("`{isolation}: loopback` only applies to nodes on this machine");
-        let hint = format!("remove it, or `{PATH}`: machines are isolated already");
+        let hint = format!("remove this key, or `{PATH}`: machines are already isolated");
         subject.say(isolation, message, Some(&hint), out);
     }
     for (path, why) in [

@@ -67,7 +67,7 @@ fn option(subject: &Subject<'_>, name: &str, value: &Tree, out: &mut Diagnostics
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if ["compaction", "compression"].contains(&name) {
         let message = format!("`{path}` has a separate key");
-        let hint = format!("write it as `keyspace.{name}`");
+        let hint = format!("write this option as `keyspace.{name}`");
         subject.say(&path, message, Some(&hint), out);
     } else if !name.chars().all(plain) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         let message = format!("`{name}` is not the name of an option: letters, digits and `_`");

@@ -22,7 +22,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.wrote(TABLE) {
         if subject.wrote("workload.keys") {
             let message = "`workload.keys` selects keys of `workload.table`, which is missing";
-            let hint = "add it: `table: keyspace.table`";
+            let hint = "add the key `table: keyspace.table`";
             subject.say("workload.keys", message.to_owned(), Some(hint), out);
         }
         return;

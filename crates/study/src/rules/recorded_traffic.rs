@@ -18,7 +18,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
             let message = format!(
                 "`{path}` does not apply to recorded traffic, which determines this setting"
             );
-            let hint = "remove it; `workload.recorded.only` selects reads or writes, and \
+            let hint = "remove this key; `workload.recorded.only` selects reads or writes, and \
                         `workload.recorded.schema` creates keyspace and tables";
             subject.say(path, message, Some(hint), out);
         }
@@ -26,8 +26,8 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in ["procedure", "window"] {
         if subject.wrote(SPEED) && subject.wrote(path) {
             let message = format!("`{path}` and `{SPEED}` both set the load and its duration");
-            let hint = "remove one of them: without `speed`, operations keep their recorded order \
-                        and shares, at the rate of `procedure`";
+            let hint = "remove one of the two keys: without `speed`, operations keep their \
+                        recorded order and shares, at the rate of `procedure`";
             subject.say(path, message, Some(hint), out);
         }
     }

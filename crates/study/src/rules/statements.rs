@@ -122,7 +122,7 @@ fn class_in(tokens: &[Token]) -> Option<String> {
     })?;
     let class = &class.1.text;
     Some(format!(
-        "the class {class}, which is not one of Cassandra's"
+        "the class {class}, which does not belong to Cassandra"
     ))
 }
 

@@ -97,12 +97,18 @@ fn a_file_that_is_no_bundle_is_refused() {
             tar_of(&[(FILE, "other", "{}")]),
             "the bundle begins with \"other\"",
         ),
-        (tar_of(&[(FILE, LIST, "no json")]), "read its list"),
+        (
+            tar_of(&[(FILE, LIST, "no json")]),
+            "read the list of the bundle",
+        ),
         (
             tar_of(&[(FILE, LIST, "{\"format\": 2}")]),
             "the format of the bundle is 2, but this program reads 1",
         ),
-        (tar_of(&[(FILE, LIST, "{\"format\": 1}")]), "read its list"),
+        (
+            tar_of(&[(FILE, LIST, "{\"format\": 1}")]),
+            "read the list of the bundle",
+        ),
         (
             tar_of(&[(FILE, LIST, &list)]),
             "the list of the bundle contains a.jar, but the bundle does not",

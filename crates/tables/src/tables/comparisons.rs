@@ -10,7 +10,7 @@ use store::record::{Bound, ComparisonRecord, Point};
 pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
     let table: Table<'r, &'r ComparisonRecord> = Table::new(
         "comparisons",
-        "a metric of a contender and of its baseline, at a point.",
+        "one metric of a contender and its baseline at a point.",
     );
     let table = table
         .text(

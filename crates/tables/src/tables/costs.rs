@@ -27,7 +27,7 @@ const NAME: &str =
     "Name of the cost, with its unit: `server_cpu_ms_per_op`, `disk_bytes_per_row`, ….";
 
 pub(super) fn table<'r>() -> Table<'r, CostRow> {
-    let table = Table::new("costs", "a cost of a trial, all nodes together.");
+    let table = Table::new("costs", "one cost of a trial, for all nodes together.");
     head::columns(table, |row: &CostRow| &row.head)
         .text("cost", NAME, |row| Some(row.cost.name()))
         .number("value", "as named", "Value of the cost.", |row| {
@@ -38,7 +38,7 @@ pub(super) fn table<'r>() -> Table<'r, CostRow> {
 pub(super) fn points_table<'r>() -> Table<'r, PointCostRow<'r>> {
     let table = Table::new(
         "point_costs",
-        "a cost of a variant at a point, over its blocks.",
+        "one cost of a variant at a point, over all its blocks.",
     );
     head::place(
         table,

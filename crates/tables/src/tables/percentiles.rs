@@ -31,7 +31,7 @@ pub(super) struct PercentileRow {
 pub(super) fn table<'r>() -> Table<'r, PercentileRow> {
     let table = Table::new(
         "percentiles",
-        "a point of the percentile curve of a trial's measured window.",
+        "one point of the percentile curve of the measured window of a trial.",
     );
     head::columns(table, |row: &PercentileRow| &row.head)
         .text(

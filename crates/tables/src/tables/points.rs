@@ -10,7 +10,10 @@ use anyhow::Result;
 use store::record::PointRecord;
 
 pub(super) fn table<'r>() -> Table<'r, &'r PointRecord> {
-    let table = Table::new("points", "a variant at a point, all its blocks together.");
+    let table = Table::new(
+        "points",
+        "one variant at a point, with all its blocks together.",
+    );
     let table = head::place(table, |row: &&PointRecord| &row.variant, |row| row.point)
         .text(
             "verdict",

@@ -18,7 +18,8 @@ pub(super) struct RuleRow<'r> {
 pub(super) fn table<'r>() -> Table<'r, RuleRow<'r>> {
     let table = Table::new(
         "rules",
-        "a number of a validity rule of a finished trial; a rule without numbers has one row.",
+        "one measured value of a validity rule in a finished trial; a rule without values has one \
+         row.",
     );
     head::columns(table, |row: &RuleRow<'_>| &row.head)
         .text("rule", "Name of the rule: `V1` to `V21`.", |row| {

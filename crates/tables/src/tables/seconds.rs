@@ -74,7 +74,7 @@ fn interval<'r, R: 'r>(
 pub(super) fn table<'r>() -> Table<'r, SecondRow> {
     let table = Table::new(
         "seconds",
-        "a kind of operation, or all kinds together, in an interval of about a second.",
+        "one kind of operation, or all kinds together, in an interval of about a second.",
     );
     let table = interval(table, |row: &SecondRow| &row.when)
         .text(
@@ -103,7 +103,10 @@ pub(super) fn table<'r>() -> Table<'r, SecondRow> {
 }
 
 pub(super) fn client_table<'r>() -> Table<'r, ClientRow> {
-    let table = Table::new("client", "the client in an interval of about a second.");
+    let table = Table::new(
+        "client",
+        "the state of the client in an interval of about a second.",
+    );
     let table = interval(table, |row: &ClientRow| &row.when)
         .number("cpu_us_per_op", "µs", "CPU time per operation.", |row| {
             Some(row.client.cpu_us_per_op)

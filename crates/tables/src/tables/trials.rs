@@ -242,7 +242,7 @@ fn first_reason<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
 }
 
 pub(super) fn kinds_table<'r>() -> Table<'r, KindRow<'r>> {
-    let table = Table::new("kinds", "a kind of operation of a finished trial.");
+    let table = Table::new("kinds", "one kind of operation in a finished trial.");
     let table = head::columns(table, |row: &KindRow<'_>| &row.head)
         .text("kind", "Kind of operation.", |row| Some(row.kind))
         .truth(
@@ -272,7 +272,7 @@ pub(super) fn kinds_table<'r>() -> Table<'r, KindRow<'r>> {
 }
 
 pub(super) fn errors_table<'r>() -> Table<'r, ErrorRow<'r>> {
-    let table = Table::new("errors", "an outcome of failed operations of a trial.");
+    let table = Table::new("errors", "one outcome of the failed operations of a trial.");
     head::columns(table, |row: &ErrorRow<'_>| &row.head)
         .text(
             "outcome",

@@ -151,7 +151,7 @@ fn found(started_unix_ns: u64, [latency, service]: [&Times; 2]) -> TrialFinding 
     };
     TrialFinding {
         started_unix_ns,
-        reasons: vec!["V12: 3.0 s measured (at least 5 s)".to_owned()],
+        reasons: vec!["V12: the measured window is 3.0 s long (minimum 5 s)".to_owned()],
         reason_records: vec![ReasonRecord {
             rule: Some("V12".to_owned()),
             result: Some(RuleOutcome::Warn),

@@ -133,8 +133,8 @@ kinds! {
         "creates a snapshot of all client keyspaces on the node, and removes it later",
         [Provision, Mbeans].lasting(Length::Staged);
     RollingRestart = "rolling-restart", Cluster,
-        "restarts every node, one after the other: each drains, stops, starts, and is up before \
-         the next node",
+        "restarts every node, one after the other: each drains, stops and starts; the next one \
+         waits until it is up",
         [NodeControl, Mbeans].lasting(Length::Task).taking_away().whole_within(STARTED_WITHIN);
     RollingChange = "rolling-change", Cluster,
         "restarts every node, one after the other, with other settings, and later with its earlier \
@@ -187,7 +187,7 @@ kinds! {
         "removes the host's volume, with its unsynced data, and attaches it again later",
         [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DiskErrors = "disk-errors", Node,
-        "fails a part of the host's volume, with half of a data file",
+        "makes one part of the host's volume fail; the part contains half of a data file",
         [Hosts, VolumeErrors].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DataCorrupt = "data-corrupt", Node,
         "changes a block of a data file, without a disk error",

@@ -43,7 +43,7 @@ pub(super) fn read(files: &Files<'_>, raw: &mut Raw) -> Result<(), ReadError> {
     {
         let closed = raw.online.difference(allowed);
         raw.notes.push(format!(
-            "CPUs {closed} are not available here (control group or affinity)"
+            "this process may not use the CPUs {closed} (control group or affinity)"
         ));
     }
     Ok(())

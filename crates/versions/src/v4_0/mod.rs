@@ -2,8 +2,9 @@
 
 use crate::line::{Formats, Line};
 
-/// Advice on a setting of the old protocol Thrift.
-const THRIFT: &str = "remove it: Cassandra removed Thrift, and CQL has its own ports and threads";
+/// Advice on a setting of the old protocol.
+const THRIFT: &str = "remove this setting: Cassandra removed Thrift, and CQL has its own ports and \
+                      threads";
 
 pub(crate) static LINE: Line = Line {
     name: "4.0",
@@ -25,7 +26,7 @@ pub(crate) static LINE: Line = Line {
         ("thrift_prepared_statements_cache_size_mb", THRIFT),
         (
             "request_scheduler",
-            "remove it: Cassandra no longer schedules requests by keyspace",
+            "remove this setting: Cassandra no longer schedules requests by keyspace",
         ),
         ("encryption_options", "write server_encryption_options"),
     ],

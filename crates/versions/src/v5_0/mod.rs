@@ -23,11 +23,11 @@ pub(crate) static LINE: Line = Line {
     gone: &[
         (
             "commitlog_sync_batch_window_in_ms",
-            "remove it: `commitlog_sync: batch` does not wait",
+            "remove this setting: `commitlog_sync: batch` does not wait",
         ),
         (
             "commitlog_periodic_queue_size",
-            "remove it: the queue has no limit",
+            "remove this setting: the queue has no limit",
         ),
         (
             "concurrent_replicates",
@@ -35,7 +35,8 @@ pub(crate) static LINE: Line = Line {
         ),
         (
             "native_transport_max_negotiable_protocol_version",
-            "remove it; `native_transport_allow_older_protocols: false` refuses old clients",
+            "remove this setting; `native_transport_allow_older_protocols: false` refuses old \
+             clients",
         ),
     ],
     java_supported: &[11, 17],

@@ -2,8 +2,8 @@
 
 use crate::line::{Formats, Line, Presets};
 
-/// Advice on settings for checks that 6.0 always makes.
-const METADATA: &str = "remove it: the cluster's metadata checks every request";
+/// Advice on a setting for a check that is now always made.
+const METADATA: &str = "remove this setting: the cluster's metadata checks every request";
 
 pub(crate) static LINE: Line = Line {
     name: "6.0",

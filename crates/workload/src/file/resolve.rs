@@ -242,7 +242,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong
 fn row(expr: &Expr, numbers: Numbers<'_>) -> Result<(Number, Option<u64>), Wrong> {
     let (positional, named) = split(expr, &["from", "divide", "modulo"])?;
     if let Some(extra) = positional.first() {
-        let message = "row takes the named arguments from, divide and modulo";
+        let message = "`row` takes the named arguments from, divide and modulo";
         return Err(Wrong::new(extra.at, message).hint("row(divide=10)"));
     }
     let read = |place: usize| named[place].map(number_of).transpose();
@@ -274,7 +274,7 @@ fn real(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
         _ => return Err(unfit(expr, typ)),
     };
     let wrong = || {
-        let message = format!("`{}` is not written as real(from..to)", expr.text);
+        let message = format!("`{}` does not have the form real(from..to)", expr.text);
         Wrong::new(expr.at, message).hint("real(0..1), real(-2.5..99.9)")
     };
     let [Argument { name: None, value }] = expr.arguments() else {

@@ -111,8 +111,8 @@ impl<'a> File<'a, '_> {
                 Err(wrong) => return fault(self, wrong),
                 Ok(DefinedObject::Keyspace(name)) => {
                     let message = format!("CREATE KEYSPACE {name} comes from the study");
-                    let hint = "omit it; `keyspace:` names it, and the study's `replication` \
-                         determines its copies";
+                    let hint = "omit this statement: `keyspace:` names the keyspace, and the \
+                                study's `replication` sets the number of replicas";
                     self.out.add(&place, message, Some(hint.to_owned()));
                     continue;
                 }
@@ -239,7 +239,7 @@ impl<'a> File<'a, '_> {
                 _ => {
                     self.say(
                         &entry.place,
-                        "a value has either `is` or `words`: remove one of the two",
+                        "a value has either `is` or `words`: remove one of the two keys",
                     );
                     return None;
                 }

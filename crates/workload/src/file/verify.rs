@@ -77,7 +77,7 @@ fn expected(
     load: &[usize],
 ) -> Result<Cells, String> {
     if read.verb != Verb::Select {
-        return Err("it reads nothing".to_owned());
+        return Err("the statement reads nothing".to_owned());
     }
     let loads: Vec<&Read> = load
         .iter()
@@ -90,8 +90,8 @@ fn expected(
         let asked = written(read, name);
         let Some((bind, bound)) = asked.filter(|(bind, _)| bind.is_equal) else {
             return Err(format!(
-                "its WHERE must contain {name} = :value, and likewise every other column of the \
-                 primary key"
+                "the WHERE clause must contain {name} = :value, and the same for every other \
+                 column of the primary key"
             ));
         };
         let same = loads.iter().filter_map(|load| written(load, name));

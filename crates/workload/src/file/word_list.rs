@@ -49,7 +49,8 @@ fn repeated(words: Vec<Vec<u8>>, shares: &Expr) -> Result<Vec<Vec<u8>>, Wrong> {
     });
     let Some(counts) = counts else {
         let message = format!(
-            "`{text}` is not one whole number for each of {} words, together 1 to {SHARES_MAX}",
+            "`{text}` must be one whole number for each of {} words, with a sum from 1 to \
+             {SHARES_MAX}",
             words.len()
         );
         return Err(Wrong::new(shares.at, message).hint("words(a, b, shares='3 1')"));

@@ -71,7 +71,7 @@ fn faults_say_what_and_where() {
         ),
         (
             "CREATE TABLE t (k int, PRIMARY KEY (j))",
-            "which is not a column",
+            "no column above it has this name",
             "j)",
         ),
         ("CREATE TABLE t (k int, k int)", "occurs twice", "k int)"),

@@ -50,7 +50,7 @@ fn a_key_that_stands_twice_is_said_with_the_line_of_the_first() {
     let (_, diagnostics) = parse_text("a: 1\nb: 2\na: 3\n");
     assert_eq!(
         diagnostics.to_string(),
-        "s.yaml:3:1: `a` appears here a second time; the first is in line 1\n"
+        "s.yaml:3:1: `a` occurs a second time; the first is in line 1\n"
     );
 }
 

@@ -11,8 +11,8 @@ use measure::number::count;
 /// the target did not keep up.
 pub fn not_kept_up(share: f64, scheduled: f64, least: f64) -> Statement {
     let words = format!(
-        "the target did not keep up with the rate: {} of {} requests were sent in the window (at \
-         least {})",
+        "the target did not keep up with the rate: {} of {} requests were sent in the window \
+         (minimum {})",
         percent(share),
         count(scheduled.round() as u64),
         percent(least)
@@ -24,7 +24,7 @@ pub fn not_kept_up(share: f64, scheduled: f64, least: f64) -> Statement {
 /// V1: states the share of the `scheduled` operations that the client sent in the window.
 pub fn sent_in_window(share: f64, scheduled: f64, least: f64) -> Statement {
     let words = format!(
-        "{} of the {} scheduled requests were sent in the window (at least {})",
+        "{} of the {} scheduled requests were sent in the window (minimum {})",
         percent(share),
         count(scheduled.round() as u64),
         percent(least)
@@ -36,7 +36,7 @@ pub fn sent_in_window(share: f64, scheduled: f64, least: f64) -> Statement {
 /// V1: states the share of the operations that the client sent late.
 pub fn sent_late(share: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
-        "{} of the requests left more than 1 ms late (limit {})",
+        "{} of the requests were sent more than 1 ms late (limit {})",
         percent(share),
         percent(limits[0])
     );
@@ -158,7 +158,7 @@ pub fn failures(
         (None, true) => {
             let timeouts = Measurement::counting(Quantity::ClientTimeouts, timeouts);
             (
-                format!("{}; one client timeout fails a trial", percent(share)),
+                format!("{}; a single client timeout fails a trial", percent(share)),
                 vec![timeouts.failing_at(1.0), failures],
             )
         }
@@ -190,7 +190,7 @@ pub fn ended_early(seconds: f64, why: &str) -> Statement {
 pub fn window_length(seconds: f64, least: f64) -> Statement {
     let length = Measurement::new(Quantity::WindowLength, seconds);
     Statement::with(
-        format!("{seconds:.1} s measured (at least {least:.0} s)"),
+        format!("the measured window is {seconds:.1} s long (minimum {least:.0} s)"),
         length.warning_at(least),
     )
 }
@@ -220,7 +220,7 @@ pub fn large_drift(trend: &Trend, limit: f64, end: &str) -> Statement {
 /// V12: states that throughput drifted beyond the limit, but that the window has too few values for
 /// the test.
 pub fn untold_drift(trend: &Trend, limit: f64) -> Statement {
-    let end = format!(", and {} values are too few to exclude chance", trend.count);
+    let end = format!(", but {} values are too few to exclude chance", trend.count);
     large_drift(trend, limit, &end)
 }
 
@@ -230,7 +230,7 @@ pub fn small_drift(trend: &Trend, limit: f64) -> Statement {
     let chance = if trend.is_significant() {
         ""
     } else {
-        ", no more than chance"
+        ", which chance alone explains"
     };
     let words = format!(
         "throughput drifted by {}{chance} (limit {})",

@@ -53,8 +53,9 @@ pub fn reads(checks: &CheckCounts, source: &RowSource, why: &str) -> Statement {
         ));
     }
     if source.is_doubtful && checks.wrong > 0 {
-        words += ". Another tool, seed or length of values may have written the existing rows: use \
-             the command line that wrote them, or compare no reads (--set verify.reads=none)";
+        words += ". The existing rows may come from another tool, seed or value length: use the \
+                  command line that wrote these rows, or turn off the comparison (--set \
+                  verify.reads=none)";
     }
     Statement { words, measured }
 }
@@ -172,7 +173,7 @@ pub fn registers(found: Registers, why: &str, limit: Option<f64>) -> Statement {
 pub fn promise(promise: Option<&Promise>) -> String {
     match promise {
         Some(Promise::None(why)) => format!(" (the configuration allows it: {why})"),
-        Some(Promise::Kept(why)) => format!(" (must not be: {why})"),
+        Some(Promise::Kept(why)) => format!(" (this must not happen: {why})"),
         Some(Promise::Unknown(why)) => format!(" ({why})"),
         None => " (limit 0)".to_owned(),
     }

@@ -9,8 +9,8 @@ use crate::rules::statement::{Statement, percent};
 /// fastest client.
 pub fn less_than_fastest(slowest: &str, fastest: &str, share: f64, limit: f64) -> Statement {
     let words = format!(
-        "a worker of {slowest} completed {} fewer operations than one of {fastest} (limit {}): the \
-         clients are unequal",
+        "a worker of {slowest} completed {} fewer operations than a worker of {fastest} (limit \
+         {}): the clients are unequal",
         percent(share),
         percent(limit)
     );
@@ -21,7 +21,7 @@ pub fn less_than_fastest(slowest: &str, fastest: &str, share: f64, limit: f64) -
 /// V4: states the share of the window for which a quota denied CPU time to a client.
 pub fn throttled(client: &str, share: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
-        "a quota kept {client} from its CPUs for {} of the time (limit {})",
+        "a CPU quota stopped {client} for {} of the time (limit {})",
         percent(share),
         percent(limits[0])
     );
@@ -79,7 +79,7 @@ pub fn clock_error(client: &ClientSeen, limit_s: f64) -> Statement {
 /// V18: states the share of the window in which the workers of a client waited for a CPU.
 pub fn waited(client: &str, share: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
-        "the workers of {client} waited for a CPU {} of the time (limit {})",
+        "the workers of {client} waited for a CPU for {} of the time (limit {})",
         percent(share),
         percent(limits[0])
     );

@@ -50,13 +50,14 @@ pub fn of_ceiling(ceilings: &CeilingUse, limits: &Limits, is_doubtful: bool) -> 
     } = ceilings;
     let spread = highest / lowest;
     let measured = match (count, is_steady) {
-        (1, _) => format!("its ceiling of {lowest:.0} op/s, measured once"),
+        (1, _) => format!("the client's ceiling of {lowest:.0} op/s, measured once"),
         (count, true) => format!(
-            "its ceiling of {lowest:.0} op/s, the lowest of {count} (highest: {highest:.0})"
+            "the client's ceiling of {lowest:.0} op/s, the lowest of {count} (highest: \
+             {highest:.0})"
         ),
         (count, false) => format!(
-            "its ceiling of {lowest:.0} op/s, the lowest of {count} ceilings, which differ by a \
-             factor of {spread:.1} (highest: {highest:.0}; limit {:.1})",
+            "the client's ceiling of {lowest:.0} op/s, the lowest of {count} ceilings, which \
+             differ by a factor of {spread:.1} (highest: {highest:.0}; limit {:.1})",
             limits.ceiling_spread
         ),
     };
@@ -119,7 +120,8 @@ pub fn client_stalls(stalls: Statement, has_timers: bool) -> Statement {
 /// V18: states the CPU time of other programs, as a share of the machine's CPU time.
 pub fn cpu_of_others(cpu: &CpuUse, limit: f64) -> Statement {
     let words = format!(
-        "other programs used {} of this machine's {} (limit {}; the nodes {}, the client {})",
+        "other programs used {} of this machine's {} (limit {}; the nodes used {}, and the client \
+         used {})",
         percent(cpu.others),
         counted(cpu.cpus as u64, "CPU"),
         percent(limit),
@@ -134,7 +136,8 @@ pub fn cpu_of_others(cpu: &CpuUse, limit: f64) -> Statement {
 /// the workers waited.
 pub fn workers_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
-        "the client's workers waited for other programs {} of the time (limit {}; for a CPU {})",
+        "the client's workers waited for other programs for {} of the time (limit {}; any wait for \
+         a CPU: {})",
         percent(for_others),
         percent(limits[0]),
         percent(waited)
@@ -147,7 +150,8 @@ pub fn workers_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Stateme
 /// some task waited.
 pub fn tasks_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement {
     let words = format!(
-        "at least one task waited for other programs {} of the time (limit {}; for a CPU {})",
+        "at least one task waited for other programs for {} of the time (limit {}; any wait for a \
+         CPU: {})",
         percent(for_others),
         percent(limits[0]),
         percent(waited)
@@ -161,12 +165,12 @@ pub fn tasks_waited(for_others: f64, waited: f64, limits: [f64; 2]) -> Statement
 pub fn disk_of_others(share: f64, waited: Option<f64>, limit: f64) -> Statement {
     let waited = waited.map_or_else(String::new, |io| {
         format!(
-            " (at least one task waited for a disk {} of the time)",
+            " (at least one task waited for a disk for {} of the time)",
             percent(io)
         )
     });
     let words = format!(
-        "a disk was busy for other programs {} of the time (limit {}){waited}",
+        "a disk was busy with other programs for {} of the time (limit {}){waited}",
         percent(share),
         percent(limit)
     );
@@ -177,7 +181,7 @@ pub fn disk_of_others(share: f64, waited: Option<f64>, limit: f64) -> Statement 
 /// V18: states the time in which all tasks waited for memory.
 pub fn memory_waited(share: f64, limit: f64) -> Statement {
     let words = format!(
-        "all tasks waited for memory {} of the time (limit {})",
+        "all tasks waited for memory for {} of the time (limit {})",
         percent(share),
         percent(limit)
     );
@@ -198,7 +202,7 @@ pub fn longest_silence(quiet_s: f64, limit_s: f64) -> Statement {
 pub fn common_silence(quiet_s: f64, limit_s: f64, seconds: usize) -> Statement {
     let silence = longest_silence(quiet_s, limit_s);
     silence.and(&format!(
-        ": {seconds} seconds had a gap at least half as long"
+        ": {seconds} seconds contained a gap of at least half that length"
     ))
 }
 

@@ -43,8 +43,8 @@ pub fn pending_compactions(first: f64, last: f64, limit: f64) -> Statement {
     let pending = Measurement::new(Quantity::PendingAtEnd, last);
     Statement::with(
         format!(
-            "pending compactions: {first:.1} in the first third, {last:.1} in the last (limit \
-             {limit:.1})"
+            "pending compactions: {first:.1} in the first third of the window, {last:.1} in the \
+             last third (limit {limit:.1})"
         ),
         pending.warning_at(limit),
     )
@@ -65,7 +65,7 @@ pub fn listed(heading: &str, observations: &[String], between: &str) -> Statemen
 /// V11: states the share of the CPU time that the hypervisor gave to other guests.
 pub fn stolen_cpu(share: f64, limit: f64) -> Statement {
     let words = format!(
-        "{} of the CPU time stolen (limit {})",
+        "the hypervisor stole {} of the CPU time (limit {})",
         percent(share),
         percent(limit)
     );
@@ -77,7 +77,7 @@ pub fn stolen_cpu(share: f64, limit: f64) -> Statement {
 /// stopped or blocked.
 pub fn stood_still(period: &NodeStatePeriod, quantity: Quantity) -> Statement {
     let what = if quantity == Quantity::NodeStopped {
-        "its process was stopped (state T)"
+        "the node's process was stopped (state T)"
     } else {
         "threads waited in the kernel (state D), for example for a disk that does not answer or a \
          frozen file system"

@@ -6,7 +6,7 @@ use super::*;
 /// In an earlier version, a report described a full volume as an overload.
 #[test]
 fn reports_of_nodes_stand_beside_the_errors_that_they_explain() {
-    let cause = "node1: its data volume was full";
+    let cause = "node1: the data volume of the node was full";
     for (failed, is_said) in [(vec![(Outcome::Overloaded, 30)], true), (vec![], false)] {
         let evidence = Evidence {
             window: window(&failed),

@@ -87,9 +87,14 @@ fn client_cases() -> Vec<NumberCase> {
         case("V8", FailedOperations, ["1.5 %", "limit 1.0 %"], |e| {
             e.window = window(&[(Outcome::Overloaded, 30)]);
         }),
-        case("V8", ClientTimeouts, ["10 client", "one client"], |e| {
-            e.window = window(&[(Outcome::ClientTimeout, 1)]);
-        }),
+        case(
+            "V8",
+            ClientTimeouts,
+            ["10 client", "a single client"],
+            |e| {
+                e.window = window(&[(Outcome::ClientTimeout, 1)]);
+            },
+        ),
         case("V12", WindowLength, ["10.0 s", "at least 60 s"], |e| {
             e.planned_s = 60.0;
         }),
@@ -204,7 +209,7 @@ fn data_cases() -> Vec<NumberCase> {
         case("V14", LostRows, ["3 lost", none], move |e| {
             rows(e, |counts| counts.missing = 3);
         }),
-        case("V14", LostRows, ["3 lost", "must not be"], move |e| {
+        case("V14", LostRows, ["3 lost", "must not happen"], move |e| {
             e.promise = Some(Promise::Kept("two meet".to_owned()));
             rows(e, |counts| counts.missing = 3);
         }),
@@ -227,8 +232,8 @@ fn data_cases() -> Vec<NumberCase> {
 /// digit.
 fn number(words: &str) -> (f64, f64) {
     let written = match words {
-        "one client" => "1",
-        "must not be" => "0",
+        "a single client" => "1",
+        "must not happen" => "0",
         words => words,
     };
     let is_part = |c: char| c.is_ascii_digit() || c == '.';

@@ -27,7 +27,7 @@ struct Subject {
     question: [&'static str; 2],
 }
 
-const OF_NODES: [&str; 2] = ["What does ", " change beside "];
+const OF_NODES: [&str; 2] = ["What does ", " change compared with "];
 
 const SUBJECTS: [Subject; 5] = [
     Subject {

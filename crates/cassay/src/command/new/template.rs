@@ -94,7 +94,7 @@ pub const TEMPLATES: &[Template] = &[
         questions: &[
             ask(
                 "procedure.peak.p99_ms",
-                "Upper limit of p99 latency, ms?",
+                "Upper limit of p99 latency, in ms?",
                 "10",
             ),
             MIX,
@@ -110,7 +110,7 @@ pub const TEMPLATES: &[Template] = &[
             // on the first answer.
             ask(compare::WHAT, "", ""),
             ask("baseline", "Value of the first side?", ""),
-            ask("contender", "And the second?", ""),
+            ask("contender", "Value of the second side?", ""),
             ask(
                 "procedure.fixed.threads",
                 "How many operations in flight?",
@@ -214,7 +214,11 @@ pub const TEMPLATES: &[Template] = &[
                 "How many operations per second must the cluster handle?",
                 "50k",
             ),
-            ask("capacity.p99_ms", "Upper limit of p99 latency, ms?", "20"),
+            ask(
+                "capacity.p99_ms",
+                "Upper limit of p99 latency, in ms?",
+                "20",
+            ),
             ask(
                 "procedure.sweep.rate",
                 "Which rates, lowest first?",

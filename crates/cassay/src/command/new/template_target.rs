@@ -41,18 +41,18 @@ impl TargetChoice {
     pub fn section(&self, name: &str) -> String {
         match self {
             TargetChoice::Null if name == "fault" => {
-                "# A server inside cassay. It stops answering \
-                 for 2 s of every 40 s: a deliberate fault.
-# `--target local` breaks real nodes \
-                 instead.
+                "# A server inside cassay. It deliberately stops \
+                 answering for 2 s of every 40 s.
+# With `--target local`, cassay \
+                 injects a fault into real nodes instead.
 target: {null: {latency: 200us, stall: {every: 40s, length: 2s}}}
 "
                 .to_owned()
             }
-            TargetChoice::Null => "# A server inside cassay that answers at once. It measures \
-                 cassay itself, and shows what a study
-# does before a cluster exists. `--target \
-                 local` and `--target attach:HOST` run it elsewhere.
+            TargetChoice::Null => "# A server inside cassay that answers immediately. It measures \
+                 cassay itself, so that you can try
+# the study without a cluster. `--target \
+                 local` and `--target attach:HOST` run the study on Cassandra.
 target: {null: {}}
 "
             .to_owned(),
@@ -67,8 +67,8 @@ target:
                 if name == "fault" { 3 } else { 1 }
             ),
             TargetChoice::Attach(address) => format!(
-                "# Your cluster: cassay starts no nodes, and changes only what --allow \
-                 names.
+                "# Your cluster. cassay starts no nodes, and changes only the objects that \
+                 --allow names.
 target:
   attach:
     contact_points: ['{address}']
@@ -90,9 +90,8 @@ target:
             TargetChoice::Local if name == "fault" => "keyspace: {replication: 3}\n".to_owned(),
             TargetChoice::Local => "keyspace: {replication: 1}\n".to_owned(),
             TargetChoice::Attach(_) => format!(
-                "# A separate keyspace, with the replication factor of your tables:
-# replication: \
-                 {{dc1: 3}}
+                "# A separate keyspace. Set the replication of your tables, for example \
+                 replication: {{dc1: 3}}.
 keyspace: {{name: {}, replication: 1}}
 ",
                 keyspace_name(name)
@@ -106,8 +105,8 @@ pub fn keyspace_name(study: &str) -> String {
     format!("cassay_{}", study.replace('-', "_"))
 }
 
-/// Returns true if the text can be written between quotes. The check of the study finds other
-/// mistakes in the text.
+/// Returns true if the text can be quoted in YAML. The check of the study finds other mistakes in
+/// the text.
 fn is_address(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || ".:-_[]".contains(c))
 }

@@ -121,6 +121,6 @@ fn a_node_that_somebody_stops_is_named_with_its_seconds() {
     let rules = &findings.trials[0].rules;
     let rule = rules.iter().find(|rule| rule.rule == "V11").unwrap();
     assert_eq!(rule.result, store::record::RuleOutcome::Fail, "{rule:?}");
-    let said = "node1: its process was stopped (state T), seen from ";
+    let said = "node1: the node's process was stopped (state T), seen from ";
     assert!(rule.detail.contains(said), "{rule:?}");
 }

@@ -82,7 +82,7 @@ fn a_node_is_paused_under_load_while_the_other_answers() {
     );
     let evidence = &paused.evidence;
     assert!(
-        evidence.contains("the kernel reports its process as T"),
+        evidence.contains("the kernel reports the node's process as T"),
         "{evidence}"
     );
     // During the fault, requests in flight to the broken node time out, and the other node answers.
@@ -112,7 +112,7 @@ fn a_node_is_killed_and_restarted_under_load() {
     };
     assert_confirmed(killed);
     let evidence = &killed.evidence;
-    let gone = "its process no longer exists, it does not answer a client";
+    let gone = "the node's process no longer exists, the node does not answer a client";
     assert!(evidence.contains(gone), "{evidence}");
     assert_answered(&lab, killed);
 }

@@ -220,7 +220,7 @@ fn attached(lab: &Lab, ours: &Cluster) {
         assert_rows_are_whole(&cluster);
     }
     let offline = cluster.snapshot_restore("seen", RestoreHow::Offline, &mut |_| ());
-    assert!(offline.unwrap_err().to_string().contains("it did not start its processes"));
+    assert!(offline.unwrap_err().to_string().contains("cassay did not start the processes"));
     cluster.snapshot_remove("seen").unwrap();
     assert_eq!(cluster.snapshots().unwrap(), []);
     assert_eq!(

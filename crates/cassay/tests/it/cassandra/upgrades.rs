@@ -168,9 +168,9 @@ faults:
             _ => "node2 and node3 compared",
         };
         let said = [
-            format!("cassay saved its files from {from}"),
+            format!("cassay saved the node's files from {from}"),
             format!("1 of 3 nodes run Cassandra {to}: node1 is {to}, node2 is {from}"),
-            format!("it runs {from} again, with its files from that release"),
+            format!("the node runs {from} again, with its files from that release"),
             "node1 was repaired (".to_owned(),
             compared.to_owned(),
             format!(

@@ -169,9 +169,9 @@ fn nothing_is_done_there_that_the_command_line_does_not_say() {
     let makes = "--allow=create=keyspace1";
     let run = theirs.cassay(&["run", "study.yaml", "--trust", makes]).ended_with(2);
     run.says(&[
-        "node-restart: cassay did not start the cluster, and does not stop or start it",
+        "node-restart: cassay did not start the cluster, and does not stop or start the node",
         "add --allow restart",
-        "node-pause: cassay did not start the cluster, and sends no signals to it",
+        "node-pause: cassay did not start the cluster, and sends no signals to the node",
         "add --allow signal",
     ]);
     assert!(!theirs.machines.lab.path().join("results").exists());
@@ -235,7 +235,7 @@ fn an_attached_node_is_observed_logged_and_always_comes_back() {
     let expected = format!("started\n{}", restarted.repeat(2));
     assert_eq!(fs::read_to_string(log).unwrap(), expected);
     run.says(&[&format!(
-        "127.0.0.1: the node ran out of memory (its log: {MEMORY})"
+        "127.0.0.1: the node ran out of memory (log of the node: {MEMORY})"
     )]);
     theirs.wait_until_left();
 }
@@ -243,7 +243,8 @@ fn an_attached_node_is_observed_logged_and_always_comes_back() {
 /// Returns the result of V11 if the host's readings are missing: unknown, or a warning if a
 /// hypervisor stole 2 % of the CPU time.
 fn unseen_or_stolen(detail: &str) -> &'static str {
-    let before = detail.split_once(" % of the CPU time stolen").map_or("", |(before, _)| before);
+    let stole = detail.split_once("the hypervisor stole ").map_or("", |(_, after)| after);
+    let before = stole.split_once(" % of the CPU time").map_or("", |(before, _)| before);
     let stolen: f64 = before.rsplit(' ').next().unwrap_or("").parse().unwrap_or(0.0);
     if stolen >= 2.0 { "warn" } else { "unknown" }
 }

@@ -62,14 +62,15 @@ impl Layout {
         let cpus = best.map(|at| beside[at].clone());
         let list = cpus.as_ref().map_or(String::new(), CpuSet::describe);
         let where_it_is = match (best, tells_l3(machine)) {
-            (Some(0), true) => "under an L3 that no node uses",
+            (Some(0), true) => "under an L3 cache that no node uses",
             (Some(0), false) => {
                 "on a NUMA node that no Cassandra node uses; this machine does not report which \
-                 cores share an L3"
+                 cores share an L3 cache"
             }
             (Some(1), true) => "on cores that no node uses; nodes use every available L3",
             (Some(1), false) => {
-                "on cores that no node uses; this machine does not report which cores share an L3"
+                "on cores that no node uses; this machine does not report which cores share an L3 \
+                 cache"
             }
             _ if beside[1].is_empty() => {
                 "which are hardware threads of cores that nodes also use: no core is free"

@@ -34,10 +34,8 @@ pub(super) fn plan_sentences(
     // Nodes with overlapping NUMA nodes also share cores. But the study requested this, so the
     // planner does not warn, and this code adds no sentence.
     if plan.warnings.iter().any(|warning| warning.kind == WarningKind::SharedCores) {
-        let count = plan.costs.shared_cores;
-        let are = if count == 1 { "is" } else { "are" };
-        let cores = counted(count as usize, "core");
-        said.push(format!("{cores} {are} shared by several nodes"));
+        let cores = counted(plan.costs.shared_cores as usize, "core");
+        said.push(format!("several nodes share {cores}"));
     }
     let split = names(|one| one.cells.iter().any(|cell| cell.nodes.len() > 1));
     if !split.is_empty() {
@@ -52,7 +50,7 @@ pub(super) fn plan_sentences(
     });
     if !away.is_empty() {
         said.push(format!(
-            "memory of {} is on NUMA nodes on which the same node has no CPUs",
+            "a part of the memory of {} is on NUMA nodes on which these nodes have no CPUs",
             away.join(", ")
         ));
     }
@@ -63,7 +61,7 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
     let numa: CpuSet = instance.nodes.iter().copied().collect();
     let cpus = node.confinement.cpus.as_ref().map(CpuSet::describe);
     format!(
-        "{} has {} of NUMA node {numa}, planned as {} under {}",
+        "{} has {} of NUMA node {numa}; the plan gives it {} under {}",
         node.confinement.name,
         cpus.unwrap_or_default(),
         counted(instance.cores.len(), "core"),

@@ -463,11 +463,8 @@ fn sentences_are_about_the_nodes_and_the_real_machine() {
         ..four
     };
     let shared = said(2, one, &six_cores());
-    assert!(
-        shared.contains("1 core is shared by several nodes"),
-        "{shared}"
-    );
-    // Each socket of 28 cores has a node of 18 cores and 10 cores left, so the third node spans
+    assert!(shared.contains("several nodes share 1 core"), "{shared}");
+    // Beside two nodes of 18 cores, each socket of 28 cores has 10 left, so the third node is on
     // both sockets.
     let wide = Topology {
         cpus: Some(36),

@@ -251,7 +251,7 @@ pub(super) fn hint(path: &Path) -> Option<String> {
         "" => String::new(),
         way => format!("; {}", way.replace("FILE", &yaml::shell_word(&file))),
     };
-    Some(format!("it looks like {}{way}. {READ}", found.called))
+    Some(format!("the file looks like {}{way}. {READ}", found.called))
 }
 
 /// Determines the format of a file from its first bytes.

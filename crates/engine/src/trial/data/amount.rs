@@ -85,11 +85,11 @@ mod tests {
         assert!(!advised(refused, &[]).0 && advised(refused, &[]).1.contains("refuses"));
         let stopped = "3 overloaded (first, from node1: Server is shutting down)";
         assert!(!advised(stopped, &[]).0);
-        let (lower, text) = advised(stopped, &["node1: its data volume is full"]);
+        let (lower, text) = advised(stopped, &["node1: the data volume of the node is full"]);
         assert!(
             !lower
                 && text.starts_with(
-                    "node1: its data volume is full; so cassay could not load all of 9"
+                    "node1: the data volume of the node is full; so cassay could not load all of 9"
                 ),
             "{text}"
         );

@@ -60,7 +60,10 @@ impl WayBack {
     /// Describes the files that were kept last.
     pub fn describe_files(&self) -> Option<String> {
         let kept = self.kept.last()?;
-        Some(format!("cassay saved its files from {}", kept.release))
+        Some(format!(
+            "cassay saved the node's files from {}",
+            kept.release
+        ))
     }
 
     /// Returns true if all nodes are rolled back and repaired.
@@ -119,7 +122,7 @@ impl WayBack {
                     let node = round.touched().last().copied().unwrap_or_default();
                     let was = was(node);
                     let back = format!(
-                        "it runs {was} again, with its files from that release: {}",
+                        "the node runs {was} again, with its files from that release: {}",
                         counted(&files(world, node)?)
                     );
                     tell(world.now_ns(), format!("{words}; {back}"));
@@ -170,7 +173,10 @@ fn repaired(world: &mut dyn World, node: NodeIndex) -> Result<String> {
     }
     let seen = repair.look(world, LIMIT);
     if seen.fault == Presence::Absent {
-        bail!("it reports the end ({said}), and {}", seen.words);
+        bail!(
+            "the node reports the end of the repair ({said}), and {}",
+            seen.words
+        );
     }
     Ok(format!("was repaired ({said}): {}", seen.words))
 }

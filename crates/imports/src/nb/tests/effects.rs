@@ -115,7 +115,7 @@ fn a_setting_without_effect_on_an_operation_is_reported() {
             "errors: retry",
             "errors: retry has no effect on an operation",
         ),
-        ("maxtries: 3", "set it in a line of a scenario"),
+        ("maxtries: 3", "set this parameter in a line of a scenario"),
         ("type: fluent", "cassay does not support type: fluent"),
         ("raw: select now()", "raw: select now() has no effect"),
     ] {

@@ -401,7 +401,7 @@ fn clock(
 ) -> Flavours {
     let found = plain(given, &[Ty::Long], Ty::Long, &step)?;
     env.note(format!(
-        "in NoSQLBench, {} returns the clock; here, {what}, so that you can repeat runs",
+        "in NoSQLBench, {} returns the clock; in cassay, {what}, so that you can repeat runs",
         call.name
     ));
     Some(found)

@@ -17,7 +17,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (
         &["Shuffle"],
         "uses NoSQLBench's tables of shift registers, which are not available; Hash and Mod also \
-         scatter cycles, but not each exactly once",
+         scatter cycles, but do not return each value exactly once",
     ),
     (
         &["ToDateTime", "ToJodaDateTime", "ToJodaInstant"],

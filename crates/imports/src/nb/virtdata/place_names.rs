@@ -88,8 +88,8 @@ fn drawn(
         return Ok(None);
     }
     env.note(format!(
-        "in NoSQLBench, {} draws from census tables; here, it draws from {} of cassay, all equally \
-         often",
+        "in NoSQLBench, {} draws from census tables; in cassay, it draws from {} of cassay, all \
+         equally often",
         call.name,
         names.len()
     ));

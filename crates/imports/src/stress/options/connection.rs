@@ -213,7 +213,7 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
     {
         let message =
             format!("the authenticator `{class}` is a Java class, which cassay cannot run");
-        let hint = "omit it: `user=` and `password=` set name and password";
+        let hint = "omit the authenticator: `user=` and `password=` set name and password";
         d.add(
             &mode.place_of("auth-provider="),
             message,
@@ -233,7 +233,7 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
     match (mode.has("prepared"), mode.has("unprepared")) {
         (true, true) => {
             let message = "`prepared` and `unprepared` exclude each other";
-            let hint = Some("remove one of them".to_owned());
+            let hint = Some("remove one of the two options".to_owned());
             d.add(&mode.place_of("unprepared"), message, hint);
             Style::Prepared
         }

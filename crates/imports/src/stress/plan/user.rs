@@ -33,7 +33,7 @@ impl Planner<'_> {
                 Ok(text) => text,
                 Err(message) => {
                     let hint = if path.contains("://") {
-                        "download it and name the file: cassay downloads no files"
+                        "download the profile and name the file: cassay downloads no files"
                     } else {
                         "a relative path counts from the folder of the command"
                     };
@@ -157,8 +157,8 @@ impl Planner<'_> {
         }
         if !names.is_empty() {
             self.notes.push(format!(
-                "if {} does not find a partition, no operation may have written it yet, so this is \
-                 not a mistake. cassay compares the rows that it finds",
+                "if {} does not find a partition, this is not a mistake, because no operation may \
+                 have written the partition yet. cassay compares the rows that it finds",
                 names.join(", ")
             ));
         }

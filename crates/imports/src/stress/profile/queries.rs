@@ -53,7 +53,7 @@ impl Reader<'_, '_> {
                 node.describe()
             );
             let hint = format!(
-                "write it as `{}: {{cql: \"…\", fields: samerow}}`",
+                "write the query as `{}: {{cql: \"…\", fields: samerow}}`",
                 entry.key
             );
             self.out.add(&node.place, message, Some(hint));

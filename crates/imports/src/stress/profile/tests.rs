@@ -116,7 +116,7 @@ fn an_absent_partition_is_missing_unless_the_run_writes_it() {
         let import = run(PROFILE, ops).expect("a profile");
         assert_eq!(empty_answer(&import.steps[0]), expected, "{ops}");
         let said = import.notes.join("\n");
-        let may_miss = said.contains("no operation may have written it yet");
+        let may_miss = said.contains("no operation may have written the partition yet");
         assert_eq!(may_miss, expected == Check::Unknown, "{ops}: {said}");
     }
 }
@@ -230,7 +230,7 @@ fn a_profile_is_a_file_of_this_machine_only() {
     let words = ["user profile=http://127.0.0.1/p.yaml ops(insert=1)".to_owned()];
     let mistakes = crate::stress::plan::import(&words, 1, &read).expect_err("a URL");
     let hint = mistakes.list[0].hint.as_deref().unwrap_or("");
-    assert!(hint.contains("download it"), "{mistakes}");
+    assert!(hint.contains("download the profile"), "{mistakes}");
 }
 
 #[test]

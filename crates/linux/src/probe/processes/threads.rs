@@ -124,8 +124,8 @@ impl Threads {
     fn read(&self) -> Result<HashMap<u32, Switches>> {
         let mut buffer = [0u8; 4096];
         let mut found = HashMap::new();
-        for entry in Dir::read_from(&self.folder).context("list its threads")? {
-            let entry = entry.context("list its threads")?;
+        for entry in Dir::read_from(&self.folder).context("list the threads of the process")? {
+            let entry = entry.context("list the threads of the process")?;
             let name = entry.file_name().to_str().unwrap_or_default();
             let Ok(id) = name.parse::<u32>() else {
                 continue;

@@ -26,7 +26,7 @@ impl Oracle {
 
     /// Records that a request has reached the server.
     pub fn record_request(&mut self, connection: u16, asked: &SimRequest) {
-        self.say(|| format!("{connection} is asked {asked:?}"));
+        self.say(|| format!("{connection} receives the request {asked:?}"));
         let made = &self.streams[&(asked.stream as u16)];
         assert_eq!(made.connection, connection);
         if made.is_orphan {

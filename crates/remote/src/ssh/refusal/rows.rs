@@ -69,7 +69,7 @@ pub(super) const BY_SSH_ITSELF: [Row; 12] = [
         words: &["no matching", "found"],
         cause: "the machine supports only algorithms that the ssh of this machine no longer \
                 supports (LINE)",
-        hint: "allow them for this machine in ~/.ssh/config, or update its sshd",
+        hint: "allow these algorithms for that machine in ~/.ssh/config, or update its sshd",
     },
     Row {
         words: &["onfiguration option"],
@@ -94,7 +94,7 @@ pub(super) const BY_KUBECTL: [Row; 12] = [
     },
     Row {
         words: &["is forbidden", "pods/exec"],
-        cause: "the user may not start programs in its pods (LINE)",
+        cause: "the user may not start programs in the pods of the cluster (LINE)",
         hint: "`cassay kubernetes rbac` prints the required role",
     },
     Row {

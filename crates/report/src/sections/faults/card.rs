@@ -103,7 +103,7 @@ fn fault_effects(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, St
     facts.extend(repair.map(|word| ("Repair", format!("{word}: {}", found.repair_why))));
     if !found.beside.is_empty() {
         let also = format!(
-            "{}: the figures here cover all of them",
+            "{}: these figures cover all of these faults",
             found.beside.join(", ")
         );
         facts.push(("Also on", also));
@@ -203,7 +203,7 @@ fn both(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>, returns: &
 
 fn hints_of(hints: &Hints) -> String {
     if hints.stored == 0.0 {
-        return "none were kept".to_owned();
+        return "no hints were stored".to_owned();
     }
     let gone = match hints.drained_s {
         Some(drained_s) => format!(

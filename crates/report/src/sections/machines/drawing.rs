@@ -231,7 +231,7 @@ impl Drawing<'_> {
                 let size = l3.size_bytes.map(number::bytes).unwrap_or_default();
                 format!("{} {size}", if is_part { "part of L3" } else { "L3" })
             }
-            _ => "L3 not told".to_owned(),
+            _ => "L3 unknown".to_owned(),
         };
         BoxGroup {
             label: label.trim().to_owned(),

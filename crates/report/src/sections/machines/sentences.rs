@@ -52,16 +52,17 @@ pub fn about_client(seen: &MachineView<'_>, placed: &[PlacedProcess<'_>]) -> Vec
     }
     if !by_l3.is_empty() {
         return vec![format!(
-            "The client shares no core with a node, but an L3 with {}. {}",
+            "The client shares no core with a node, but an L3 cache with {}. {}",
             names(&by_l3),
             avoided(&free(&seen.l3), "L3", seen.l3.len())
         )];
     }
     let sentence = if seen.l3.is_empty() {
-        "The client shares no core with a node: the placement avoided that. The machine does not \
-         report whether they share an L3."
+        "The client shares no core with a node, as intended by the placement. The machine does not \
+         report whether they share an L3 cache."
     } else {
-        "The client shares neither a core nor an L3 with a node: the placement avoided that."
+        "The client shares neither a core nor an L3 cache with a node, as intended by the \
+         placement."
     };
     vec![sentence.to_owned()]
 }
@@ -125,8 +126,8 @@ pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
     }
     match seen.l3.len() {
         0 => said.push(
-            "The machine does not report which cores share an L3, so the run shows nothing about \
-             L3 groups."
+            "The machine does not report which cores share an L3 cache, so the run shows nothing \
+             about L3 groups."
                 .to_owned(),
         ),
         1 => said.push(

@@ -9,7 +9,7 @@ pub(super) const ADDRESSES: &[Field] = &[
     optional(
         "target.attach.secure_connect_bundle",
         Type::Text(|d, text| d.attach.secure_connect_bundle = Some(text.into())),
-        "Secure connect bundle of an Astra database, a zip archive, instead of `contact_points` \
+        "Secure connect bundle of an Astra database (a zip archive), instead of `contact_points` \
          and `tls`. Also requires `user: token` with a password, or a client id and secret.",
     ),
     optional(
@@ -22,9 +22,9 @@ pub(super) const ADDRESSES: &[Field] = &[
         "Reachable addresses of nodes that have other addresses in the cluster, as in containers \
          or behind port forwards: `{10.1.0.5: '127.0.0.1:9043'}`. A key without a port applies to \
          the node at any port. A value with a port is the CQL address of the node. Other ports, \
-         such as those of agents, stay the same unless they have their own entries. cassay \
-         contacts nodes without an entry at their own addresses. With TLS, a certificate must \
-         contain the cluster's address of the node.",
+         such as the ports of agents, stay the same unless they have their own entries. cassay \
+         contacts nodes without an entry at the addresses that the cluster reports. With TLS, a \
+         certificate must contain the cluster's address of the node.",
     ),
 ];
 
@@ -35,56 +35,57 @@ macro_rules! rows {
             optional(
                 concat!($at, ".folder"),
                 Type::Text(|$d, text| $host.folder = Some(text.into())),
-                "Folder on the machine to which cassay copies this program, and from which it \
-                 runs. The folder also contains its undo records. Default: the user's cache, and \
-                 `~/.local/state/cassay` (`/var/lib/cassay` as root).",
+                "Folder on the machine to which cassay copies this program, and from which the \
+                 program runs. The folder also contains the undo records of the program. Default: \
+                 the user's cache, and `~/.local/state/cassay` (`/var/lib/cassay` as root).",
             ),
             optional(
                 concat!($at, ".sudo"),
                 Type::Bool(|$d, on| $host.sudo = Some(on)),
                 "Become root on the machine with `sudo -n`, to inspect processes of other users, \
-                 read their logs, and stop and start them. Default: `false`.",
+                 read the logs of these processes, and stop and start them. Default: `false`.",
             ),
             optional(
                 concat!($at, ".control"),
                 SECTION,
                 "Method of stopping and starting a node on the machine. If several nodes run on \
                  one machine, `{node}` in an argument is the node's address. The command line must \
-                 allow it: `--allow restart`.",
+                 allow restarts with `--allow restart`.",
             ),
             optional(
                 concat!($at, ".control.systemd"),
                 Type::Text(|$d, text| $host.control = Some(ProcessControl::Systemd(text.into()))),
-                "Its systemd unit.",
+                "Name of the node's systemd unit.",
             ),
             optional(
                 concat!($at, ".control.docker"),
                 Type::Text(|$d, text| $host.control = Some(ProcessControl::Docker(text.into()))),
-                "Its Docker container.",
+                "Name of the node's Docker container.",
             ),
             optional(
                 concat!($at, ".control.command"),
                 SECTION,
-                "Two programs on the machine, each a list of its name and arguments, run from `/` \
-                 without a shell.",
+                "Two programs on the machine, which stop and start the node. Each is a list of the \
+                 program's name and arguments. cassay runs the programs in `/`, without a shell.",
             ),
             required(
                 concat!($at, ".control.command.stop"),
                 Type::List(&Type::Text(|$d, text| $host.stop.push(text.into()))),
-                "Program that stops the node. It exits with 0 when done, within two minutes.",
+                "Program that stops the node. The program must exit with 0 within two minutes, \
+                 when the node has stopped.",
             ),
             required(
                 concat!($at, ".control.command.start"),
                 Type::List(&Type::Text(|$d, text| $host.start.push(text.into()))),
-                "Program that starts the node, and does nothing if the node runs. It exits with 0 \
-                 within one minute, and the node keeps running.",
+                "Program that starts the node, and does nothing if the node runs. The program must \
+                 exit with 0 within one minute, and the node must keep running.",
             ),
             optional(
                 concat!($at, ".logs"),
                 Type::Text(|$d, text| $host.logs = Some(text.into())),
-                "Folder on the machine with the logs of the nodes, which cassay only reads. The \
-                 run stores log lines that appear during the run, and reads garbage collection \
-                 pauses from these lines.",
+                "Folder on the machine with the logs of the nodes. cassay only reads this folder. \
+                 cassay stores the log lines that appear during the run, and reads garbage \
+                 collection pauses from these lines.",
             ),
             optional(
                 concat!($at, ".data"),
@@ -101,9 +102,9 @@ pub(super) const HEAD: &[Field] = &[
         "target.attach.hosts",
         SECTION,
         "Machines of the nodes, reached over ssh. cassay reads metrics, processes, logs and \
-         settings there, and restarts nodes if the command line allows it. Needs `--trust` in a \
-         study. `folder`, `sudo`, `control`, `logs` and `data` here are defaults for all machines. \
-         Default: only data that CQL provides.",
+         settings on these machines, and restarts nodes if the command line allows it. Needs \
+         `--trust` in a study. `folder`, `sudo`, `control`, `logs` and `data` here are defaults \
+         for all machines. Default: only data that CQL provides.",
     ),
     required(
         "target.attach.hosts.ssh",
@@ -111,8 +112,8 @@ pub(super) const HEAD: &[Field] = &[
             &Type::Text(|d, text| d.attached.push(text)),
             &Type::Section(|d| d.attached.push("")),
         )),
-        "HOST, USER@HOST, ssh://USER@HOST:PORT, or a name in your `~/.ssh/config`, for each \
-         machine; or a mapping with more keys.",
+        "List of machines. Each is HOST, USER@HOST, ssh://USER@HOST:PORT, a name in your \
+         `~/.ssh/config`, or a mapping with more keys.",
     ),
     required(
         "target.attach.hosts.ssh.ssh",

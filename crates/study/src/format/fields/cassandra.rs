@@ -13,18 +13,18 @@ pub(super) const FIELDS: &[Field] = &[
         ),
         versions::DEFAULT.pinned,
         "Version of Apache Cassandra: a release such as `4.1.10`, or a line such as `4.1`, which \
-         means its newest release whose digests this program has. Or, with `--trust`, your own \
-         build: exactly one of `home`, `tarball` and `build`.",
+         means the newest release of that line whose digests this program has. Or, with `--trust`, \
+         your own build: exactly one of `home`, `tarball` and `build`.",
     ),
     optional(
         "target.local.cassandra.home",
         Type::Text(|d, text| d.own.home = Some(text.into())),
-        "Folder of an unpacked binary distribution, or folder of a source tree that was built.",
+        "Folder of an unpacked binary distribution, or of a built source tree.",
     ),
     optional(
         "target.local.cassandra.tarball",
         Type::Text(|d, text| d.own.tarball = Some(text.into())),
-        "Binary distribution as one file, `.tar.gz`. Needs `sha256`.",
+        "Binary distribution as a `.tar.gz` file. Requires `sha256`.",
     ),
     optional(
         "target.local.cassandra.sha256",
@@ -51,9 +51,9 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.java",
         Type::Text(|d, text| d.local.java = Some(java(text))),
-        "Java of the nodes: a major version such as `17`, which must be installed, or, with \
+        "Java for the nodes: the major version of an installed Java, such as `17`. Or, with \
          `--trust`, the folder of a Java installation. Default: 17 if it is installed, so that \
-         different lines run on the same Java; otherwise a version that Cassandra supports.",
+         different lines run on the same Java. Otherwise, a version that Cassandra supports.",
     ),
 ];
 

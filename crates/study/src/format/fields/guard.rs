@@ -5,11 +5,10 @@ use super::row::{S, optional, with};
 use crate::format::field::{Field, Type};
 use crate::settings::GuardedClusters;
 
-/// Maximum time in which the load rises, in ns. A rise of more than an hour would be a separate
-/// study.
+/// Maximum length of the ramp, in ns. A ramp of more than an hour would be a separate study.
 const RISE_MAX: u64 = 3600 * S;
 
-/// The rows for the guard.
+/// The rows for `guard`.
 pub const FIELDS: &[Field] = &[
     optional(
         "guard",
@@ -22,7 +21,7 @@ pub const FIELDS: &[Field] = &[
         ),
         "Limits that end the load, and the run, if the load is too high for the target. The load \
          starts with a ramp, and ends after the first second that exceeds a limit. With `auto` \
-         (default), the limits below apply on a cluster that cassay did not start and that has \
+         (default), the limits apply on a cluster that cassay did not start and that has \
          connections from other clients. With keys, they apply on every target. With `off`, they \
          apply nowhere.",
     ),
@@ -30,23 +29,23 @@ pub const FIELDS: &[Field] = &[
         "guard.p99_ms",
         Type::Number(0.001, 3_600_000.0, |d, n| d.guard.limits.p99_ms = n),
         "500",
-        "Upper limit of a second's p99 service time, ms; at least two operations must exceed this \
-         limit. The load also ends if more operations are in flight than the target answered \
-         within this time.",
+        "Upper limit of p99 service time in each second, in ms. At least two operations must \
+         exceed this limit. The load also ends if more operations are in flight than the target \
+         answered within this time.",
     ),
     with(
         "guard.error_rate",
         Type::Share(0.0, 1.0, |d, n| d.guard.limits.error_rate = n),
         "1%",
-        "Upper limit of a second's failed operations, as a share; at least two operations must \
+        "Upper limit of failed operations in each second, as a share. At least two operations must \
          fail.",
     ),
     with(
         "guard.rise",
         Type::Duration(0, RISE_MAX, |d, ns| d.guard.rise_ns = ns),
         "10s",
-        "Ramp-up time from no load to full load: of a rate to its value, of a closed loop to all \
-         operations in flight. The ramp is part of the warm-up. cassay extends a warm-up that is \
-         shorter than the ramp. An imported command line without a warm-up has no ramp.",
+        "Time of the ramp from no load to full load. Full load is the full rate, or in a closed \
+         loop all operations in flight. The ramp is part of the warm-up. cassay extends a warm-up \
+         that is shorter than the ramp. An imported command line without a warm-up has no ramp.",
     ),
 ];

@@ -8,9 +8,9 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.kubernetes",
         SECTION,
-        "Cluster in Kubernetes. Your own `kubectl` reads its nodes, data center and login from its \
-         operator, which requires `--trust` in a study. Set one of `k8ssandra`, `cass_operator` \
-         and `service`.",
+        "Cluster in Kubernetes. Your own `kubectl` reads the nodes, data center and login of the \
+         cluster from its operator, which requires `--trust` in a study. Set one of `k8ssandra`, \
+         `cass_operator` and `service`.",
     ),
     optional(
         "target.attach.kubernetes.context",
@@ -20,7 +20,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.kubernetes.namespace",
         Type::Text(|d, text| d.attached_kubernetes.namespace = Some(text.into())),
-        "Namespace. Default: the namespace of the context.",
+        "Namespace of the cluster. Default: the namespace of the context.",
     ),
     optional(
         "target.attach.kubernetes.k8ssandra",
@@ -36,13 +36,13 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.kubernetes.service",
         Type::Text(|d, text| d.in_kubernetes(KubernetesOwner::Service(text.into()))),
-        "Name of a service whose ready endpoints are nodes, such as that of a StatefulSet or of \
-         another operator.",
+        "Name of a service whose ready endpoints are nodes, such as the service of a StatefulSet \
+         or of another operator.",
     ),
     optional(
         "target.attach.kubernetes.secret",
         Type::Text(|d, text| d.attached_kubernetes.secret = Some(text.into())),
-        "Secret with `username` and `password`. Default: the operator's superuser secret; with \
+        "Secret with `username` and `password`. Default: the operator's superuser secret, or with \
          `service`, no login.",
     ),
     optional(
@@ -51,8 +51,8 @@ pub(super) const FIELDS: &[Field] = &[
             d.attached_kubernetes.metrics.push(text.into());
         })),
         "Scrape each pod's metrics endpoint during a run, if the service names a port `metrics` or \
-         `prometheus`. Keeps series whose names match one of these patterns, with `*` for any \
-         text. Default: no scraping.",
+         `prometheus`. cassay keeps only series whose names match one of these patterns, in which \
+         `*` matches any text. Default: no scraping.",
     ),
     optional(
         "target.attach.kubernetes.agents",
@@ -66,8 +66,8 @@ pub(super) const FIELDS: &[Field] = &[
         ),
         "Start this program in the nodes' containers with `exec`. The program reads processes, \
          container usage and garbage collection logs, and pauses nodes if `--allow signal` permits \
-         it. The program ends with the run. Default: cassay starts no program there and uses only \
-         CQL.",
+         it. The program ends with the run. Default: cassay starts no program in the containers, \
+         and uses only CQL.",
     ),
     optional(
         "target.attach.kubernetes.agents.container",
@@ -77,17 +77,18 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.kubernetes.agents.folder",
         Type::Text(|d, text| d.pod_agents().folder = Some(text.into())),
-        "Folder in the container to which cassay can copy programs, and from which it can start \
-         them. Default: /tmp/cassay.",
+        "Folder in the container to which cassay copies this program, and from which it starts the \
+         program. Default: /tmp/cassay.",
     ),
     optional(
         "target.attach.kubernetes.agents.logs",
         Type::Text(|d, text| d.pod_agents().logs = Some(text.into())),
-        "Folder with the node's logs, which cassay only reads.",
+        "Folder in the container with the node's logs. cassay only reads this folder.",
     ),
     optional(
         "target.attach.kubernetes.agents.data",
         Type::Text(|d, text| d.pod_agents().data = Some(text.into())),
-        "Folder with the node's data, whose disk settings cassay reads.",
+        "Folder in the container with the node's data. cassay reads the settings of the disk of \
+         this folder.",
     ),
 ];

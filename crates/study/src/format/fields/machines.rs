@@ -16,14 +16,16 @@ pub(super) const FIELDS: &[Field] = &[
             }),
         )),
         "Machines to use as hosts, over ssh, which requires `--trust` in a study. cassay uses the \
-         first `hosts` machines, or all if `hosts` is absent. A list, or a file with such a list \
-         under the key `machines`, in the study's folder or named on the command line. The file's \
-         key `clients` may also name the `client.machines`. Default: hosts are simulated.",
+         first `hosts` machines, or all if `hosts` is absent. The value is a list, or a file with \
+         such a list under the key `machines`. The file is in the study's folder, or the command \
+         line names it. The file's key `clients` may also name the `client.machines`. Default: \
+         hosts are simulated.",
     ),
     required(
         "target.local.machines.ssh",
         Type::Text(|d, text| d.host().ssh = text.into()),
-        "HOST, USER@HOST, ssh://USER@HOST:PORT, or a name in your `~/.ssh/config`.",
+        "Destination for ssh: HOST, USER@HOST, ssh://USER@HOST:PORT, or a name in your \
+         `~/.ssh/config`.",
     ),
     required(
         "target.local.machines.folder",
@@ -45,19 +47,19 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.machines.nodes",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| d.host().nodes = Some(n as usize)),
-        "Number of nodes on this machine, for different kinds of machines. Default: \
-         `target.local.nodes_per_host`.",
+        "Number of nodes on this machine, if the machines should run different numbers of nodes. \
+         Default: `target.local.nodes_per_host`.",
     ),
     with(
         "target.local.machines.sudo",
         Type::Bool(|d, is| d.host().sudo = is),
         "false",
-        "Become root on the machine with `sudo -n`. Limits, volumes and most faults require this.",
+        "Become root on the machine with `sudo -n`. Limits, volumes and most faults require root.",
     ),
     optional(
         "target.local.machines.address",
         Type::Text(|d, text| d.host().address = text.parse().ok()),
         "IPv4 address at which clients and the other machines reach the nodes of the machine. \
-         Default: the address of its sshd.",
+         Default: the address of the machine's sshd.",
     ),
 ];

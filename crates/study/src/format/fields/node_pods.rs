@@ -10,9 +10,9 @@ pub(super) const FIELDS: &[Field] = &[
             d.node_pods();
         }),
         "Run the hosts as pods of a Kubernetes cluster, one per host. Your own `kubectl` creates a \
-         StatefulSet and deletes it with the nodes. Its containers wait for this program, which \
-         starts Cassandra in them. Requires `--trust` in a study, and the role that `cassay \
-         kubernetes rbac --for nodes` prints.",
+         StatefulSet and deletes it with the nodes. The containers of the StatefulSet wait for \
+         this program, which then starts Cassandra in them. Requires `--trust` in a study, and the \
+         role that `cassay kubernetes rbac --for nodes` prints.",
     ),
     optional(
         "target.local.pods.context",
@@ -22,7 +22,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.pods.namespace",
         Type::Text(|d, text| d.node_pods().namespace = Some(text.into())),
-        "Namespace, which must exist. Default: the namespace of the context.",
+        "Existing namespace for the pods. Default: the namespace of the context.",
     ),
     required(
         "target.local.pods.image",
@@ -36,15 +36,15 @@ pub(super) const FIELDS: &[Field] = &[
             d.node_pods().millicpus = (n * 1000.0).round() as u32
         }),
         "2",
-        "Number of CPUs of each pod, as request and limit, so that the class of the pod is \
-         Guaranteed.",
+        "Number of CPUs of each pod. cassay sets this number as request and limit, so that the QoS \
+         class of the pod is Guaranteed.",
     ),
     with(
         "target.local.pods.memory",
         Type::Bytes(256 << 20, 16 << 40, |d, n| d.node_pods().memory_bytes = n),
         "4GiB",
-        "Memory of each pod, as request and limit: heap, off-heap memory, and page cache of its \
-         files.",
+        "Memory of each pod, as request and limit. The heap, off-heap memory, and the page cache \
+         of the node's files share this memory.",
     ),
     optional(
         "target.local.pods.volume",
@@ -52,24 +52,24 @@ pub(super) const FIELDS: &[Field] = &[
             d.node_pods().volume_bytes = Some(n)
         }),
         "Size of each pod's volume, claimed from a storage class. Default: a folder on the disk of \
-         the pod's node, deleted with the pod.",
+         the pod's Kubernetes node, which Kubernetes deletes with the pod.",
     ),
     optional(
         "target.local.pods.storage_class",
         Type::Text(|d, text| d.node_pods().storage_class = Some(text.into())),
-        "Storage class of the volumes: local or remote storage. Default: the default class of the \
-         cluster.",
+        "Storage class of the volumes, which determines local or remote storage. Default: the \
+         default storage class of the Kubernetes cluster.",
     ),
     with(
         "target.local.pods.one_per_node",
         Type::Bool(|d, is| d.node_pods().one_per_node = is),
         "true",
-        "Run no two pods on the same Kubernetes node.",
+        "Run at most one pod on each Kubernetes node.",
     ),
     optional(
         "target.local.pods.machine_type",
         Type::Text(|d, text| d.node_pods().machine_type = Some(text.into())),
         "Machine type of the Kubernetes nodes to run on, by the provider's name (the label \
-         `node.kubernetes.io/instance-type`). Default: any.",
+         `node.kubernetes.io/instance-type`). Default: any machine type.",
     ),
 ];

@@ -8,12 +8,11 @@ use crate::settings::draft::{Draft, Range};
 use analysis::procedure::{Percentile, Point, Until};
 use topology::Units;
 
-/// Permitted range of latencies, in ms. The maximum is one hour.
+/// Permitted range of latency limits, in ms. The maximum is one hour.
 const MS_MIN: f64 = 0.001;
 const MS_MAX: f64 = 3_600_000.0;
 
-/// Minimum length of an endurance run, in ns. Twenty blocks of one second are enough to show a
-/// trend.
+/// Minimum length of an endurance run, in ns. A trend is visible in twenty blocks of one second.
 const ENDURANCE_MIN: u64 = 20 * S;
 
 const THREADS: Type =
@@ -31,7 +30,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep",
         Type::Section(|d| d.procedure = Some(Draft::sweep)),
-        "Several points, one after the other: either `threads` or `rate`.",
+        "Measure several points, one after the other. Requires either `threads` or `rate`.",
     ),
     optional(
         "procedure.sweep.threads",
@@ -43,7 +42,7 @@ pub(super) const FIELDS: &[Field] = &[
                 d.range = Some(Range::new(THREADS_MAX, |n| Point::Threads(n as u32)))
             }),
         ),
-        "Number of operations in flight, in a closed loop: a list or a range.",
+        "Numbers of operations in flight, in a closed loop: a list or a range.",
     ),
     required(
         "procedure.sweep.threads.from",
@@ -63,7 +62,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Last point of a range of at most 32 points. Optional with `until`.",
+        "Last point of the range, which may have at most 32 points. Optional with `until`.",
     ),
     optional(
         "procedure.sweep.rate",
@@ -73,7 +72,7 @@ pub(super) const FIELDS: &[Field] = &[
             })),
             &Type::Section(|d| d.range = Some(Range::new(RATE_MAX, Point::Rate))),
         ),
-        "Operations per second, in an open loop: a list or a range.",
+        "Rates in operations per second, in an open loop: a list or a range.",
     ),
     required(
         "procedure.sweep.rate.from",
@@ -93,7 +92,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep.rate.to",
         Type::Count(1, RATE_MAX, |d, n| d.range().to = Some(n)),
-        "Last point of a range of at most 32 points. Optional with `until`.",
+        "Last point of the range, which may have at most 32 points. Optional with `until`.",
     ),
     optional(
         "procedure.sweep.until",
@@ -103,20 +102,20 @@ pub(super) const FIELDS: &[Field] = &[
                 "saturation" => Some(Until::Saturation)),
             &SECTION,
         ),
-        "Condition that ends the sweep after a trial. With `timeout`: an operation timed out. With \
-         `plateau`: throughput has not grown beyond its noise for two points after the knee. With \
+        "Condition that ends the sweep after a trial. `timeout`: an operation timed out. \
+         `plateau`: throughput did not grow by more than its noise at two points after the knee. \
          `saturation`: throughput is below the offered rate.",
     ),
     required(
         "procedure.sweep.until.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.until = Some(Until::P99Ms(n))),
-        "p99 latency exceeds this limit, ms, or an operation times out.",
+        "End the sweep if p99 latency exceeds this limit, in ms, or if an operation times out.",
     ),
     optional(
         "procedure.band",
         Type::Section(|d| d.procedure = Some(Draft::band)),
-        "Changes the threads in steps, then by bisection, until p99 latency is within a band. \
-         cassay does this for each variant, in each block.",
+        "Changes the number of threads in steps, then by bisection, until p99 latency is within a \
+         band. Each variant has such a search in each block.",
     ),
     required(
         "procedure.band.threads",
@@ -136,26 +135,28 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.band.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Upper limit.",
+        "Maximum number of operations in flight.",
     ),
     required(
         "procedure.band.p99_ms",
         Type::List(&Type::Number(MS_MIN, MS_MAX, |d, n| d.band_ms.push(n))),
-        "Band of p99 latency: lower and upper limit, ms, such as `[50, 100]`.",
+        "Band of p99 latency: the lower and the upper limit, in ms, such as `[50, 100]`.",
     ),
     optional(
         "procedure.band.expected",
         EXPECTED,
-        "After the search, measure at this share of the result, such as 0.7: the expected load.",
+        "After the search, also measure at this share of the result, such as 0.7. This point is \
+         the expected load.",
     ),
     optional(
         "procedure.peak",
         Type::Section(|d| d.procedure = Some(Draft::peak)),
         "Searches for the highest load within a latency limit, for each variant, in each block. \
-         Doubles the load until it exceeds the limit, then bisects to 2 %. Then verifies the \
-         result twice with a window three times as long, and lowers it by 3 % if the verification \
-         fails. A load is also too high if its trial is invalid, achieves less than 99 % of the \
-         offered rate, or increases pending compactions. Either `rate` or `threads`.",
+         Doubles the load until the latency exceeds the limit, then bisects to 2 %. Then verifies \
+         the result twice with a window three times as long, and lowers the result by 3 % if the \
+         verification fails. A load is also too high if its trial is invalid, achieves less than \
+         99 % of the offered rate, or increases pending compactions. Requires either `rate` or \
+         `threads`.",
     ),
     optional(
         "procedure.peak.rate",
@@ -165,12 +166,12 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.peak.rate.from",
         Type::Count(1, RATE_MAX, |d, n| d.range().from = Some(n)),
-        "First point. The search halves it up to five times if it is too high.",
+        "First point. If this load is too high, the search halves it up to five times.",
     ),
     required(
         "procedure.peak.rate.to",
         Type::Count(1, RATE_MAX, |d, n| d.range().to = Some(n)),
-        "Highest point to try.",
+        "Highest load to try.",
     ),
     optional(
         "procedure.peak.threads",
@@ -180,32 +181,32 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.peak.threads.from",
         Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
-        "First point. The search halves it up to five times if it is too high.",
+        "First point. If this load is too high, the search halves it up to five times.",
     ),
     required(
         "procedure.peak.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Highest point to try.",
+        "Highest load to try.",
     ),
     optional(
         "procedure.peak.p50_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P50, n)),
-        "Upper limit of median latency, ms. Set exactly one percentile.",
+        "Upper limit of median latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.peak.p95_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P95, n)),
-        "Upper limit of p95 latency, ms. Set exactly one percentile.",
+        "Upper limit of p95 latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.peak.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P99, n)),
-        "Upper limit of p99 latency, ms. Set exactly one percentile.",
+        "Upper limit of p99 latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.peak.p999_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P999, n)),
-        "Upper limit of p99.9 latency, ms. Set exactly one percentile.",
+        "Upper limit of p99.9 latency, in ms. Set exactly one percentile.",
     ),
     with(
         "procedure.peak.errors",
@@ -217,14 +218,15 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.peak.expected",
         EXPECTED,
-        "After the search, measure at this share of the result, such as 0.7: the expected load.",
+        "After the search, also measure at this share of the result, such as 0.7. This point is \
+         the expected load.",
     ),
     optional(
         "procedure.latency_target",
         Type::Section(|d| d.procedure = Some(Draft::latency_target)),
         "Searches for the most threads within a latency limit, for each variant, in each block. \
-         Doubles or halves the threads, then bisects, to one thread or 2 %. Does not verify the \
-         result.",
+         Doubles or halves the number of threads, then bisects to one thread or 2 %. Does not \
+         verify the result.",
     ),
     required(
         "procedure.latency_target.threads",
@@ -234,32 +236,32 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.latency_target.threads.from",
         Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
-        "First point. The search halves it, down to 1, if it is too high.",
+        "First point. If this load is too high, the search halves it, down to 1.",
     ),
     required(
         "procedure.latency_target.threads.to",
         Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Highest point to try.",
+        "Highest load to try.",
     ),
     optional(
         "procedure.latency_target.p50_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P50, n)),
-        "Upper limit of median latency, ms. Set exactly one percentile.",
+        "Upper limit of median latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.latency_target.p95_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P95, n)),
-        "Upper limit of p95 latency, ms. Set exactly one percentile.",
+        "Upper limit of p95 latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.latency_target.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P99, n)),
-        "Upper limit of p99 latency, ms. Set exactly one percentile.",
+        "Upper limit of p99 latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.latency_target.p999_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.bound(Percentile::P999, n)),
-        "Upper limit of p99.9 latency, ms. Set exactly one percentile.",
+        "Upper limit of p99.9 latency, in ms. Set exactly one percentile.",
     ),
     optional(
         "procedure.latency_target.pending_compactions",
@@ -277,15 +279,16 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.latency_target.expected",
         EXPECTED,
-        "After the search, measure at this share of the result, such as 0.7: the expected load.",
+        "After the search, also measure at this share of the result, such as 0.7. This point is \
+         the expected load.",
     ),
     optional(
         "procedure.endurance",
         Type::Section(|d| d.procedure = Some(Draft::endurance)),
-        "One load for hours, for each variant, in each block. Shows drift and changes of \
+        "Measures one load for hours, for each variant, in each block. Shows drift and changes of \
          throughput and latency, periodic effects of compaction, and resources that grow towards a \
-         limit. Also shows whether shorter windows of the same load have the same results. Either \
-         `threads` or `rate`.",
+         limit. Also shows whether shorter windows of the same load have the same results. \
+         Requires either `threads` or `rate`.",
     ),
     optional(
         "procedure.endurance.threads",
@@ -302,32 +305,33 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "procedure.endurance.for",
         Type::Duration(ENDURANCE_MIN, 30 * DAY, |d, ns| d.for_ns = ns),
-        "Length of the long window, which is measured last, in whole seconds. At least 20 s, so \
-         that a trend is visible. Replaces `window.measure`.",
+        "Length of the long window, which is measured last, in whole seconds. The minimum is 20 s, \
+         so that a trend is visible. Replaces `window.measure`.",
     ),
     optional(
         "procedure.endurance.beside",
         Type::List(&Type::Duration(S, 30 * DAY, |d, ns| d.beside_ns.push(ns))),
-        "Lengths of up to eight shorter windows, such as `[1h, 1h]`: separate trials, measured \
-         before the long window in this order.",
+        "Lengths of up to eight shorter windows, such as `[1h, 1h]`. Each window is a separate \
+         trial. cassay measures these trials before the long window, in this order.",
     ),
     with(
         "procedure.endurance.within",
         Type::Share(0.001, 0.5, |d, share| d.within = share),
         "4%",
-        "Maximum difference of throughput, as a share, that cassay ignores: from the start to the \
-         end of the long window, and between windows of the load. For latency, the ignored \
-         difference is at least 10 %.",
+        "Maximum difference of throughput that cassay ignores, as a share. This limit applies to \
+         the change from the start to the end of the long window, and to the differences between \
+         the windows of the load. For latency, the ignored difference is at least 10 %.",
     ),
     optional(
         "procedure.scale_up",
         Type::Section(|d| {
             d.scale_up();
         }),
-        "The same load on an increasing part of the machine: a variant for each number of units, \
-         with another procedure such as `sweep` or `peak`. The report shows the efficiency within \
-         a socket, across sockets and of the system, with scaling curves. Combines with the \
-         study's `variants` or `matrix`, whose topologies are then arms. Local nodes only.",
+        "Measures the same load on an increasing part of the machine, with a variant for each \
+         number of units. Also requires another procedure, such as `sweep` or `peak`. The report \
+         shows the efficiency within a socket, across sockets and of the system, with scaling \
+         curves. If the study has `variants` or a `matrix`, each of their topologies is an arm. \
+         Available only for local nodes.",
     ),
     required(
         "procedure.scale_up.units",
@@ -336,14 +340,14 @@ pub(super) const FIELDS: &[Field] = &[
             "numa" => Some(Units::Numa), "sockets" => Some(Units::Sockets)
         ),
         "Unit that divides the machine. cassay uses all units of one socket before the next \
-         socket. Sets `target.local.topology.units` and `count`.",
+         socket. This key sets `target.local.topology.units` and `count`.",
     ),
     required(
         "procedure.scale_up.counts",
         Type::List(&Type::Count(1, 4096, |d, n| {
             d.scale_up().counts.push(n as u32)
         })),
-        "Numbers of units: `[1, 2, 4, 8]`. The first number is the baseline.",
+        "Numbers of units to measure, such as `[1, 2, 4, 8]`. The first number is the baseline.",
     ),
     with(
         "procedure.scale_up.instances",
@@ -358,15 +362,16 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure.scale_up.p99_ms",
         Type::Number(MS_MIN, MS_MAX, |d, n| d.scale_up().p99_bound_ms = Some(n)),
-        "Upper limit of p99 latency for a sweep, ms. Points above this limit do not count. A \
+        "Upper limit of p99 latency for a sweep, in ms. Points above this limit do not count. A \
          `peak` has its own limits.",
     ),
     optional(
         "procedure.grid",
         Type::Section(|d| d.procedure = Some(Draft::sweep)),
-        "Every combination of the values of declared axes. `threads` or `rate` are the points of \
-         each combination. Every other axis is an axis of a `matrix`, whose values are named after \
-         their settings. Combines with the study's `matrix` or `variants`, if any.",
+        "Measures every combination of the values of several axes. The values of `threads` or \
+         `rate` are the points of each combination. Every other axis becomes an axis of a \
+         `matrix`, whose values are named after their settings. Combines with the study's `matrix` \
+         or `variants`, if any.",
     ),
     optional(
         "procedure.grid.threads",
@@ -387,26 +392,26 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Level(&LEVELS, |d, level| {
             d.tune(|t| t.consistency = Some(level))
         })),
-        "Consistency levels, for all kinds: `workload.consistency`.",
+        "Consistency levels of all kinds of operations (`workload.consistency`).",
     ),
     optional(
         "procedure.grid.density",
         Type::List(&Type::Bytes(1 << 20, 256 << 40, |d, n| {
             d.data.load = Load::BytesPerNode(n)
         })),
-        "Data sizes of each node: `data.load.bytes_per_node`.",
+        "Amounts of data per node (`data.load.bytes_per_node`).",
     ),
     optional(
         "procedure.grid.heap",
         Type::List(&Type::Bytes(256 << 20, 256 << 30, |d, n| {
             d.local.heap_bytes = n
         })),
-        "Heaps: `target.local.heap`.",
+        "Heap sizes of the nodes (`target.local.heap`).",
     ),
     optional(
         "procedure.grid.replication",
         Type::List(&Type::Count(1, 100, |d, n| d.keyspace.replicate(n as u32))),
-        "Replicas: `keyspace.replication`.",
+        "Numbers of replicas (`keyspace.replication`).",
     ),
     optional(
         "procedure.grid.payload",
@@ -414,20 +419,20 @@ pub(super) const FIELDS: &[Field] = &[
             let payload = ("payload".to_owned(), Tree::Bytes(n));
             d.workload.params.push(payload)
         })),
-        "Total size of a row's columns, bytes, for workloads with a parameter for this size: `kv`, \
-         `standard1`.",
+        "Total sizes of a row's columns, in bytes, for workloads with a parameter for this size: \
+         `kv` and `standard1`.",
     ),
     optional(
         "procedure.grid.version",
         Type::List(&Type::Release(|d, release| {
             d.release = Some(release.clone())
         })),
-        "Versions of Apache Cassandra: `target.local.cassandra`.",
+        "Versions of Apache Cassandra (`target.local.cassandra`).",
     ),
     optional(
         "procedure.fixed",
         Type::Section(|d| d.procedure = Some(Draft::fixed)),
-        "One point: either `threads` or `rate`.",
+        "Measure one point. Requires either `threads` or `rate`.",
     ),
     optional(
         "procedure.fixed.threads",
@@ -445,6 +450,6 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.arrival",
         choice!(|d| d.poisson; "fixed" => false, "poisson" => true),
         "fixed",
-        "Spacing of arrivals at a rate: `fixed`, or `poisson` (exponential intervals).",
+        "Intervals between arrivals at a rate: `fixed`, or `poisson` (exponentially distributed).",
     ),
 ];

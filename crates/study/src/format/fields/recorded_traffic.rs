@@ -10,30 +10,31 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Section(|d| {
             d.recorded();
         }),
-        "Traffic from Cassandra's full query log or audit log: the same statements with the same \
-         values, in the same order. docs/how-to/recorded-traffic.md describes the recording.",
+        "Replay traffic from Cassandra's full query log or audit log, with the same statements and \
+         values in the same order. docs/how-to/recorded-traffic.md describes how to record \
+         traffic.",
     ),
     required(
         "workload.recorded.files",
         Type::List(&Type::Text(|d, text| d.recorded().files.push(text.into()))),
-        "Folders or log files in the study's folder or below it, one per node. cassay merges them \
-         by time. A folder of folders contains the logs of several nodes.",
+        "Folders or log files in the study's folder or a subfolder, one per node. cassay merges \
+         them by time. A folder of folders contains the logs of several nodes.",
     ),
     optional(
         "workload.recorded.speed",
         Type::Number(0.001, 1000.0, |d, n| d.recorded().speed = Some(n)),
         "Replay operations at their recorded times, this many times as fast: 1 is the recorded \
-         rate over time. cassay measures the whole recording; `procedure` and `window` do not \
-         apply. Without `speed`, `procedure` sets the load, and only the order and shares come \
-         from the log.",
+         rate over time. cassay measures the whole recording, so `procedure` and `window` do not \
+         apply. Without `speed`, `procedure` sets the load, and the log determines only the order \
+         and the shares of the operations.",
     ),
     with(
         "workload.recorded.only",
         choice!(|d| d.recorded().only; "all" => Only::All, "reads" => Only::Reads,
                 "writes" => Only::Writes),
         "all",
-        "Operations to replay. Writes change data: on a cluster that cassay did not start, \
-         `--allow` must permit them.",
+        "Operations to replay. Because writes change data, `--allow` must permit them on a cluster \
+         that cassay did not start.",
     ),
     optional(
         "workload.recorded.keyspaces",
@@ -47,12 +48,12 @@ pub(super) const FIELDS: &[Field] = &[
         "workload.recorded.from",
         Type::Duration(0, 365 * DAY, |d, ns| d.recorded().from_ns = ns),
         "0s",
-        "Start of the replayed part, counted from the first record.",
+        "Start of the part of the recording to replay, counted from the first record.",
     ),
     optional(
         "workload.recorded.for",
         Type::Duration(1_000_000, 365 * DAY, |d, ns| d.recorded().for_ns = Some(ns)),
-        "Length of the part to replay. Default: the whole recording.",
+        "Length of the part of the recording to replay. Default: the whole recording.",
     ),
     with(
         "workload.recorded.memory",
@@ -60,13 +61,14 @@ pub(super) const FIELDS: &[Field] = &[
             d.recorded().memory_bytes = bytes
         }),
         "2GiB",
-        "Memory for operations and values. cassay omits operations at the end that do not fit, and \
-         counts them.",
+        "Maximum memory of the client for the recorded operations and values. cassay omits \
+         operations at the end that do not fit, and counts these operations.",
     ),
     optional(
         "workload.recorded.schema",
         Type::Text(|d, text| d.recorded().schema = Some(text.into())),
-        "File in the study's folder, or below it, with the statements that create keyspace and \
-         tables, as from cqlsh's DESCRIBE KEYSPACE. Default: keyspace and tables already exist.",
+        "File with the statements that create the keyspace and tables, as printed by cqlsh's \
+         DESCRIBE KEYSPACE. The file is in the study's folder or a subfolder. Default: the \
+         keyspace and tables already exist.",
     ),
 ];

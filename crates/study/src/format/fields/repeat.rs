@@ -5,7 +5,7 @@ use crate::format::field::{Field, Type};
 use crate::settings::PrimaryMetric;
 use analysis::sequential::{BLOCKS_LEAST, BLOCKS_MOST};
 
-/// Minimum number of blocks of a study that ends as soon as its question is answered.
+/// Minimum number of blocks of a study that ends when its question is answered.
 const LEAST: u64 = BLOCKS_LEAST as u64;
 const MOST: u64 = BLOCKS_MOST as u64;
 
@@ -26,9 +26,9 @@ pub(super) const FIELDS: &[Field] = &[
         "repeat.until",
         choice!(|d| d.answered; "blocks" => false, "answered" => true),
         "blocks",
-        "`answered`: add blocks, from `min` to at most `max`, until the primary comparison is \
-         faster, slower or equivalent. The error level is fixed before the first block and holds \
-         over all looks. `blocks`: measure `repeat.blocks` blocks.",
+        "`answered`: add blocks, from `min` to at most `max`, until the verdict of the primary \
+         comparison is faster, slower or equivalent. The error level is fixed before the first \
+         block, and applies to all looks together. `blocks`: measure `repeat.blocks` blocks.",
     ),
     with(
         "repeat.min",
@@ -49,37 +49,38 @@ pub(super) const FIELDS: &[Field] = &[
             "p50" => Some(PrimaryMetric::Named("latency_ms.p50")),
             "p99" => Some(PrimaryMetric::Named("latency_ms.p99"))
         ),
-        "Metric of the primary comparison: a short form of `primary.metric`.",
+        "Metric of the primary comparison. This key is a short form of `primary.metric`.",
     ),
     optional(
         "repeat.detect",
         Type::Share(0.001, 1.0, |d, share| d.repeat.detect = Some(share)),
-        "Smallest relevant difference, such as `5%`. The plan shows how many blocks detect it, \
-         from the noise of the study's last run.",
+        "Smallest relevant difference, such as `5%`. From the noise of the study's last run, the \
+         plan estimates how many blocks detect this difference.",
     ),
     with(
         "repeat.order",
         choice!(|d| d.repeat.interleaved; "interleaved" => true, "sequential" => false),
         "interleaved",
         "`interleaved`: variants take turns in every block, in a counterbalanced order. \
-         `sequential`: one variant after the other; a change of the machine can then cause a \
-         difference. Steps of an imported command line always run in their own order in every \
-         block.",
+         `sequential`: one variant after the other, so a change of the machine over time can look \
+         like a difference between variants. Steps of an imported command line always run in their \
+         own order in every block.",
     ),
     with(
         "repeat.without_faults",
         Type::Bool(|d, on| d.repeat.without_faults = on),
         "false",
-        "Measure variants with `faults` also without them, in the same blocks. cassay compares \
-         each part of a trial, during and after a fault, with the same part of the trial without \
-         faults. Uses an existing variant that differs only in its faults, or adds one.",
+        "Also measure each variant with `faults` without its faults, in the same blocks. cassay \
+         compares each part of a trial, during and after a fault, with the same part of the trial \
+         without faults. cassay uses an existing variant that differs only in its faults, or adds \
+         such a variant.",
     ),
     // Rows for the primary comparison.
     with(
         "primary",
         SECTION,
         "{}",
-        "The one comparison that answers the question. cassay corrects all other comparisons for \
+        "The comparison that answers the question. cassay corrects all other comparisons for \
          multiple testing.",
     ),
     with(
@@ -90,12 +91,14 @@ pub(super) const FIELDS: &[Field] = &[
             "p99" => PrimaryMetric::Named("latency_ms.p99")
         ),
         "auto",
-        "Metric. `auto`: throughput for threads, p99 for a rate.",
+        "Metric of the primary comparison. `auto` means throughput if the points are threads, and \
+         p99 if the points are rates.",
     ),
     optional(
         "primary.point",
         Type::Count(1, RATE_MAX, |d, n| d.primary.point = Some(n as f64)),
-        "Threads or rate of the point. Default: the point with the highest total throughput of all \
-         variants; for rates, the highest rate that all variants sustained.",
+        "Number of threads or rate of the point to compare. Default: for threads, the point with \
+         the highest total throughput of all variants. For rates, the highest rate that all \
+         variants sustained.",
     ),
 ];

@@ -18,7 +18,8 @@ pub const LOCAL_NODES_MAX: u64 = NODES_COUNT_MAX as u64;
 /// Minimum period of a probe, in ns. With a shorter period, the probe would affect the measurement.
 pub(super) const PERIOD_MIN: u64 = S / 10;
 pub(super) const PERIOD_MAX: u64 = 3_600 * S;
-/// Maximum number of rows. It ensures that row numbers fit into the 63 bits of a partition key.
+/// Maximum number of rows. This limit ensures that row numbers fit into the 63 bits of a partition
+/// key.
 pub(super) const ROWS_MAX: u64 = 1 << 62;
 
 /// Consistency levels for reading rows back.

@@ -18,7 +18,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local",
         Type::Section(|d| d.kind = TargetKind::Local),
-        "Cassandra nodes on this machine, which cassay starts and stops.",
+        "Cassandra nodes that cassay starts and stops on this machine.",
     ),
     optional(
         "target.local.nodes",
@@ -29,9 +29,9 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.hosts",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| d.hosts_count = n as usize),
-        "Number of hosts for the nodes. A host is a simulated machine with its own network, \
-         limits and data volume, or a machine of `machines`. Default: no hosts; the nodes share \
-         this machine.",
+        "Number of hosts for the nodes. A host is a simulated machine with its own network, limits \
+         and data volume, or a machine of `machines`. Default: no hosts, so the nodes share this \
+         machine.",
     ),
     with(
         "target.local.nodes_per_host",
@@ -45,9 +45,9 @@ pub(super) const FIELDS: &[Field] = &[
             &[("per-host", |_| {})],
             &Type::List(&Type::Name(|d, text| d.racks.push(text.into()))),
         ),
-        "Racks, assigned to hosts one after the other (without hosts, to nodes). `per-host`: each \
-         host is a rack, so that replicas are on different hosts. Default: `per-host` with hosts, \
-         else `[rack1]`.",
+        "Names of the racks. cassay assigns them to the hosts in turn, or to the nodes if the \
+         study has no hosts. `per-host`: each host is a rack, so that replicas are on different \
+         hosts. Default: `per-host` with hosts, otherwise `[rack1]`.",
     ),
     with(
         "target.local.isolation",
@@ -58,7 +58,7 @@ pub(super) const FIELDS: &[Field] = &[
         "auto",
         "Isolation of hosts. With `hosts`, each host has a network, limits and a volume, which \
          requires root. With `loopback`, each host only has its own addresses. With `auto`: \
-         `hosts` if this machine supports it, else `loopback`.",
+         `hosts` if this machine supports it, otherwise `loopback`.",
     ),
     optional(
         "target.local.host",
@@ -70,12 +70,12 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Count(0, 4095, |d, n| {
             d.hosts.host.cpus.get_or_insert_default().push(n as usize)
         })),
-        "Numbers of the CPUs that the host may use.",
+        "Numbers of the CPUs that each host may use.",
     ),
     optional(
         "target.local.host.cpu_quota",
         Type::Number(0.1, 4096.0, |d, n| d.hosts.host.cpu_quota = Some(n)),
-        "CPU time, in cores: 1.5 is 150 ms per 100 ms.",
+        "CPU time of the host, in cores: 1.5 is 150 ms of CPU time per 100 ms.",
     ),
     optional(
         "target.local.host.memory",
@@ -95,36 +95,36 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.host.disk",
         SECTION,
-        "Limits per second of the host's data volume, for all nodes of the host together. Needs \
-         `volume`.",
+        "Limits of the host's data volume per second. All nodes of the host together share these \
+         limits. Requires `volume`.",
     ),
     optional(
         "target.local.host.disk.read_iops",
         Type::Count(10, 100_000_000, |d, n| {
             d.hosts.host.disk.read_iops = Some(n)
         }),
-        "Reads per second.",
+        "Maximum number of reads per second from the data volume.",
     ),
     optional(
         "target.local.host.disk.write_iops",
         Type::Count(10, 100_000_000, |d, n| {
             d.hosts.host.disk.write_iops = Some(n)
         }),
-        "Writes per second.",
+        "Maximum number of writes per second to the data volume.",
     ),
     optional(
         "target.local.host.disk.read_rate",
         Type::Bytes(64 << 10, 1 << 40, |d, n| {
             d.hosts.host.disk.read_bytes_per_s = Some(n)
         }),
-        "Bytes read per second.",
+        "Maximum number of bytes read per second from the data volume.",
     ),
     optional(
         "target.local.host.disk.write_rate",
         Type::Bytes(64 << 10, 1 << 40, |d, n| {
             d.hosts.host.disk.write_bytes_per_s = Some(n)
         }),
-        "Bytes written per second.",
+        "Maximum number of bytes written per second to the data volume.",
     ),
     optional(
         "target.local.host.link",
@@ -137,14 +137,14 @@ pub(super) const FIELDS: &[Field] = &[
         Type::BitRate(64_000, 1_000_000_000_000, |d, n| {
             d.hosts.host.link.rate_bits_per_s = Some(n)
         }),
-        "Bandwidth. Default: not limited.",
+        "Bandwidth of the link. Default: not limited.",
     ),
     optional(
         "target.local.host.link.delay",
         Type::Duration(1_000, 10 * S, |d, ns| {
             d.hosts.host.link.delay = Some(Duration::from_nanos(ns))
         }),
-        "Delay, one way.",
+        "One-way delay of the link.",
     ),
     with(
         "target.local.datacenter",
@@ -172,21 +172,22 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Map(&Type::Any(|d, tree| {
             d.local.yaml.insert(d.key.clone(), tree.to_json());
         })),
-        "Settings of cassandra.yaml that differ from the defaults. `use: latest` uses the values \
-         of the line's cassandra_latest.yaml, `use: shipped` the values of its cassandra.yaml; \
-         other keys in this mapping override them.",
+        "Settings of cassandra.yaml that differ from the defaults. `use: latest` applies the \
+         values of cassandra_latest.yaml of the Cassandra line, and `use: shipped` the values of \
+         its cassandra.yaml. Other keys in this mapping override these values.",
     ),
     optional(
         "target.local.jvm",
         Type::List(&Type::Text(|d, text| d.local.jvm_options.push(text.into()))),
-        "JVM options, added after Cassandra's own.",
+        "JVM options of each node, added after Cassandra's own options.",
     ),
     with(
         "target.local.class_sharing",
         Type::Bool(|d, on| d.local.class_sharing = on),
         "false",
-        "Map the server's classes from an archive instead of loading each. cassay creates the \
-         archive once for each Java and set of jars. A node then starts with 80 % of the CPU time.",
+        "Map the server's classes from an archive instead of loading each class. cassay creates \
+         the archive once for each Java and set of jars. The start of a node then takes 80 % of \
+         the CPU time.",
     ),
     with(
         "target.local.start_timeout",
@@ -203,25 +204,25 @@ pub(super) const FIELDS: &[Field] = &[
         ),
         "none",
         "Authentication of clients. `none`: every user of this machine can connect. `password`: \
-         cassay generates a password, and only users who can read it can connect. Roles and \
-         permissions are Cassandra's (`PasswordAuthenticator`, `CassandraAuthorizer`). The load \
-         logs in as an ordinary user (`cassay_load`), so that guardrails apply. The port between \
-         nodes remains open to all users of this machine.",
+         cassay generates a password, and only users who can read the password can connect. \
+         Cassandra checks roles and permissions (`PasswordAuthenticator`, `CassandraAuthorizer`). \
+         The load logs in as an ordinary user (`cassay_load`), so that guardrails apply. The port \
+         between nodes remains open to all users of this machine.",
     ),
     // Rows for an attached target.
     optional(
         "target.attach",
         Type::Section(|d| d.kind = TargetKind::Attach),
         "Existing cluster. cassay starts and stops only processes that the command line allows, \
-         and writes only to the keyspace.",
+         and writes only to the keyspace of the study.",
     ),
     optional(
         "target.attach.contact_points",
         Type::List(&Type::Text(|d, text| {
             d.attach.contact_points.push(text.into())
         })),
-        "Addresses of nodes: `host` or `host:port`. Required, except with `kubernetes` or a \
-         bundle.",
+        "Addresses of nodes: `host` or `host:port`. Required, except with `kubernetes` or \
+         `secure_connect_bundle`.",
     ),
     optional(
         "target.attach.user",
@@ -231,7 +232,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.password",
         Type::Secret(|d, secret| d.attach.password = Some(secret)),
-        "Source of the password, which is never in the study itself.",
+        "Source of the password. The study itself never contains the password.",
     ),
     optional(
         "target.attach.tls",
@@ -239,7 +240,7 @@ pub(super) const FIELDS: &[Field] = &[
             &Type::Bool(|d, on| d.attach.tls = on.then(TlsSpec::default)),
             &Type::Section(|d| d.attach.tls = Some(TlsSpec::default())),
         ),
-        "Encrypt the connections. `true`: use default settings.",
+        "Encrypt the connections with TLS. `true` means TLS with default settings.",
     ),
     optional(
         "target.attach.tls.ca",
@@ -266,7 +267,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.tls.key",
         Type::Text(|d, text| d.tls().key = Some(text.into())),
-        "PEM file of the certificate's private key, unencrypted. cassay never shows it.",
+        "PEM file of the certificate's private key, unencrypted. cassay never shows the key.",
     ),
     optional(
         "target.attach.datacenter",
@@ -283,7 +284,7 @@ pub(super) const FIELDS: &[Field] = &[
         "target.attach.jolokia.port",
         Type::Count(1, 65_535, |d, n| d.jolokia().port = n as u16),
         "8778",
-        "Port of the agent, the same on every node.",
+        "Port of the agent, which is the same on every node.",
     ),
     optional(
         "target.attach.jolokia.user",
@@ -293,7 +294,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.jolokia.password",
         Type::Secret(|d, secret| d.jolokia().password = Some(secret)),
-        "Source of the password, which is never in the study itself.",
+        "Source of the password. The study itself never contains the password.",
     ),
     optional(
         "target.attach.jolokia.tls",
@@ -301,7 +302,7 @@ pub(super) const FIELDS: &[Field] = &[
             &Type::Bool(|d, on| d.jolokia().tls = on.then(TlsSpec::default)),
             &Type::Section(|d| d.jolokia().tls = Some(TlsSpec::default())),
         ),
-        "Use HTTPS. `true`: use default settings.",
+        "Use HTTPS for the agents. `true` means HTTPS with default settings.",
     ),
     optional(
         "target.attach.jolokia.tls.ca",
@@ -328,7 +329,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.jolokia.tls.key",
         Type::Text(|d, text| d.jolokia_tls().key = Some(text.into())),
-        "PEM file of the certificate's private key, unencrypted. cassay never shows it.",
+        "PEM file of the certificate's private key, unencrypted. cassay never shows the key.",
     ),
     optional(
         "target.attach.faults",
@@ -339,32 +340,34 @@ pub(super) const FIELDS: &[Field] = &[
             });
         })),
         "Faults of nodes that cassay did not start: names for `faults.kind`, each with the \
-         programs that inject, check and heal it. A program is a list of its name and arguments. \
-         It runs on this machine, in the study's folder, without a shell. In an argument, `{node}` \
-         is the node's address, and `{address}` also has its CQL port. Needs `--trust`.",
+         programs that inject, check and heal the fault. A program is a list of its name and \
+         arguments. It runs on this machine, in the study's folder, without a shell. In an \
+         argument, `{node}` is the node's address, and `{address}` also has its CQL port. Needs \
+         `--trust`.",
     ),
     required(
         "target.attach.faults.inject",
         Type::List(&Type::Text(|d, text| {
             d.command().inject.words.push(text.into())
         })),
-        "Program that injects the fault. It exits with 0 when done, within one minute.",
+        "Program that injects the fault. The program must exit with 0 within one minute.",
     ),
     required(
         "target.attach.faults.see",
         Type::List(&Type::Text(|d, text| {
             d.command().see.words.push(text.into())
         })),
-        "Program that checks the fault, called repeatedly. It exits with 0 if the fault is present \
-         and with 1 if it is absent. Any other code, or more than 5 s, means that the program \
-         could not check. cassay injects the fault only after this program reported it absent.",
+        "Program that checks for the fault. cassay calls the program repeatedly. It must exit with \
+         0 if the fault is present, and with 1 if the fault is absent. Any other code, or more \
+         than 5 s, means that the program could not check. cassay injects the fault only after \
+         this program reported it absent.",
     ),
     required(
         "target.attach.faults.heal",
         Type::List(&Type::Text(|d, text| {
             d.command().heal.words.push(text.into())
         })),
-        "Program that heals the fault. It exits with 0 when done, within one minute. cassay also \
+        "Program that heals the fault. The program must exit with 0 within one minute. cassay also \
          runs this program if `inject` may have been incomplete, possibly twice, and after cassay \
          was killed.",
     ),
@@ -374,7 +377,7 @@ pub(super) const FIELDS: &[Field] = &[
             d.command().within = Duration::from_nanos(ns)
         }),
         "1m",
-        "Maximum time after healing until the fault is absent.",
+        "Maximum time from the healing of the fault until the fault is absent.",
     ),
     with(
         "target.attach.faults.loses",
@@ -384,14 +387,15 @@ pub(super) const FIELDS: &[Field] = &[
             "unsynced" => DataLoss::Unsynced
         ),
         "nothing",
-        "Data that the fault may destroy: data in the memory of the node's process, or data that \
-         the node had not synced to disk.",
+        "Data that the fault may destroy: `nothing`, `memory` (data in the memory of the node's \
+         process), or `unsynced` (data that the node has not synced to disk).",
     ),
     // Rows for the null target.
     optional(
         "target.null",
         Type::Section(|d| d.kind = TargetKind::Null),
-        "Server inside cassay that answers immediately, for measuring the client itself.",
+        "Server inside cassay that answers immediately. Use this target to measure the client \
+         itself.",
     ),
     optional(
         "target.null.latency",
@@ -426,7 +430,7 @@ pub(super) const FIELDS: &[Field] = &[
                 to_ns: ns,
             }
         }),
-        "Lower limit.",
+        "Lower limit of the latency.",
     ),
     required(
         "target.null.latency.uniform.to",
@@ -435,7 +439,7 @@ pub(super) const FIELDS: &[Field] = &[
                 *to_ns = ns;
             }
         }),
-        "Upper limit.",
+        "Upper limit of the latency.",
     ),
     optional(
         "target.null.stall",
@@ -459,21 +463,21 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.capacity",
         Type::Count(1, RATE_MAX, |d, n| d.null.capacity_per_s = Some(n)),
-        "Operations that the server answers per second, one after the other. Faster arrivals wait \
-         in a growing queue. This is a known limit for testing searches.",
+        "Number of operations that the server answers per second, one after the other. Operations \
+         that arrive faster wait in a growing queue. Use this known limit to test searches.",
     ),
     optional(
         "target.null.drift",
         SECTION,
-        "Linear change of the capacity from the start of the server, a known trend for testing. \
-         Needs `capacity`.",
+        "Linear change of the capacity, which begins when the server starts. Use this known trend \
+         for tests. Requires `capacity`.",
     ),
     required(
         "target.null.drift.to",
         Type::Share(0.01, 100.0, |d, share| {
             d.null.drift.get_or_insert_default().to = share
         }),
-        "Final share of the capacity: `90%`.",
+        "Final capacity, as a share of `capacity`, such as `90%`.",
     ),
     required(
         "target.null.drift.over",
@@ -490,7 +494,7 @@ pub(super) const FIELDS: &[Field] = &[
             let code = ErrorCode::parse_for_any_request(&d.key);
             d.null.errors.extend(code.map(|code| (code, n)));
         })),
-        "Share of answers that are this error: `{overloaded: 0.01}`.",
+        "Share of answers for each error, such as `{overloaded: 0.01}`.",
     ),
     optional(
         "target.null.cpu",

@@ -6,8 +6,8 @@ use crate::format::field::{Field, Type};
 use target_spec::Placing;
 use topology::{Smt, Units};
 
-/// Default for a part of the machine while only the unit or only the number is set. The rules
-/// require both.
+/// Default for the part of the machine if a study sets only the unit or only the number. The rules
+/// require both keys.
 const PART: (Units, u32) = (Units::Cores, 1);
 
 pub(super) const FIELDS: &[Field] = &[
@@ -28,9 +28,9 @@ pub(super) const FIELDS: &[Field] = &[
          `one-socket-per-vcpu`, nodes run as in a guest with one socket per vCPU. Threads then run \
          anywhere, memory is interleaved over all NUMA nodes, and the JVM counts its assigned \
          CPUs. With `auto`, each node runs on the NUMA nodes that the planner assigns, with local \
-         memory and shared CPUs. With `pinned`, each node has exclusive CPUs there. With `auto` \
-         and `pinned`, the client gets the remaining CPUs, in a separate L3 group if possible. \
-         cassay verifies the placement of every thread.",
+         memory and shared CPUs. With `pinned`, each node has exclusive CPUs on these NUMA nodes. \
+         With `auto` and `pinned`, the client gets the remaining CPUs, in a separate L3 group if \
+         possible. cassay verifies the placement of every thread.",
     ),
     with(
         "target.local.topology.placing",
@@ -39,13 +39,13 @@ pub(super) const FIELDS: &[Field] = &[
             "auto" => Placing::Auto, "pinned" => Placing::Pinned
         ),
         "pinned",
-        "Placement, as described for `target.local.topology`.",
+        "Placement of the nodes, as described for `target.local.topology`.",
     ),
     optional(
         "target.local.topology.cpus",
         Type::Count(1, 4096, |d, n| d.local.topology.cpus = Some(n as u32)),
         "Number of CPUs of each node. Default: an equal share of the CPUs for nodes, in whole \
-         cores if each node gets at least one.",
+         cores if each node gets at least one core.",
     ),
     optional(
         "target.local.topology.units",
@@ -62,7 +62,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(1, 4096, |d, n| {
             d.local.topology.part.get_or_insert(PART).1 = n as u32
         }),
-        "Number of `units`. Default: the whole machine.",
+        "Number of `units` that all nodes together may use. Default: the whole machine.",
     ),
     optional(
         "target.local.topology.smt",
@@ -77,14 +77,14 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(0, 64, |d, n| d.local.topology.housekeeping = n as u32),
         "0",
         "Number of cores in each NUMA node to leave free of nodes, for interrupts and the system. \
-         With `auto` and `pinned`.",
+         Applies with `auto` and `pinned`.",
     ),
     optional(
         "target.local.topology.client",
         Type::Count(1, 4096, |d, n| d.local.topology.client = Some(n as u32)),
         "Number of CPUs to reserve for the client, in whole cores, before cassay places nodes. \
-         Nodes without a placement do not use them either. Default: with `cpus` or `count`, the \
-         remaining CPUs. Otherwise an L3 group if the machine has four, or a quarter of its cores. \
-         With `none` and `one-socket-per-vcpu`, cassay reserves no CPUs.",
+         Nodes without a placement do not use these CPUs either. Default: with `cpus` or `count`, \
+         the remaining CPUs. Otherwise an L3 group if the machine has four, or a quarter of its \
+         cores. With `none` and `one-socket-per-vcpu`, cassay reserves no CPUs.",
     ),
 ];

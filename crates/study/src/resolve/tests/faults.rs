@@ -123,7 +123,7 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
             s.yaml:12:38: `faults.cpus` does not apply to node-kill
               hint: remove it
             s.yaml:13:5: `faults.at` is missing
-              hint: the key means: Start, counted from the start of the measured window.
+              hint: the key means: Start of the fault, counted from the start of the window.
             s.yaml:13:12: node-pause lasts until cassay heals it: `faults.for` is missing
               hint: add `for`, or `until: end`
         "#]],
@@ -198,7 +198,7 @@ fn nodes_of_machines_are_not_started_on_others() {
         &overrides,
         expect![[r#"
             s.yaml:9:68: `faults.ha` moves volumes between hosts, which is impossible for machines
-              hint: remove it, or its variant: `--set variants.NAME=none`
+              hint: remove this key, or the variant that sets it: `--set variants.NAME=none`
         "#]],
     );
 }
@@ -242,11 +242,11 @@ fn fault_programs_of_an_owner_need_trust_first() {
         &Overrides::default(),
         expect![[r#"
         s.yaml:7:28: `target.attach.faults.pull-cable.inject` runs a program on this machine
-          hint: remove it, or pass --trust if you trust the author of the study
+          hint: remove this setting, or pass --trust if you trust the author of the study
         s.yaml:7:56: `target.attach.faults.pull-cable.see` runs a program on this machine
-          hint: remove it, or pass --trust if you trust the author of the study
+          hint: remove this setting, or pass --trust if you trust the author of the study
         s.yaml:7:73: `target.attach.faults.pull-cable.heal` runs a program on this machine
-          hint: remove it, or pass --trust if you trust the author of the study
+          hint: remove this setting, or pass --trust if you trust the author of the study
     "#]],
     );
     let bad = ATTACHED.replace("node: 2", "node: 3");

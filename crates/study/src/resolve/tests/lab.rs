@@ -151,12 +151,12 @@ fn mistakes_about_hosts_are_said() {
         (
             "local: {hosts: 2, nodes_per_host: 2, racks: [a, b, c]}",
             "",
-            "3 racks for 2 hosts: a rack would be empty",
+            "3 racks for 2 hosts: at least one rack would be empty",
         ),
         (
             "local: {nodes: 1, racks: [a, b]}",
             "",
-            "2 racks for 1 node: a rack would be empty",
+            "2 racks for 1 node: at least one rack would be empty",
         ),
     ]);
 }
@@ -420,7 +420,7 @@ fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
         "or change the words below, and what they stand in"
     );
     let reference = include_str!("../../../../../docs/study-file.md");
-    assert!(reference.contains("on the null target, which needs no warm-up, after 1 s"));
+    assert!(reference.contains("On the null target, which needs no warm-up, it ends after 1 s"));
     let measurement = include_str!("../../../../../docs/measurement.md").replace('\n', " ");
     assert!(measurement.contains("`auto` is a fixed second."));
 }

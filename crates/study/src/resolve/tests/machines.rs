@@ -78,7 +78,7 @@ fn settings_impossible_on_machines_are_refused_at_their_place() {
         &named,
         expect![[r#"
             s.yaml:3:39: `target.local.isolation: loopback` only applies to nodes on this machine
-              hint: remove it, or `target.local.machines`: machines are isolated already
+              hint: remove this key, or `target.local.machines`: machines are already isolated
             s.yaml:3:62: `target.local.host.link` is not available with `isolation: loopback`
               hint: loopback gives a host only an address: use `isolation: hosts`, as root
             s.yaml:3:62: `target.local.host.link` is for simulated hosts, not for machines

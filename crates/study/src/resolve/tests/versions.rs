@@ -98,7 +98,7 @@ fn settings_have_the_lines_names_and_absent_ones_are_refused() {
         ),
         (
             "cassandra: 4.1, yaml: {storage_compatibility_mode: NONE}",
-            "exists since Cassandra 5.0",
+            "only Cassandra 5.0 and later have",
         ),
         (
             "yaml: {concurent_reads: 8}",

@@ -20,14 +20,14 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let cells: Vec<usize> = first.cells.iter().map(|cell| cell.cpus.len()).collect();
     said.push(match (cells.len(), attempt.memory_cells) {
         (_, Some(parts)) => format!(
-            "each instance is in {parts} parts, because its memory exceeds the memory of one node"
+            "each instance has {parts} parts, because its memory exceeds the memory of one node"
         ),
         (1, _) => format!(
-            "{} vCPUs fit on one NUMA node, so each instance is in one part",
+            "{} vCPUs fit on one NUMA node, so each instance has one part",
             wish.vcpus
         ),
         (count, _) => format!(
-            "{} vCPUs are more than the {} of a node, so each instance is in {count} parts of \
+            "{} vCPUs are more than the {} of a node, so each instance has {count} parts of \
              {cells:?}",
             wish.vcpus, attempt.sizes.node
         ),
@@ -190,7 +190,7 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<Warning> {
     }
     if wish.hot_add && plan.instances[0].cells.len() > 1 {
         said.push(
-            "with CPU hot-add the guest has one NUMA node, but here it is on several"
+            "with CPU hot-add the guest has one NUMA node, but the plan puts it on several"
                 .to_owned()
                 .into(),
         );

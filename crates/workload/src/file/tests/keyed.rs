@@ -169,7 +169,7 @@ fn rows_of_a_group_share_a_partition_and_have_places_in_it() {
         (
             "text(one_of(3, 9))",
             "words(a, b, shares=1)",
-            "not one whole number for each of 2",
+            "must be one whole number for each of 2",
         ),
         (
             "text(one_of(3, 9))",

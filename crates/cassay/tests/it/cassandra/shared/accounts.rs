@@ -131,7 +131,7 @@ fn acknowledged_writes_are_found_and_planted_losses_detected() {
     assert_eq!(errors(back), [1, 1, 1, 0, 0], "{back:#}");
     let reasons = trial["reasons"].to_string();
     assert!(
-        reasons.contains("V14") && reasons.contains("must not be"),
+        reasons.contains("V14") && reasons.contains("must not happen"),
         "{reasons}"
     );
     // Even if the run violates other rules too, the answer and the advice begin with the lost data.

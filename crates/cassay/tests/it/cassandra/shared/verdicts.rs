@@ -173,7 +173,7 @@ fn rows_of_another_tool_are_named_and_empty_reads_do_not_count() {
     }
     let (result, detail) = compared(&lab.cassay(&words).measured(&lab));
     assert_eq!(result, "warn", "{detail}");
-    let hint = "may have written the existing rows";
+    let hint = "The existing rows may come from another tool";
     assert!(
         detail.contains(hint) && detail.contains("verify.reads=none"),
         "{detail}"

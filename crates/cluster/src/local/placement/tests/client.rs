@@ -59,7 +59,7 @@ fn nodes_that_run_anywhere_can_keep_no_core_free() {
         Layout::plan(&spec(1, topology), &xeon()).unwrap_err()
     );
     assert!(
-        error.contains("2 cores of each NUMA node are to be free"),
+        error.contains("2 cores of each NUMA node are free"),
         "{error}"
     );
     assert!(error.contains("hint: use `auto`"), "{error}");
@@ -70,7 +70,7 @@ fn nodes_that_run_anywhere_can_keep_no_core_free() {
 #[test]
 fn nothing_is_said_of_an_l3_that_nobody_tells() {
     for (nodes, tells, expected) in [
-        (1, true, "under an L3 that no node uses"),
+        (1, true, "under an L3 cache that no node uses"),
         (1, false, "on a NUMA node that no Cassandra node uses"),
         (2, true, "nodes use every available L3"),
         (

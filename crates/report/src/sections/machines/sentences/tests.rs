@@ -76,8 +76,8 @@ fn cpus_shared_by_the_client_are_named_as_avoidable_or_not() {
             small(),
             "1",
             &["0"],
-            "The client shares no core with a node, but an L3 with node1. No placement could have \
-             avoided that: the machine has only one L3.",
+            "The client shares no core with a node, but an L3 cache with node1. No placement could \
+             have avoided that: the machine has only one L3.",
         ),
         (
             machine(&["0-1"], &["0-1"], "0-1"),
@@ -97,28 +97,29 @@ fn cpus_shared_by_the_client_are_named_as_avoidable_or_not() {
             large(),
             "2-3",
             &["0-1"],
-            "The client shares no core with a node, but an L3 with node1. Another placement could \
-             have avoided that: no node may run on any L3 of CPUs 4-7.",
+            "The client shares no core with a node, but an L3 cache with node1. Another placement \
+             could have avoided that: no node may run on any L3 of CPUs 4-7.",
         ),
         (
             large(),
             "2-3",
             &["0-1", "4-5"],
-            "The client shares no core with a node, but an L3 with node1. Only moving nodes could \
-             have avoided that: they may run on every L3 that the client may use.",
+            "The client shares no core with a node, but an L3 cache with node1. Only moving nodes \
+             could have avoided that: they may run on every L3 that the client may use.",
         ),
         (
             large(),
             "4-7",
             &["0-3"],
-            "The client shares neither a core nor an L3 with a node: the placement avoided that.",
+            "The client shares neither a core nor an L3 cache with a node, as intended by the \
+             placement.",
         ),
         (
             machine(&[], &["0", "1"], "0-1"),
             "1",
             &["0"],
-            "The client shares no core with a node: the placement avoided that. The machine does \
-             not report whether they share an L3.",
+            "The client shares no core with a node, as intended by the placement. The machine does \
+             not report whether they share an L3 cache.",
         ),
         (small(), "", &["0"], ""),
         (small(), "0", &[], ""),

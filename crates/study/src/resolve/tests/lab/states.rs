@@ -195,7 +195,7 @@ fn mistakes_about_phases_are_said() {
         (
             "local: {}",
             with("target: {local: {heap: 1}}"),
-            "`target.local.heap` is `1`: it has no unit",
+            "`target.local.heap` is `1`: the value has no unit",
         ),
         (
             "local: {}",
@@ -377,7 +377,7 @@ fn mistakes_about_matrices_are_said() {
         (
             "local: {}",
             "matrix: {a: {x: {window: {measure: 1}}}}",
-            "`window.measure` is `1`: it has no unit",
+            "`window.measure` is `1`: the value has no unit",
         ),
         (
             "local: {}",
