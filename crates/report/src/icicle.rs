@@ -22,8 +22,9 @@ const DRAWN_MAX: usize = 200;
 const WIDTH_PX: f64 = 1120.0;
 /// Height of a row. The script has the same height.
 const ROW_PX: f64 = 18.0;
-/// Width of a letter of the labels.
+/// Width of a letter of the labels, and of a bold letter.
 const LETTER_PX: f64 = 6.4;
+const BOLD_LETTER_PX: f64 = 7.2;
 /// Smallest width of a frame that has a label.
 const LABEL_PX: f64 = 30.0;
 
