@@ -116,6 +116,7 @@ impl Runs {
             (oracle.sent, oracle.ended, oracle.next_number())
         );
         assert!(end.ledger == oracle.ledger, "the ledger is another");
+        oracle.recorded.compare_slowest(&end.slowest.finish());
         self.operations += end.ended;
         self.planted = oracle.recorded.planted;
         self.seen.add(&oracle.coverage());
