@@ -2,6 +2,7 @@
 
 mod added;
 mod damage;
+mod slowest;
 
 use crate::record::Verdict;
 use crate::record::{
