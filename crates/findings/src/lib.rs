@@ -27,6 +27,7 @@ mod screen;
 mod searches;
 #[cfg(test)]
 mod simulated;
+mod tail;
 #[cfg(test)]
 mod test_runs;
 pub mod trial_outcome;
@@ -52,7 +53,7 @@ use store::record::{
 use study::settings::Study;
 
 /// Builds the findings of the run at `path` from its trials, with comparisons with other trials,
-/// the use of time, and the next step. `stopped` is the reason for an early end of the run. `say`
+/// the use of time, the slowest operations, and the next step. `stopped` is the reason for an early end of the run. `say`
 /// receives the reason if a file cannot be read.
 pub fn conclude(
     study: &Study,
@@ -70,6 +71,9 @@ pub fn conclude(
         }
     };
     if let Err(error) = lay_beside(study, &mut found, path) {
+        say_why(error);
+    }
+    if let Err(error) = tail::explain(&mut found, path) {
         say_why(error);
     }
     match Run::look(path) {

@@ -8,7 +8,7 @@ use crate::sections::{
     cluster, comparisons, cost, curves, data, effective, effects, endurance, faults, grid, growth,
     headline, host_settings, instrument, latency, limits, machines, panels, price_performance,
     published, question, requirements, results, rules, scale_up, screening, search, setup, spread,
-    trial_series,
+    tail, trial_series,
 };
 
 /// Builds the page of a run. Omits sections without records.
@@ -56,6 +56,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
         screening::section(view),
         results::section(view, points),
         limits::section(view),
+        tail::section(view),
         cost::section(view),
         grid::section(view),
         growth::section(view),
