@@ -38,8 +38,8 @@ pub struct TailMatch {
 }
 
 /// Matches operations with the events of one series. `operations` are the times from the due time
-/// to the end. Operations are due in `window`, and may end after it. Events may overlap, and may lie
-/// outside the window.
+/// to the end. Operations are due in `window`, and may end after it. Events may overlap, and may
+/// lie outside the window.
 pub fn judge(window: Period, operations: &[Period], events: &[Period]) -> TailMatch {
     let ends = operations.iter().map(|operation| operation[1]);
     let whole = [window[0], ends.fold(window[1], f64::max)];
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn events_outside_the_window_and_twice_the_same_do_not_count_more() {
+    fn events_outside_the_window_or_told_twice_count_no_more() {
         let events = [[0.0, 9.0], [69.0, 90.0], [20.0, 21.0], [20.5, 21.0]];
         let found = judge(WINDOW, &[[68.0, 72.0]], &events);
         // An operation at the end of the window ends in the drain, where the event goes on.

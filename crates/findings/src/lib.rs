@@ -53,8 +53,8 @@ use store::record::{
 use study::settings::Study;
 
 /// Builds the findings of the run at `path` from its trials, with comparisons with other trials,
-/// the use of time, the slowest operations, and the next step. `stopped` is the reason for an early end of the run. `say`
-/// receives the reason if a file cannot be read.
+/// the slowest operations, the use of time, and the next step. `stopped` is the reason for an early
+/// end of the run. `say` receives the reason if a file cannot be read.
 pub fn conclude(
     study: &Study,
     trials: Vec<TrialFinding>,

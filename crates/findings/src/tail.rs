@@ -116,8 +116,8 @@ fn match_events(
     let mut found: Vec<(TailEventsRecord, Vec<usize>)> = Vec::new();
     for ((kind, place, fault), events) in &observed.series {
         let matched = judge(window, &operations, events);
-        let sent_there = matched.matched.iter().map(|index| &slowest[*index]);
-        let sent_there = sent_there.filter(|one| one.node.as_ref() == Some(place)).count();
+        let is_there = |index: &&usize| slowest[**index].node.as_ref() == Some(place);
+        let sent_there = matched.matched.iter().filter(is_there).count();
         let record = TailEventsRecord {
             kind: *kind,
             place: place.clone(),

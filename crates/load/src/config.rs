@@ -261,8 +261,8 @@ pub struct Summary {
     pub missed_rows: Vec<(u64, WriteMismatch)>,
     /// Failed operations by node. Nodes without failed operations are omitted.
     pub failures: Vec<NodeFailures>,
-    /// Slowest operations of the window, slowest first, at most [`crate::SLOWEST_MAX`]. The clock of
-    /// their times is that of `start_ns`.
+    /// Slowest operations of the window, slowest first, at most [`crate::SLOWEST_MAX`]. Their times
+    /// have the clock of `start_ns`.
     pub slowest: Vec<SlowOperation<String>>,
     /// Ledger of acknowledged writes, if the run recorded one.
     pub ledger: Option<Arc<Ledger>>,

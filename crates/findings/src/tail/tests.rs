@@ -1,3 +1,5 @@
+//! Tests which events explain the slowest operations of a trial.
+
 use super::*;
 use measure::KindCounts;
 use store::record::PhaseTimeRecord;
@@ -8,7 +10,6 @@ fn finding() -> TrialFinding {
         name: "measure".to_owned(),
         from_s: 10.0,
         to_s: 70.0,
-        ..PhaseTimeRecord::default()
     };
     TrialFinding {
         phases: vec![phase],

@@ -187,8 +187,8 @@ impl OperationState {
         self.paging_state.clear();
     }
 
-    /// Returns the start times of the operation, which was due at `intended_ns`. `connection` is the
-    /// connection of its last attempt.
+    /// Returns the start times of the operation, which was due at `intended_ns`. `connection` is
+    /// the connection of its last attempt.
     pub fn begun(&self, intended_ns: u64, connection: u16) -> StartTimes {
         StartTimes {
             intended_ns,

@@ -17,12 +17,13 @@ pub fn section(view: &RunView) -> Option<Section> {
     if tails.is_empty() {
         return None;
     }
-    let mut blocks = vec![Block::Table(trials_table(view, tails))];
+    let mut blocks: Vec<Block> = tails.iter().map(|tail| Block::Text(tail.says.clone())).collect();
+    blocks.push(Block::Table(trials_table(view, tails)));
     blocks.extend(events_table(tails).map(Block::Table));
     blocks.extend(tails.iter().take(LISTED_MAX).filter_map(|tail| operations(view, tail)));
     Some(Section {
         id: "tail",
-        title: "What slowed the slowest operations".into(),
+        title: "The slowest operations".into(),
         lead: "The client keeps the 100 slowest operations of each window. An operation matches \
              events if it spent at least half of its time in them. `cassay explain tail` describes \
              the test against chance."
@@ -45,7 +46,6 @@ fn trials_table(view: &RunView, tails: &[TailRecord]) -> Table {
             };
             Cell::new(format!("{} of {}", tail.explained, tail.operations)).tone(tone)
         })
-        .text("Events", |tail| tail.says.as_str())
         .foot("From: the latency of the fastest of these operations, from the intended start.")
         .build()
 }
@@ -57,7 +57,9 @@ fn events_table(tails: &[TailRecord]) -> Option<Table> {
         .flat_map(|tail| tail.events.iter().map(move |one| (tail.trial, one)));
     Table::from_records("Events that matched slow operations", rows)
         .number("Trial", "", |(trial, _)| trial.to_string())
-        .text("Event", |(_, one): (usize, &TailEventsRecord)| one.event_name())
+        .text("Event", |(_, one): (usize, &TailEventsRecord)| {
+            one.event_name()
+        })
         .text("Place", |(_, one)| {
             if one.place.is_empty() {
                 Cell::absent()
@@ -66,20 +68,25 @@ fn events_table(tails: &[TailRecord]) -> Option<Table> {
             }
         })
         .number("Matched", "operations", |(_, one)| one.matched.to_string())
-        .number("Sent there", "operations", |(_, one)| {
+        .wide_number("Sent there", "operations", |(_, one)| {
             has_time(one).then(|| one.sent_there.to_string())
         })
         .number("Events", "", |(_, one)| {
             has_time(one).then(|| format!("{} of {}", one.events, one.events_in_window))
         })
-        .number("Covered", "", |(_, one)| number::percent(one.covered))
-        .number("By chance", "operations", |(_, one)| significant(one.expected, 2))
+        .wide_number("Covered", "", |(_, one)| number::percent(one.covered))
+        .wide_number("By chance", "operations", |(_, one)| {
+            significant(one.expected, 2)
+        })
         .number("p", "", |(_, one)| significant(one.chance, 2))
-        .text("Explains", |(_, one)| if one.explains { "yes" } else { "no" })
+        .text(
+            "Explains",
+            |(_, one)| if one.explains { "yes" } else { "no" },
+        )
         .foot(
-            "Covered: the share of the window that the events cover, or the share of all operations \
-             with such an attempt. By chance: the number of matched operations if the events had \
-             occurred at other times.",
+            "Covered: the share of the window that the events cover, or the share of all \
+             operations with such an attempt. By chance: the number of matched operations if the \
+             events had occurred at other times.",
         )
         .unless_empty()
 }
@@ -104,14 +111,14 @@ fn operations(view: &RunView, tail: &TailRecord) -> Option<Block> {
         .text("Kind", |one| one.kind.as_str())
         .text("Node", |one| one.node.clone())
         .number("Due", "s", |one| seconds(one.due_s))
-        .number("Sent", "s", |one| one.sent_s.map(seconds))
-        .number("End", "s", |one| seconds(one.end_s))
+        .wide_number("Sent", "s", |one| one.sent_s.map(seconds))
+        .wide_number("End", "s", |one| seconds(one.end_s))
         .number("Latency", "ms", |one| {
             let bound = if one.at_least { "≥ " } else { "" };
             format!("{bound}{}", significant(one.latency_ms, 4))
         })
         .text("Outcome", |one| one.outcome.as_str())
-        .number("Retries", "", |one| one.retries.to_string())
+        .wide_number("Retries", "", |one| one.retries.to_string())
         .text(
             "Speculative",
             |one| if one.speculated { "yes" } else { "no" },
