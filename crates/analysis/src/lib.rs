@@ -46,6 +46,7 @@ pub mod scale_up;
 pub mod screening;
 pub mod sequential;
 pub mod sweep;
+pub mod tail;
 #[cfg(test)]
 mod test_series;
 pub mod trend;

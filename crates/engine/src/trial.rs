@@ -15,6 +15,7 @@ mod profiles;
 mod read_back;
 mod registers;
 mod server_counts;
+mod slowest;
 
 use super::ceiling::Ceiling;
 use super::client_tally::ClientTallies;
@@ -402,6 +403,7 @@ impl TrialRun<'_> {
         state.evidence.warmup = course.ended;
         state.finding.warmup = course.warmup_record();
         self.note_errors(&offered, running, state);
+        self.keep_slowest(&offered, state)?;
         Ok(self.measured(offered, state))
     }
 

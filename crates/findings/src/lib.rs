@@ -28,6 +28,7 @@ mod screen;
 mod searches;
 #[cfg(test)]
 mod simulated;
+mod tail;
 #[cfg(test)]
 mod test_runs;
 pub mod trial_outcome;
@@ -53,8 +54,8 @@ use store::record::{
 use study::settings::Study;
 
 /// Builds the findings of the run at `path` from its trials. The findings include comparisons with
-/// other trials, the use of time, and the next step. `stopped` is the reason for an early end of
-/// the run. `say` receives the reason if a file cannot be read.
+/// other trials, the slowest operations, the use of time, and the next step. `stopped` is the
+/// reason for an early end of the run. `say` receives the reason if a file cannot be read.
 pub fn conclude(
     study: &Study,
     trials: Vec<TrialFinding>,
@@ -71,6 +72,9 @@ pub fn conclude(
         }
     };
     if let Err(error) = lay_beside(study, &mut found, path) {
+        say_why(error);
+    }
+    if let Err(error) = tail::explain(&mut found, path) {
         say_why(error);
     }
     match Run::look(path) {

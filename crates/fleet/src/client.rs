@@ -7,8 +7,8 @@
 use crate::client_figures::throttled_ns;
 use crate::client_requests::{
     Arm, Begin, Describe, Description, Disarm, EndNote, Go, HeardAt, IntervalNote, IsArmed,
-    KeptNote, KindsNote, MeasureCeiling, Note, PIECE_BYTES, PopulationNote, Steer, TakeLarge,
-    TakeSources,
+    KeptNote, KindsNote, MeasureCeiling, Note, PIECE_BYTES, PopulationNote, SlowNote, Steer,
+    TakeLarge, TakeSources,
 };
 use crate::codec::{pack_client, pack_kinds};
 use anyhow::{Context, Result, bail};
@@ -16,7 +16,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use load::{ArmedLoad, Load, Next, RecordPiece, Steering, Summary};
+use load::{ArmedLoad, Load, Next, RecordPiece, SlowOperation, Steering, Summary};
 use measure::outcome::OutcomeCounts;
 use measure::{Histogram, Interval, KindInterval, clock};
 use remote::agent_loop::{self, Outbox};
@@ -433,6 +433,22 @@ fn end_note(summary: Summary, start_ns: u64) -> EndNote {
         failures: failures
             .map(|one| (one.node, one.count, [one.first_ns, one.last_ns].map(since)))
             .collect(),
+        slowest: summary.slowest.into_iter().map(|one| slow_note(one, start_ns)).collect(),
         throttled_ns: None,
+    }
+}
+
+fn slow_note(one: SlowOperation<String>, start_ns: u64) -> SlowNote {
+    let since = |ns: u64| ns.saturating_sub(start_ns);
+    SlowNote {
+        number: one.number,
+        kind: one.kind,
+        due_ns: since(one.due_ns),
+        sent_ns: one.sent_ns.map(since),
+        end_ns: since(one.end_ns),
+        outcome: one.outcome,
+        retries: one.retries,
+        is_speculated: one.is_speculated,
+        node: one.node,
     }
 }

@@ -217,9 +217,26 @@ pub(crate) struct EndNote {
     /// Periods of failures, each with the node, the number of failures, and the start and end of
     /// the period in ns since the start line.
     pub failures: Vec<(String, u64, [u64; 2])>,
+    /// Slowest operations of the window.
+    #[serde(default)]
+    pub slowest: Vec<SlowNote>,
     /// Time for which a CPU quota kept the client's control group from running since the start
     /// line, in ns. `None` if the system does not measure this time.
     pub throttled_ns: Option<u64>,
+}
+
+/// One of the slowest operations of a client. Times count from the start line, in ns.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SlowNote {
+    pub number: u64,
+    pub kind: u8,
+    pub node: Option<String>,
+    pub due_ns: u64,
+    pub sent_ns: Option<u64>,
+    pub end_ns: u64,
+    pub outcome: Option<measure::Outcome>,
+    pub retries: u8,
+    pub is_speculated: bool,
 }
 
 /// Description of a node of the cluster for a client.

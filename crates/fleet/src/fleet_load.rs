@@ -8,7 +8,9 @@ use crate::client_requests::{Disarm, EndNote, Note, their_time};
 use crate::clients::{Client, ClientClock, LIMIT, SILENCE_S};
 use anyhow::{Context, Result, bail};
 use load::failures::NodeFailures;
-use load::{ClientRecords, Config, FirstError, Flow, KeptRecords, Load, Summary, Window};
+use load::{
+    ClientRecords, Config, FirstError, Flow, KeptRecords, Load, SlowOperation, Summary, Window,
+};
 use measure::{Interval, clock};
 use remote::Link;
 use std::sync::Arc;
@@ -363,11 +365,13 @@ impl FleetLoad {
             first_errors: Vec::new(),
             missed_rows: Vec::new(),
             failures: Vec::new(),
+            slowest: Vec::new(),
             ledger,
             history,
         };
         let ended = self.said.iter_mut().filter_map(|said| said.ended.take());
         ended.for_each(|note| add(&mut all, note));
+        load::keep_slowest(&mut all.slowest);
         let readings = self.clocks.iter().enumerate();
         let clocks: Vec<ClockReading> =
             readings.flat_map(|(number, clock)| clock.readings(number)).collect();
@@ -408,6 +412,19 @@ fn add(all: &mut Summary, note: EndNote) {
         }
     }
     all.add_missed_rows(note.missed_rows);
+    let at = |since_ns: u64| all.start_ns + since_ns;
+    let slowest = note.slowest.into_iter().map(|one| SlowOperation {
+        number: one.number,
+        kind: one.kind,
+        node: one.node,
+        due_ns: at(one.due_ns),
+        sent_ns: one.sent_ns.map(at),
+        end_ns: at(one.end_ns),
+        outcome: one.outcome,
+        retries: one.retries,
+        is_speculated: one.is_speculated,
+    });
+    all.slowest.extend(slowest);
     for (node, count, since) in note.failures {
         let [first_ns, last_ns] = since.map(|ns| all.start_ns + ns);
         match all.failures.iter_mut().find(|known| known.node == node) {

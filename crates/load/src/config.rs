@@ -6,6 +6,7 @@ use crate::ledger::{Ledger, LedgerMode};
 use crate::missed_rows::MISSED_ROWS_MAX;
 use crate::register_history::History;
 use crate::schedule::Schedule;
+use crate::slowest::SlowOperation;
 use cql::{Compression, Version};
 use measure::{Outcome, WriteMismatch};
 use std::net::SocketAddr;
@@ -260,6 +261,9 @@ pub struct Summary {
     pub missed_rows: Vec<(u64, WriteMismatch)>,
     /// Failed operations by node. Nodes without failed operations are omitted.
     pub failures: Vec<NodeFailures>,
+    /// Slowest operations of the window, slowest first, at most [`crate::SLOWEST_MAX`]. Their times
+    /// have the clock of `start_ns`.
+    pub slowest: Vec<SlowOperation<String>>,
     /// Ledger of acknowledged writes, if the run recorded one.
     pub ledger: Option<Arc<Ledger>>,
     /// History of the requests to registers and their responses, if the run recorded one.
@@ -280,6 +284,7 @@ impl Summary {
             first_errors: Vec::new(),
             missed_rows: Vec::new(),
             failures: Vec::new(),
+            slowest: Vec::new(),
             ledger: None,
             history: None,
         }

@@ -119,6 +119,7 @@ impl Runs {
             end.ledger == oracle.ledger,
             "the ledger differs from the expected ledger"
         );
+        oracle.recorded.compare_slowest(&end.slowest.finish());
         self.operations += end.ended;
         self.planted = oracle.recorded.planted;
         self.seen.add(&oracle.coverage());

@@ -30,6 +30,7 @@ mod operation_state;
 mod receive;
 mod release;
 mod retries;
+mod slow_operations;
 mod timeouts;
 mod unsent_operations;
 
@@ -51,6 +52,7 @@ use crate::recorder::Recorder;
 use crate::register_history::HistoryPart;
 use crate::router::Router;
 use crate::schedule::Arrivals;
+use crate::slowest::Slowest;
 use crate::statement_facts::Facts;
 use crate::worker_io::{Ready, World};
 use cql::template::{BatchTemplate, Template};
@@ -230,6 +232,8 @@ pub(crate) struct WorkerEnd {
     pub missed_rows: MissedRows,
     /// Failed operations, by the number of the node.
     pub failures: Vec<Failures>,
+    /// Slowest operations of the window.
+    pub slowest: Slowest,
     pub ledger: Option<LedgerPart>,
     pub history: Option<HistoryPart>,
     /// True if the worker had real-time priority. See [`crate::Config::realtime`].
@@ -243,6 +247,7 @@ impl WorkerEnd {
             failures: vec![Failures::default(); nodes_count],
             first_errors: FirstErrors::with_room(),
             missed_rows: MissedRows::with_room(),
+            slowest: Slowest::with_room(),
             ..WorkerEnd::default()
         }
     }
@@ -270,7 +275,11 @@ impl<W: World> Worker<W> {
             // The loop reads the start of the window after the clock. If the start is still
             // unknown, it will be after `now_ns`, so this iteration cannot record an operation
             // before the start as if it were after it, or the reverse.
-            self.recorder.set_window_from_ns(self.control.window_from_ns());
+            let window_from_ns = self.control.window_from_ns();
+            self.recorder.set_window_from_ns(window_from_ns);
+            if window_from_ns <= now_ns {
+                self.end.slowest.begin();
+            }
             if !self.draining && now_ns >= self.control.stop_ns() {
                 self.begin_drain(now_ns);
             }

@@ -7,6 +7,7 @@ use crate::failures;
 use crate::ledger::{Ledger, Numbers};
 use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
 use crate::register_history::History;
+use crate::slowest::keep_slowest;
 use crate::thread_setup::own;
 use crate::worker::WorkerEnd;
 use crate::worker_builder::{Shared, Sizes, build};
@@ -103,7 +104,7 @@ impl Workers {
         self.finished.store(true, Ordering::Relaxed);
         let mut summary = self.summary.clone();
         let (mut parts, mut histories, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-        let mut missed_rows = Vec::new();
+        let (mut missed_rows, mut slowest) = (Vec::new(), Vec::new());
         for (index, handle) in std::mem::take(&mut self.handles).into_iter().enumerate() {
             let end = handle.join().map_err(|_| LoadError::Panicked(index))?.map_err(|answer| {
                 LoadError::System {
@@ -120,6 +121,7 @@ impl Workers {
             histories.extend(end.history);
             failures::add(&mut failures, &end.failures);
             missed_rows.extend_from_slice(end.missed_rows.rows());
+            slowest.extend(end.slowest.finish());
             for (outcome, node, message) in end.first_errors.iter() {
                 let known = &mut summary.first_errors;
                 if known.iter().all(|known| known.outcome != outcome) {
@@ -132,6 +134,10 @@ impl Workers {
             }
         }
         summary.add_missed_rows(missed_rows);
+        keep_slowest(&mut slowest);
+        let named = |node: u16| self.nodes[usize::from(node)].clone();
+        summary.slowest =
+            slowest.into_iter().map(|one| one.with_node(one.node.map(named))).collect();
         summary.failures = failures::node_failures(&failures, &self.nodes);
         let numbers = Numbers {
             first: self.summary.next_operation,

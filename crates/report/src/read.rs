@@ -76,6 +76,7 @@ fn trial_view(trial: &Trial) -> Result<TrialView> {
         probes: probes(trial, |probe| probe != OTHERS)?,
         others: probes(trial, |probe| probe == OTHERS)?,
         nodes: trial.nodes()?,
+        slowest: trial.slowest()?,
     })
 }
 

@@ -8,7 +8,7 @@ use crate::sections::{
     cluster, comparisons, cost, curves, data, effective, effects, endurance, faults, grid, growth,
     headline, host_settings, instrument, latency, limits, machines, panels, price_performance,
     profiles, published, question, requirements, results, rules, scale_up, screening, search,
-    setup, spread, trial_series,
+    setup, spread, tail, trial_series,
 };
 
 /// Builds the page of a run. Omits sections without records.
@@ -57,6 +57,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
         results::section(view, points),
         limits::section(view),
         profiles::section(view),
+        tail::section(view),
         cost::section(view),
         grid::section(view),
         growth::section(view),

@@ -10,7 +10,7 @@ use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 use store::record::{
     FindingsRecord, IntervalRecord, JournalRecord, NodesRecord, PlanRecord, QuantilesRecord,
-    Verdict,
+    SlowOperationRecord, Verdict,
 };
 
 /// One run, as a page shows it.
@@ -58,6 +58,8 @@ pub struct TrialView {
     pub others: Vec<ProbeSeries>,
     /// Hosts and nodes of the trial, from `nodes.json`. `None` in runs that did not record them.
     pub nodes: Option<NodesRecord>,
+    /// Slowest operations of the window, from `slowest.json`.
+    pub slowest: Vec<SlowOperationRecord>,
 }
 
 /// Series of a probe at one place.

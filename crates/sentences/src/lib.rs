@@ -18,5 +18,6 @@ pub mod result_place;
 pub mod scale_up;
 pub mod screen;
 pub mod search;
+pub mod tail;
 pub mod trials;
 pub mod without_faults;

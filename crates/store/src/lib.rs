@@ -57,8 +57,10 @@ mod run_name;
 mod scale_up;
 mod screening;
 mod search;
+mod slowest;
 mod tables_left;
 mod tags;
+mod tail;
 #[cfg(test)]
 mod tests;
 mod time_use;
@@ -103,6 +105,7 @@ mod file {
     pub const PROFILES: &str = "profiles";
     pub const PROFILES_LIST: &str = "profiles.json";
     pub const OVERVIEW: &str = "overview.json";
+    pub const SLOWEST: &str = "slowest.json";
     pub const SERIES: &str = "series.ndjson";
     pub const WINDOW: &str = "window.hlog";
     pub const FAULTS: &str = "faults.ndjson";

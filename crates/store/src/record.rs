@@ -68,7 +68,9 @@ pub use crate::scale_up::{
 };
 pub use crate::screening::{ScreenRecord, ScreenedRecord};
 pub use crate::search::{SearchRangeRecord, SearchRecord, SearchStepRecord};
+pub use crate::slowest::SlowOperationRecord;
 pub use crate::tables_left::RemainsRecord;
+pub use crate::tail::{TailEventKind, TailEventsRecord, TailRecord};
 pub use crate::time_use::{StepTimeRecord, TimeUseRecord};
 pub use analysis::VariantName;
 pub use analysis::compare::{Bound, Finding};
@@ -306,6 +308,10 @@ pub struct FindingsRecord {
     /// Resources that were full at each knee, peak, difference, fault and drift.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<LimitRecord>,
+    /// Events that explain the slowest operations of each usable trial. Empty in runs of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tails: Vec<TailRecord>,
     /// Proposed next run. Absent if this run answers the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<NextStepRecord>,

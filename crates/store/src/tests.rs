@@ -3,6 +3,7 @@
 mod added;
 mod damage;
 mod profiles;
+mod slowest;
 
 use crate::record::Verdict;
 use crate::record::{

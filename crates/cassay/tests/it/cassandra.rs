@@ -24,6 +24,7 @@ mod shared;
 mod shared_pair;
 mod snapshots;
 mod status;
+mod tail;
 mod travel;
 mod upgrades;
 mod values;

@@ -133,7 +133,7 @@ fn second_record(second: &ClientSecond, name: &str, start_ns: u64) -> ClientSeco
     }
 }
 
-fn seconds_since(start_ns: u64, ns: u64) -> f64 {
+pub(super) fn seconds_since(start_ns: u64, ns: u64) -> f64 {
     (ns as f64 - start_ns as f64) / 1e9
 }
 

@@ -50,6 +50,7 @@ fn summary(first: u64, workers: u64, own: std::ops::Range<u64>, writes: &[(u64, 
         first_errors: Vec::new(),
         missed_rows: Vec::new(),
         failures: Vec::new(),
+        slowest: Vec::new(),
         ledger: Some(Arc::new(Ledger::new(numbers, ledgers))),
         history: Some(Arc::new(History::new(histories))),
     }

@@ -4,6 +4,7 @@
 //! larger than the records of one run. They compare counts part by part.
 
 use crate::recorder::Part;
+use crate::slowest::{SLOWEST_MAX, SlowOperation};
 use measure::outcome::OUTCOMES;
 use measure::{ClientCount, Histogram, KindCounts, KindInterval, Outcome};
 
@@ -165,6 +166,8 @@ pub struct RunRecords {
     taken_dropped: u64,
     pub connections_lost: u64,
     taken_lost: u64,
+    /// Latencies of the whole operations of the window, in ns.
+    latencies_ns: Vec<u64>,
     unsent: u64,
     taken_unsent: u64,
     end_ns: u64,
@@ -186,6 +189,7 @@ impl RunRecords {
             taken_dropped: 0,
             connections_lost: 0,
             taken_lost: 0,
+            latencies_ns: Vec::new(),
             unsent: 0,
             taken_unsent: 0,
             end_ns: 0,
@@ -247,7 +251,24 @@ impl RunRecords {
         }
     }
 
+    /// Adds the end of a whole operation to those that may be among the slowest.
+    pub fn ends(&mut self, is_early: bool, latency_ns: u64) {
+        if !is_early && latency_ns > 0 {
+            self.latencies_ns.push(latency_ns);
+        }
+    }
+
+    /// Compares the slowest operations that the worker kept with those of the run.
+    pub fn compare_slowest(&self, kept: &[SlowOperation]) {
+        let mut expected = self.latencies_ns.clone();
+        expected.sort_unstable_by(|one, other| other.cmp(one));
+        expected.truncate(SLOWEST_MAX);
+        let kept: Vec<u64> = kept.iter().map(SlowOperation::latency_ns).collect();
+        assert_eq!(kept, expected, "the slowest operations");
+    }
+
     pub fn leave_unsent(&mut self, kind: u8, latency_ns: u64) {
+        self.ends(false, latency_ns);
         self.expected.0[usize::from(kind)][3].record(latency_ns);
         self.unsent += 1;
     }

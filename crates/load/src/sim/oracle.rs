@@ -308,6 +308,7 @@ impl Oracle {
         }
         let due_ns = self.take_next(operation.number);
         let is_early = self.is_early(due_ns);
+        self.recorded.ends(is_early, waited_ns);
         self.recorded.fail(
             operation.kind,
             Outcome::NoConnection,

@@ -3,7 +3,7 @@
 //!
 //! Each slot has a state, in a separate array, so that plain operations never access it.
 
-use crate::inflight::NONE;
+use crate::inflight::{NONE, Slot};
 
 /// Maximum number of successive pages without a row. Cassandra ends a page early if a filter or
 /// tombstones take too much time, but this never happens for this number of successive pages.
@@ -39,6 +39,8 @@ pub(crate) struct OperationState {
     pub retries: u8,
     /// True if the operation had more than one attempt.
     pub is_repeated: bool,
+    /// True if the operation had a speculative attempt.
+    pub is_speculated: bool,
     /// Slot of the operation's other waiting attempt, or [`NONE`].
     pub twin: u16,
     /// True if this attempt is the speculative attempt of the operation.
@@ -64,6 +66,7 @@ impl Default for OperationState {
             paging_state: Vec::new(),
             retries: 0,
             is_repeated: false,
+            is_speculated: false,
             twin: NONE,
             speculative: false,
             preparing: 0,
@@ -73,7 +76,8 @@ impl Default for OperationState {
     }
 }
 
-/// Times at which an operation and its current part were due, and at which they were first sent.
+/// Times at which an operation and its current part were due, and at which they were first sent,
+/// with the attempts of the operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StartTimes {
     pub intended_ns: u64,
@@ -81,16 +85,23 @@ pub(crate) struct StartTimes {
     pub sent_ns: Option<u64>,
     pub part_due_ns: u64,
     part_sent_ns: u64,
+    /// Connection of the last attempt.
+    pub connection: u16,
+    pub retries: u8,
+    pub is_speculated: bool,
 }
 
 impl StartTimes {
-    /// Returns the times of an operation that consists of one request.
-    pub fn once(intended_ns: u64, sent_ns: u64) -> StartTimes {
+    /// Returns the times of the operation of a slot, if it consists of one request.
+    pub fn once(slot: &Slot) -> StartTimes {
         StartTimes {
-            intended_ns,
-            sent_ns: Some(sent_ns),
-            part_due_ns: intended_ns,
-            part_sent_ns: sent_ns,
+            intended_ns: slot.intended_ns,
+            sent_ns: Some(slot.sent_ns),
+            part_due_ns: slot.intended_ns,
+            part_sent_ns: slot.sent_ns,
+            connection: slot.connection,
+            retries: 0,
+            is_speculated: false,
         }
     }
 
@@ -176,13 +187,17 @@ impl OperationState {
         self.paging_state.clear();
     }
 
-    /// Returns the start times of the operation, which was due at `intended_ns`.
-    pub fn begun(&self, intended_ns: u64) -> StartTimes {
+    /// Returns the start times of the operation, which was due at `intended_ns`. `connection` is
+    /// the connection of its last attempt.
+    pub fn begun(&self, intended_ns: u64, connection: u16) -> StartTimes {
         StartTimes {
             intended_ns,
             sent_ns: Some(self.first_sent_ns),
             part_due_ns: self.part_due_ns,
             part_sent_ns: self.part_sent_ns,
+            connection,
+            retries: self.retries,
+            is_speculated: self.is_speculated,
         }
     }
 

@@ -216,12 +216,16 @@ impl<W: World> Worker<W> {
     pub(super) fn succeed(&mut self, id: u16, slot: &Slot, sent_ns: u64, now_ns: u64) {
         self.in_flight.release(id);
         self.end.ended += 1;
+        let latency_ns = self.sockets.arrived_ns.saturating_sub(slot.intended_ns);
         self.recorder.success(
             slot.operation.kind,
             slot.intended_ns,
-            self.sockets.arrived_ns.saturating_sub(slot.intended_ns),
+            latency_ns,
             self.sockets.arrived_ns.saturating_sub(sent_ns),
         );
+        if self.end.slowest.is_slow(latency_ns) {
+            self.keep_slow_success(id, slot);
+        }
         self.source.freed(now_ns);
     }
 
@@ -236,9 +240,9 @@ impl<W: World> Worker<W> {
         message: &impl Display,
     ) {
         let mut begun = if slot.is_plain() {
-            StartTimes::once(slot.intended_ns, slot.sent_ns)
+            StartTimes::once(slot)
         } else {
-            self.courses[usize::from(id)].begun(slot.intended_ns)
+            self.courses[usize::from(id)].begun(slot.intended_ns, slot.connection)
         };
         if outcome == Outcome::ClientRefused {
             begun.sent_ns = None;
@@ -260,6 +264,7 @@ impl<W: World> Worker<W> {
         now_ns: u64,
     ) {
         self.end.ended += 1;
+        self.keep_slow(operation, begun, outcome, now_ns);
         let part = self.facts.statements[usize::from(operation.statement)].part;
         let since = |ns: u64| now_ns.saturating_sub(ns);
         let ended = [

@@ -8,6 +8,7 @@ use crate::inflight::SPECIAL;
 use crate::worker_io::{Watch, World};
 use measure::{ClientCount, Outcome, clock};
 use std::fmt::Display;
+use workload::Operation;
 
 /// Maximum number of operations that the worker encodes between two clock readings and sends
 /// together. At about 100 ns per operation, a batch takes less than 10 µs. A larger batch would
@@ -107,7 +108,7 @@ impl<W: World> Worker<W> {
         let Some(index) = self.pick() else {
             self.limited_until_ns = now_ns;
             self.is_stuck = true;
-            return self.drop_if_hopeless(operation.kind, due_ns, now_ns);
+            return self.drop_if_hopeless(operation, due_ns, now_ns);
         };
         let class = self.facts.class(operation.kind, operation.statement);
         let inserted = self.in_flight.insert(operation, index, class, due_ns, now_ns);
@@ -231,13 +232,15 @@ impl<W: World> Worker<W> {
     /// If all connections are closed, ends an operation that has waited for longer than its
     /// timeout. Returns true if it has ended the operation.
     #[cold]
-    fn drop_if_hopeless(&mut self, kind: u8, due_ns: u64, now_ns: u64) -> bool {
+    fn drop_if_hopeless(&mut self, operation: Operation, due_ns: u64, now_ns: u64) -> bool {
+        let kind = operation.kind;
         let timeout_ns = self.facts.kinds[usize::from(kind)].timeout_ns;
         if self.open_count > 0 || now_ns - due_ns < timeout_ns {
             return false;
         }
         self.recorder.part.client.counts[ClientCount::Dropped] += 1;
         self.end.ended += 1;
+        self.keep_slow_unsent(operation, due_ns, now_ns, Some(Outcome::NoConnection));
         self.recorder
             .error(kind, Outcome::NoConnection, due_ns, (now_ns - due_ns, None));
         self.advance();

@@ -143,7 +143,7 @@ impl<W: World> Worker<W> {
             return false;
         };
         let (operation, outcome) = (again.operation, again.outcome);
-        let begun = again.course.begun(again.intended_ns);
+        let begun = again.course.begun(again.intended_ns, again.avoid);
         self.spare_courses.push(again.course);
         self.note_end(&operation, &begun, outcome, now_ns);
         true
@@ -172,6 +172,7 @@ impl<W: World> Worker<W> {
         let Some(twin) = inserted else { return };
         let mut course = std::mem::take(&mut self.courses[usize::from(twin)]);
         self.courses[usize::from(id)].is_repeated = true;
+        self.courses[usize::from(id)].is_speculated = true;
         course.copy_from(&self.courses[usize::from(id)]);
         course.speculative = true;
         course.twin = id;

@@ -11,12 +11,17 @@
 //! and never with more than its waiting time.
 
 use super::{DueTimes, Worker};
+use crate::slowest::SLOWEST_MAX;
 use crate::statement_facts::KINDS_MAX;
 use crate::worker_io::World;
 use measure::{Histogram, clock};
 
 /// Time limit for generating unsent operations to determine their kinds, in ns.
 const KINDS_ASKED_NS: u64 = 100 * clock::MILLISECOND_NS;
+
+/// Minimum number of unsent operations that the worker generates, even if this takes longer. Only
+/// these operations can be among the slowest.
+const KINDS_ASKED_MIN: u64 = SLOWEST_MAX as u64;
 
 /// Number of operations of each kind. Further operations are distributed to the kinds in the same
 /// proportions.
@@ -79,21 +84,25 @@ impl<W: World> Worker<W> {
             if number >= self.number_end {
                 return;
             }
-            let is_over = mix.total > 0 && self.world.now_ns() >= now_ns + KINDS_ASKED_NS;
+            let is_over =
+                mix.total >= KINDS_ASKED_MIN && self.world.now_ns() >= now_ns + KINDS_ASKED_NS;
             if is_over && let DueTimes::Open { .. } = self.source {
                 return self.leave_rest_unsent(now_ns, stop_ns, number, mix);
             }
-            let kind = self.generator.begin(number).kind;
+            let operation = self.generator.begin(number);
+            let kind = operation.kind;
             mix.add(kind);
             if !self.recorder.is_early(due_ns) {
                 self.recorder.leave_unsent(kind, now_ns - due_ns, 1);
+                self.keep_slow_unsent(operation, due_ns, now_ns, None);
             }
             self.source.advance();
             number += self.number_step;
         }
     }
 
-    /// Records the unsent operations whose kinds are unknown.
+    /// Records the unsent operations whose kinds are unknown. They were due later than those whose
+    /// kinds are known, so they are not among the slowest.
     fn leave_rest_unsent(&mut self, now_ns: u64, stop_ns: u64, number: u64, mut mix: Mix) {
         let mut left = (self.number_end - number).div_ceil(self.number_step);
         let window_from_ns = self.recorder.window_from_ns();

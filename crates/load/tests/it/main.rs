@@ -12,6 +12,7 @@ mod ledger;
 mod moved;
 mod program;
 mod server;
+mod slowest;
 mod steering;
 mod traps;
 mod window;

@@ -94,6 +94,7 @@ fn trial_view(
         index: trial.record.index,
         intervals: overview.intervals(course_s)?,
         nodes: trial.nodes()?,
+        slowest: trial.slowest()?,
         ..TrialView::default()
     };
     if let Some(places) = overview.cpu_others(course_s)? {

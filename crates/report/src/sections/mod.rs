@@ -21,6 +21,7 @@ pub mod scale_up;
 pub mod screening;
 pub mod search;
 pub mod sweep;
+pub mod tail;
 
 pub mod latency;
 pub mod panels;

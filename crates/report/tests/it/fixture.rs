@@ -448,6 +448,7 @@ fn trial_view(index: usize, trial: &[(&'static str, Interval)]) -> TrialView {
             ..ProbeSeries::default()
         }],
         nodes: None,
+        slowest: Vec::new(),
     }
 }
 

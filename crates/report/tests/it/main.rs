@@ -25,3 +25,4 @@ mod published;
 mod reading;
 mod requests;
 mod scale_up;
+mod tail;

@@ -147,6 +147,7 @@ impl Oracle {
         }
         self.streams.remove(&stream);
         let (latency_ns, service_ns) = (since(begun.intended_ns), since(begun.sent_ns));
+        self.recorded.ends(is_early, latency_ns);
         self.recorded.succeed(begun.kind, is_early, latency_ns, service_ns);
         self.ended += 1;
         self.due.free(self.turn_ns);
@@ -214,6 +215,7 @@ impl Oracle {
         let since = |ns: u64| now_ns - ns;
         let service_ns = was_sent.then(|| since(begun.sent_ns));
         let latency_ns = since(begun.intended_ns);
+        self.recorded.ends(is_early, latency_ns);
         self.recorded.fail(begun.kind, outcome, is_early, latency_ns, service_ns);
         if let Some(part) = self.program.statements()[usize::from(begun.statement)].part {
             let service_ns = was_sent.then(|| since(begun.part_sent_ns));
