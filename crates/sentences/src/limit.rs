@@ -63,7 +63,9 @@ fn others(record: &LimitRecord) -> String {
             ExperimentOutcome::Confirmed => {}
             ExperimentOutcome::Refuted => {
                 let moved = uncapitalized(&moved(experiment));
-                said.push_str(&format!(" An experiment refutes {name}: {moved}"));
+                said.push_str(&format!(
+                    " An experiment shows that the limit is not {name}: {moved}"
+                ));
             }
             ExperimentOutcome::Inconclusive => {
                 let moved = uncapitalized(&moved(experiment));
@@ -381,15 +383,16 @@ mod tests {
         let of = |candidates: Vec<LimitCandidateRecord>| {
             sentences(&LimitRecord {
                 event: LimitEvent::HighestLoad,
+                point: Some(Point::Threads(16)),
                 candidates,
                 ..LimitRecord::default()
             })
         };
         assert_eq!(
             of(vec![tested(LimitKind::CpuQuota, Confirmed)]),
-            "The target had its highest load, limited by the CPU quota of host1, which throttled \
-             90 % of its periods. With cpu_quota 0.625 instead of 0.5, throughput was 1.21 times \
-             as high (95 % interval 1.15 to 1.27, 5 pairs of trials)."
+            "The target had its highest load at 16 threads, limited by the CPU quota of host1, which \
+             throttled 90 % of its periods. With cpu_quota 0.625 instead of 0.5, throughput was \
+             1.21 times as high (95 % interval 1.15 to 1.27, 5 pairs of trials)."
         );
         let said = of(vec![
             tested(LimitKind::CpuQuota, Refuted),
@@ -397,7 +400,8 @@ mod tests {
             tested(LimitKind::Stage, NotRun),
             tested(LimitKind::Pause, NotRun),
         ]);
-        let refuted = " An experiment refutes the CPU quota: with cpu_quota 0.625 instead of 0.5, ";
+        let refuted = " An experiment shows that the limit is not the CPU quota: with cpu_quota \
+                       0.625 instead of 0.5, ";
         assert!(said.contains(refuted), "{said}");
         assert!(
             said.contains(" The experiment with the CPU is inconclusive: with "),
