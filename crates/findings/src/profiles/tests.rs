@@ -107,7 +107,7 @@ fn profiled(variant: &str, us: f64) -> Option<f64> {
 
 const FOUR: [&str; 4] = ["old", "old-profiled", "new", "new-profiled"];
 
-fn record(study: &Study, folder: &Path, us: f64) -> ProfilesRecord {
+fn recorded(study: &Study, folder: &Path, us: f64) -> ProfilesRecord {
     let (path, found) = written(study, folder, |variant| profiled(variant, us));
     of_trials(study, &Run::look(&path).unwrap(), &found).unwrap().unwrap()
 }
@@ -115,7 +115,7 @@ fn record(study: &Study, folder: &Path, us: f64) -> ProfilesRecord {
 #[test]
 fn a_planted_frame_is_found_with_the_cost_of_all_nodes() {
     let folder = tempfile::tempdir().unwrap();
-    let record = record(&study(&FOUR, "threads: 8", 4), folder.path(), 50.0);
+    let record = recorded(&study(&FOUR, "threads: 8", 4), folder.path(), 50.0);
     let names: Vec<&str> = record.variants.iter().map(|one| one.variant.as_str()).collect();
     assert_eq!(names, ["old", "new"]);
     // Two nodes spend 75 µs each.
@@ -160,7 +160,7 @@ fn a_planted_frame_is_found_with_the_cost_of_all_nodes() {
 #[test]
 fn equal_variants_differ_in_no_frame() {
     let folder = tempfile::tempdir().unwrap();
-    let record = record(&study(&FOUR, "threads: 8", 4), folder.path(), 0.0);
+    let record = recorded(&study(&FOUR, "threads: 8", 4), folder.path(), 0.0);
     assert!(record.differences[0].frames.iter().all(|frame| !frame.named));
     assert!(
         record.says[0].starts_with("No frame of “new” surely differs"),
@@ -172,7 +172,7 @@ fn equal_variants_differ_in_no_frame() {
 #[test]
 fn the_cost_of_the_profiler_is_that_of_pairs_of_trials() {
     let folder = tempfile::tempdir().unwrap();
-    let record = record(&study(&FOUR, "threads: 8", 4), folder.path(), 0.0);
+    let record = recorded(&study(&FOUR, "threads: 8", 4), folder.path(), 0.0);
     let [old, new] = &record.profiler_costs[..] else {
         panic!("{:?}", record.profiler_costs);
     };
@@ -182,7 +182,7 @@ fn the_cost_of_the_profiler_is_that_of_pairs_of_trials() {
     let [low, high] = old.ci95.unwrap();
     assert!(low < old.ratio && old.ratio < high);
     let folder = tempfile::tempdir().unwrap();
-    let at_rate = record(&study(&FOUR, "rate: 1000", 4), folder.path(), 0.0);
+    let at_rate = recorded(&study(&FOUR, "rate: 1000", 4), folder.path(), 0.0);
     assert_eq!(at_rate.profiler_costs[0].metric, "latency_ms.p99");
 }
 
@@ -190,7 +190,7 @@ fn the_cost_of_the_profiler_is_that_of_pairs_of_trials() {
 fn one_variant_has_a_tree_and_no_difference() {
     let folder = tempfile::tempdir().unwrap();
     let one = study(&["old", "old-profiled"], "threads: 8", 4);
-    let record = record(&one, folder.path(), 0.0);
+    let record = recorded(&one, folder.path(), 0.0);
     assert_eq!((record.variants.len(), record.differences.len()), (1, 0));
     assert_eq!(record.says.len(), 1, "the cost of the profiler");
 }
