@@ -58,9 +58,6 @@ fn the_slowest_operations_stand_with_the_events_that_match() {
         "node2",
         "3 of 5",
         "0.0010",
-        "4,711",
-        "≥ 500.0",
-        "client_timeout",
     ];
     for words in words {
         assert!(shown.contains(words), "{words}: {shown}");
