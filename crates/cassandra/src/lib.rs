@@ -1,5 +1,5 @@
-//! Communicates with one Cassandra node: CQL sessions and TLS, MBeans, virtual tables, logs and
-//! data files. No other crate does this.
+//! The only crate that knows how to talk to one Cassandra node: CQL sessions and TLS, MBeans,
+//! virtual tables, logs, data files.
 //!
 //! A [`Node`] contains the address of a node and cassay's access to it. Its methods read and change
 //! one node. This crate does not start nodes, and does not know a cluster as a whole. The crate

@@ -1,5 +1,4 @@
-//! The only crate that uses the terminal. It handles the command line, progress and exit codes, and
-//! connects the other crates.
+//! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
 //!
 //! [`main`] is the whole program. If the process was started as an agent, a client or an agent's
 //! helper, `main` runs only this agent, client or helper. Otherwise, `main` calls [`run`], which

@@ -1,5 +1,5 @@
-//! Runs Cassandra as processes on hosts: provisions, starts and controls nodes, and attaches to
-//! existing clusters. No other crate does this.
+//! The only crate that knows Cassandra as processes on hosts: provisioning, nodes, control;
+//! attached targets.
 //!
 //! [`start`] turns a [`Target`] into a [`Cluster`]. Dropping the cluster stops everything that
 //! [`start`] has started. [`Cluster::capabilities`] lists the capabilities of a cluster. If a plan

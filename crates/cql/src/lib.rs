@@ -1,5 +1,5 @@
-//! The only crate that knows the bytes of CQL's protocol. It encodes and decodes frames, and has
-//! templates of frames that are patched for each operation. It does no I/O.
+//! The only crate that knows the bytes of CQL's protocol: frames in, frames out, templates with
+//! patch points; sans-I/O.
 //!
 //! The crate supports versions 3 to 5 of the protocol (Cassandra 2.1 and later), and answers in
 //! version 4. Invariants:

@@ -181,7 +181,7 @@ pub struct Breaking {
 pub struct Decision {
     /// Phase of the interval, as in the records.
     pub phase: &'static str,
-    /// Whether the load continues, or how it ends.
+    /// Continuation or end of the load.
     pub flow: Flow,
     /// Phase that begins with the next interval, if any.
     pub next: Option<PhaseKind>,

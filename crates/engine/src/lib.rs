@@ -1,5 +1,5 @@
-//! Runs a plan: the trials in order, on a target that the engine keeps running if the next trial
-//! can use it. Also resumes interrupted runs.
+//! The only crate that knows how to run a plan: trials in order on a target that is kept if it
+//! fits, resuming.
 //!
 //! Invariants: the journal records each action before it happens. The engine stops every target
 //! that it starts, even after a failure. A failed trial does not hide other trials. An interrupted

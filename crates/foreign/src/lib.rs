@@ -1,5 +1,5 @@
-//! The only crate that opens files that others may have written. It limits the type, the size and
-//! the reading time of these files.
+//! The only crate that knows how to open a file that others may have made, with limits on type,
+//! size and time.
 //!
 //! A user, a study, another tool or a shared results folder names these files. Such a path may lead
 //! to a pipe without data, a device without an end, or a file that is larger than memory. [`open`]

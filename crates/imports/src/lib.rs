@@ -1,5 +1,5 @@
 //! The only crate that knows the command lines and files of other tools: cassandra-stress,
-//! NoSQLBench, YCSB and cassandra-easy-stress.
+//! NoSQLBench, YCSB, cassandra-easy-stress.
 //!
 //! An import is a pure function of its words and of the files that they name, which the caller
 //! reads. Each difference from the tool leads to a note, or to an error at the position of the

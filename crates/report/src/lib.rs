@@ -1,5 +1,4 @@
-//! The only crate that shows results. It builds one page model, and renders the page as HTML, text,
-//! Markdown or JSON.
+//! The only crate that knows how to show a result: one page model; html, text, json.
 //!
 //! [`page`] and [`compare`] turn a run on disk into a [`Page`], which contains words, tables and
 //! charts as data. [`html()`], [`text()`], [`markdown()`] and [`json()`] only render a page, so

@@ -240,8 +240,8 @@ fn rounded(values: &[f64]) -> Vec<f64> {
 fn trace(series: &Series, axis: &str, scale: Scale) -> Value {
     let places = match &series.x {
         XValues::Names(names) => json!(escaped(names)),
-        // plotly does not show a trace without positions in the legend, so such a trace gets an empty
-        // position.
+        // plotly does not show a trace without positions in the legend, so such a trace gets an
+        // empty position.
         XValues::Numbers(x) if x.is_empty() && !is_bar(series) && scale != Scale::Percentile => {
             json!([null])
         }

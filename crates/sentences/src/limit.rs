@@ -390,9 +390,9 @@ mod tests {
         };
         assert_eq!(
             of(vec![tested(LimitKind::CpuQuota, Confirmed)]),
-            "The target had its highest load at 16 threads, limited by the CPU quota of host1, which \
-             throttled 90 % of its periods. With cpu_quota 0.625 instead of 0.5, throughput was \
-             1.21 times as high (95 % interval 1.15 to 1.27, 5 pairs of trials)."
+            "The target had its highest load at 16 threads, limited by the CPU quota of host1, \
+             which throttled 90 % of its periods. With cpu_quota 0.625 instead of 0.5, \
+             throughput was 1.21 times as high (95 % interval 1.15 to 1.27, 5 pairs of trials)."
         );
         let said = of(vec![
             tested(LimitKind::CpuQuota, Refuted),

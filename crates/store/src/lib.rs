@@ -1,5 +1,5 @@
-//! Reads and writes results on disk: the directory of a run, and the formats and versions of the
-//! records. Only this crate opens the files of a run.
+//! The only crate that knows the disk: directory of a run, record formats and versions, reading old
+//! runs.
 //!
 //! [`RunWriter`] creates `results/<study>/<stamp>/` and fills it in order of time. It writes the
 //! study and the plan before anything starts, a journal line before each change of state, and

@@ -1,5 +1,4 @@
-//! Defines the format of a study. No other crate knows this format. This crate parses, resolves and
-//! plans studies.
+//! The only crate that knows the format of a study: syntax, resolving, planning.
 //!
 //! The crate parses a text to a [`yaml::Node`], [`merge`]s it, [`check`]s it against the table in
 //! [`format`], and converts it to [`settings`] and a [`plan`], which `engine` runs. Parsing reads

@@ -16,8 +16,8 @@ pub const VERSION: &str = "4.6";
 /// The jar and the libraries in it, in the format of a `supply.lock`.
 const LOCK: &str = include_str!("profiler.lock");
 
-/// Returns the path of the library, `libasyncProfiler.so` for the architecture of this machine. If
-/// `cache` lacks the library, this fetches the jar, and compares jar and library with their SHA-256.
+/// Returns the path of `libasyncProfiler.so` for the architecture of this machine. If `cache` lacks
+/// the library, this function fetches the jar, and compares jar and library with their SHA-256.
 ///
 /// # Errors
 /// The jar cannot be fetched or differs from the lock, or async-profiler does not support the
@@ -36,9 +36,11 @@ pub fn library(cache: &Path, voice: &mut Voice<'_>) -> Result<PathBuf> {
     let folder = recipe.folder_in(cache);
     let (lock, _) = filled(&folder, &recipe, None, voice)
         .with_context(|| format!("fetch async-profiler {VERSION}"))?;
-    let name = lock.into_keys().find(|name| name.starts_with(folder_in_jar));
-    let name = name.with_context(|| format!("profiler.lock lists no file for {architecture}"))?;
-    Ok(folder.join(name))
+    let mut names = lock.into_keys();
+    let library = names
+        .find(|name| name.starts_with(folder_in_jar))
+        .with_context(|| format!("profiler.lock lists no file for {architecture}"))?;
+    Ok(folder.join(library))
 }
 
 /// Returns the recipe. Both libraries have the same file name in the jar, so the name of a library

@@ -1,5 +1,5 @@
-//! Describes targets as data: nodes, hosts, limits, attachment, capabilities, kinds of faults. No
-//! other crate defines these descriptions.
+//! The only crate that knows how to describe a target as data: nodes, hosts, limits, attachment,
+//! capabilities, kinds of faults.
 //!
 //! Creating these values has no effects outside of memory. The crates that make them (from a study
 //! or a command line) and the crates that use them (`cluster`, `null`, `host` and `fault`) do not

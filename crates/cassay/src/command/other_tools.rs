@@ -393,7 +393,7 @@ mod tests {
                 8,
                 4,
                 2,
-                Some("each of 4 workers has 2 separate connections"),
+                Some("each of 4 workers has 2 separate connections to each node"),
             ),
             (
                 3,
@@ -411,7 +411,7 @@ mod tests {
                 1000,
                 2,
                 500,
-                Some("each of 2 workers has 500 separate connections"),
+                Some("each of 2 workers has 500 separate connections to each node"),
             ),
         ] {
             let connection = Connection {

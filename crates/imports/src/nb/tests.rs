@@ -1,6 +1,6 @@
 //! Tests imports of NoSQLBench's files and command lines.
 //!
-//! The file is long because each table of examples is complete.
+//! Long because each table of examples is complete.
 
 mod effects;
 mod quotes;

@@ -1,7 +1,7 @@
 //! Reads a user profile, which contains the CQL of one table, the values of its columns, its
 //! inserts and its queries.
 //!
-//! The file is long because it reads every key of a profile.
+//! Long because it reads every key of a profile.
 
 mod queries;
 mod statements;

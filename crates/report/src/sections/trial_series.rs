@@ -20,8 +20,8 @@ pub const PLACES_PER_TRIAL_MAX: usize = 900;
 /// the charts take less than 800 kB. The page, with the panels and the chart library, then takes
 /// less than 6 MB.
 pub const PLACES_PER_PAGE_MAX: usize = 6_000;
-/// Maximum number of trials with a chart. The bins of so many charts fit on a page, with
-/// [`PLACES_PER_TRIAL_MIN`] bins for each chart.
+/// Maximum number of trials with a chart. A page has room for [`PLACES_PER_TRIAL_MIN`] bins in each
+/// of these charts.
 const TRIALS_MAX: usize = 150;
 /// Colour of the client. It is far from the colours of the first kinds of operations.
 const CLIENT_COLOR: usize = 7;

@@ -41,10 +41,10 @@ fn with_clients(evidence: &mut Evidence, change: impl FnOnce(&mut ClientSeen)) {
 
 fn client_cases() -> Vec<NumberCase> {
     vec![
-        case("V1", SentInWindow, ["95 %", "at least 99 %"], |e| {
+        case("V1", SentInWindow, ["95 %", "minimum 99 %"], |e| {
             offer(e, 21_000.0);
         }),
-        case("V1", SentInWindow, ["91 %", "at least 99 %"], |e| {
+        case("V1", SentInWindow, ["91 %", "minimum 99 %"], |e| {
             offer(e, 22_000.0);
             let client = &mut e.window.client;
             (client[Late], client[Limited], client[DueNeverSent]) = (100, 100, 2000);
