@@ -4,8 +4,8 @@ use super::{assert_nothing_is_left, faults};
 use crate::program::Lab;
 use store::record::{TailEventKind, TailEventsRecord};
 
-/// A pause of half a second at 300 op/s holds 150 operations. The 100 slowest of them wait for at
-/// least 170 ms, which is longer than other stalls of a node with this load. The window is 60 times
+/// A pause of a second at 300 op/s holds 300 operations. The 100 slowest of them wait for at least
+/// 670 ms, which is longer than other stalls of a node with this load. The window is 60 times
 /// as long as the pause, so chance cannot explain the matches.
 const PAUSED: &str = "\
 study: paused
@@ -15,10 +15,10 @@ workload: {use: standard1, mix: {write: 1}, consistency: ONE}
 data: {settle: none}
 procedure: {fixed: {rate: 300}}
 client: {timeout: 10s, in_flight_max: 4000}
-window: {warmup: 5s, measure: 30s}
+window: {warmup: 5s, measure: 60s}
 verify: {reads: none, sample: 0}
 faults:
-  - {at: 10s, kind: node-pause, where: {node: 1}, for: 500ms}
+  - {at: 10s, kind: node-pause, where: {node: 1}, for: 1s}
 ";
 
 #[test]

@@ -79,7 +79,10 @@ fn a_workload_for_an_existing_keyspace_does_not_create_it() {
     let lab = Lab::new();
     lab.write("kv.yaml", KV);
     let run = lab.cassay(&["nb", "kv.yaml", "--target", "null"]).measured(&lab);
-    assert!(run.stderr.contains("threads=20x means 200 threads"), "{run}");
+    assert!(
+        run.stderr.contains("threads=20x means 200 threads"),
+        "{run}"
+    );
 }
 
 /// One second of too much load is enough to end the run, and the target gets no load after that.
