@@ -43,7 +43,7 @@ pub struct CurveRecord {
     /// κ: cost of coherency for each pair of operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kappa: Option<f64>,
-    /// 95 % confidence interval of κ. The upper end is `null` if there is no upper limit.
+    /// 95 % confidence interval of κ. The upper end is `null` if the interval has no upper limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kappa_ci95: Option<[Option<f64>; 2]>,
     /// Distance of the points from the curve, as the root mean square of ln (measured ÷ curve).
@@ -69,7 +69,7 @@ pub struct PeakRecord {
     /// Number of operations in flight at the peak.
     pub threads: f64,
     /// 95 % confidence interval of the operations in flight at the peak. The upper end is `null` if
-    /// there is no upper limit.
+    /// the interval has no upper limit.
     pub threads_ci95: [Option<f64>; 2],
     /// Throughput at the peak according to the curve, op/s.
     pub ops_per_s: f64,

@@ -65,7 +65,8 @@ pub const PROFILES_FOLDER: &str = "profile";
 
 impl ProfilesRecord {
     /// Returns the folder of the run with the profiled trials, relative to the folder of this run.
-    /// `None` if there is no such run, or if a stranger's record names another folder.
+    /// `None` if the profiled trials belong to this run, or if a stranger's record names another
+    /// folder.
     pub fn run_folder(&self) -> Option<&str> {
         let mut parts = Path::new(&self.run).components();
         let is_inside = parts.next() == Some(Component::Normal(PROFILES_FOLDER.as_ref()))

@@ -198,7 +198,8 @@ pub struct CoefficientRecord {
     /// Value of the coefficient.
     pub value: f64,
     /// 95 % confidence interval of the coefficient. The upper end of the interval is `null` if
-    /// there is no upper limit. Absent if the value is fixed, or if the blocks are not pairs.
+    /// the interval has no upper limit. Absent if the value is fixed, or if the blocks are not
+    /// pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[Option<f64>; 2]>,
     /// True if the coefficient differs significantly from 0.
@@ -216,7 +217,7 @@ pub struct ScalePeakRecord {
     /// Number of units at the peak (N*).
     pub units: f64,
     /// 95 % confidence interval of the number of units at the peak. The upper end is `null` if
-    /// there is no upper limit.
+    /// the interval has no upper limit.
     pub units_ci95: [Option<f64>; 2],
     /// Throughput at the peak according to the curve, op/s.
     pub ops_per_s: f64,

@@ -10,7 +10,7 @@ const UNNAMED: [&str; 6] = [
     "nobody", "somebody", "whoever", "whom", "of ours", "so many",
 ];
 
-/// Words that are permitted after `is no`, because they form a comparison, as in `is no longer`.
+/// Words that `tidy` permits after `is no`, because they form a comparison, as in `is no longer`.
 const COMPARED: [&str; 13] = [
     "better",
     "different",

@@ -62,8 +62,8 @@ pub struct FrameDifference {
     /// 95 % confidence interval of the difference, without adjustment for other frames. `None` with
     /// fewer than two blocks.
     pub ci95: Option<[f64; 2]>,
-    /// Probability of a difference at least as far beyond [`MARGIN`], if there is no difference
-    /// beyond it. `None` with fewer than two blocks.
+    /// Probability of a difference at least as far beyond [`MARGIN`], if the true difference is
+    /// within [`MARGIN`]. `None` with fewer than two blocks.
     pub p: Option<f64>,
     /// The probability `p`, adjusted for the number of frames.
     pub p_adjusted: Option<f64>,

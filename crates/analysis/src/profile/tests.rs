@@ -123,7 +123,8 @@ fn callers_of_a_planted_frame_are_explained_by_it() {
         );
     }
     assert!(of("Stage1").is_pool);
-    // Most samples are in the JDK, which the planted method calls: it is no explanation of it.
+    // Most samples are in the JDK, because the planted method calls it. The JDK does not explain
+    // the difference.
     let clock = of("clock_gettime");
     assert!(clock.is_named && clock.difference < 45.0, "{clock:?}");
     assert_eq!(of(PLANTED).explained_by, None);
