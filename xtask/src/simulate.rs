@@ -69,8 +69,8 @@ const DEFECTS: [Defect; 8] = [
     Defect {
         name: "latencies are a nanosecond too long",
         file: "worker/receive.rs",
-        from: "self.sockets.arrived_ns.saturating_sub(slot.intended_ns),",
-        to: "self.sockets.arrived_ns.saturating_sub(slot.intended_ns) + 1,",
+        from: "let latency_ns = self.sockets.arrived_ns.saturating_sub(slot.intended_ns);",
+        to: "let latency_ns = self.sockets.arrived_ns.saturating_sub(slot.intended_ns) + 1;",
     },
     Defect {
         name: "service time begins with the last try",

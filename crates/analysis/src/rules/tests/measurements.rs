@@ -95,7 +95,7 @@ fn client_cases() -> Vec<NumberCase> {
                 e.window = window(&[(Outcome::ClientTimeout, 1)]);
             },
         ),
-        case("V12", WindowLength, ["10.0 s", "at least 60 s"], |e| {
+        case("V12", WindowLength, ["10.0 s", "minimum 60 s"], |e| {
             e.planned_s = 60.0;
         }),
         case(

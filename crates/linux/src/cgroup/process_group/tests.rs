@@ -267,7 +267,7 @@ fn a_host_keeps_the_cpus_that_a_process_in_it_is_confined_to() {
         tree.group.limit_cpus(Some(&[4, 5, 6, 7, 9])).unwrap_err()
     );
     assert!(
-        error.contains("4,5,6,7,9") && error.contains("it has 4-7"),
+        error.contains("4,5,6,7,9") && error.contains("the group has only the CPUs 4-7"),
         "{error}"
     );
 }
