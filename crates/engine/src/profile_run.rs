@@ -122,8 +122,8 @@ mod tests {
 
     #[test]
     fn a_fixed_rate_is_profiled_at_this_rate() {
-        let study = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: kv}\nprocedure: {fixed: \
-                     {rate: 500}}\n";
+        let study = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: kv}\n\
+                     procedure: {fixed: {rate: 500}}\n";
         let study = resolve("s", study, &Overrides::default()).unwrap();
         let variants = profiled_variants(&study, &FindingsRecord::default());
         let point = |trials: &[TrialFinding]| {

@@ -408,7 +408,7 @@ mod tests {
         assert_eq!(at("/$defs/Verdict/oneOf/0/const"), "valid");
         assert_eq!(
             at("/$defs/QuantilesRecord/properties/p99/description"),
-            "The 99th percentile."
+            "99th percentile of the values."
         );
         assert_eq!(at("/$defs/Point/type"), "object");
         let costs = at("/$defs/Costs/properties/server_cpu_ms_per_op/description");
