@@ -37,6 +37,7 @@ use host_state::AgentState;
 use remote::agent_loop::{self, Ending, Outbox};
 use std::fs::{DirBuilder, File};
 use std::io::{IsTerminal, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -106,7 +107,7 @@ fn run(name: &str) -> Result<()> {
     }
     let begun = begun.and_then(|asked| begin(name, asked));
     let mut reader: Box<dyn Read + Send> = Box::new(input);
-    let mut writer: Box<dyn Write + Send> = Box::new(output);
+    let mut writer = output;
     let (here, guard, lease, outbox) = match begun {
         Ok(begun) => begun,
         Err(error) => {
@@ -124,7 +125,7 @@ fn run(name: &str) -> Result<()> {
                 here.leave();
                 let (stream, _) = door.accept().context("wait for another command")?;
                 let other = stream.try_clone().context("answer another command")?;
-                (reader, writer) = (Box::new(stream), Box::new(other));
+                (reader, writer) = (Box::new(stream), File::from(OwnedFd::from(other)));
             }
             _ => break,
         }

@@ -24,7 +24,7 @@ pub fn in_thread(folder: &Path) -> Result<Agent> {
     let here = AgentState::new(own, vec![folder.to_owned()], undo, outbox.clone());
     std::thread::spawn(move || -> Result<()> {
         let (reader, _) = door.accept()?;
-        let writer = Box::new(reader.try_clone()?);
+        let writer = reader.try_clone()?;
         let lease = Duration::from_secs(LEASE_S);
         agent_loop::serve(CALLS, &here, &outbox, Box::new(reader), writer, lease);
         Ok(())

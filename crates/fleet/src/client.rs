@@ -102,14 +102,7 @@ fn run(maker: &'static dyn Maker) -> Result<()> {
     let client = ClientState::new(maker);
     let lease = Duration::from_secs(begin.lease_s);
     let outbox = client.outbox.clone();
-    agent_loop::serve(
-        CALLS,
-        &client,
-        &outbox,
-        Box::new(input),
-        Box::new(output),
-        lease,
-    );
+    agent_loop::serve(CALLS, &client, &outbox, Box::new(input), output, lease);
     client.end();
     outbox.end(&Ok(()));
     Ok(())

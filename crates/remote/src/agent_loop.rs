@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The way in which a conversation ended.
@@ -29,6 +29,18 @@ pub enum Ending {
     Silent,
 }
 
+/// Maximum wait of a message for a controller that reads, after the conversation has ended. Without
+/// this limit, an agent with a full pipe to a dead connection would never end.
+const LAST_MESSAGE_LIMIT: Duration = Duration::from_secs(2);
+/// Interval at which a blocked write checks whether the conversation has ended.
+const WRITE_POLL: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
+/// Maximum size of one write, in bytes. If `poll` reports a pipe or a socket as writable, a write
+/// of this size does not block (PIPE_BUF in pipe(7)).
+const WRITE_BYTES: usize = 4096;
+
 /// An agent's outgoing messages, which are sent to the controller that is currently connected.
 #[derive(Clone, Default)]
 pub struct Outbox(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
@@ -43,10 +55,10 @@ impl Outbox {
 
     fn say(&self, message: &FromAgent) {
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // The result is ignored. If the controller has ended, the write fails, and the reading
-        // thread detects the end.
-        if let Some(writer) = &mut *writer {
-            let _ = frame::write(writer, message);
+        // If the controller has ended, the write fails, and the reading thread detects the end. The
+        // controller may have received a part of this message, so it could not read another one.
+        if writer.as_mut().is_some_and(|writer| frame::write(writer, message).is_err()) {
+            *writer = None;
         }
     }
 
@@ -66,6 +78,37 @@ impl Outbox {
 
     fn turn_to(&self, writer: Option<Box<dyn Write + Send>>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = writer;
+    }
+}
+
+/// The connection to a controller. A write does not outlast the conversation by more than
+/// [`LAST_MESSAGE_LIMIT`], even if the controller reads nothing.
+struct ConversationWriter<W> {
+    writer: W,
+    /// Time at which the conversation ended.
+    end: Arc<OnceLock<Deadline>>,
+}
+
+impl<W: Write + AsFd> Write for ConversationWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        loop {
+            let mut polled = [PollFd::new(&self.writer, PollFlags::OUT)];
+            match poll(&mut polled, Some(&WRITE_POLL)) {
+                Ok(0) if self.end.get().is_some_and(|end| end.passed()) => {
+                    return Err(std::io::Error::new(
+                        std::io::ErrorKind::TimedOut,
+                        "the controller read nothing within the time limit",
+                    ));
+                }
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return self.writer.write(&bytes[..bytes.len().min(WRITE_BYTES)]),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.writer.flush()
     }
 }
 
@@ -130,14 +173,18 @@ pub fn serve<S: Sync>(
     state: &S,
     outbox: &Outbox,
     reader: Box<dyn Read + Send>,
-    writer: Box<dyn Write + Send>,
+    writer: impl Write + AsFd + Send + 'static,
     lease: Duration,
 ) -> Ending {
-    outbox.turn_to(Some(writer));
+    let end = Arc::new(OnceLock::new());
+    outbox.turn_to(Some(Box::new(ConversationWriter {
+        writer,
+        end: Arc::clone(&end),
+    })));
     outbox.say(&FromAgent::Hello(Hello::own()));
     let messages = listen(reader);
     std::thread::scope(|scope| {
-        loop {
+        let ending = loop {
             match messages.recv_timeout(lease) {
                 Ok(ToAgent::Alive) => {}
                 Ok(ToAgent::Bye { end: true }) => break Ending::Told,
@@ -153,7 +200,10 @@ pub fn serve<S: Sync>(
                 Err(RecvTimeoutError::Timeout) => break Ending::Silent,
                 Err(RecvTimeoutError::Disconnected) => break Ending::HungUp,
             }
-        }
+        };
+        // The calls in progress, which the scope waits for, may be blocked in a write.
+        let _ = end.set(Deadline::after(LAST_MESSAGE_LIMIT));
+        ending
     })
 }
 
@@ -219,9 +269,9 @@ mod tests {
     fn serve_at(stream: UnixStream, lease: Duration) -> Ending {
         let outbox = Outbox::default();
         let writer = stream.try_clone().unwrap();
-        let (reader, writer) = (Box::new(stream), Box::new(writer));
+        let reader = Box::new(stream);
         let ending = serve(
-            &[Row::new::<Double>()],
+            &[Row::new::<Double>(), Row::new::<Fill>()],
             &outbox,
             &outbox,
             reader,
@@ -306,6 +356,36 @@ mod tests {
         let (near, far) = UnixStream::pair().unwrap();
         assert_eq!(serve_at(far, Duration::from_millis(50)), Ending::Silent);
         drop(near);
+    }
+
+    /// A call that answers with more bytes than a socket or a pipe holds.
+    #[derive(Serialize, Deserialize)]
+    struct Fill;
+
+    impl Call for Fill {
+        const NAME: &'static str = "fill";
+        type Answer = String;
+    }
+
+    impl Serve<Outbox> for Fill {
+        fn serve(self, outbox: &Outbox) -> Result<String> {
+            outbox.note(&"n".repeat(1 << 20));
+            Ok("a".repeat(1 << 20))
+        }
+    }
+
+    /// A client once waited forever for the space to send its last message, because the connection
+    /// was full and its peer had stopped reading.
+    #[test]
+    fn an_agent_ends_by_its_lease_if_nobody_reads() {
+        let (mut near, far) = UnixStream::pair().unwrap();
+        let call = ToAgent::Call {
+            id: 1,
+            name: Fill::NAME.to_owned(),
+            value: serde_json::to_value(Fill).unwrap(),
+        };
+        frame::write(&mut near, &call).unwrap();
+        assert_eq!(serve_at(far, Duration::from_millis(50)), Ending::Silent);
     }
 
     #[test]
