@@ -54,10 +54,26 @@ impl Outbox {
     }
 
     fn say(&self, message: &FromAgent) {
+        let bytes = match (frame::encode(message), message) {
+            (Ok(bytes), _) => bytes,
+            (Err(error), FromAgent::Answer { id, cpu_ns, .. }) => {
+                let answer = FromAgent::Answer {
+                    id: *id,
+                    answer: Err(format!("{error:#}")),
+                    cpu_ns: *cpu_ns,
+                };
+                return self.say(&answer);
+            }
+            // The controller does not wait for other messages.
+            (Err(_), _) => return,
+        };
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let send = |writer: &mut Box<dyn Write + Send>| {
+            writer.write_all(&bytes).and_then(|()| writer.flush())
+        };
         // If the controller has ended, the write fails, and the reading thread detects the end. The
         // controller may have received a part of this message, so it could not read another one.
-        if writer.as_mut().is_some_and(|writer| frame::write(writer, message).is_err()) {
+        if writer.as_mut().is_some_and(|writer| send(writer).is_err()) {
             *writer = None;
         }
     }
@@ -322,6 +338,9 @@ mod tests {
         assert!(said.contains("has no call \"never-heard-of\""), "{said}");
         assert_eq!(link.notes::<u64>(), [21]);
         assert!(link.notes::<u64>().is_empty());
+        let said = format!("{:#}", link.call(&Fill(1 << 21), LIMIT).unwrap_err());
+        assert!(said.contains("a message of 2097"), "{said}");
+        assert_eq!(link.notes::<String>().len(), 1);
         link.leave();
         drop(connect());
         let third = connect();
@@ -358,9 +377,10 @@ mod tests {
         drop(near);
     }
 
-    /// A call that answers with more bytes than a socket or a pipe holds.
+    /// A call with a message that is longer than a socket or a pipe holds, and an answer of this
+    /// number of bytes.
     #[derive(Serialize, Deserialize)]
-    struct Fill;
+    struct Fill(usize);
 
     impl Call for Fill {
         const NAME: &'static str = "fill";
@@ -369,8 +389,8 @@ mod tests {
 
     impl Serve<Outbox> for Fill {
         fn serve(self, outbox: &Outbox) -> Result<String> {
-            outbox.note(&"n".repeat(1 << 20));
-            Ok("a".repeat(1 << 20))
+            outbox.note(&"n".repeat(1 << 19));
+            Ok("a".repeat(self.0))
         }
     }
 
@@ -382,7 +402,7 @@ mod tests {
         let call = ToAgent::Call {
             id: 1,
             name: Fill::NAME.to_owned(),
-            value: serde_json::to_value(Fill).unwrap(),
+            value: serde_json::to_value(Fill(1 << 19)).unwrap(),
         };
         frame::write(&mut near, &call).unwrap();
         assert_eq!(serve_at(far, Duration::from_millis(50)), Ending::Silent);

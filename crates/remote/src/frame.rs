@@ -13,6 +13,17 @@ const BYTES_MAX: usize = 1 << 20;
 /// # Errors
 /// The message is too long, or the other side has ended.
 pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
+    // The whole message is written at once, so that the receiver is unlikely to get half a message
+    // if this process is killed.
+    to.write_all(&encode(message)?).context("send a message")?;
+    to.flush().context("send a message")
+}
+
+/// Returns the bytes of one message: its length in 4 bytes, then JSON.
+///
+/// # Errors
+/// The message is too long.
+pub(crate) fn encode(message: &impl Serialize) -> Result<Vec<u8>> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, message).context("write a message as JSON")?;
     let length = bytes.len() - 4;
@@ -21,10 +32,7 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
         "a message of {length} bytes is too long; the maximum is {BYTES_MAX} bytes"
     );
     bytes[..4].copy_from_slice(&(length as u32).to_le_bytes());
-    // The whole message is written at once, so that the receiver is unlikely to get half a message
-    // if this process is killed.
-    to.write_all(&bytes).context("send a message")?;
-    to.flush().context("send a message")
+    Ok(bytes)
 }
 
 /// Reads one message. Returns `None` if the other side has ended between two messages.
