@@ -5,20 +5,20 @@
 //! user can interrupt and resume it. Invariant: the expected duration of all experiments together
 //! does not exceed the time that the study permits.
 
+use crate::child_runs::{ChildRuns, ChildRunsEnd};
 use analysis::limits::LimitKind;
 use analysis::procedure::Point;
 use analysis::{Finding, VariantName};
 use anyhow::Result;
 use measure::number::{duration, round};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use store::record::{
     ChangedSettingRecord, ComparisonRecord, EXPERIMENTS_FOLDER, ExperimentOutcome,
     ExperimentRecord, FindingsRecord, LimitRecord,
 };
 use study::counter_experiment::{self, ChangedSetting, SettingChange};
 use study::plan::Plan;
-use study::resolve::resolve;
-use study::settings::{Overrides, Study, Variant};
+use study::settings::{Study, Variant};
 
 /// Maximum number of experiments. More are not needed, because the first candidates explain almost
 /// every limit.
@@ -27,183 +27,129 @@ const EXPERIMENTS_MAX: usize = 3;
 /// useful confidence interval.
 const BLOCKS: [usize; 4] = [6, 5, 4, 3];
 
-/// Experiments of one run.
-pub struct CounterExperiments<'a> {
-    /// Study of the run.
-    pub study: &'a Study,
-    /// Folder of the run.
-    pub path: &'a Path,
-    /// Runs a study with its plan, and puts the results into a folder. If an earlier start of the
-    /// run began the experiment, continues it.
-    pub conduct: &'a mut dyn FnMut(&Study, &Plan, PathBuf) -> Result<ExperimentRun>,
-    /// Reports a sentence.
-    pub say: &'a mut dyn FnMut(String),
-}
-
-/// An experiment that has finished or was interrupted.
-pub struct ExperimentRun {
-    /// Folder of the run.
-    pub path: PathBuf,
-    /// Findings. `None` if the user pressed Ctrl-C.
-    pub findings: Option<FindingsRecord>,
-}
-
-/// How the experiments of a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExperimentsEnd {
-    /// The results have been added to the findings.
-    Done,
-    /// The user pressed Ctrl-C.
-    Interrupted,
-}
-
-impl CounterExperiments<'_> {
-    /// Tests the candidates for the limit in the answer, one after the other, until one is
-    /// confirmed. Adds the results to the findings, and to the sentence in the answer.
-    ///
-    /// # Errors
-    /// The files of an experiment cannot be written. A failure of the experiment's target is part
-    /// of the result, not an error.
-    pub fn test(&mut self, findings: &mut FindingsRecord) -> Result<ExperimentsEnd> {
-        let Some(why) = self.study.why else {
-            return Ok(ExperimentsEnd::Done);
-        };
-        let Some(at) = findings::limit_of_answer(&findings.limits) else {
-            return Ok(ExperimentsEnd::Done);
-        };
-        let mut left_s = why.minutes as f64 * 60.0;
-        let limit = findings.limits[at].clone();
-        let point = experiment_point(&limit, findings);
-        let mut tested = limit.clone();
-        let mut count = 0;
-        for candidate in &mut tested.candidates {
-            if count == EXPERIMENTS_MAX {
-                break;
-            }
-            match self.experiment(&limit, point, candidate.kind, &mut left_s)? {
-                None => return Ok(ExperimentsEnd::Interrupted),
-                Some(record) => {
-                    let outcome = record.outcome;
-                    count += usize::from(outcome != ExperimentOutcome::NotRun);
-                    candidate.experiment = Some(record);
-                    if outcome == ExperimentOutcome::Confirmed {
-                        break;
-                    }
+/// Tests the candidates for the limit in the answer, one after the other, until one is
+/// confirmed. Adds the results to the findings, and to the sentence in the answer.
+///
+/// # Errors
+/// The files of an experiment cannot be written. A failure of the experiment's target is part
+/// of the result, not an error.
+pub fn test(runs: &mut ChildRuns<'_>, findings: &mut FindingsRecord) -> Result<ChildRunsEnd> {
+    let Some(why) = runs.study.why else {
+        return Ok(ChildRunsEnd::Done);
+    };
+    let Some(at) = findings::limit_of_answer(&findings.limits) else {
+        return Ok(ChildRunsEnd::Done);
+    };
+    let mut left_s = why.minutes as f64 * 60.0;
+    let limit = findings.limits[at].clone();
+    let point = experiment_point(&limit, findings);
+    let mut tested = limit.clone();
+    let mut count = 0;
+    for candidate in &mut tested.candidates {
+        if count == EXPERIMENTS_MAX {
+            break;
+        }
+        match experiment(runs, &limit, point, candidate.kind, &mut left_s)? {
+            None => return Ok(ChildRunsEnd::Interrupted),
+            Some(record) => {
+                let outcome = record.outcome;
+                count += usize::from(outcome != ExperimentOutcome::NotRun);
+                candidate.experiment = Some(record);
+                if outcome == ExperimentOutcome::Confirmed {
+                    break;
                 }
             }
         }
-        // A confirmed candidate is the answer, so it is moved to the front.
-        tested.candidates.sort_by_key(|candidate| {
-            let outcome = candidate.experiment.as_ref().map(|one| one.outcome);
-            outcome != Some(ExperimentOutcome::Confirmed)
-        });
-        let said = std::mem::take(&mut tested.says);
-        tested.says = sentences::limit::sentences(&tested);
-        for sentence in findings.answer.iter_mut().filter(|sentence| **sentence == said) {
-            sentence.clone_from(&tested.says);
-        }
-        findings.limits[at] = tested;
-        Ok(ExperimentsEnd::Done)
     }
-
-    /// Runs the experiment for one resource, or continues it. Returns `None` if the user pressed
-    /// Ctrl-C.
-    fn experiment(
-        &mut self,
-        limit: &LimitRecord,
-        point: Option<Point>,
-        kind: LimitKind,
-        left_s: &mut f64,
-    ) -> Result<Option<ExperimentRecord>> {
-        let not_run = |reason: String| {
-            Ok(Some(ExperimentRecord {
-                reason,
-                ..ExperimentRecord::default()
-            }))
-        };
-        let variant = self.study.variants.iter().find(|variant| variant.name == limit.variant);
-        let (Some(variant), Some(point)) = (variant, point) else {
-            return not_run(
-                "the run has no load at which cassay could repeat the measurement".to_owned(),
-            );
-        };
-        let cpus = limit.nodes.first().map(|node| node.available);
-        let change = match counter_experiment::change(kind, &variant.tree, cpus) {
-            Ok(change) => change,
-            Err(reason) => return not_run(reason),
-        };
-        let (study, plan) = match self.fitting(variant, point, &change, *left_s) {
-            Ok(fitting) => fitting,
-            Err(reason) => {
-                let of_change = ExperimentRecord {
-                    reason,
-                    ..record_of(&change, point)
-                };
-                return Ok(Some(of_change));
-            }
-        };
-        *left_s -= plan.estimate.seconds;
-        (self.say)(format!(
-            "experiment: {} (about {})",
-            study.question,
-            duration(plan.estimate.seconds)
-        ));
-        let results = self.path.join(EXPERIMENTS_FOLDER).join(kind.name());
-        let end = (self.conduct)(&study, &plan, results)?;
-        let Some(found) = end.findings else {
-            return Ok(None);
-        };
-        let run = end.path.strip_prefix(self.path).unwrap_or(&end.path);
-        Ok(Some(ExperimentRecord {
-            run: run.display().to_string(),
-            ..result(&change, point, &found)
-        }))
+    // A confirmed candidate is the answer, so it is moved to the front.
+    tested.candidates.sort_by_key(|candidate| {
+        let outcome = candidate.experiment.as_ref().map(|one| one.outcome);
+        outcome != Some(ExperimentOutcome::Confirmed)
+    });
+    let said = std::mem::take(&mut tested.says);
+    tested.says = sentences::limit::sentences(&tested);
+    for sentence in findings.answer.iter_mut().filter(|sentence| **sentence == said) {
+        sentence.clone_from(&tested.says);
     }
-
-    /// Returns the experiment with as many blocks as fit into the remaining time.
-    fn fitting(
-        &self,
-        variant: &Variant,
-        point: Point,
-        change: &SettingChange,
-        left_s: f64,
-    ) -> Result<(Study, Plan), String> {
-        let mut least_s = 0.0;
-        for blocks in BLOCKS {
-            let text = counter_experiment::text(self.study, variant, point, change, blocks);
-            let study =
-                resolve("study.yaml", &text, &child_overrides(self.study)).map_err(|mistakes| {
-                    format!("the study with the changed setting has mistakes: {mistakes}")
-                })?;
-            let plan = study::plan::plan(&study).map_err(|error| error.to_string())?;
-            if plan.estimate.seconds <= left_s {
-                return Ok((study, plan));
-            }
-            least_s = plan.estimate.seconds;
-        }
-        Err(format!(
-            "the experiment needs {}, but only {} of `why.confirm.minutes` remain",
-            duration(least_s),
-            duration(left_s.max(0.0))
-        ))
-    }
+    findings.limits[at] = tested;
+    Ok(ChildRunsEnd::Done)
 }
 
-/// Returns the overrides of a run that follows the run of `study`. The text of its study already
-/// contains the overrides of that run.
-pub(crate) fn child_overrides(study: &Study) -> Overrides {
-    let own = &study.overrides;
-    let mut inputs = own.inputs.clone();
-    inputs.extend(study.inputs.clone());
-    Overrides {
-        inputs,
-        recordings: study.recordings.clone(),
-        files: own.files.clone(),
-        registry: own.registry,
-        granted: own.granted.clone(),
-        recorded: own.recorded,
-        ..Overrides::default()
+/// Runs the experiment for one resource, or continues it. Returns `None` if the user pressed
+/// Ctrl-C.
+fn experiment(
+    runs: &mut ChildRuns<'_>,
+    limit: &LimitRecord,
+    point: Option<Point>,
+    kind: LimitKind,
+    left_s: &mut f64,
+) -> Result<Option<ExperimentRecord>> {
+    let not_run = |reason: String| {
+        Ok(Some(ExperimentRecord {
+            reason,
+            ..ExperimentRecord::default()
+        }))
+    };
+    let variant = runs.study.variants.iter().find(|variant| variant.name == limit.variant);
+    let (Some(variant), Some(point)) = (variant, point) else {
+        return not_run(
+            "the run has no load at which cassay could repeat the measurement".to_owned(),
+        );
+    };
+    let cpus = limit.nodes.first().map(|node| node.available);
+    let change = match counter_experiment::change(kind, &variant.tree, cpus) {
+        Ok(change) => change,
+        Err(reason) => return not_run(reason),
+    };
+    let (study, plan) = match fitting(runs, variant, point, &change, *left_s) {
+        Ok(fitting) => fitting,
+        Err(reason) => {
+            let of_change = ExperimentRecord {
+                reason,
+                ..record_of(&change, point)
+            };
+            return Ok(Some(of_change));
+        }
+    };
+    *left_s -= plan.estimate.seconds;
+    (runs.say)(format!(
+        "experiment: {} (about {})",
+        study.question,
+        duration(plan.estimate.seconds)
+    ));
+    let folder = Path::new(EXPERIMENTS_FOLDER).join(kind.name());
+    let Some((path, found)) = runs.conduct(&study, &plan, folder)? else {
+        return Ok(None);
+    };
+    let run = path.strip_prefix(runs.path).unwrap_or(&path);
+    Ok(Some(ExperimentRecord {
+        run: run.display().to_string(),
+        ..result(&change, point, &found)
+    }))
+}
+
+/// Returns the experiment with as many blocks as fit into the remaining time.
+fn fitting(
+    runs: &ChildRuns<'_>,
+    variant: &Variant,
+    point: Point,
+    change: &SettingChange,
+    left_s: f64,
+) -> Result<(Study, Plan), String> {
+    let mut least_s = 0.0;
+    for blocks in BLOCKS {
+        let text = counter_experiment::text(runs.study, variant, point, change, blocks);
+        let (study, plan) = runs.plan(&text)?;
+        if plan.estimate.seconds <= left_s {
+            return Ok((study, plan));
+        }
+        least_s = plan.estimate.seconds;
     }
+    Err(format!(
+        "the experiment needs {}, but only {} of `why.confirm.minutes` remain",
+        duration(least_s),
+        duration(left_s.max(0.0))
+    ))
 }
 
 /// Returns the load of an experiment. At this load, the target was full. A search or a ladder of

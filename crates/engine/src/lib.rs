@@ -6,6 +6,7 @@
 //! run can continue where it stopped.
 
 mod ceiling;
+mod child_runs;
 mod client_tally;
 mod clients_needed;
 mod confirm;
@@ -57,12 +58,11 @@ pub use workload_check::{PrepareResult, prepare};
 
 use anyhow::Result;
 use ceiling::Ceilings;
+use child_runs::{ChildRun, ChildRuns, ChildRunsEnd};
 use cluster::Dirs;
-use counter_experiments::{CounterExperiments, ExperimentRun, ExperimentsEnd};
 use findings::data_generation;
 use fleet_use::FleetUse;
 use next_trials::{Histories, NextStep};
-use profile_run::ProfileRun;
 use running_target::Running;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -223,8 +223,7 @@ impl<'a> Engine<'a> {
         let mut findings =
             findings::conclude(self.study, trials, &path, reason.as_deref(), &mut say);
         findings.remains = self.remains();
-        if reason.is_none() && self.extra_runs(&path, &mut findings)? == ExperimentsEnd::Interrupted
-        {
+        if reason.is_none() && self.extra_runs(&path, &mut findings)? == ChildRunsEnd::Interrupted {
             return self.interrupt(path);
         }
         self.writer.finish(&findings, self.options.version, reason)?;
@@ -237,7 +236,7 @@ impl<'a> Engine<'a> {
 
     /// Tests the cause of the limit by experiments, and profiles the nodes in extra trials, if the
     /// study asks for them.
-    fn extra_runs(&mut self, path: &Path, findings: &mut FindingsRecord) -> Result<ExperimentsEnd> {
+    fn extra_runs(&mut self, path: &Path, findings: &mut FindingsRecord) -> Result<ChildRunsEnd> {
         let (options, events) = (self.options, RefCell::new(&mut *self.events));
         let mut conduct = |study: &Study, plan: &Plan, results: PathBuf| {
             let options = Options {
@@ -248,28 +247,22 @@ impl<'a> Engine<'a> {
             let end = run_or_continue(study, plan, &options, &mut |event| {
                 (events.borrow_mut())(event);
             })?;
-            Ok(ExperimentRun {
+            Ok(ChildRun {
                 path: end.path,
                 findings: end.findings,
             })
         };
         let mut say = |said| (events.borrow_mut())(Event::Said(said));
-        let mut experiments = CounterExperiments {
+        let mut runs = ChildRuns {
             study: self.study,
             path,
             conduct: &mut conduct,
             say: &mut say,
         };
-        if experiments.test(findings)? == ExperimentsEnd::Interrupted {
-            return Ok(ExperimentsEnd::Interrupted);
+        if counter_experiments::test(&mut runs, findings)? == ChildRunsEnd::Interrupted {
+            return Ok(ChildRunsEnd::Interrupted);
         }
-        let mut profiles = ProfileRun {
-            study: self.study,
-            path,
-            conduct: &mut conduct,
-            say: &mut say,
-        };
-        profiles.profile(findings)
+        profile_run::profile(&mut runs, findings)
     }
 
     /// Records the interruption of the run.

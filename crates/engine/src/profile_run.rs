@@ -3,84 +3,60 @@
 //! The extra trials are a run in the folder `profile` of the run, so they have a report, and cassay
 //! can resume them.
 
-use crate::counter_experiments::{ExperimentRun, ExperimentsEnd, busiest_point, child_overrides};
+use crate::child_runs::{ChildRuns, ChildRunsEnd};
+use crate::counter_experiments::busiest_point;
 use analysis::procedure::Point;
 use anyhow::Result;
 use findings::profiles;
 use measure::number::duration;
-use std::path::{Path, PathBuf};
 use store::record::{FindingsRecord, PROFILES_FOLDER};
-use study::plan::Plan;
 use study::profile_study;
-use study::resolve::resolve;
 use study::settings::{Study, Variant};
 
 /// Maximum number of variants to profile. A comparison has two sides.
 const VARIANTS_MAX: usize = 2;
 
-/// Extra trials of one run.
-pub struct ProfileRun<'a> {
-    /// Study of the run.
-    pub study: &'a Study,
-    /// Folder of the run.
-    pub path: &'a Path,
-    /// Runs a study with its plan, and puts the results into a folder. If an earlier start of the
-    /// run has begun it, this continues it.
-    pub conduct: &'a mut dyn FnMut(&Study, &Plan, PathBuf) -> Result<ExperimentRun>,
-    /// Reports a sentence.
-    pub say: &'a mut dyn FnMut(String),
-}
-
-impl ProfileRun<'_> {
-    /// Runs the extra trials, if the study profiles its nodes, and adds the profiles to the
-    /// findings.
-    ///
-    /// # Errors
-    /// The files of the extra trials cannot be written. Failures of their target are in their
-    /// findings.
-    pub fn profile(&mut self, findings: &mut FindingsRecord) -> Result<ExperimentsEnd> {
-        let Some(profile) = profile_study::wanted(self.study) else {
-            return Ok(ExperimentsEnd::Done);
-        };
-        let variants = profiled_variants(self.study, findings);
-        let point = variants.first().and_then(|variant| profiled_point(variant, findings));
-        let Some(point) = point else {
-            let reason = "the run has no load at which cassay could repeat a trial";
-            (self.say)(format!("cassay does not profile the nodes: {reason}"));
-            profiles::add_reason(reason.to_owned(), findings);
-            return Ok(ExperimentsEnd::Done);
-        };
-        let text = profile_study::text(self.study, &variants, point, profile);
-        let planned = resolve("study.yaml", &text, &child_overrides(self.study))
-            .map_err(|mistakes| mistakes.to_string())
-            .and_then(|study| match study::plan::plan(&study) {
-                Ok(plan) => Ok((study, plan)),
-                Err(error) => Err(error.to_string()),
-            });
-        let (study, plan) = match planned {
-            Ok(planned) => planned,
-            Err(reason) => {
-                let reason = format!("cassay cannot plan the profiled trials: {reason}");
-                (self.say)(reason.clone());
-                profiles::add_reason(reason, findings);
-                return Ok(ExperimentsEnd::Done);
-            }
-        };
-        (self.say)(format!(
-            "profiling the nodes in extra trials (about {})",
-            duration(plan.estimate.seconds)
-        ));
-        let end = (self.conduct)(&study, &plan, self.path.join(PROFILES_FOLDER))?;
-        if end.findings.is_none() {
-            return Ok(ExperimentsEnd::Interrupted);
-        }
-        if let Err(error) = profiles::add(self.path, &end.path, findings) {
-            let reason = format!("{error:#}");
-            (self.say)(reason.clone());
+/// Runs the extra trials, if the study profiles its nodes, and adds the profiles to the
+/// findings.
+///
+/// # Errors
+/// The files of the extra trials cannot be written. Failures of their target are in their
+/// findings.
+pub fn profile(runs: &mut ChildRuns<'_>, findings: &mut FindingsRecord) -> Result<ChildRunsEnd> {
+    let Some(profile) = profile_study::wanted(runs.study) else {
+        return Ok(ChildRunsEnd::Done);
+    };
+    let variants = profiled_variants(runs.study, findings);
+    let point = variants.first().and_then(|variant| profiled_point(variant, findings));
+    let Some(point) = point else {
+        let reason = "the run has no load at which cassay could repeat a trial";
+        (runs.say)(format!("cassay does not profile the nodes: {reason}"));
+        profiles::add_reason(reason.to_owned(), findings);
+        return Ok(ChildRunsEnd::Done);
+    };
+    let text = profile_study::text(runs.study, &variants, point, profile);
+    let (study, plan) = match runs.plan(&text) {
+        Ok(planned) => planned,
+        Err(reason) => {
+            let reason = format!("cassay cannot plan the profiled trials: {reason}");
+            (runs.say)(reason.clone());
             profiles::add_reason(reason, findings);
+            return Ok(ChildRunsEnd::Done);
         }
-        Ok(ExperimentsEnd::Done)
+    };
+    (runs.say)(format!(
+        "profiling the nodes in extra trials (about {})",
+        duration(plan.estimate.seconds)
+    ));
+    let Some((path, _)) = runs.conduct(&study, &plan, PROFILES_FOLDER)? else {
+        return Ok(ChildRunsEnd::Interrupted);
+    };
+    if let Err(error) = profiles::add(runs.path, &path, findings) {
+        let reason = format!("{error:#}");
+        (runs.say)(reason.clone());
+        profiles::add_reason(reason, findings);
     }
+    Ok(ChildRunsEnd::Done)
 }
 
 /// Returns the variants to profile: both sides of the comparison that answers the question, or the
@@ -109,6 +85,7 @@ fn profiled_point(variant: &Variant, findings: &FindingsRecord) -> Option<Point>
 mod tests {
     use super::*;
     use store::record::TrialFinding;
+    use study::resolve::resolve;
     use study::settings::Overrides;
 
     fn finding(point: Point, ops_per_s: f64) -> TrialFinding {

@@ -125,11 +125,16 @@ fn profiler_cost(record: &ProfilerCostRecord) -> String {
     let interval = record.ci95.map_or_else(String::new, |ends| {
         format!("95 % interval {}, ", changes(ends))
     });
-    format!(
-        "The profiler changed the {metric}{of} by {} ({interval}{}).",
-        change(record.ratio),
-        counted(record.blocks, "block")
-    )
+    let (change, blocks) = (change(record.ratio), counted(record.blocks, "block"));
+    let is_shown = record.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
+    if is_shown {
+        format!("The profiler changed the {metric}{of} by {change} ({interval}{blocks}).")
+    } else {
+        format!(
+            "The trials show no effect of the profiler on the {metric}{of}: {change} \
+             ({interval}{blocks})."
+        )
+    }
 }
 
 #[cfg(test)]
@@ -228,8 +233,18 @@ mod tests {
         };
         assert_eq!(
             profiler_cost(&cost),
-            "The profiler changed the throughput of old by -0.8 % (95 % interval -1.9 to +0.4 %, \
-             4 blocks)."
+            "The trials show no effect of the profiler on the throughput of old: -0.8 % (95 % \
+             interval -1.9 to +0.4 %, 4 blocks)."
+        );
+        let slower = ProfilerCostRecord {
+            ratio: 0.97,
+            ci95: Some([0.96, 0.98]),
+            ..cost
+        };
+        assert_eq!(
+            profiler_cost(&slower),
+            "The profiler changed the throughput of old by -3 % (95 % interval -4 to -2 %, 4 \
+             blocks)."
         );
     }
 }

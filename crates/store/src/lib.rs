@@ -16,6 +16,7 @@ mod added_blocks;
 mod back_to_normal;
 mod buckets;
 mod cause;
+mod child_run;
 mod comparable_points;
 pub mod convert;
 mod cost;

@@ -1,12 +1,12 @@
 //! The resources that were nearest their limits, as readings of each trial and as explanations for
 //! the run. The records belong to [`crate::record`].
 
+use crate::child_run::folder_in;
 use analysis::VariantName;
 use analysis::limits::{Confidence, LimitKind, LimitReading, NodeUse};
 use analysis::procedure::Point;
 use measure::number::{short, significant};
 use serde::{Deserialize, Serialize};
-use std::path::{Component, Path};
 
 measure::word_enum! {
     /// Part of a trial in which the use of resources was measured.
@@ -244,10 +244,7 @@ impl ExperimentRecord {
     /// the experiment has no run, or if the record, which may come from an untrusted source,
     /// contains any other path.
     pub fn run_folder(&self) -> Option<&str> {
-        let mut parts = Path::new(&self.run).components();
-        let is_inside = parts.next() == Some(Component::Normal(EXPERIMENTS_FOLDER.as_ref()))
-            && parts.all(|part| matches!(part, Component::Normal(_)));
-        is_inside.then_some(self.run.as_str())
+        folder_in(EXPERIMENTS_FOLDER, &self.run)
     }
 }
 

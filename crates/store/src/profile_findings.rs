@@ -1,10 +1,10 @@
 //! Profiles of a run in `findings.json`: the call tree of each variant, and the frames in which two
 //! variants differ.
 
+use crate::child_run::folder_in;
 use analysis::VariantName;
 use analysis::procedure::Point;
 use serde::{Deserialize, Serialize};
-use std::path::{Component, Path};
 
 measure::word_enum! {
     /// Unit of the costs in profiles, per operation.
@@ -68,10 +68,7 @@ impl ProfilesRecord {
     /// `None` if the profiled trials belong to this run, or if a stranger's record names another
     /// folder.
     pub fn run_folder(&self) -> Option<&str> {
-        let mut parts = Path::new(&self.run).components();
-        let is_inside = parts.next() == Some(Component::Normal(PROFILES_FOLDER.as_ref()))
-            && parts.all(|part| matches!(part, Component::Normal(_)));
-        is_inside.then_some(self.run.as_str())
+        folder_in(PROFILES_FOLDER, &self.run)
     }
 }
 

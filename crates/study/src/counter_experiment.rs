@@ -5,7 +5,7 @@
 //! reduces it. If throughput does not change, the resource is not the limit.
 
 use crate::checked_tree::Tree;
-use crate::format;
+use crate::child_study::{self, ChildStudy};
 use crate::settings::{Study, Variant};
 use analysis::limits::LimitKind;
 use analysis::procedure::Point;
@@ -250,24 +250,6 @@ fn merge(base: &mut Value, over: &Value) {
     }
 }
 
-/// Returns a checked tree without the values that are defaults. Some defaults, such as the method
-/// of restoring a snapshot, are not permitted in every study.
-pub(crate) fn without_defaults(tree: &Tree, path: &str) -> Value {
-    let Tree::Map(entries) = tree else {
-        return tree.to_json();
-    };
-    let kept = entries.iter().filter_map(|(key, value)| {
-        let path = match path {
-            "" => key.clone(),
-            _ => format!("{path}.{key}"),
-        };
-        let default = format::field(&path).and_then(|field| field.default);
-        let is_default = default.is_some_and(|default| value.to_word() == default);
-        (!is_default).then(|| (key.clone(), without_defaults(value, &path)))
-    });
-    Value::Object(kept.collect())
-}
-
 /// Returns the text of the experiment's study. It has the settings of `variant` at `point` without
 /// faults, in two variants: with the original value and with the changed value.
 pub fn text(
@@ -277,35 +259,21 @@ pub fn text(
     change: &SettingChange,
     blocks: usize,
 ) -> String {
-    let mut whole = match without_defaults(&variant.tree, "") {
-        Value::Object(entries) => entries,
-        _ => Map::new(),
+    let phrase =
+        |one: &ChangedSetting| format!("{} {} instead of {}", one.setting, one.to, one.from);
+    let phrases: Vec<String> = change.settings.iter().map(phrase).collect();
+    let child = ChildStudy {
+        suffix: "why",
+        question: &format!("Does the load change with {}?", phrases.join(" and ")),
+        point,
+        blocks,
+        shared: child_study::settings_of(&variant.tree),
+        variants: [(AS_IT_WAS, json!({})), (CHANGED, change.overlay.clone())]
+            .map(|(name, settings)| (name.to_owned(), settings))
+            .into_iter()
+            .collect(),
     };
-    // The experiment only compares two variants at one load, so it has no requirements, faults or
-    // price.
-    for key in ["faults", "require", "price_per_hour", "procedure"] {
-        whole.remove(key);
-    }
-    let load = match point {
-        Point::Threads(count) => json!({ "threads": count }),
-        Point::Rate(rate) => json!({ "rate": rate }),
-    };
-    let said = |one: &ChangedSetting| format!("{} {} instead of {}", one.setting, one.to, one.from);
-    let said: Vec<String> = change.settings.iter().map(said).collect();
-    let question = format!("Does the load change with {}?", said.join(" and "));
-    let head = json!({
-        "study": format!("{}-why", study.name),
-        "question": question,
-        "seed": study.seed,
-        "procedure": { "fixed": load },
-        "repeat": { "blocks": blocks },
-        "variants": { AS_IT_WAS: {}, CHANGED: change.overlay },
-    });
-    if let Value::Object(head) = head {
-        whole.extend(head);
-    }
-    let text = serde_json::to_string_pretty(&Value::Object(whole));
-    text.unwrap_or_default() + "\n"
+    child.text(study)
 }
 
 /// Returns a number of operations in flight that keeps a target busy. The target reached

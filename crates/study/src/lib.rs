@@ -6,6 +6,7 @@
 //! process starts.
 
 pub mod check;
+mod child_study;
 mod client_warnings;
 pub mod conditions;
 pub mod confirm;

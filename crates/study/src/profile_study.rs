@@ -4,8 +4,7 @@
 //! profiled, so the report shows the cost of the profiler with its interval. All nodes load the
 //! profiler, so a change of the side needs no restart.
 
-use crate::checked_tree::Tree;
-use crate::counter_experiment::without_defaults;
+use crate::child_study::{ChildStudy, settings_of};
 use crate::settings::{Profile, ProfiledTrials, Study, Variant};
 use analysis::procedure::Point;
 use serde_json::{Map, Value, json};
@@ -54,37 +53,15 @@ pub fn text(study: &Study, variants: &[&Variant], point: Point, profile: Profile
         let profiled = format!("{name}{PROFILED}");
         sides.insert(profiled, side(ProfiledTrials::Measured));
     }
-    let load = match point {
-        Point::Threads(count) => json!({ "threads": count }),
-        Point::Rate(rate) => json!({ "rate": rate }),
+    let child = ChildStudy {
+        suffix: "profile",
+        question: "Which methods use the nodes' time, and what does profiling cost?",
+        point,
+        blocks: profile.blocks(study.blocks()),
+        shared,
+        variants: sides,
     };
-    let head = json!({
-        "study": format!("{}-profile", study.name),
-        "question": "Which methods use the nodes' time, and what does profiling cost?",
-        "seed": study.seed,
-        "procedure": { "fixed": load },
-        "repeat": { "blocks": profile.blocks(study.blocks()) },
-        "variants": sides,
-    });
-    if let Value::Object(head) = head {
-        shared.extend(head);
-    }
-    let text = serde_json::to_string_pretty(&Value::Object(shared));
-    text.unwrap_or_default() + "\n"
-}
-
-/// Returns the settings of a variant that the extra trials keep.
-fn settings_of(tree: &Tree) -> Map<String, Value> {
-    let Value::Object(mut settings) = without_defaults(tree, "") else {
-        return Map::new();
-    };
-    for key in ["faults", "require", "price_per_hour", "procedure", "why"] {
-        settings.remove(key);
-    }
-    if let Some(Value::Object(probes)) = settings.get_mut("probes") {
-        probes.remove("profile");
-    }
-    settings
+    child.text(study)
 }
 
 /// Removes the entries of `shared` that `other` lacks or sets to another value.
@@ -198,7 +175,7 @@ variants:
         let child = self::study(&text(&study, &variants, Point::Rate(500), profile));
         let names: Vec<&str> = child.variants.iter().map(|side| side.name.as_str()).collect();
         assert_eq!(names, ["nodes", "nodes-profiled"]);
-        assert_eq!(child.blocks(), 4);
+        assert_eq!(child.blocks(), 6);
     }
 
     #[test]

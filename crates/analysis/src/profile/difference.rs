@@ -76,7 +76,8 @@ pub struct FrameDifference {
 
 /// Compares the trials of two variants, as pairs (baseline, contender) of one block. Returns the
 /// compared frames. Named frames come first: those without explanation, then their callers, each
-/// in the order of the difference that is sure. Other frames follow by their difference.
+/// in the order of the bound of its interval that is nearer to zero. Other frames follow by their
+/// probability `p`, because a wide frame varies more than a narrow one.
 pub fn differences(names: &Names, pairs: &[(TrialProfile, TrialProfile)]) -> Vec<FrameDifference> {
     let usable = |side: &TrialProfile| side.operations > 0.0 && side.tree.total() > 0.0;
     let pairs: Vec<[SideCosts; 2]> = pairs
@@ -121,12 +122,10 @@ pub fn differences(names: &Names, pairs: &[(TrialProfile, TrialProfile)]) -> Vec
     explain(&mut found, &frames, &pairs);
     found.sort_by(|one, other| {
         let key = |one: &FrameDifference| (!one.is_named, one.explained_by.is_some());
-        let size = |one: &FrameDifference| {
-            if one.is_named {
-                one.ci95.map_or(0.0, sure)
-            } else {
-                one.difference.abs()
-            }
+        let size = |one: &FrameDifference| match (one.is_named, one.p) {
+            (true, _) => one.ci95.map_or(0.0, sure),
+            (false, Some(p)) => -p,
+            (false, None) => one.difference.abs(),
         };
         let by_size = size(other).total_cmp(&size(one));
         key(one).cmp(&key(other)).then(by_size).then(one.name.cmp(&other.name))

@@ -19,6 +19,7 @@ mod machines;
 mod placement;
 mod power;
 mod probes;
+mod profiles;
 mod refusals;
 mod shared;
 mod shared_pair;

@@ -820,7 +820,7 @@ const INSTRUMENT: &[Field] = &[
             "variant" => ProfileEvery::Variant, "trial" => ProfileEvery::Trial
         ),
         "variant",
-        "Number of profiles of a variant. `variant` means one profile for each of four blocks. \
+        "Number of profiles of a variant. `variant` means one profile for each of six blocks. \
          `trial` means one profile for each block of the study.",
     ),
     with(

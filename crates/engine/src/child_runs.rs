@@ -1,0 +1,84 @@
+//! Runs that follow the trials of a run: experiments, and the extra trials of a profile. Each has a
+//! folder in the folder of its parent and a report, and cassay can resume it.
+
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+use store::record::FindingsRecord;
+use study::plan::Plan;
+use study::resolve::resolve;
+use study::settings::{Overrides, Study};
+
+/// The means to start the child runs of one run.
+pub struct ChildRuns<'a> {
+    /// Study of the parent.
+    pub study: &'a Study,
+    /// Folder of the parent.
+    pub path: &'a Path,
+    /// Runs a study with its plan, and puts the results into a folder. If an earlier start of the
+    /// parent began the child run, continues it.
+    pub conduct: &'a mut dyn FnMut(&Study, &Plan, PathBuf) -> Result<ChildRun>,
+    /// Reports a sentence.
+    pub say: &'a mut dyn FnMut(String),
+}
+
+/// A child run that has finished or was interrupted.
+pub struct ChildRun {
+    /// Folder of the run.
+    pub path: PathBuf,
+    /// Findings. `None` if the user pressed Ctrl-C.
+    pub findings: Option<FindingsRecord>,
+}
+
+/// How the child runs of a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChildRunsEnd {
+    /// The results have been added to the findings.
+    Done,
+    /// The user pressed Ctrl-C.
+    Interrupted,
+}
+
+impl ChildRuns<'_> {
+    /// Returns the study of a text, and its plan.
+    ///
+    /// # Errors
+    /// The text has mistakes, or cassay cannot plan the study.
+    pub(crate) fn plan(&self, text: &str) -> Result<(Study, Plan), String> {
+        let study = resolve("study.yaml", text, &overrides(self.study))
+            .map_err(|mistakes| mistakes.to_string())?;
+        let plan = study::plan::plan(&study).map_err(|error| error.to_string())?;
+        Ok((study, plan))
+    }
+
+    /// Runs a study in `folder` of the parent's folder. Returns its folder and its findings, or
+    /// `None` if the user pressed Ctrl-C.
+    ///
+    /// # Errors
+    /// The files of the run cannot be written.
+    pub(crate) fn conduct(
+        &mut self,
+        study: &Study,
+        plan: &Plan,
+        folder: impl AsRef<Path>,
+    ) -> Result<Option<(PathBuf, FindingsRecord)>> {
+        let end = (self.conduct)(study, plan, self.path.join(folder))?;
+        Ok(end.findings.map(|findings| (end.path, findings)))
+    }
+}
+
+/// Returns the overrides of a run that follows the run of `study`. The text of its study already
+/// contains the overrides of that run.
+fn overrides(study: &Study) -> Overrides {
+    let own = &study.overrides;
+    let mut inputs = own.inputs.clone();
+    inputs.extend(study.inputs.clone());
+    Overrides {
+        inputs,
+        recordings: study.recordings.clone(),
+        files: own.files.clone(),
+        registry: own.registry,
+        granted: own.granted.clone(),
+        recorded: own.recorded,
+        ..Overrides::default()
+    }
+}
