@@ -21,7 +21,7 @@ const ARGUMENT: &str = "leave-its-ring";
 const LEFT_WITHIN: Duration = Duration::from_secs(540);
 
 /// Time limit of each status request, and the interval between them.
-const TOLD_WITHIN: Duration = Duration::from_secs(10);
+const MEMBERS_LIMIT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(500);
 
 /// Returns the command of the helper for the node whose configuration is in `conf`.
@@ -52,7 +52,7 @@ fn leave(file: &Path) -> Result<()> {
     let control = control_of(&text).with_context(|| format!("read {}", file.display()))?;
     let deadline = Deadline::after(LEFT_WITHIN);
     loop {
-        let mode = control.members(TOLD_WITHIN)?.mode;
+        let mode = control.members(MEMBERS_LIMIT)?.mode;
         match mode.as_str() {
             "NORMAL" => {
                 control.perform(&Operation::Decommission, deadline.left())?;

@@ -17,7 +17,7 @@ use imports::Tool;
 use serde_json::{Map, Value, json};
 
 /// Text that describes the schema to its readers.
-const WHAT: &str = "A study of cassay: one question about an Apache Cassandra cluster. Generated \
+const SCHEMA_DESCRIPTION: &str = "A study of cassay: one question about an Apache Cassandra cluster. Generated \
                     from the program's table of keys; docs/study-file.md has the same content.";
 
 /// Keys with which a study declares its sides.
@@ -36,7 +36,7 @@ pub fn study() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "cassay study",
-        "description": WHAT,
+        "description": SCHEMA_DESCRIPTION,
         "type": "object",
         "properties": properties(""),
         "required": ["study", "question"],

@@ -33,7 +33,7 @@ const DONE_S: u64 = 180;
 
 /// Maximum time until a fault is observed on a busy machine, in seconds. It includes the start of
 /// the cluster.
-const SEEN_S: u64 = 300;
+const OBSERVATION_MAX_S: u64 = 300;
 
 /// Name of a setting, and a value for it that is twice the default.
 const SETTING: (&str, &str) = ("hinted_handoff_throttle", "2048KiB");
@@ -232,8 +232,8 @@ fn until_broken(command: &mut Child, is_broken: &mut dyn FnMut() -> bool) -> Res
         }
         ensure!(!has_ended, "the command ended before it injected the fault");
         ensure!(
-            waited_ms < SEEN_S * 1000,
-            "the command injected no fault within {SEEN_S} s"
+            waited_ms < OBSERVATION_MAX_S * 1000,
+            "the command injected no fault within {OBSERVATION_MAX_S} s"
         );
         std::thread::park_timeout(POLL);
         waited_ms += POLL.as_millis() as u64;

@@ -1,6 +1,6 @@
 //! Tests the command line without a target: its output on stdout and stderr, and its exit codes.
 
-use crate::program::{Lab, Said};
+use crate::program::{Lab, ProgramOutput};
 use expect_test::{Expect, expect};
 
 /// A valid study with two variants and two points.
@@ -17,7 +17,7 @@ procedure: {sweep: {threads: [2, 4]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-fn check_mistakes(study: &str, expect: Expect) -> Said {
+fn check_mistakes(study: &str, expect: Expect) -> ProgramOutput {
     let lab = Lab::with(study);
     let said = lab.cassay(&["run", "study.yaml"]).ended_with(2);
     expect.assert_eq(&said.stderr);

@@ -4,9 +4,9 @@
 
 mod attached;
 mod clients;
+mod foreign_cluster;
 mod inside;
 mod nodes;
-mod theirs;
 
 use crate::program::{Lab, Started, command, wait_until};
 use measure::clock;

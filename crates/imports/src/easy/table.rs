@@ -7,7 +7,7 @@ use yaml::did_you_mean;
 
 /// Name of the workload that cassay imports. cassay refuses the tool's other workloads by name.
 pub(super) const WORKLOAD: &str = "KeyValue";
-const OTHERS: &str = "AllowFiltering BasicTimeSeries CountersWide CreateDrop DSESearch LWT Locking \
+const OTHER_WORKLOADS: &str = "AllowFiltering BasicTimeSeries CountersWide CreateDrop DSESearch LWT Locking \
     Maps MaterializedViews RandomPartitionAccess RangeScan SAI Sets TxnCounter UdtTimeSeries";
 pub(super) const TABLE: &str = "keyvalue";
 /// Field of the table for which values are generated.
@@ -46,7 +46,7 @@ pub(super) fn check_workload(options: &mut Options) {
             "the workload is missing".to_owned(),
             Some(format!("cassay easy run {WORKLOAD}")),
         ),
-        Some(name) if OTHERS.split(' ').any(|other| other == name) => (
+        Some(name) if OTHER_WORKLOADS.split(' ').any(|other| other == name) => (
             format!("cassay does not import workload {name}, but only {WORKLOAD}"),
             Some("your own workload file can define it: docs/workload-file.md".to_owned()),
         ),
@@ -56,7 +56,7 @@ pub(super) fn check_workload(options: &mut Options) {
         ),
         Some(name) => (
             format!("`{name}` is not a workload of cassandra-easy-stress"),
-            did_you_mean(name, OTHERS.split(' ').chain([WORKLOAD])),
+            did_you_mean(name, OTHER_WORKLOADS.split(' ').chain([WORKLOAD])),
         ),
     };
     if !message.is_empty() {

@@ -24,7 +24,7 @@ use level::LevelRest;
 use workload::random::Draws;
 
 /// Probability above which a row is always selected.
-const ALWAYS: f64 = 0.99999;
+const CHANCE_CERTAIN: f64 = 0.99999;
 
 /// The columns of a table, by role.
 #[derive(Clone, Debug)]
@@ -399,7 +399,7 @@ impl Walk {
             let forced = first && behind == 0;
             // The walk skips this number of values before the selected value.
             let passed = match self.levels[level].passed(&mut self.draws) {
-                _ if forced || chance > ALWAYS => 0,
+                _ if forced || chance > CHANCE_CERTAIN => 0,
                 Some(passed) => passed,
                 None => i64::from(chance < self.draws.unit()),
             };

@@ -16,7 +16,7 @@ use std::process::ExitStatus;
 const LINES_MAX: usize = 20;
 
 /// Maximum length of an unknown message in a report, in characters.
-const TOLD_CHARS_MAX: usize = 1000;
+const MESSAGE_CHARS_MAX: usize = 1000;
 
 /// Exit status of `ssh` for errors of `ssh` itself.
 const BY_SSH: i32 = 255;
@@ -311,7 +311,7 @@ impl End {
     /// Returns the text of an unknown message verbatim, as the cause.
     fn as_it_stands(&self, wanted: &Destination) -> (String, Option<String>) {
         let said = self.last_lines().join("; ");
-        let surplus = said.chars().count().saturating_sub(TOLD_CHARS_MAX);
+        let surplus = said.chars().count().saturating_sub(MESSAGE_CHARS_MAX);
         let said: String = said.chars().skip(surplus).collect();
         let said = if said.is_empty() {
             said

@@ -18,7 +18,7 @@ use super::disk::{self, BUSY_MS, Columns, SECTOR_KB, SECTORS};
 use super::pressure::Pressure;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
 use crate::probe::processes::{Io, Stat};
-use crate::probe::{Ours, Out, SampledSource};
+use crate::probe::{Out, OwnProcesses, SampledSource};
 use anyhow::{Context, Result};
 use measure::clock;
 use std::collections::{BTreeSet, HashMap};
@@ -65,7 +65,7 @@ impl ForeignLoad {
     ///
     /// # Errors
     /// The machine's CPU time, or a node's, cannot be read.
-    pub fn open(ours: &Ours<'_>) -> Result<ForeignLoad> {
+    pub fn open(ours: &OwnProcesses<'_>) -> Result<ForeignLoad> {
         let process = |place: &str, pid: &u32| {
             let process = Process::open(place, &format!("/proc/{pid}"));
             process.with_context(|| format!("watch {place}"))
@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     fn others() -> ForeignLoad {
-        ForeignLoad::open(&Ours::default()).unwrap()
+        ForeignLoad::open(&OwnProcesses::default()).unwrap()
     }
 
     fn found(out: &Out) -> HashMap<String, f64> {
@@ -458,9 +458,9 @@ mod tests {
         assert!((0.0..=100.0).contains(&seen["cpu.others"]), "{seen:?}");
         assert_eq!(seen["cpu.nodes"], 0.0);
         assert!(seen["cpu.count"] >= 1.0);
-        let nobody = Ours {
+        let nobody = OwnProcesses {
             nodes: &[("node1", u32::MAX)],
-            ..Ours::default()
+            ..OwnProcesses::default()
         };
         assert!(ForeignLoad::open(&nobody).is_err());
     }

@@ -3,7 +3,7 @@
 //! secret.
 
 use super::{java_image, kubectl, make};
-use crate::program::{HANG_LIMIT, Lab, Said, command, wait_until};
+use crate::program::{HANG_LIMIT, Lab, ProgramOutput, command, wait_until};
 use ::cassandra::{Access, Credentials, Session};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -74,18 +74,18 @@ exec java "$@" -cp '/jars/*' org.apache.cassandra.service.CassandraDaemon
 "#;
 
 /// The cluster. It exists until this value is dropped.
-pub struct Theirs {
+pub struct ForeignCluster {
     password: String,
     lab: Lab,
 }
 
-impl Theirs {
+impl ForeignCluster {
     /// Creates two ready nodes, a database user and a secret with the user's password. If
     /// `shares_ids` is true, the containers of a pod share process ids. Otherwise, each node is the
     /// first process of its container.
-    pub fn new(shares_ids: bool) -> Theirs {
+    pub fn new(shares_ids: bool) -> ForeignCluster {
         let lab = Lab::new();
-        let theirs = Theirs {
+        let theirs = ForeignCluster {
             password: format!("p{}", measure::clock::unix_ns()),
             lab,
         };
@@ -207,7 +207,7 @@ impl Theirs {
     /// Asserts that the password is not in a file of a lab, not in the output of a command, and in
     /// no object except its secret.
     #[track_caller]
-    pub fn assert_untold(&self, lab: &Lab, said: &Said) {
+    pub fn assert_untold(&self, lab: &Lab, said: &ProgramOutput) {
         let kinds = "pods,jobs,configmaps,networkpolicies,statefulsets,events";
         let objects = kubectl(&["get", kinds, "-A", "-o", "json"]);
         let texts = all_texts(lab, said) + &objects;
@@ -215,7 +215,7 @@ impl Theirs {
     }
 }
 
-impl Drop for Theirs {
+impl Drop for ForeignCluster {
     fn drop(&mut self) {
         // The test deletes the owners before their pods, so that no controller starts the pods
         // again. It needs no clean shutdown, because it does not need the data.
@@ -230,7 +230,7 @@ impl Drop for Theirs {
 }
 
 /// Returns all text in a lab's results, and in the output of a command.
-fn all_texts(lab: &Lab, said: &Said) -> String {
+fn all_texts(lab: &Lab, said: &ProgramOutput) -> String {
     let mut text = said.stdout.clone() + &said.stderr;
     let mut folders = vec![lab.path().to_owned()];
     while let Some(folder) = folders.pop() {
