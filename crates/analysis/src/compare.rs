@@ -384,8 +384,8 @@ impl Comparison {
         self.ratio.ln().abs() > self.metric.margin.ln_1p()
     }
 
-    /// Returns the finding for the p value `p`. This is either the p value of the comparison
-    /// itself, or that value adjusted for other comparisons.
+    /// Returns the finding. `p` is the p value of the comparison, or that value adjusted for
+    /// multiple comparisons.
     pub fn finding(&self, p: Option<f64>) -> Finding {
         let (Some(reach), Some(p)) = (self.reach(), p) else {
             return Finding::Inconclusive;

@@ -86,7 +86,7 @@ const HEAD_BYTES: u64 = 16;
 pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String> {
     ensure!(
         run.findings.is_some(),
-        "{} is not finished, so cassay cannot import a series yet",
+        "the run {} is not finished, so cassay cannot import a series yet",
         run.path.display()
     );
     let (probe, series) = read(file, columns)?;

@@ -99,7 +99,7 @@ struct LifeCycle<'w> {
     steps: Vec<LifeCycleStep>,
 }
 
-/// Injects the fault, holds it until the healing is ordered, and then heals it. Also heals the
+/// Injects the fault, holds it until the order to heal arrives, and then heals it. Also heals the
 /// fault after an error. `planned` is the expected duration of the fault. A few seconds after this
 /// time, agents heal the fault by themselves. `tell` receives every step immediately.
 pub fn run(
@@ -259,9 +259,9 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Continues the operation of the fault until the operation ends or the healing is ordered.
-    /// Observes the fault in the meantime. The traces of the operation prove afterwards that it was
-    /// performed.
+    /// Continues the operation of the fault until it ends, or until the order to heal arrives.
+    /// Observes the fault meanwhile. The last observation proves that the node performed the
+    /// operation.
     fn work(&mut self, planned: Duration) -> Presence {
         let silence = SILENCE.min(planned / 4);
         let (mut is_seen, mut renewal) = (false, Renewal::default());
@@ -323,8 +323,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Waits until the healing is ordered, and performs the further action of the fault when it is
-    /// due.
+    /// Waits until the order to heal arrives, and performs the further action of the fault when it
+    /// is due.
     fn hold(&mut self, injected_ns: u64, planned: Duration) {
         if let Some(after) = self.fault.later() {
             let due_ns = injected_ns + after.as_nanos() as u64;

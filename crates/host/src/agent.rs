@@ -187,7 +187,7 @@ impl Agent {
         self.call(&MachineCapabilities)
     }
 
-    /// Connects to the agent of this machine that an earlier command has kept.
+    /// Connects to the agent of this machine that an earlier command left running.
     ///
     /// # Errors
     /// Those of [`Agent::reach`].

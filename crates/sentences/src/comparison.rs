@@ -273,7 +273,7 @@ pub fn multiplicity(many: &MultiplicityRecord) -> String {
     )
 }
 
-/// Summarizes the result of a study that ends when its question is answered, in one sentence.
+/// Summarizes in one sentence the result of a study that ends as soon as its question is answered.
 /// Returns `None` if the comparison does not belong to such a study, or is not primary.
 pub fn answered(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> Option<String> {
     let looks = comparison.looks.as_ref().filter(|_| comparison.primary)?;

@@ -154,7 +154,7 @@ pub struct FrameDifferenceRecord {
     /// The probability `p`, adjusted for the number of frames. The verdict uses this value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_adjusted: Option<f64>,
-    /// True if the frame surely differs. Never true with fewer than four blocks.
+    /// True if the cost of the frame differs significantly. Never true with fewer than four blocks.
     pub named: bool,
     /// For a named frame, the named callee whose difference explains the frame's difference.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -101,7 +101,7 @@ pub(crate) fn vsphere(wish: &PlacementRequest, profile: Profile, sizes: Sizes) -
     }
 }
 
-/// Returns the hardware of a guest that is pinned to CPUs whose cells and L3 groups have these
+/// Returns the hardware of a guest that is pinned to CPUs whose cells and L3 caches have these
 /// sizes.
 pub(crate) fn pinned(
     wish: &PlacementRequest,

@@ -55,7 +55,7 @@ pub struct Instance {
     pub cells: Vec<Cell>,
     /// Cores of the instance, by index in the machine, in the order of the vCPUs.
     pub cores: Vec<usize>,
-    /// L3 groups of the instance, by index in the machine, ascending.
+    /// L3 caches of the instance, by index in the machine, ascending.
     pub l3: Vec<usize>,
     /// OS numbers of the instance's NUMA nodes, ascending.
     pub nodes: Vec<u32>,
@@ -211,7 +211,7 @@ pub struct Costs {
     pub crossing_node: u32,
     /// Number of cores whose CPUs are used by several instances.
     pub shared_cores: u32,
-    /// Sum, over the L3 groups, of the number of instances in the group minus one.
+    /// Sum, over the L3 caches, of the number of instances in the group minus one.
     pub shared_l3: u32,
     /// Difference between the numbers of allocated CPUs on the fullest node and on the emptiest
     /// node.

@@ -67,16 +67,16 @@ pub struct FrameDifference {
     pub p: Option<f64>,
     /// The probability `p`, adjusted for the number of frames.
     pub p_adjusted: Option<f64>,
-    /// True if the frame surely differs: `p_adjusted` is at most [`DIFFERENCE_LEVEL`], and there
-    /// are at least [`BLOCKS_MIN`] blocks.
+    /// True if the cost of the frame differs significantly: `p_adjusted` is at most
+    /// [`DIFFERENCE_LEVEL`], and there are at least [`BLOCKS_MIN`] blocks.
     pub is_named: bool,
     /// For a named frame, the named callee whose difference explains the frame's difference.
     pub explained_by: Option<String>,
 }
 
-/// Compares the trials of two variants, as pairs (baseline, contender) of one block. Returns the
-/// compared frames. Named frames come first: those without explanation, then their callers, each
-/// in the order of the difference that is sure. Other frames follow by their difference.
+/// Compares the trials of two variants, as pairs (baseline, contender) of the same block. Returns
+/// the compared frames. Named frames come first: those without explanation, then their callers,
+/// each in the order of the difference that is sure. Other frames follow by their difference.
 pub fn differences(names: &Names, pairs: &[(TrialProfile, TrialProfile)]) -> Vec<FrameDifference> {
     let usable = |side: &TrialProfile| side.operations > 0.0 && side.tree.total() > 0.0;
     let pairs: Vec<[SideCosts; 2]> = pairs

@@ -16,7 +16,7 @@ pub(super) enum Way {
 
 use Way::{Advice, Command};
 
-/// One form of a file, as a row of [`FORMS`].
+/// A format of TLS files (JKS, PKCS #12, DER and so on), as a row of [`FORMS`].
 pub(super) struct Form {
     is: fn(&Content<'_>) -> bool,
     called: &'static str,

@@ -193,7 +193,7 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
             3 | target: {null: {}}
               |       ^
               |
-            help: put a text with `: ` in quotes, or on separate lines under `|`
+            help: put a string with `: ` in quotes, or on separate lines under `|`
 
             1 mistake: cassay did not start the run
 

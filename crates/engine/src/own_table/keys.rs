@@ -32,7 +32,7 @@ const REPEATS_MAX: u32 = 35;
 /// Time between two progress messages.
 const PROGRESS_EVERY_NS: u64 = 5 * clock::SECOND_NS;
 
-/// Sampling of keys.
+/// Limits and seed for the sampling of a table's keys.
 pub(super) struct Sampling<'a> {
     /// Number of tokens to try.
     pub(super) keys: u64,

@@ -12,10 +12,10 @@ const OTHER_WORKLOADS: &str = "AllowFiltering BasicTimeSeries CountersWide Creat
 pub(super) const TABLE: &str = "keyvalue";
 /// Field of the table for which values are generated.
 const FIELD: &str = "keyvalue.value";
-/// Default limits of the number of letters of a value, as in the tool: the minimum, and the
-/// exclusive maximum.
+/// Default length of a value in easy-cass-stress, in characters: the minimum, and the exclusive
+/// maximum.
 const LENGTHS: (u64, u64) = (100, 200);
-/// Maximum length of a value, in letters. Cassandra's commit log with its default segment size
+/// Maximum length of a value, in characters. Cassandra's commit log with its default segment size
 /// accepts slightly more.
 const LENGTH_MAX: u64 = 16_000_000;
 const REPLICATION: &str = "{'class': 'SimpleStrategy', 'replication_factor': 3}";

@@ -13,7 +13,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A request in the form that a test's behaviour receives.
+/// A received request, as the server passes it to the function that selects the response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceivedRequest {
     /// Type of the request: `EXECUTE`, `QUERY`, or `BATCH` with the kind of batch.
@@ -29,7 +29,7 @@ pub struct ReceivedRequest {
     pub timestamp_us: Option<i64>,
 }
 
-/// Action of the server for a request.
+/// Response of the server to a request.
 pub enum Response {
     Acknowledges,
     /// Responds with a number of rows that each contain one int, and with the paging state of the

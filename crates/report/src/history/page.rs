@@ -311,7 +311,8 @@ fn chart(history: &History, line: &Line) -> Chart {
     let has_changes = !line.changes.is_empty();
     Chart {
         title: name(history, line),
-        what: "A point for each run; dashed: the mean between two changes.".into(),
+        what: "A point for each run; dashed: the mean of the runs between two change \
+               points.".into(),
         height_px: 320,
         x: Axis {
             names,

@@ -66,7 +66,7 @@ pub(super) fn table<'r>() -> Table<'r, FrameRow<'r>> {
             "Probability of such a difference by chance, adjusted for the number of frames.",
             |row| row.frame.p_adjusted,
         )
-        .truth("named", "True if the frame surely differs.", |row| {
+        .truth("named", "True if the cost of the frame differs significantly.", |row| {
             Some(row.frame.named)
         })
         .text(

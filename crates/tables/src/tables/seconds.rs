@@ -141,7 +141,8 @@ pub(super) fn client_table<'r>() -> Table<'r, ClientRow> {
         .number(
             "wait",
             "cores",
-            "Time in which workers waited for a CPU, in cores.",
+            "Mean number of workers that were ready but waited for a CPU: their waiting time per \
+             second.",
             |row| row.client.wait_share,
         )
         .number(

@@ -195,8 +195,8 @@ impl ForeignCluster {
             None,
         );
         let mut opened = None;
-        // The server creates the first user a moment after its first answer, so the test waits for
-        // a login.
+        // Cassandra creates its default superuser shortly after it accepts connections, so the test
+        // waits until a login succeeds.
         wait_until("it lets its owner in", || {
             opened = Session::open(at, &access, HANG_LIMIT).ok();
             opened.is_some()

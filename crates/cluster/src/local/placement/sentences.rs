@@ -65,7 +65,7 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
         node.confinement.name,
         cpus.unwrap_or_default(),
         counted(instance.cores.len(), "core"),
-        counted(instance.l3.len(), "L3 group"),
+        counted(instance.l3.len(), "L3 cache"),
     )
 }
 

@@ -1,4 +1,5 @@
-//! The rows for the Cassandra version and the Java version of local nodes.
+//! Study keys for the Cassandra version and the Java version of local nodes, as rows of the table
+//! of keys.
 
 use super::row::{SECTION, optional, required, with};
 use crate::format::field::{Field, Type};

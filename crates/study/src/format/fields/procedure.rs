@@ -1,4 +1,4 @@
-//! The rows for the procedures.
+//! Study keys for the procedures, as rows of the table of keys.
 
 use super::row::{DAY, LEVELS, RATE_MAX, S, SECTION, THREADS_MAX, optional, required, with};
 use crate::checked_tree::Tree;
