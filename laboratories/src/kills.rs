@@ -74,8 +74,8 @@ pub fn run(options: &Options) -> Result<()> {
     if options.phases {
         return Ok(());
     }
-    // The duration of a whole study is measured first, so that the kills also occur in the last
-    // phases, even on a slow or busy machine.
+    // The duration of a whole study is measured first. So the kills also occur in the last phases,
+    // even on a slow or busy machine.
     let whole_ms = kill_one(None, u64::MAX, 0)?.ran_ms;
     println!("an undisturbed study takes {whole_ms} ms");
     let mut seed = options.seed;

@@ -46,9 +46,9 @@ impl UndoList {
         }
     }
 
-    /// Adds an entry for a change that the agent is about to make. Writes the entry to disk first,
-    /// so that a later command can undo the change even if the agent and its guard are killed or
-    /// the machine loses power.
+    /// Adds an entry for a change that the agent is about to make. Writes the entry to disk first.
+    /// So a later command can undo the change even if the agent and its guard are killed or the
+    /// machine loses power.
     ///
     /// # Errors
     /// The guard cannot be informed, or the entry cannot be written. Then the agent must not apply

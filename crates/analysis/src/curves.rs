@@ -8,10 +8,10 @@
 //! [`crate::least_squares`]).
 //!
 //! A curve can be drawn through any points. So this module does not return a curve for few loads,
-//! for loads that end before throughput bends, or if the points deviate from the curve. If κ does
-//! not differ significantly from 0, the result has no peak, even if the formula has one. The result
-//! also has no peak at or before the first measured load: throughput falls from that load on, and
-//! the rise was not measured.
+//! or for loads that end before throughput bends. It also returns no curve if the points deviate
+//! from the curve. If κ does not differ significantly from 0, the result has no peak, even if the
+//! formula has one. The result also has no peak at or before the first measured load: throughput
+//! falls from that load on, and the rise was not measured.
 
 use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Observations, SeriesByPoint};
 

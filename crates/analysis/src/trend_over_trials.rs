@@ -1,12 +1,12 @@
 //! Finds a trend over all trials of a run, in the order in which the trials ran. Such a trend
 //! shows, for example, that a node warms up for the whole run, or becomes slower with every trial.
 //!
-//! Trials are compared only with trials of the same variant at the same load, so that neither a
-//! variant nor a load looks like a trend. The test is Kendall's, summed over the configurations
-//! (Hirsch, Slack and Smith 1982, "Techniques of trend analysis for monthly water quality data";
-//! they sum it over months). The test uses the exact distribution of the sum, because a run has few
-//! trials of each configuration. With two configurations of three trials each, chance alone makes
-//! all results rise in 1 of 36 cases.
+//! Trials are compared only with trials of the same variant at the same load. So neither a variant
+//! nor a load looks like a trend. The test is Kendall's, summed over the configurations. Hirsch,
+//! Slack and Smith sum it over months (1982, "Techniques of trend analysis for monthly water
+//! quality data"). The test uses the exact distribution of the sum, because a run has few trials of
+//! each configuration. With two configurations of three trials each, chance alone makes all results
+//! rise in 1 of 36 cases.
 
 use crate::autocorrelation;
 

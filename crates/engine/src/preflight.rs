@@ -110,8 +110,8 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
     Ok(found)
 }
 
-/// Ends a run before it begins if its cluster would refuse it, or if the run would need an action
-/// that the user has not permitted.
+/// Ends a run before it begins if its cluster would refuse it. Also ends a run that would need an
+/// action that the user has not permitted.
 ///
 /// # Errors
 /// All actions that the user has not permitted, or the reason why the cluster does not answer.

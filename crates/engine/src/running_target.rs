@@ -1,7 +1,7 @@
 //! A running target of any kind. Starts, queries and stops the target.
 //!
 //! The null target is a CQL server inside cassay. The engine attaches to the null target as to any
-//! other cluster, so a run without Java uses the same code as a run with Java.
+//! other cluster. So a run without Java uses the same code as a run with Java.
 
 use anyhow::{Context, Result, bail};
 use cluster::{Cluster, Dirs, Gap, LogsTaken, LogsUntil, RestoreHow, RestoreResult};

@@ -367,8 +367,8 @@ fn is_as_offered(
 }
 
 /// Returns the usable trial of each block, for blocks that have a usable trial. For latency,
-/// saturated trials are not usable, because latency then grows as long as the trial lasts, so it is
-/// not a property of the target.
+/// saturated trials are not usable. Their latency grows as long as the trial lasts, so it is not a
+/// property of the target.
 pub fn used<'t>(
     study: &Study,
     trials: &'t [TrialFinding],

@@ -12,7 +12,7 @@ use study::settings::Settings;
 type Excuse = (&'static str, &'static str, fn(String) -> TrialJudgement);
 
 /// Rules whose failure shows nothing about the target, each with the meaning of its failure. The
-/// list has three kinds of failures: the client was at its limit or its numbers contradict each
+/// list has three kinds of failures. The client was at its limit or its numbers contradict each
 /// other, other programs interfered, or the client itself was late. Rule V1 passes if the limit of
 /// operations in flight held operations back, because then the target was slow. The order is
 /// important, because a client at its limit also stalls and is late.

@@ -3,7 +3,7 @@
 //!
 //! Invariants: the two trials of a pair ran on the same data, and their periods have the same
 //! position in the window. If a trial completed no operation in a period, the whole period has no
-//! ratio, because the ratios of the remaining pairs would include only the mild effects.
+//! ratio. The ratios of the remaining pairs would include only the mild effects.
 
 use super::comparisons::{COMPARED, blocks_of, metric_of};
 use super::interim_looks;

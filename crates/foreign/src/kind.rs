@@ -1,7 +1,7 @@
 //! The kinds of external files that cassay reads, with a size limit for each kind.
 //!
 //! The limit of a kind depends on its reader. A reader that builds a tree in memory needs about ten
-//! to fifty times the size of the file, and may use 256 MiB in total. If a reader needs only
+//! to fifty times the size of the file. It may use 256 MiB in total. If a reader needs only
 //! constant memory, the limit permits any size that occurs in practice. The mutation tests
 //! (`crates/cassay/tests/mutations/`) cover all kinds. For each kind whose reader keeps the whole
 //! file in memory, they also read a file of the maximum size.

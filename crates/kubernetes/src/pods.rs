@@ -2,8 +2,8 @@
 //! its end.
 //!
 //! One `kubectl` process reports all pods, regardless of their number. Invariant: the module keeps
-//! its information about a pod that does not exist any more, because callers need this information
-//! to explain the end of the pod.
+//! its information about a pod that does not exist any more. Callers need this information to
+//! explain the end of the pod.
 
 use crate::kubectl::{self, Kubectl, Selector};
 use anyhow::{Result, anyhow, bail};

@@ -94,8 +94,8 @@ pub struct VariantProfileRecord {
 }
 
 /// A call tree as columns with one entry per frame. A frame is followed by its callees, whose depth
-/// is larger by 1. The difference between the cost of a frame and the costs of its callees is its
-/// own cost, and that of callees which are too small to be listed.
+/// is larger by 1. The difference between the cost of a frame and the costs of its callees has two
+/// parts. They are its own cost, and that of callees which are too small to be listed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallTreeRecord {

@@ -103,8 +103,8 @@ mod tests {
         super::warnings(&study)
     }
 
-    /// In a user's run, the report showed "not back to normal within 34.9 s", although the node was
-    /// up again only after the end of the window.
+    /// In a user's run, the report showed "not back to normal within 34.9 s". The node was up again
+    /// only after the end of the window.
     #[test]
     fn a_window_too_short_for_a_restart_names_a_sufficient_one() {
         let kill = "{kind: node-kill, where: {node: 2}, at: 20s, for: 20s}";

@@ -7,8 +7,8 @@
 //! studies that cassay refuses later, because only `cassay plan` checks relations between keys, and
 //! limits of values with a unit.
 //!
-//! The forms of keys and the lists of required keys are separate parts of the schema, because
-//! variants may contain required keys that the study itself lacks.
+//! The forms of keys and the lists of required keys are separate parts of the schema. The reason is
+//! that variants may contain required keys that the study itself lacks.
 
 mod value_schema;
 

@@ -137,9 +137,9 @@ pub(crate) fn pinned(
     }
 }
 
-/// Returns the number of sockets. The guest has one socket for each package that it needs, if all
-/// sockets are equal, and the sizes of sockets and NUMA nodes are multiples of one another.
-/// Otherwise the guest has a single socket.
+/// Returns the number of sockets. The guest has one socket for each package that it needs. The
+/// condition is that all sockets are equal, and that the sizes of sockets and NUMA nodes are
+/// multiples of one another. Otherwise the guest has a single socket.
 fn sockets(vcpus: u32, vnuma: &[u32], sizes: Sizes) -> u32 {
     let parts = split(vcpus, sizes.package, sizes.packages);
     let (socket, count) = (parts[0], parts.len() as u32);

@@ -165,8 +165,8 @@ pub struct Jvm {
     /// Options, in the order in which they are passed to the JVM.
     pub options: Vec<String>,
     /// `-Xms` and `-Xmx` in bytes. `None` if the memory is not known. The planner never sets a heap
-    /// of 32 to 38 GB, because the pointers of such a heap are uncompressed, and it has space for
-    /// fewer objects than a heap of 31 GB.
+    /// of 32 to 38 GB. The pointers of such a heap are uncompressed, so it has space for fewer
+    /// objects than a heap of 31 GB.
     pub heap_bytes: Option<u64>,
     /// Value of `-XX:ActiveProcessorCount`.
     pub active_processors: u32,

@@ -1,6 +1,7 @@
-//! Sends kill -9 in the middle of each kind of fault. The signal is sent to a command on a kept
-//! cluster, to the guards of that cluster, to a study, and to the agents of a study. The fault must
-//! be healed in time, and all resources of a study must disappear.
+//! Sends kill -9 in the middle of each kind of fault. The command sends the signal to a command on
+//! a kept cluster, and to the guards of that cluster. It also sends it to a study, and to the
+//! agents of a study. The fault must be healed in time, and all resources of a study must
+//! disappear.
 
 use super::{Lab, POLL, REMAINS_S, Seen, Victim, kill_agent, until_nothing_remains};
 use anyhow::{Context, Result, bail, ensure};

@@ -164,8 +164,8 @@ pub fn layers(tree: &Tree) -> Vec<Violation> {
         Err(violation) => return vec![violation],
     };
     let mut layers: BTreeMap<&str, usize> = BTreeMap::new();
-    // This number of rounds is sufficient, because each round determines the layer of at least one
-    // more crate, unless crates use each other in a cycle.
+    // This number of rounds is sufficient. Unless crates use each other in a cycle, each round
+    // determines the layer of at least one more crate.
     for _ in &rows {
         for row in &rows {
             let used: Option<Vec<usize>> =

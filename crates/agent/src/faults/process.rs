@@ -88,8 +88,8 @@ impl Breakable for TerminatedProcess {
     }
 }
 
-/// Number of file descriptors that the fault leaves to the process in any case, because a program
-/// opens this number at its start and never closes them.
+/// Number of file descriptors that the fault leaves to the process in any case. A program opens
+/// this number at its start and never closes them.
 const NUMBERS_KEPT: u64 = 16;
 
 /// A process that cannot open any further file or connection.

@@ -2,8 +2,8 @@
 //!
 //! The cost of a frame includes its callees, and counts a recursive frame once. A pair of trials of
 //! one block gives one difference per frame, and Student's t gives the interval of their mean. The
-//! standard error is at least that of counting the samples, because a few equal differences do not
-//! prove that a frame is more exact than the number of its samples.
+//! standard error is at least that of counting the samples. A few equal differences do not prove
+//! that a frame is more exact than the number of its samples.
 //!
 //! A frame is *named* if its difference is larger than [`MARGIN`], adjusted for the number of
 //! frames by Holm's method at [`DIFFERENCE_LEVEL`]. Benjamini and Hochberg's method at 10 % names
@@ -207,7 +207,7 @@ impl<'a> SideCosts<'a> {
 }
 
 /// Visits each node before its callees. `visit` receives the node, its cost with callees, and a
-/// flag for each name that is true if a caller of the node has this name.
+/// flag for each name. The flag is true if a caller of the node has this name.
 fn walk(tree: &CallTree, names: usize, mut visit: impl FnMut(&Node, f64, &[bool])) {
     let (nodes, costs) = (tree.nodes(), tree.costs());
     let mut callees: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];

@@ -1,8 +1,8 @@
 //! Renders the full screen of a run. The lines depend only on the state, the size and the time.
 //!
-//! From top to bottom, the screen shows the current phase and the time left, curves of throughput
-//! and p99, errors, nodes and faults, clients and hosts (if the run has several), the trials,
-//! messages, and keys. A small screen has fewer trials and messages, but all figures.
+//! At the top, the screen shows the current phase and the time left, and curves of throughput and
+//! p99. Below are errors, nodes and faults, and clients and hosts if the run has several. Then come
+//! the trials, messages, and keys. A small screen has fewer trials and messages, but all figures.
 
 use super::braille_curve::{Curve, course};
 use super::machines::machines;

@@ -1,6 +1,5 @@
-//! Maps kinds of external files to inputs. Every kind of file that the program opens
-//! (`foreign::FileKind`) has its readers here, so this module does not compile if a new kind has no
-//! readers.
+//! Maps kinds of external files to inputs. Contains the readers of every kind of file that the
+//! program opens (`foreign::FileKind`). This module does not compile if a new kind has no readers.
 
 use crate::corpus::{self, InputKind, Texts};
 use base64::Engine;

@@ -299,8 +299,8 @@ Template::execute(id, count, params)
 }
 
 /// The block was written by hand, and has 10 bytes after decompression. It has one literal `a`, a
-/// match of 4 + 0 bytes at distance 1, and the last 5 bytes as literals, as the LZ4 block format
-/// requires.
+/// match of 4 + 0 bytes at distance 1, and the last 5 bytes as literals. The LZ4 block format
+/// requires these literals.
 #[test]
 fn a_block_written_by_hand_is_expanded() {
     let body = b"\x00\x00\x00\x0A\x10a\x01\x00\x50aaaaa";

@@ -40,8 +40,9 @@ const SSTABLES: &str = ".live_sstables";
 /// Place name that the probes use for the client's own process.
 const CLIENT: &str = "client";
 
-/// Values that may grow during a trial. Each row contains the name of the series, the name of the
-/// series with its limit, and a description for the user if the series is missing.
+/// Values that may grow during a trial. Each row contains the name of the series, and the name of
+/// the series with its limit. It also has a description for the user, for the case that the series
+/// is missing.
 const GROWING: [(&str, Option<&str>, &str); 6] = [
     (PENDING, None, "pending compactions"),
     (HEAP, Some("jvm.heap_max"), "the heap after collections"),

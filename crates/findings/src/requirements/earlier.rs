@@ -171,7 +171,7 @@ impl Beside<'_> {
     }
 
     /// Compares the metrics of a point with the earlier run. Throughput is compared unless it was
-    /// offered as a rate. p99 is compared unless the point is saturated, because the latency of a
+    /// offered as a rate. Unless the point is saturated, p99 is compared: the latency of a
     /// saturated point grows with time.
     fn compare_point(&self, point: &PointRecord) -> Vec<RequirementRecord> {
         let is_same =

@@ -7,13 +7,12 @@
 //! value of the level above. A row's own columns come from the last level's seed folded over the
 //! row's last clustering value.
 //!
-//! A write visits the rows up to a last row. cassandra-stress computes the position of this row
-//! from the means of the levels and compares it level by level. With a single visit, the last row
-//! comes after the maximum number of rows that a partition can have. With several visits, each
-//! visit has its share of an average partition's rows. With several levels, this ends a visit
-//! early. For example, in the profile `cqlstress-example`, whose lower levels mostly have one
-//! value, a visit writes one row. This implementation does the same, so the rows are equal to those
-//! of the tool.
+//! A write visits the rows up to a last row. The tool computes the position of this row from the
+//! means of the levels and compares it level by level. With a single visit, the last row comes
+//! after the maximum number of rows that a partition can have. With several visits, each visit has
+//! its share of an average partition's rows. With several levels, this ends a visit early. For
+//! example, in the profile `cqlstress-example`, whose lower levels mostly have one value, a visit
+//! writes one row. This implementation does the same, so the rows are equal to those of the tool.
 
 mod level;
 

@@ -54,8 +54,8 @@ pub struct ProcessSettings {
     pub has_library: FactResult<bool>,
 }
 
-/// Returns all requested processes. Also returns the folders of those open files of processes with
-/// the requested argument whose names match one of the pairs of a prefix and a suffix.
+/// Returns all requested processes. Also returns folders of open files of the processes with the
+/// requested argument. The names of these files have one of the pairs of a prefix and a suffix.
 pub(super) fn all(
     root: &Root,
     question: &Question,

@@ -54,8 +54,8 @@ fn a_stop_at_a_time_is_exact_whenever_it_is_heard() {
     load.end().unwrap();
 }
 
-/// In an earlier version, a silent node delayed the end of a run by the client's timeout, which is
-/// nearly a minute while cassay loads data.
+/// In an earlier version, a silent node delayed the end of a run by the client's timeout. While
+/// cassay loads data, this timeout is nearly a minute.
 #[test]
 fn an_abandoned_run_does_not_wait_for_a_silent_servers_timeout() {
     let server = Server::start(|_| Response::Nothing);

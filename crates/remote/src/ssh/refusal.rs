@@ -1,8 +1,9 @@
 //! Reasons why an agent cannot run at a destination. This module converts the output of `ssh`,
 //! `kubectl`, a login shell or `sudo` to a sentence that names the next step for the user.
 //!
-//! The known messages are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34, of dash, bash
-//! and busybox, and of sudo 1.8 and 1.9. Unknown messages are reported verbatim.
+//! The known messages are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34, and of sudo
+//! 1.8 and 1.9. Those of dash, bash and busybox are also known. Unknown messages are reported
+//! verbatim.
 
 mod rows;
 

@@ -120,7 +120,10 @@ fn legend(difference: &ProfileDifferenceRecord) -> Vec<(ColorRole, String)> {
     for (paint, words) in [
         (ColorRole::Bad, "costs significantly more"),
         (ColorRole::Good, "costs significantly less"),
-        (ColorRole::Muted, "not significant, or explained by a callee"),
+        (
+            ColorRole::Muted,
+            "not significant, or explained by a callee",
+        ),
     ] {
         if shown().any(|frame| paint_of(frame) == paint) {
             legend.push((paint, words.to_owned()));

@@ -239,8 +239,8 @@ fn panels(
     panels
 }
 
-/// Returns the CPU time of the workers, as a share of one core, and the CPU time of other programs,
-/// as a share of all CPUs.
+/// Returns the CPU time of the workers, as a share of one core. Also returns the CPU time of other
+/// programs, as a share of all CPUs.
 fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     let client = client_points(trial, |client| Some(client.cpu_share * 100.0));
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! All built-in kinds of faults, as data: the effect and the target of each kind, its requirements
+//! All built-in kinds of faults, as data. Each kind has its effect, its target, its requirements
 //! and options, and the data that nodes may lose.
 
 use super::kind::FaultKind;

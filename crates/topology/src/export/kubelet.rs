@@ -89,7 +89,7 @@ fn cpus_of_nodes(machine: &Machine, nodes: &[usize]) -> CpuSet {
 /// that is sufficient for the pod, because the kubelet refuses a larger number. Among sets of this
 /// size, the manager prefers the nodes that are closest to one another, then the lowest nodes. This
 /// function tries a set of several nodes only if they follow one another in the order of the
-/// machine, because such nodes are the closest.
+/// machine. Such nodes are the closest.
 fn hint(
     machine: &Machine,
     free: &CpuSet,

@@ -389,8 +389,8 @@ impl<'a> File<'a, '_> {
 
 impl Built {
     /// Returns the first statement of the load stage. If the load stage has several statements, the
-    /// function makes chained copies of them, since each statement is also a separate operation in
-    /// the main stage.
+    /// function makes chained copies of them. Each statement is also a separate operation in the
+    /// main stage.
     fn load(&mut self, named: &[NamedStatement], load: &[usize], verify_kind: usize) -> u16 {
         let [_, _, ..] = load else {
             // If none of the workload's statements can load rows, a requested load stage reads rows

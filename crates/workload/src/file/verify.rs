@@ -247,8 +247,10 @@ fn undisturbed(
                     .is_some_and(|((bind, _), (load, _))| bind.value == load.value);
                 if !stays {
                     let name = &other.name;
-                    return Err(format!("{name} writes a value to {column} that differs from the \
-                                        loaded value"));
+                    return Err(format!(
+                        "{name} writes a value to {column} that differs from the \
+                                        loaded value"
+                    ));
                 }
             }
         }

@@ -1,6 +1,6 @@
-//! Tests that cassay can export a snapshot from a cluster, and that the snapshot remains when this
-//! cluster is deleted and becomes the data of another cluster. The exported fingerprint shows that
-//! rows and SSTables are the same.
+//! Tests that cassay can export a snapshot from a cluster. The snapshot must remain when this
+//! cluster is deleted, and must become the data of another cluster. The exported fingerprint shows
+//! that rows and SSTables are the same.
 
 use super::{KeptClusterGuard, assert_nothing_is_left, dirs, up};
 use crate::program::{Lab, is_line_since};

@@ -204,8 +204,8 @@ impl ForeignCluster {
         opened.expect("a session")
     }
 
-    /// Asserts that the password is not in a file of a lab, not in the output of a command, and in
-    /// no object except its secret.
+    /// Asserts that the password is in no file of a lab and in no output of a command, and in no
+    /// object except its secret.
     #[track_caller]
     pub fn assert_untold(&self, lab: &Lab, said: &ProgramOutput) {
         let kinds = "pods,jobs,configmaps,networkpolicies,statefulsets,events";
