@@ -176,7 +176,7 @@ impl Running {
         !is_apart
     }
 
-    /// Returns true if nodes run on this machine that cassay did not start.
+    /// Returns true if nodes that cassay did not start run on this machine.
     pub fn has_strange_nodes(&self) -> bool {
         matches!(self.settings, Target::Attach(_)) && self.is_on_this_machine()
     }

@@ -72,8 +72,7 @@ impl Task {
             let told = world.tell(self.node, stop.clone(), AT_ONCE);
             if world.now_ns() >= until_ns {
                 anyhow::bail!(match told {
-                    Ok(_) => "the operation continues, although cassay requested its \
-                              stop"
+                    Ok(_) => "the operation continues, although cassay told the node to stop it"
                         .to_owned(),
                     Err(error) => format!("cassay cannot stop the operation: {error:#}"),
                 });

@@ -177,7 +177,7 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
         copies: record.copies,
     };
     let Some(nodes) = nodes(demand, per_node) else {
-        return refused("the sustained throughput is not certainly above 0".to_owned());
+        return refused("the interval of the sustained throughput includes 0".to_owned());
     };
     let price = variant.settings.price.as_ref();
     CapacityRecord {

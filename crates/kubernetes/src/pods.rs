@@ -265,7 +265,7 @@ impl Pods {
     /// Waits like [`Shared::until`].
     ///
     /// # Errors
-    /// Those of [`Shared::until`].
+    /// The errors of [`Shared::until`].
     pub fn until<T>(
         &self,
         deadline: Deadline,
@@ -279,7 +279,7 @@ impl Pods {
     /// differs from `told`, which is the last reported reason.
     ///
     /// # Errors
-    /// Those of [`Pods::until`].
+    /// The errors of [`Pods::until`].
     pub fn until_told<T>(
         &self,
         deadline: Deadline,

@@ -30,9 +30,9 @@ measure::word_enum! {
     pub enum DriftDirection {
         /// Both the drift and its interval are within the margin.
         Steady = "steady",
-        /// The series certainly rose, and the best estimate is above the margin.
+        /// The series rose significantly, and the best estimate is above the margin.
         Rising = "rising",
-        /// The series certainly fell, and the best estimate is beyond the margin.
+        /// The series fell significantly, and the best estimate is beyond the margin.
         Falling = "falling",
         /// The interval is too wide for a judgement.
         #[default]

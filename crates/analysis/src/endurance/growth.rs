@@ -38,11 +38,11 @@ measure::word_enum! {
     /// Judgement of a growth.
     #[derive(Default)]
     pub enum Growing {
-        /// The growth is not certain.
+        /// The growth is not significant.
         No = "no",
-        /// The series certainly grows, but does not reach a known limit within the horizon.
+        /// The series grows significantly, but does not reach a known limit within the horizon.
         Grows = "grows",
-        /// The series certainly grows, and reaches its limit within the horizon.
+        /// The series grows significantly, and reaches its limit within the horizon.
         Leaks = "leaks",
         /// The window has too few blocks for a judgement.
         #[default]

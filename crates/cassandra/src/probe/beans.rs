@@ -53,7 +53,7 @@ impl BeanAttribute {
     }
 }
 
-/// How attribute values become a series.
+/// Conversion of attribute values to a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Conversion {
     /// The value, multiplied by a factor. A negative value is treated as missing.

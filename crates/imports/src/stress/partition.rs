@@ -1,5 +1,6 @@
-//! The rows of a partition. The key comes from a seed, then the clustering values follow level by
-//! level, and then the other columns. Each value has a seed that follows from the values before it.
+//! The rows of a partition of cassandra-stress. The key comes from a seed, then the clustering
+//! values follow level by level, and then the other columns. Each value has a seed that follows
+//! from the values before it.
 //!
 //! The tool draws the values of a level together and without duplicates. The values of the first
 //! level come from the seed of the key. The values of the next level come from that seed folded
@@ -107,7 +108,7 @@ enum Purpose {
     Write,
     /// Rows for a read. Any rows of the partition are suitable.
     Read,
-    /// Rows for a check. These are all rows that any run of the tool could have written.
+    /// Rows for a check. These are all rows that any run of cassandra-stress could have written.
     Knowledge,
 }
 

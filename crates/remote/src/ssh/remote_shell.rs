@@ -63,7 +63,7 @@ impl FarSide {
     /// Sends a line of words for which the script waits.
     ///
     /// # Errors
-    /// Those of [`FarSide::send`].
+    /// The errors of [`FarSide::send`].
     pub(super) fn say(&mut self, words: &str) -> Result<()> {
         self.send(&mut format!("{words}\n").as_bytes())
     }

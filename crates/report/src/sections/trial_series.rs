@@ -253,7 +253,7 @@ fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     ));
     let others = trial.others.iter().find(|s| s.name == "cpu.others");
     if let Some(others) = others {
-        let name = "others on this machine";
+        let name = "other programs on this machine";
         let values = &others.values;
         lines.extend(highest(
             name,

@@ -673,8 +673,8 @@ const INSTRUMENT: &[Field] = &[
                 "realtime" => Priority::Realtime),
         "Priority of the workers over other programs on their CPUs, if the system permits it. With \
          `normal`, the workers have no priority. With `realtime`, they always have priority. With \
-         `auto` (default), they have priority only if nodes run on the same machine, because the \
-         threads of the nodes would delay answers by tens of milliseconds.",
+         `auto` (default), they have priority only if nodes run on the same machine. Without \
+         priority, the threads of these nodes would delay answers by tens of milliseconds.",
     ),
     with(
         "client.connections_per_node",

@@ -1,5 +1,5 @@
-//! Tests the full screen in a separate terminal: taken during a run, and restored after every end
-//! of the run.
+//! Tests the full screen in a separate terminal. cassay must use it during a run, and must restore
+//! the terminal after every end of the run.
 //!
 //! `script` (util-linux) creates the terminal and a shell in it. The shell reads the keyboard
 //! settings with `stty` before and after the run.

@@ -1,4 +1,4 @@
-//! Tests that draws equal those of the tool, and that the parser refuses texts that are not
+//! Tests that draws equal those of cassandra-stress, and that the parser refuses texts that are not
 //! distributions.
 
 use super::*;
