@@ -87,7 +87,7 @@ pub(super) struct Series {
     pub name: String,
     /// Unit of the values.
     pub unit: &'static str,
-    /// How the values follow from attributes.
+    /// Rule by which the values follow from attributes.
     pub kind: Conversion,
 }
 

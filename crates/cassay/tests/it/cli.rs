@@ -426,7 +426,7 @@ fn a_machine_without_clusters_has_nothing_to_stop() {
     let lab = Lab::new();
     let status = lab.cassay(&["target", "status", "--json"]).ended_with(0);
     assert_eq!(status.json(), serde_json::json!([]));
-    status.says(&["no local cluster runs"]);
+    status.says(&["no local cluster is running"]);
     let down = lab.cassay(&["target", "down", "--json"]).ended_with(0);
     assert_eq!(down.json(), serde_json::json!({"stopped": []}));
 }

@@ -34,7 +34,7 @@ struct Measure {
     floor: f64,
 }
 
-/// How the series of one owner are combined into one number.
+/// Rule by which the series of one owner are combined into one number.
 #[derive(Clone, Copy, PartialEq)]
 enum Combination {
     /// The sum of the means of the series.
