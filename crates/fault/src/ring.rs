@@ -18,7 +18,7 @@ const POLL: Duration = Duration::from_millis(200);
 const MEMBERS_LIMIT: Duration = Duration::from_secs(5);
 
 /// Time limit for a node to leave a ring, or to remove another node.
-const LEFT_WITHIN: Duration = Duration::from_secs(600);
+const LEAVE_LIMIT: Duration = Duration::from_secs(600);
 
 /// Returns all nodes except the given one.
 pub(crate) fn others(world: &dyn Agents, node: Option<NodeIndex>) -> Vec<NodeIndex> {
@@ -185,7 +185,7 @@ impl PendingOperation {
         node: NodeIndex,
         what: Operation,
     ) -> Result<PendingOperation> {
-        world.operate(node, what, LEFT_WITHIN)?;
+        world.operate(node, what, LEAVE_LIMIT)?;
         Ok(PendingOperation(Some(node)))
     }
 
@@ -210,7 +210,7 @@ impl PendingOperation {
 /// Waits until the operation of the node has ended, and then heals the fault. The result includes
 /// the result of the operation.
 fn heal_after(world: &mut dyn World, at_work: NodeIndex) -> Result<HealResult> {
-    let until_ns = world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
+    let until_ns = world.now_ns() + LEAVE_LIMIT.as_nanos() as u64;
     let ended = loop {
         if let Some(ended) = world.operated(at_work) {
             break ended;

@@ -145,7 +145,7 @@ pub(crate) struct Worker<W: World> {
     pub spare_courses: Vec<OperationState>,
     /// Failed attempts that will be retried.
     pub again: VecDeque<Again>,
-    /// Number of operations with two attempts that wait for a response.
+    /// Number of operations of which two attempts wait for a response.
     pub twins_count: u32,
     pub sockets: Sockets,
     pub ledger: Option<LedgerPart>,

@@ -49,7 +49,7 @@ fn too_short(settings: &Settings) -> Option<String> {
     };
     Some(format!(
         "the window of {} may end before the recovery from `{}` is visible. The fault ends {} \
-         after the window begins, and the recovery needs {restart}{} without a difference: \
+         after the window begins, and the recovery needs {restart}{} of normal load: \
          `window.measure: {}` is long enough",
         about_duration(window_s),
         fault.kind.name,

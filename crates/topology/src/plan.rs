@@ -111,8 +111,8 @@ pub struct NodeBytes {
 pub struct VirtualTopology {
     /// Number of virtual sockets.
     pub sockets: u32,
-    /// Number of dies of each socket. A die represents a virtual L3 if all virtual L3s have the
-    /// same size.
+    /// Number of dies of each socket. A die represents a virtual L3 cache if all virtual L3 caches
+    /// have the same size.
     pub dies: u32,
     /// Number of cores of each die.
     pub cores: u32,
@@ -121,7 +121,7 @@ pub struct VirtualTopology {
     /// Number of vCPUs of each virtual NUMA node. If the list has only one entry, the guest does
     /// not see NUMA.
     pub vnuma: Vec<u32>,
-    /// Number of vCPUs of each virtual L3, in order.
+    /// Number of vCPUs of each virtual L3 cache, in order.
     pub vl3: Vec<u32>,
 }
 

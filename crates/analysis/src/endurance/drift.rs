@@ -6,7 +6,7 @@ use crate::trend::{line, spaced};
 
 /// Share up to which a drift of latency counts as stable. It equals the margin within which two
 /// latencies count as equal.
-pub const LATENCY_WITHIN: f64 = 0.10;
+pub const LATENCY_MARGIN: f64 = 0.10;
 
 /// A drift over a window.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -431,7 +431,8 @@ fn is_explained(pairs: &[[SideCosts<'_>; 2]], rest: &[[f64; 2]], difference: f64
     is_small || half.is_some_and(|half| rest.abs() <= half)
 }
 
-/// Returns half the confidence interval of a mean over `blocks` blocks, with an error of `level`.
+/// Returns half the width of the confidence interval of a mean over `blocks` blocks. `level` is the
+/// error probability.
 fn half_of(error: Option<f64>, blocks: usize, level: f64) -> Option<f64> {
     let freedom = blocks as f64 - 1.0;
     error.map(|error| error * t_quantile(1.0 - level / 2.0, freedom))

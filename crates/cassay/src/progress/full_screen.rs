@@ -28,7 +28,7 @@ const AIRY: usize = 20;
 /// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;
 /// Number of future trials that remain visible while the screen already omits earlier trials.
-const COMING: usize = 2;
+const FUTURE_TRIALS_MAX: usize = 2;
 
 const THROUGHPUT: Curve = Curve {
     title: "Throughput, op/s",
@@ -277,7 +277,7 @@ fn trials(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let shown = rows.saturating_sub(1);
     let all = state.trials.len();
     let current = state.current.unwrap_or(0);
-    let last = (current + 1 + COMING).max(shown).min(all);
+    let last = (current + 1 + FUTURE_TRIALS_MAX).max(shown).min(all);
     let first = last.saturating_sub(shown);
     let figures = FigureColumns::for_table(
         columns,

@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "vm.swappiness",
         wanted: "at most 1 if the machine has swap",
-        why: "With a higher value, the kernel swaps memory out rather than free page cache.",
+        why: "With a higher value, the kernel swaps memory out instead of freeing page cache.",
         fix: sysctl!("vm.swappiness", "1"),
         source: DATASTAX,
         start_check: "",

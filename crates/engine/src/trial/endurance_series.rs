@@ -6,7 +6,7 @@
 
 use analysis::autocorrelation;
 use analysis::endurance::{
-    self, BlockedSeries, CYCLES_MIN, Cycles, Growth, LATENCY_WITHIN, changes, cycles, drift,
+    self, BlockedSeries, CYCLES_MIN, Cycles, Growth, LATENCY_MARGIN, changes, cycles, drift,
     growth, joined,
 };
 use analysis::percentile_interval::{self, Blocks};
@@ -291,7 +291,7 @@ impl LongWindow<'_> {
             }
         };
         let rate: Vec<f64> = self.courses.rate.means().iter().map(|(_, rate)| *rate).collect();
-        let of_latency = self.within.max(LATENCY_WITHIN);
+        let of_latency = self.within.max(LATENCY_MARGIN);
         let width_s = self.latency.intervals_per_block() as f64;
         let latency = |of, values: Vec<f64>| one(of, of_latency, &values, width_s);
         let quantile =

@@ -541,7 +541,7 @@ const WINDOW: &[Field] = &[
         Type::Duration(0, DAY, |d, ns| d.after_faults_ns = ns),
         "30s",
         "Time that a window with `until: faults` continues after the last fault, in whole seconds. \
-         The report considers a recovery complete after 30 s without a difference.",
+         The report considers a recovery complete after 30 s of normal load.",
     ),
     // Rows for the price.
     optional(
