@@ -31,9 +31,9 @@ pub struct RunTrend {
     pub ends: [f64; 2],
     /// Probability that chance alone causes a trend at least as clear, in either direction.
     pub p: f64,
-    /// Time after the first trial from which all results are within [`LAST_RESULT_FACTOR`] of the last result
-    /// of their configuration, in seconds. `None` if, for any configuration, this is true only of
-    /// the last result.
+    /// Time after the first trial from which all results are within [`LAST_RESULT_FACTOR`] of the
+    /// last result of their configuration, in seconds. `None` if, for any configuration, this is
+    /// true only of the last result.
     pub arrived_s: Option<f64>,
 }
 

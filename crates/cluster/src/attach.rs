@@ -27,7 +27,7 @@ use pods::Pods;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use target_spec::fault::NODE_START_LIMIT;
+use target_spec::fault::START_LIMIT;
 use target_spec::{AttachSpec, CapabilityStatus, JolokiaAccess};
 
 /// Time limit of each discovery request.
@@ -69,7 +69,7 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     // stopped, and the agents on the machines restart them.
     let hosts = AttachedHosts::reach(&spec.hosts, say)?;
     let patience = if hosts.is_mended() {
-        NODE_START_LIMIT
+        START_LIMIT
     } else {
         Duration::ZERO
     };

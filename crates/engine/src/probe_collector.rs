@@ -29,7 +29,8 @@ use study::settings::Settings;
 
 pub use resource_use::ResourceUse;
 
-/// Period of the probe [`OTHERS_PROBE`]. Even a window of a few seconds must contain several readings.
+/// Period of the probe [`OTHERS_PROBE`]. Even a window of a few seconds must contain several
+/// readings.
 const OTHERS_PROBE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Probes of one trial.

@@ -8,7 +8,7 @@ mod options;
 mod properties;
 
 pub use commands::Commands;
-pub use fault_table::{FaultName, KINDS, NODE_START_LIMIT, RING_JOIN_LIMIT};
+pub use fault_table::{FaultName, KINDS, RING_JOIN_LIMIT, START_LIMIT};
 pub use kind::{FaultKind, Means};
 pub use options::{FaultOption, Options, Rollback};
 pub use properties::{DataLoss, FaultPlace, Hit, Length, Sides};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Time limit for the start of a node. It is long enough for a busy machine, and for replaying a
 /// commit log.
-pub const NODE_START_LIMIT: Duration = Duration::from_secs(180);
+pub const START_LIMIT: Duration = Duration::from_secs(180);
 
 /// Time limit until the node of a replaced pod is up. Within this time, the old pod ends properly,
 /// the new pod is scheduled, its volume is attached, and its node starts.
@@ -70,13 +70,13 @@ kinds! {
         [NodeSignals, NodeControl]
             .taking_away()
             .losing(DataLoss::Memory)
-            .whole_within(NODE_START_LIMIT);
+            .whole_within(START_LIMIT);
     NodeStop = "node-stop", Node,
         "drains and stops the node, and starts it again later",
-        [NodeControl].taking_away().whole_within(NODE_START_LIMIT);
+        [NodeControl].taking_away().whole_within(START_LIMIT);
     NodeRestart = "node-restart", Node,
         "drains and stops the node, and starts it again immediately",
-        [NodeControl].lasting(Length::Moment).taking_away().whole_within(NODE_START_LIMIT);
+        [NodeControl].lasting(Length::Moment).taking_away().whole_within(START_LIMIT);
     PodDelete = "pod-delete", Node,
         "deletes the node's pod with its grace period; the pod's controller creates another pod",
         [PodControl]
@@ -106,7 +106,7 @@ kinds! {
     NodeDescriptors = "node-descriptors", Node,
         "occupies all file descriptors of the node, so that it can open no more files or \
          connections",
-        [Provision].taking_away().losing(DataLoss::Memory).whole_within(NODE_START_LIMIT);
+        [Provision].taking_away().losing(DataLoss::Memory).whole_within(START_LIMIT);
     NodeClockAhead = "node-clock-ahead", Node,
         "restarts the node with a wall clock that is ahead, and later with the correct clock",
         [Provision, Mbeans]
@@ -114,7 +114,7 @@ kinds! {
             .lasting(Length::Staged)
             .taking_away()
             .losing(DataLoss::Order)
-            .whole_within(NODE_START_LIMIT);
+            .whole_within(START_LIMIT);
     NodeClockBehind = "node-clock-behind", Node,
         "restarts the node with a wall clock that is behind, and later with the correct clock",
         [Provision, Mbeans]
@@ -122,7 +122,7 @@ kinds! {
             .lasting(Length::Staged)
             .taking_away()
             .losing(DataLoss::Order)
-            .whole_within(NODE_START_LIMIT);
+            .whole_within(START_LIMIT);
     NodeRepair = "node-repair", Node,
         "starts a full repair of all client keyspaces on the node",
         [Provision, Mbeans].lasting(Length::Task);
@@ -135,7 +135,7 @@ kinds! {
     RollingRestart = "rolling-restart", Cluster,
         "restarts every node, one after the other: each drains, stops and starts; the next one \
          waits until it is up",
-        [NodeControl, Mbeans].lasting(Length::Task).taking_away().whole_within(NODE_START_LIMIT);
+        [NodeControl, Mbeans].lasting(Length::Task).taking_away().whole_within(START_LIMIT);
     RollingChange = "rolling-change", Cluster,
         "restarts every node, one after the other, with other settings, and later with its earlier \
          settings",
@@ -143,7 +143,7 @@ kinds! {
             .demanding(&[FaultOption::Yaml])
             .lasting(Length::Staged)
             .taking_away()
-            .whole_within(NODE_START_LIMIT);
+            .whole_within(START_LIMIT);
     RollingUpgrade = "rolling-upgrade", Cluster,
         "restarts every node, one after the other, as another release, which it keeps unless \
          `back` requests a rollback",
@@ -151,7 +151,7 @@ kinds! {
             .demanding_of(UPGRADE_MUST, UPGRADE_TAKES)
             .lasting(Length::Task)
             .taking_away()
-            .whole_within(NODE_START_LIMIT);
+            .whole_within(START_LIMIT);
     OperatorRestart = "operator-restart", Cluster,
         "tells the cluster's controller in Kubernetes to restart every node: cass-operator with a \
          task, a StatefulSet with a rollout",
@@ -162,13 +162,13 @@ kinds! {
             .taking(&[FaultOption::Ha])
             .taking_away()
             .losing(DataLoss::Unsynced)
-            .whole_within(NODE_START_LIMIT);
+            .whole_within(START_LIMIT);
     DiskSlow = "disk-slow", Host,
         "limits the operations and bytes per second of the host's volume",
         [Hosts, Volume, DiskLimit].demanding(&[FaultOption::Disk]);
     DiskStalled = "disk-stalled", Host,
         "suspends every write to the host's volume",
-        [Hosts, VolumeStalled].whole_within(NODE_START_LIMIT);
+        [Hosts, VolumeStalled].whole_within(START_LIMIT);
     // This fault ends processes, because a node that cannot write its commit log may end itself.
     DiskFull = "disk-full", Host,
         "fills the host's volume",
@@ -176,22 +176,22 @@ kinds! {
             .taking(&[FaultOption::Leave])
             .taking_away()
             .losing(DataLoss::Memory)
-            .whole_within(NODE_START_LIMIT);
+            .whole_within(START_LIMIT);
     DiskReadOnly = "disk-read-only", Host,
         "remounts the host's volume read-only",
         [Hosts, VolumeReadOnly]
             .taking_away()
             .losing(DataLoss::Unsynced)
-            .whole_within(NODE_START_LIMIT);
+            .whole_within(START_LIMIT);
     DiskRemoved = "disk-removed", Host,
         "removes the host's volume, with its unsynced data, and attaches it again later",
-        [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(NODE_START_LIMIT);
+        [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(START_LIMIT);
     DiskErrors = "disk-errors", Node,
         "makes one part of the host's volume fail; the part contains half of a data file",
-        [Hosts, VolumeErrors].taking_away().losing(DataLoss::Unsynced).whole_within(NODE_START_LIMIT);
+        [Hosts, VolumeErrors].taking_away().losing(DataLoss::Unsynced).whole_within(START_LIMIT);
     DataCorrupt = "data-corrupt", Node,
         "changes a block of a data file, without a disk error",
-        [Hosts, VolumeCorrupt].taking_away().losing(DataLoss::Memory).whole_within(NODE_START_LIMIT);
+        [Hosts, VolumeCorrupt].taking_away().losing(DataLoss::Memory).whole_within(START_LIMIT);
     DataLost = "data-lost", Node,
         "kills the node and removes its data, which the other nodes stream to it again",
         [Provision, Mbeans].taking_away().losing(DataLoss::Copy).whole_within(RING_JOIN_LIMIT);
