@@ -17,9 +17,9 @@ use imports::Tool;
 use serde_json::{Map, Value, json};
 
 /// Text that describes the schema to its readers.
-const SCHEMA_DESCRIPTION: &str = "A study of cassay: one question about an Apache Cassandra cluster. \
-                                  Generated from the program's table of keys; docs/study-file.md \
-                                  has the same content.";
+const SCHEMA_DESCRIPTION: &str = "A study of cassay: one question about an Apache Cassandra \
+                                  cluster. Generated from the program's table of keys; \
+                                  docs/study-file.md has the same content.";
 
 /// Keys with which a study declares its sides.
 const SIDES: [&str; 3] = ["variants", "matrix", "screen"];

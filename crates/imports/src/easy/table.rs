@@ -7,8 +7,9 @@ use yaml::did_you_mean;
 
 /// Name of the workload that cassay imports. cassay refuses the tool's other workloads by name.
 pub(super) const WORKLOAD: &str = "KeyValue";
-const OTHER_WORKLOADS: &str = "AllowFiltering BasicTimeSeries CountersWide CreateDrop DSESearch LWT \
-    Locking Maps MaterializedViews RandomPartitionAccess RangeScan SAI Sets TxnCounter UdtTimeSeries";
+const OTHER_WORKLOADS: &str = "AllowFiltering BasicTimeSeries CountersWide CreateDrop DSESearch \
+                               LWT Locking Maps MaterializedViews RandomPartitionAccess RangeScan \
+                               SAI Sets TxnCounter UdtTimeSeries";
 pub(super) const TABLE: &str = "keyvalue";
 /// Field of the table for which values are generated.
 const FIELD: &str = "keyvalue.value";
