@@ -48,7 +48,7 @@ pub struct ExperimentRun {
     pub findings: Option<FindingsRecord>,
 }
 
-/// End of the experiments of a run.
+/// How the experiments of a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExperimentsEnd {
     /// The results have been added to the findings.

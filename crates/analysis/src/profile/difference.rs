@@ -74,9 +74,9 @@ pub struct FrameDifference {
     pub explained_by: Option<String>,
 }
 
-/// Compares the trials of two variants, as pairs (baseline, contender) of the same block. Returns
-/// the compared frames. Named frames come first: those without explanation, then their callers,
-/// each in the order of the difference that is sure. Other frames follow by their difference.
+/// Compares the trials of two variants, as pairs (baseline, contender) of one block. Returns the
+/// compared frames. Named frames come first: those without explanation, then their callers, each
+/// in the order of the difference that is sure. Other frames follow by their difference.
 pub fn differences(names: &Names, pairs: &[(TrialProfile, TrialProfile)]) -> Vec<FrameDifference> {
     let usable = |side: &TrialProfile| side.operations > 0.0 && side.tree.total() > 0.0;
     let pairs: Vec<[SideCosts; 2]> = pairs
