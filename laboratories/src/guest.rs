@@ -19,7 +19,7 @@ use facts::Facts;
 use serde_json::Value;
 use shape::{SHAPES, Shape};
 use std::path::{Path, PathBuf};
-use steps::AllTold;
+use steps::GuestOutput;
 use xtask::{process, tree};
 
 /// Options of `cargo xtask guest`.
@@ -153,7 +153,7 @@ impl Guest<'_> {
     /// program saw, both free and confined, and the plans of the program. It also checks that this
     /// machine gets the same results from the packed files, and checks the output of other
     /// programs.
-    fn judge(&self, told: &AllTold, others: &[programs::Program]) -> Result<Vec<String>> {
+    fn judge(&self, told: &GuestOutput, others: &[programs::Program]) -> Result<Vec<String>> {
         told.output("setup")?;
         let machine = json(told.output("machine")?)?;
         let free = Facts::expected(self.shape, None);
@@ -187,7 +187,7 @@ impl Guest<'_> {
     /// Reads on this machine the files that the guest has packed. They must yield the same machine
     /// and the same plans. The synthetic description, if the shape has one, must also yield the
     /// same plans.
-    fn compare_with_files(&self, told: &AllTold, machine: &Value) -> Result<Vec<String>> {
+    fn compare_with_files(&self, told: &GuestOutput, machine: &Value) -> Result<Vec<String>> {
         let mut wrong = Vec::new();
         let files = self.folder.join(qemu::LINES[2]);
         let files = files.to_str().context("the path of the tree is not a UTF-8")?;

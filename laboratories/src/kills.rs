@@ -74,8 +74,8 @@ pub fn run(options: &Options) -> Result<()> {
     if options.phases {
         return Ok(());
     }
-    // The duration of a whole study is measured first, so that the kills also occur in the last
-    // phases, even on a slow or busy machine.
+    // The duration of a whole study is measured first. So the kills also occur in the last phases,
+    // even on a slow or busy machine.
     let whole_ms = kill_one(None, u64::MAX, 0)?.ran_ms;
     println!("an undisturbed study takes {whole_ms} ms");
     let mut seed = options.seed;
@@ -145,13 +145,13 @@ impl Drop for Lab {
 }
 
 /// Outcome of a study.
-struct Told {
+struct KillOutcome {
     /// Run time of the study in ms.
     ran_ms: u64,
     words: String,
 }
 
-fn kill_one(victim: Option<Victim>, moment_ms: u64, choice: usize) -> Result<Told> {
+fn kill_one(victim: Option<Victim>, moment_ms: u64, choice: usize) -> Result<KillOutcome> {
     let lab = Lab::make(STUDY)?;
     let mut study = lab.start()?;
     let mut seen = Seen::default();
@@ -173,7 +173,7 @@ fn kill_one(victim: Option<Victim>, moment_ms: u64, choice: usize) -> Result<Tol
     let ended = study.wait().context("wait for the command")?;
     let waited_ms = until_nothing_remains(&lab, &mut seen)?;
     let what = if killed { "" } else { " (none was there)" };
-    Ok(Told {
+    Ok(KillOutcome {
         ran_ms,
         words: format!("nothing remained after {waited_ms} ms; the command: {ended}{what}"),
     })

@@ -1,5 +1,5 @@
 //! Runs a real Kubernetes on this machine alone, for the tests that require one. The command builds
-//! the control plane and the kubelet from their published Go modules, installs containerd from
+//! the control plane and the kubelet from their published Go modules. It installs containerd from
 //! Debian, and makes the images from files of this machine. It does not use an image registry.
 
 mod build;

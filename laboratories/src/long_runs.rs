@@ -76,7 +76,7 @@ const LOOKS: Duration = Duration::from_millis(1);
 const MAY_END_WITH: [i32; 2] = [0, 3];
 /// Factor by which a limit must be exceeded for the command to fail. A smaller excess may be caused
 /// by other load on the machine.
-const BY_FAR: f64 = 3.0;
+const LIMIT_FACTOR: f64 = 3.0;
 
 /// Generates the runs, and prints the cost of viewing them.
 ///
@@ -174,7 +174,7 @@ fn plans(options: &Options, far: &mut Vec<String>) -> Result<()> {
     let (seconds, words, memory_mb) = slowest;
     let what = format!("{count} plans, the slowest | `{words}`");
     println!("| {what} | {seconds:.3} s | | {PLAN_S} s | {memory_mb:.0} | |");
-    if seconds > PLAN_S * BY_FAR {
+    if seconds > PLAN_S * LIMIT_FACTOR {
         far.push(format!("`{words}` takes {seconds:.3} s"));
     }
     Ok(())
@@ -217,9 +217,9 @@ fn report(
         taken.memory_mb,
         page_mb.map_or(String::new(), |mb| format!("{mb:.1} of {page}"))
     );
-    let is_far = taken.cpu_s > may_s * BY_FAR
-        || taken.memory_mb > memory * BY_FAR
-        || page_mb.is_some_and(|mb| mb > page * BY_FAR);
+    let is_far = taken.cpu_s > may_s * LIMIT_FACTOR
+        || taken.memory_mb > memory * LIMIT_FACTOR
+        || page_mb.is_some_and(|mb| mb > page * LIMIT_FACTOR);
     if is_far {
         far.push(format!("{} of {}", command, made.name));
     }

@@ -78,7 +78,7 @@ pub struct Options {
 pub struct CassandraOptions {
     /// Only tests whose names contain this
     filter: Option<String>,
-    /// Number of rounds of repeating tests: 10 is a soak
+    /// Number of times that each repeating test runs; 10 make a soak test
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Cassandra line of the nodes, such as 4.1, instead of the default line

@@ -1,10 +1,10 @@
 //! Developer commands for the gate and for daily work, such as ci, tidy, docs and deny.
 //!
-//! Commands that would require more than a line in the Makefile are written in Rust, so that they
-//! run in the same way on every machine. This crate does not use the crates of cassay, so that it
-//! still builds when they do not build. It has few dependencies, because the gate builds it before
-//! the first step. Commands for longer checks and releases are in the crate `laboratories`, which
-//! uses the public modules of this crate.
+//! Commands that would require more than a line in the Makefile are written in Rust. So they run in
+//! the same way on every machine. This crate does not use the crates of cassay, so that it still
+//! builds when they do not build. It has few dependencies, because the gate builds it before the
+//! first step. Commands for longer checks and releases are in the crate `laboratories`, which uses
+//! the public modules of this crate.
 
 #![expect(
     clippy::print_stdout,

@@ -327,8 +327,8 @@ fn sum_from(
     mut begun: PartialChecksum,
     limit: u64,
 ) -> std::io::Result<SummedReader> {
-    // The loop never reads beyond the end of the file, because some file systems refuse such a
-    // direct read if the file size is not a multiple of the block size.
+    // The loop never reads beyond the end of the file. Some file systems refuse such a direct read
+    // if the file size is not a multiple of the block size.
     let mut left = file.metadata()?.len().saturating_sub(begun.bytes);
     let end = begun.bytes + limit;
     file.seek(SeekFrom::Start(begun.bytes))?;

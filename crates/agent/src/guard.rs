@@ -64,8 +64,7 @@ pub fn run() -> Result<()> {
 }
 
 /// Waits for the next list, or the end of the pipe. Also returns false if the agent was killed
-/// while one of its threads waits for a frozen volume, because such a thread still keeps the pipe
-/// open.
+/// while one of its threads waits for a frozen volume. Such a thread still keeps the pipe open.
 fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
     loop {
         let mut polled = [PollFd::new(pipe, PollFlags::IN)];

@@ -12,7 +12,7 @@ use std::time::Duration;
 use target_spec::Invocation;
 
 /// Folder that exists while systemd runs: `sd_booted(3)`.
-const BOOTED: &str = "/run/systemd/system";
+const SYSTEMD_FOLDER: &str = "/run/systemd/system";
 
 /// Maximum time until systemd answers.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ const POLL: Duration = Duration::from_millis(5);
 /// # Errors
 /// systemd refuses, or does not answer in time. In that case this process has not moved.
 pub(crate) fn enter(agent: &str) -> Result<()> {
-    if !rustix::process::geteuid().is_root() || !Path::new(BOOTED).is_dir() {
+    if !rustix::process::geteuid().is_root() || !Path::new(SYSTEMD_FOLDER).is_dir() {
         return Ok(());
     }
     let own = Identity::own();

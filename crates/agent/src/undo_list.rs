@@ -46,9 +46,9 @@ impl UndoList {
         }
     }
 
-    /// Adds an entry for a change that the agent is about to make. Writes the entry to disk first,
-    /// so that a later command can undo the change even if the agent and its guard are killed or
-    /// the machine loses power.
+    /// Adds an entry for a change that the agent is about to make. Writes the entry to disk first.
+    /// So a later command can undo the change even if the agent and its guard are killed or the
+    /// machine loses power.
     ///
     /// # Errors
     /// The guard cannot be informed, or the entry cannot be written. Then the agent must not apply
@@ -85,7 +85,7 @@ impl UndoList {
     /// Adds an entry. If the list has a file, writes the entry to the file too.
     ///
     /// # Errors
-    /// Those of [`UndoList::add`] and [`UndoList::add_noted`].
+    /// The errors of [`UndoList::add`] and [`UndoList::add_noted`].
     pub fn add_noted_if_noting(&self, undo: Undo) -> Result<()> {
         let is_noting = self.noted().is_some();
         if is_noting {
@@ -115,7 +115,7 @@ impl UndoList {
     /// remain on the list.
     ///
     /// # Errors
-    /// Those of [`undo`].
+    /// The errors of [`undo`].
     pub fn release(&self) -> Result<()> {
         let entries = self.entries();
         let keeps = |one: &&Undo| matches!(one, Undo::Thaw(_) | Undo::Continue(_));
@@ -126,7 +126,7 @@ impl UndoList {
     /// Undoes all changes, and empties the list.
     ///
     /// # Errors
-    /// Those of [`undo`].
+    /// The errors of [`undo`].
     pub fn run(&self) -> Result<()> {
         let mut entries = self.entries();
         let result = undo(&entries);

@@ -5,7 +5,7 @@
 //! module joins neighbouring values into batches until the batch means look uncorrelated. Schmeiser
 //! 1982, "Batch size effects in the analysis of simulation output", recommends 10 to 30 batches.
 //! For the remaining correlation, the variance is multiplied by the factor of an AR(1) series, (1 +
-//! r) / (1 − r), where r is the lag-1 correlation of the batch means.
+//! r) / (1 − r). Here, r is the lag-1 correlation of the batch means.
 //!
 //! A short window contains too many or too few rare incidents, such as a pause or a flush. A window
 //! with few incidents looks more certain than it is. So if the worst value is an outlier, this
@@ -53,9 +53,9 @@ const MAD_TO_DEVIATION: f64 = 1.4826;
 /// errors.
 pub const NORMAL_975: f64 = 1.96;
 
-/// Length of a window, in seconds, below which reports mark the intervals as less certain. If
-/// incidents come once in ten seconds or less often, windows of 5 to 10 s cover the true value in
-/// only 70 to 85 % of cases.
+/// Length of a window, in seconds, below which reports mark the intervals as less certain. Short
+/// windows are not sufficient for incidents that come once in ten seconds or less often. Then
+/// windows of 5 to 10 s cover the true value in only 70 to 85 % of cases.
 pub const SHORT_WINDOW_S: f64 = 30.0;
 
 /// Returns true if a window of this length is so short that reports must mark its intervals as less
@@ -179,7 +179,7 @@ fn incidents_count(values: &[f64]) -> usize {
 }
 
 /// Corrects the estimated correlation of a short series. The estimate is too small by about (1 + 4
-/// r) / n, where r is the correlation and n the number of values (Marriott and Pope 1954). A
+/// r) / n (Marriott and Pope 1954). Here, r is the correlation and n the number of values. A
 /// negative correlation counts as zero, which can only lengthen the interval.
 pub(crate) fn unbiased(raw: f64, count: usize) -> f64 {
     (raw + (1.0 + 4.0 * raw) / count as f64).clamp(0.0, CORRELATION_MAX)

@@ -2,10 +2,10 @@
 //! compare next, and finally the result of all comparisons.
 //!
 //! Every build is compared with the first build of the row, which is good. The last build is bad. A
-//! build counts as good if its ratio is nearer to the ratio of the first build than to the ratio of
-//! the last build, on a logarithmic scale. Otherwise, the build counts as bad. So a small
-//! difference of all builds, or an unlucky run, does not mislead the search. If the interval of a
-//! build contains the middle between the two ratios, the comparison does not decide anything.
+//! build counts as good if its ratio is nearer to the ratio of the first build than to that of the
+//! last build. The distances are on a logarithmic scale. Otherwise, the build counts as bad. So a
+//! small difference of all builds, or an unlucky run, does not mislead the search. If the interval
+//! of a build contains the middle between the two ratios, the comparison does not decide anything.
 
 use std::fmt;
 

@@ -118,8 +118,8 @@ impl Finding {
 pub const LEVEL: f64 = 0.05;
 /// Probability of error at which a single comparison counts as different. It is stricter than the
 /// level of the interval, because people act on the word "different". At 5 %, two of forty studies
-/// of equal variants would report a difference, and every third set of forty would contain more
-/// than two such studies (`docs/decisions/030-confidence-levels.md`).
+/// of equal variants would report a difference. Every third set of forty would contain more than
+/// two such studies (`docs/decisions/030-confidence-levels.md`).
 pub const DIFFERENCE_LEVEL: f64 = 0.03;
 /// Smallest visible difference, as a share, above which reports omit the number. A comparison that
 /// can only detect tenfold differences is of no use.
@@ -249,8 +249,8 @@ pub fn compare_paired<V: Into<Known> + Copy>(
 
 /// Compares runs that were not interleaved: they ran on different days, or one variant ran after
 /// the other. The interval is that of Welch's test, widened by the larger of two variances. These
-/// are the metric's variance between runs, and the variance between the blocks of the runs, because
-/// runs differ from each other at least as much as their blocks do.
+/// are the metric's variance between runs, and the variance between the blocks of the runs. Runs
+/// differ from each other at least as much as their blocks do.
 ///
 /// # Errors
 /// A variant has no positive finite value, or both variants have lower bounds.
@@ -278,7 +278,7 @@ pub fn compare_unpaired<V: Into<Known> + Copy>(
     let parts = [variances[0] / counts[0], variances[1] / counts[1]];
     let sum = parts[0] + parts[1] + 2.0 * between;
     // The degrees of freedom are those of Welch and Satterthwaite, but not more than those of the
-    // blocks, because only the blocks show which of the two variances is larger.
+    // blocks. Only the blocks show which of the two variances is larger.
     let mut below: f64 = (0..2)
         .map(|side| parts[side] * parts[side] / (counts[side] - 1.0).max(1.0))
         .sum();
@@ -356,9 +356,9 @@ impl Comparison {
         })
     }
 
-    /// Returns the p value: the probability, if the variants are equal, that any of the looks shows
-    /// a ratio at least as far from 1 as the measured ratio. Returns `None` with one block per
-    /// variant, and before the first look. A bound that is open towards 1 does not show a
+    /// Returns the p value. If the variants are equal, it is the probability that any of the looks
+    /// shows a ratio at least as far from 1 as the measured ratio. Returns `None` with one block
+    /// per variant, and before the first look. A bound that is open towards 1 does not show a
     /// difference, so it has the p value of a ratio of 1.
     pub fn p(&self) -> Option<f64> {
         let error = self.error?;
@@ -384,8 +384,8 @@ impl Comparison {
         self.ratio.ln().abs() > self.metric.margin.ln_1p()
     }
 
-    /// Returns the finding for the p value `p`. This is either the p value of the comparison
-    /// itself, or that value adjusted for other comparisons.
+    /// Returns the finding. `p` is the p value of the comparison, or that value adjusted for
+    /// multiple comparisons.
     pub fn finding(&self, p: Option<f64>) -> Finding {
         let (Some(reach), Some(p)) = (self.reach(), p) else {
             return Finding::Inconclusive;

@@ -8,10 +8,10 @@
 //! [`crate::least_squares`]).
 //!
 //! A curve can be drawn through any points. So this module does not return a curve for few loads,
-//! for loads that end before throughput bends, or if the points deviate from the curve. If κ does
-//! not differ significantly from 0, the result has no peak, even if the formula has one. The result
-//! also has no peak at or before the first measured load: throughput falls from that load on, and
-//! the rise was not measured.
+//! or for loads that end before throughput bends. It also returns no curve if the points deviate
+//! from the curve. If κ does not differ significantly from 0, the result has no peak, even if the
+//! formula has one. The result also has no peak at or before the first measured load: throughput
+//! falls from that load on, and the rise was not measured.
 
 use crate::least_squares::{self, Curve, Fit, FixedCoefficients, Observations, SeriesByPoint};
 
@@ -20,7 +20,7 @@ pub use crate::least_squares::BLOCKS_MIN;
 /// Minimum number of loads for a fit of the three coefficients of the curve.
 pub const LOADS_MIN: usize = 6;
 /// Minimum ratio of the highest measured throughput to the throughput at the peak of the curve.
-const SEEN_MIN: f64 = 0.6;
+const PEAK_RATIO_MIN: f64 = 0.6;
 /// Maximum distance of the points from the curve (root mean square of ln).
 pub(crate) const OFF_MAX: f64 = 0.05;
 /// Maximum ratio of the load at a reported peak to the highest measured load.
@@ -200,7 +200,7 @@ pub fn fit(loads: &[Load]) -> Result<Usl, NoCurve> {
     }
     let most = seen.trials.iter().map(|of| of.ln_ops.exp()).fold(0.0, f64::max);
     let [first, last] = ends(&seen);
-    if most < SEEN_MIN * found.most(first) {
+    if most < PEAK_RATIO_MIN * found.most(first) {
         return Err(NoCurve::StillGrowing);
     }
     let [sigma_ci95, kappa_ci95, threads_ci95] = intervals(&measured, &seen, &fitted);

@@ -3,8 +3,9 @@
 //! Every combination of the axes' values is a cell, measured once in each block. An effect is a
 //! contrast of the logarithms of the cells. It is formed *inside* a block and then averaged over
 //! blocks, with an interval by Student's t. For complete blocks, this is the exact answer of the
-//! mixed model with blocks as random effect (Montgomery, "Design and Analysis of Experiments", on
-//! the randomized complete block design). Changes from block to block do not affect a contrast.
+//! mixed model with blocks as random effect. The source is Montgomery, "Design and Analysis of
+//! Experiments", on the randomized complete block design. Changes from block to block do not affect
+//! a contrast.
 //!
 //! Each value of an axis is compared with the first value of that axis. A main effect is the ratio
 //! averaged over all values of the other axes. An interaction is the factor by which that ratio is
@@ -61,8 +62,8 @@ pub struct Effect {
     /// Comparison that contains the ratio of the effect. Here, `blocks` is the number of blocks
     /// that contain every cell of the effect.
     pub comparison: Comparison,
-    /// Absolute value of the logarithm of the ratio, in a unit in which all effects have the same
-    /// error if all cells have the same error. A half-normal plot shows this value (Daniel 1959).
+    /// Absolute value of the logarithm of the ratio. In its unit, all effects have the same error
+    /// if all cells have the same error. A half-normal plot shows this value (Daniel 1959).
     pub scaled: f64,
 }
 

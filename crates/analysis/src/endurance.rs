@@ -17,7 +17,7 @@ mod tests;
 pub use agreement::{Agreement, Load, MarginResult, agreement};
 pub use changes::{CHANGES_MAX, Change, changes};
 pub use cycles::{CYCLES_MIN, Cycles, cycles};
-pub use drift::{Drift, DriftDirection, LATENCY_WITHIN, drift};
+pub use drift::{Drift, DriftDirection, LATENCY_MARGIN, drift};
 pub use growth::{Growing, Growth, HORIZON_S, growth};
 
 use crate::autocorrelation;

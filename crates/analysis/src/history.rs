@@ -183,8 +183,8 @@ fn described(values: &[f64], at: &[usize]) -> Vec<Shift> {
 
 /// Sums of the distances between values, so that any two segments can be compared in constant time.
 struct Distances {
-    /// `sums[i][j]` is the sum of the distances of all pairs that consist of one of the first i
-    /// values and one of the first j values.
+    /// `sums[i][j]` is the sum of the distances of all pairs of values. The first value of each
+    /// pair is one of the first i values, and the second is one of the first j values.
     sums: Vec<Vec<f64>>,
 }
 
@@ -249,9 +249,9 @@ impl Distances {
     }
 }
 
-/// Returns the p value of Student's two-sided t test with a common variance. This is the
-/// probability that the means of two samples of one distribution differ by at least as much as the
-/// means of these two samples.
+/// Returns the p value of Student's two-sided t test with a common variance. This is a probability
+/// for two samples of one distribution: their means differ by at least as much as the means of
+/// these two samples.
 fn p_of_difference(left: &[f64], right: &[f64]) -> f64 {
     let (n, m) = (left.len() as f64, right.len() as f64);
     let freedom = n + m - 2.0;

@@ -7,8 +7,9 @@
 //!
 //! - Errors: [`series`] for a mean, [`blocks`] for percentiles, [`robust`] for results without one
 //!   odd block.
-//! - Trends: [`mod@trend`] of a series, [`run_course`] over the trials of a run, [`steady`] for the
-//!   end of warm-up, [`endurance`] over hours under one load, [`history`] over a series of runs.
+//! - Trends: [`mod@trend`] of a series, [`run_course`] over the trials of a run, and [`steady`] for
+//!   the end of warm-up. [`endurance`] is for hours under one load, and [`history`] for a series of
+//!   runs.
 //! - Comparisons: [`mod@compare`] for two variants, whose names are in [`variant`]. [`sequential`]
 //!   is for looks at the variants block by block, and [`multiple`] for the adjustment of many
 //!   comparisons.
@@ -16,8 +17,9 @@
 //!   matter, [`bisect`] for the first worse build.
 //! - Load: [`procedure`] for the next point, [`sweep`] for the knee, [`curves`] and
 //!   [`mod@scale_up`] for curves, which [`least_squares`] fits.
-//! - Judgements: [`rules`] on the validity of a trial, [`require`] on requirements, [`capacity`] on
-//!   the value of a throughput, [`mod@limits`] on the resource that was nearest its limit.
+//! - Judgements: [`rules`] on the validity of a trial, [`require`] on requirements, and
+//!   [`capacity`] on the value of a throughput. [`mod@limits`] is for the resource that was nearest
+//!   its limit.
 //! - Profiles: [`mod@profile`] for the frames in which two variants differ.
 //! - Failures: [`mod@recovery`] from a fault, [`durability`] of acknowledged writes, [`linear`] for
 //!   the linearizability of registers.

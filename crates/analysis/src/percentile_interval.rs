@@ -11,9 +11,9 @@
 //! converts the two ends of that interval back to latencies.
 //!
 //! The latencies belong to one population, whose operations are followed beyond the end of the
-//! window: operations that ended in the drain belong to the last block. If a percentile is only a
-//! lower bound, or if the upper end of its interval would be a lower bound, the percentile has no
-//! interval.
+//! window. Operations that ended in the drain belong to the last block. A percentile has no
+//! interval if it is only a lower bound. It also has none if the upper end of its interval would be
+//! a lower bound.
 
 use crate::autocorrelation::{self, Estimate, INCIDENTS_MORE, VALUES_MIN};
 use measure::{Histogram, Times};

@@ -1,16 +1,16 @@
-//! Measures the effect of a fault on the load: the dip, the lost operations, the first symptom, and
-//! the time until throughput and p99 were normal again.
+//! Measures the effect of a fault on the load. The effect consists of the dip, the lost operations,
+//! the first symptom, and the time until throughput and p99 were normal again.
 //!
 //! Invariants: every statement needs a level from intervals before the fault, without the effects
 //! of other faults. A recovery time needs consecutive normal intervals of [`HOLD_S`] in total.
 //!
 //! Intervals also vary without a fault. So an interval is outside of its level only if it is worse
-//! by more than [`WITHIN`] and by more than [`DEVIATIONS`] standard deviations of the intervals
-//! before the fault. A period is normal again under two conditions. First, the period has no more
-//! intervals outside of the level than the period before the fault had. Second, two medians are
-//! near the level: the median of the period, and the median of the first [`FIRST`] intervals of the
-//! period. Near means within [`WITHIN`], or within two standard errors of such a median if that is
-//! more.
+//! by more than [`LEVEL_MARGIN`]. It must also be worse by more than [`DEVIATIONS`] standard
+//! deviations of the intervals before the fault. A period is normal again under two conditions.
+//! First, the period has no more intervals outside of the level than the period before the fault
+//! had. Second, two medians are near the level: the median of the period, and the median of the
+//! first [`FIRST`] intervals of the period. Near means within [`LEVEL_MARGIN`], or within two
+//! standard errors of such a median if that is more.
 
 mod peers_view;
 mod return_to_normal;
@@ -24,7 +24,7 @@ use return_to_normal::{IntervalSeries, Worse};
 use serde::{Deserialize, Serialize};
 
 /// Share by which a series may be worse than its level and still count as normal.
-pub const WITHIN: f64 = 0.05;
+pub const LEVEL_MARGIN: f64 = 0.05;
 /// Time for which a series must be normal without interruption, in seconds.
 pub const HOLD_S: f64 = 30.0;
 /// Distance from the median, in standard deviations, beyond which an interval is outside of its

@@ -1,10 +1,10 @@
 //! Computes a ratio without the influence of one block that differs from the others.
 //!
-//! The estimator is that of Hodges and Lehmann (1963, "Estimates of location based on rank tests"):
-//! the median of the means of all pairs of values. The interval of the estimate is that of
-//! Wilcoxon's signed ranks. Reports show this ratio next to the actual ratio. The robust ratio does
-//! not affect a finding, and does not remove a block. Only the rules of validity may exclude a
-//! trial, and they do not consider the result of the trial.
+//! The estimator is the median of the means of all pairs of values (Hodges and Lehmann 1963,
+//! "Estimates of location based on rank tests"). The interval of the estimate is that of Wilcoxon's
+//! signed ranks. Reports show this ratio next to the actual ratio. The robust ratio does not affect
+//! a finding, and does not remove a block. Only the rules of validity may exclude a trial, and they
+//! do not consider the result of the trial.
 
 use crate::autocorrelation;
 

@@ -1,4 +1,4 @@
-//! Measures how throughput grows with the number of units of a machine: cores, L3 groups, NUMA
+//! Measures how throughput grows with the number of units of a machine: cores, L3 caches, NUMA
 //! nodes or sockets.
 //!
 //! X(N) is the throughput with N units in use. x1 = X(1) is the throughput of one unit alone, with

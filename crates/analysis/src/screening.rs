@@ -1,10 +1,10 @@
 //! Screens many settings at once to find those that matter.
 //!
 //! Each setting has two values, and each run uses one of the two values of every setting. So every
-//! run contributes to the effect of every setting, and the error of an effect is that of a mean
-//! over all runs, not over two. The designs are the fractional factorials 2^(7−4) and 2^(8−4) (Box
-//! and Hunter 1961) and the twelve runs of Plackett and Burman (1946). A design may be folded over:
-//! a second set of runs has all signs inverted (Box and Wilson 1951). This separates main effects
+//! run contributes to the effect of every setting. The error of an effect is that of a mean over
+//! all runs, not over two. The designs are the fractional factorials 2^(7−4) and 2^(8−4) (Box and
+//! Hunter 1961) and the twelve runs of Plackett and Burman (1946). A design may be folded over: a
+//! second set of runs has all signs inverted (Box and Wilson 1951). This separates main effects
 //! from the effects of two settings together.
 //!
 //! No run is repeated, so the runs do not measure an error. Lenth's method (1989, "Quick and easy
@@ -129,8 +129,8 @@ fn folded(runs: &[Vec<i8>]) -> Vec<Vec<i8>> {
     half(1).chain(half(-1)).collect()
 }
 
-/// Returns the effect of every contrast on ln y: the mean of the runs with a plus sign minus the
-/// mean of the runs with a minus sign. Returns `None` unless every run has a value above 0.
+/// Returns the effect of every contrast on ln y. It is the mean of the runs with a plus sign minus
+/// the mean of the runs with a minus sign. Returns `None` unless every run has a value above 0.
 pub fn effects(design: Design, values: &[f64]) -> Option<Vec<f64>> {
     let signs = design.signs();
     let is_good = |value: &f64| value.is_finite() && *value > 0.0;

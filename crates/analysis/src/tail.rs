@@ -2,7 +2,7 @@
 //! the matches.
 //!
 //! An operation matches events if it spent at least half of its time in them. An event of random
-//! time then matches an operation with the probability that it covers any moment, so long events do
+//! time then matches an operation with the probability that it covers any moment. So long events do
 //! not match more than their share of the window.
 //!
 //! Slow operations come in groups, because one stall slows many of them. A test that counted

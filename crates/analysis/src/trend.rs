@@ -53,10 +53,10 @@ pub fn trend(values: &[f64]) -> Trend {
 }
 
 /// Returns the trend of a series of correlated values. For such a series, [`trend`] often reports a
-/// slow swing as a trend. With 60 values of an AR(1) series and a correlation of 0.6, [`trend`]
-/// does so in two of five series, but this function only in 13 %. The function corrects the
-/// variance by the autocorrelation of the ranks around the trend (Hamed and Rao 1998, "A modified
-/// Mann-Kendall trend test for autocorrelated data").
+/// slow swing as a trend. For 60 values of an AR(1) series with a correlation of 0.6, [`trend`]
+/// does so in two of five series. This function does so only in 13 %. The function corrects the
+/// variance by the autocorrelation of the ranks around the trend. The source is Hamed and Rao 1998,
+/// "A modified Mann-Kendall trend test for autocorrelated data".
 pub fn trend_of_correlated(values: &[f64]) -> Trend {
     spaced_trend(values, hamed_rao)
 }
@@ -137,9 +137,9 @@ fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
 }
 
 /// Returns the 95 % interval of the slope. Among M slopes in rising order, its ends are the slopes
-/// with the ranks (M ∓ 1.96 √variance) / 2 (Gilbert 1987, "Statistical Methods for Environmental
-/// Pollution Monitoring", 16.5). Returns `None` if these ranks do not exist. If all values are
-/// equal, only one slope is possible, and it is certain.
+/// with the ranks (M ∓ 1.96 √variance) / 2. The source is Gilbert 1987, "Statistical Methods for
+/// Environmental Pollution Monitoring", 16.5. Returns `None` if these ranks do not exist. If all
+/// values are equal, only one slope is possible, and it is certain.
 fn sen_ci95(slopes: &[f64], variance: f64) -> Option<[f64; 2]> {
     let half = autocorrelation::NORMAL_975 * variance.sqrt();
     let count = slopes.len() as f64;

@@ -1,12 +1,12 @@
 //! Finds a trend over all trials of a run, in the order in which the trials ran. Such a trend
 //! shows, for example, that a node warms up for the whole run, or becomes slower with every trial.
 //!
-//! Trials are compared only with trials of the same variant at the same load, so that neither a
-//! variant nor a load looks like a trend. The test is Kendall's, summed over the configurations
-//! (Hirsch, Slack and Smith 1982, "Techniques of trend analysis for monthly water quality data";
-//! they sum it over months). The test uses the exact distribution of the sum, because a run has few
-//! trials of each configuration. With two configurations of three trials each, chance alone makes
-//! all results rise in 1 of 36 cases.
+//! Trials are compared only with trials of the same variant at the same load. So neither a variant
+//! nor a load looks like a trend. The test is Kendall's, summed over the configurations. Hirsch,
+//! Slack and Smith sum it over months (1982, "Techniques of trend analysis for monthly water
+//! quality data"). The test uses the exact distribution of the sum, because a run has few trials of
+//! each configuration. With two configurations of three trials each, chance alone makes all results
+//! rise in 1 of 36 cases.
 
 use crate::autocorrelation;
 
@@ -31,9 +31,9 @@ pub struct RunTrend {
     pub ends: [f64; 2],
     /// Probability that chance alone causes a trend at least as clear, in either direction.
     pub p: f64,
-    /// Time after the first trial from which all results are within [`ARRIVED`] of the last result
-    /// of their configuration, in seconds. `None` if, for any configuration, this is true only of
-    /// the last result.
+    /// Time after the first trial from which all results are within [`LAST_RESULT_FACTOR`] of the
+    /// last result of their configuration, in seconds. `None` if, for any configuration, this is
+    /// true only of the last result.
     pub arrived_s: Option<f64>,
 }
 
@@ -44,7 +44,7 @@ const P_MAX: f64 = 0.10;
 /// within one window.
 const FACTOR_MIN: f64 = 1.10;
 /// Factor within which a result counts as equal to the last result of its configuration.
-const ARRIVED: f64 = 1.10;
+const LAST_RESULT_FACTOR: f64 = 1.10;
 /// Number of trials of one configuration above which the normal distribution replaces the exact
 /// distribution.
 const EXACT_MAX: usize = 40;
@@ -148,7 +148,7 @@ fn arrived_s(groups: &[Vec<RunStep>], first_s: f64, is_rising: bool) -> Option<f
         } else {
             step.value / end.value
         };
-        short > ARRIVED
+        short > LAST_RESULT_FACTOR
     };
     // In each configuration, `away` is the index of the last trial whose result is not near the
     // last result.

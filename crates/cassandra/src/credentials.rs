@@ -44,7 +44,7 @@ impl Access {
     }
 
     /// Returns the user and the password for the load. If cassay created an ordinary user, the load
-    /// uses that user, so that guardrails and permissions apply to the load as they apply to an
+    /// uses that user. Then guardrails and permissions apply to the load as they apply to an
     /// application.
     pub fn load_credentials(&self) -> Option<(String, String)> {
         let own = self.credentials.as_ref()?;

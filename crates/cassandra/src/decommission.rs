@@ -18,10 +18,10 @@ use target_spec::Invocation;
 const ARGUMENT: &str = "leave-its-ring";
 
 /// Time limit for the node to leave the ring.
-const LEFT_WITHIN: Duration = Duration::from_secs(540);
+const LEAVE_LIMIT: Duration = Duration::from_secs(540);
 
 /// Time limit of each status request, and the interval between them.
-const TOLD_WITHIN: Duration = Duration::from_secs(10);
+const MEMBERS_LIMIT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(500);
 
 /// Returns the command of the helper for the node whose configuration is in `conf`.
@@ -50,9 +50,9 @@ fn leave(file: &Path) -> Result<()> {
     let text =
         foreign::text(FileKind::Note, file).with_context(|| format!("read {}", file.display()))?;
     let control = control_of(&text).with_context(|| format!("read {}", file.display()))?;
-    let deadline = Deadline::after(LEFT_WITHIN);
+    let deadline = Deadline::after(LEAVE_LIMIT);
     loop {
-        let mode = control.members(TOLD_WITHIN)?.mode;
+        let mode = control.members(MEMBERS_LIMIT)?.mode;
         match mode.as_str() {
             "NORMAL" => {
                 control.perform(&Operation::Decommission, deadline.left())?;
@@ -66,7 +66,7 @@ fn leave(file: &Path) -> Result<()> {
         if deadline.passed() {
             bail!(
                 "the node is still in the mode {mode} after {} s",
-                LEFT_WITHIN.as_secs()
+                LEAVE_LIMIT.as_secs()
             );
         }
     }

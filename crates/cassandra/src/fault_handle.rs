@@ -124,7 +124,7 @@ pub struct UpgradedNode {
     pub former: OwnNode,
 }
 
-/// How to start a node that has lost its data.
+/// Way to start a node that has lost its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartMode {
     /// Start it as a new node, because the ring does not contain the node.

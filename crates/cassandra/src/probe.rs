@@ -1,6 +1,6 @@
-//! Probes of one node, which query the node over the network: metrics of its JVM and of the
-//! database, and pauses from the log of its garbage collector. [`host::probe`] contains the probes
-//! of machines, hosts and processes, and the sampling threads.
+//! Probes of one node, which query the node over the network. They read metrics of its JVM and of
+//! the database, and pauses from the log of its garbage collector. [`host::probe`] contains the
+//! probes of machines, hosts and processes, and the sampling threads.
 
 mod beans;
 mod cassandra;

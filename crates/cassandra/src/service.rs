@@ -16,7 +16,7 @@ pub struct NodeService {
     pub agent: Arc<Agent>,
     /// Name of the machine.
     pub host: String,
-    /// How the agent finds, stops and starts the node.
+    /// Way in which the agent finds, stops and starts the node.
     pub service: Service,
     /// Permission check of an attached cluster.
     pub door: Option<StatementGate>,

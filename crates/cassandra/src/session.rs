@@ -269,9 +269,9 @@ impl Session {
     /// session may take up to `timeout`.
     ///
     /// # Errors
-    /// The node is not reachable, its certificate is not trusted, credentials are missing or wrong,
-    /// or the node and cassay have no protocol version in common. The messages never contain the
-    /// password.
+    /// The node is not reachable, its certificate is not trusted, or credentials are missing or
+    /// wrong. Or the node and cassay have no protocol version in common. The messages never contain
+    /// the password.
     pub fn open(node: SocketAddr, access: &Access, timeout: Duration) -> Result<Session> {
         Session::open_named(node, None, access, timeout)
     }

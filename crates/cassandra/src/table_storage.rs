@@ -24,7 +24,7 @@ pub struct TableStorage {
 }
 
 /// Metrics to read for each table, each with its name and attribute.
-const ASKED: [(&str, &str); 5] = [
+const TABLE_METRICS: [(&str, &str); 5] = [
     ("LiveSSTableCount", "Value"),
     ("LiveDiskSpaceUsed", "Count"),
     ("CompressionRatio", "Value"),
@@ -68,7 +68,7 @@ impl TableStorage {
         self.compacted_bytes += other.compacted_bytes;
     }
 
-    /// Parses the answers to [`ASKED`].
+    /// Parses the answers to [`TABLE_METRICS`].
     fn parse(answers: &[Option<Value>]) -> Option<TableStorage> {
         let answer = |index: usize| answers.get(index)?.as_ref();
         let count = |index: usize| answer(index)?.as_u64();
@@ -90,7 +90,7 @@ fn read(agent: &Jolokia, keyspace: &str, table: &str) -> Result<TableStorage> {
     let mbean = |(metric, attribute): (&str, &'static str)| {
         (mbeans::table_metric(keyspace, table, metric), attribute)
     };
-    let asked = ASKED.map(mbean);
+    let asked = TABLE_METRICS.map(mbean);
     let attributes = asked.each_ref().map(|(mbean, attribute)| (mbean.as_str(), *attribute));
     let answers = agent.read(&attributes)?;
     TableStorage::parse(&answers)

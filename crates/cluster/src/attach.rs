@@ -27,7 +27,7 @@ use pods::Pods;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use target_spec::fault::STARTED_WITHIN;
+use target_spec::fault::START_LIMIT;
 use target_spec::{AttachSpec, CapabilityStatus, JolokiaAccess};
 
 /// Time limit of each discovery request.
@@ -65,11 +65,11 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     if spec.contact_points.is_empty() {
         bail!("attaching needs at least one contact point (host or host:port)");
     }
-    // cassay connects to the machines before the nodes, because an earlier command may have left
-    // the nodes stopped, and the agents on the machines restart them.
+    // cassay connects to the machines before the nodes. An earlier command may have left the nodes
+    // stopped, and the agents on the machines restart them.
     let hosts = AttachedHosts::reach(&spec.hosts, say)?;
     let patience = if hosts.is_mended() {
-        STARTED_WITHIN
+        START_LIMIT
     } else {
         Duration::ZERO
     };
@@ -260,8 +260,8 @@ fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     Ok(found)
 }
 
-/// Returns the capabilities of the attached cluster: those that need only CQL, those of Jolokia
-/// agents if every node has an agent, and those on the machines of the nodes.
+/// Returns the capabilities of the attached cluster. They are those that need only CQL, those of
+/// Jolokia agents if every node has an agent, and those on the machines of the nodes.
 fn capabilities(
     nodes: &[NodeInfo],
     agents: &[Agent],

@@ -181,7 +181,7 @@ impl MachineSeen {
                 0 => "the machine contained no jars or programs of cassay".to_owned(),
                 count => format!(
                     "cassay removed {} (jars and programs)",
-                    counted(count, "entry")
+                    counted(count, "item")
                 ),
             });
         }

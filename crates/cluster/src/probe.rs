@@ -140,8 +140,8 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     unseen
 }
 
-/// Returns the series that the probes of the nodes cannot read, with the nodes, the reason, and a
-/// hint that explains how to enable the series. Also names the nodes whose metrics come from
+/// Returns the series that the probes of the nodes cannot read. Each has the nodes, the reason, and
+/// a hint that explains how to enable the series. Also names the nodes whose metrics come from
 /// tables.
 fn unseen_by_nodes(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
     let mut without: BTreeMap<String, Vec<&NodeInfo>> = BTreeMap::new();

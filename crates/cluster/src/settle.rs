@@ -18,7 +18,7 @@ use cassandra::{CompactionSample, Jolokia, Node, mbeans};
 use measure::clock::{self, Deadline};
 use std::time::Duration;
 
-/// How the wait for compactions ended.
+/// End of the wait for compactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettleOutcome {
     /// No compaction runs or is pending.
@@ -35,7 +35,7 @@ pub enum SettleOutcome {
 /// Result of the wait for compactions: how it ended, how long it took, and the last samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settle {
-    /// How the wait ended.
+    /// End of the wait.
     pub outcome: SettleOutcome,
     /// Waiting time in seconds.
     pub seconds: f64,

@@ -80,8 +80,8 @@ impl Template {
         Ok(Self::new(opcode::QUERY, sent, values_count, params))
     }
 
-    /// Encodes a template from two forms of the statement: its entry in a BATCH (without the number
-    /// of values), and `alone`, its form outside of a batch.
+    /// Encodes a template from two forms of the statement. The first form is its entry in a BATCH,
+    /// without the number of values. `alone` is its form outside of a batch.
     fn new(
         opcode: u8,
         (mut entry, alone): (Vec<u8>, &[u8]),
@@ -191,8 +191,8 @@ pub struct BatchTemplate {
 
 impl BatchTemplate {
     /// Encodes the constant parts of the frame. The function uses only the version, the
-    /// consistency, the serial consistency and the presence of a timestamp from `params`, because a
-    /// BATCH has no other parameters.
+    /// consistency, the serial consistency and the presence of a timestamp from `params`. A BATCH
+    /// has no other parameters.
     pub fn new(kind: BatchKind, params: &QueryParams) -> BatchTemplate {
         let params = QueryParams {
             version: params.version,

@@ -1,9 +1,9 @@
 //! Versions of the native protocol, and their important differences.
 //!
 //! In version 3, a server does not describe the partition key of a prepared statement. In version
-//! 5, flags have 4 bytes instead of one, EXECUTE contains the id of the result metadata, and a
-//! server gives the reason of each failed replica. Both ends also wrap all frames after the answer
-//! to STARTUP in [segments](crate::segment).
+//! 5, flags have 4 bytes instead of one, and EXECUTE contains the id of the result metadata. Also,
+//! a server gives the reason of each failed replica. Both ends also wrap all frames after the
+//! answer to STARTUP in [segments](crate::segment).
 
 use std::fmt;
 

@@ -34,8 +34,8 @@ pub(super) const ARGUMENTS: &[&str] = &[
 ];
 
 /// Garbage collectors that compute the number of their threads by [`parallel_threads`].
-const RECKONING: [&str; 3] = ["UseG1GC", "UseParallelGC", "UseConcMarkSweepGC"];
-const OTHERS: [&str; 3] = ["UseZGC", "UseShenandoahGC", "UseSerialGC"];
+const RECKONING_COLLECTORS: [&str; 3] = ["UseG1GC", "UseParallelGC", "UseConcMarkSweepGC"];
+const OTHER_COLLECTORS: [&str; 3] = ["UseZGC", "UseShenandoahGC", "UseSerialGC"];
 
 /// A node's JVM.
 pub(super) struct Jvm<'a> {
@@ -138,7 +138,8 @@ impl<'a> Jvm<'a> {
     /// Returns true if the garbage collector derives the number of its threads from the number of
     /// CPUs. The default collector of Java 17 does so.
     pub fn reckons(&self) -> bool {
-        RECKONING.iter().any(|one| self.is_on(one)) || !OTHERS.iter().any(|one| self.is_on(one))
+        RECKONING_COLLECTORS.iter().any(|one| self.is_on(one))
+            || !OTHER_COLLECTORS.iter().any(|one| self.is_on(one))
     }
 
     /// Returns the number of stop-the-world GC threads, if known.

@@ -1,4 +1,4 @@
-//! Tests the rules with tables of facts.
+//! Tests the rules of `cassay doctor` with tables of facts.
 //!
 //! Long because it contains the cases of all rules.
 

@@ -18,8 +18,8 @@ pub fn confirming(run: &Run, granted: GrantedPermissions) -> Result<Study> {
     let path = run.path.display();
     let Some(findings) = &run.findings else {
         bail!(
-            "{path} is not finished, so it has not yet selected settings\nhint: continue it first: \
-             cassay resume {path}"
+            "the run {path} is not finished, so it has not yet selected settings\nhint: continue \
+             it first with `cassay resume {path}`"
         );
     };
     let Some(first) = findings.screens.first() else {

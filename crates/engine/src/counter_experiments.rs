@@ -1,7 +1,7 @@
 //! Runs experiments after the trials. They test whether the resource that the answer of a run names
 //! really set the limit.
 //!
-//! Each experiment is a separate run in the folder `why` of the run, so it has a report, and the
+//! Each experiment is a separate run in the folder `why` of the run. So it has a report, and the
 //! user can interrupt and resume it. Invariant: the expected duration of all experiments together
 //! does not exceed the time that the study permits.
 

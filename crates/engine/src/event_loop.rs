@@ -28,7 +28,7 @@ const READINGS_EVERY_NS: u64 = SECOND_NS;
 
 /// Time between the decision to end the load and the end of the load. It is long enough for all
 /// clients to receive the decision.
-const TOLD_AHEAD_NS: u64 = 2 * SECOND_NS;
+const END_NOTICE_NS: u64 = 2 * SECOND_NS;
 
 /// Event that the loop receives.
 #[derive(Debug)]
@@ -388,7 +388,7 @@ impl<'c> Conduct<'c> {
         if self.cut.is_some() || self.over.len() < self.faults.len() {
             return None;
         }
-        let least_ns = now_ns.saturating_sub(from_ns) + after_ns.max(TOLD_AHEAD_NS);
+        let least_ns = now_ns.saturating_sub(from_ns) + after_ns.max(END_NOTICE_NS);
         let at_ns = from_ns + least_ns.next_multiple_of(SECOND_NS);
         if self.ends_ns.is_some_and(|ends_ns| ends_ns <= at_ns) {
             return None;

@@ -59,7 +59,7 @@ fn add(
     };
     let name = probe_name(probe, Path::new(file));
     lay(
-        &Laid {
+        &AlignedSeries {
             probe,
             file,
             name,
@@ -86,7 +86,7 @@ const HEAD_BYTES: u64 = 16;
 pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String> {
     ensure!(
         run.findings.is_some(),
-        "{} is not finished, so cassay cannot import a series yet",
+        "the run {} is not finished, so cassay cannot import a series yet",
         run.path.display()
     );
     let (probe, series) = read(file, columns)?;
@@ -108,7 +108,7 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
     }
     let mut writer = RunWriter::reopen(&run.path)?;
     let shown = file.display().to_string();
-    let laid = Laid {
+    let laid = AlignedSeries {
         probe,
         file: &shown,
         name,
@@ -150,7 +150,7 @@ fn is_esxtop(head: &[u8]) -> bool {
 }
 
 /// Series that cassay can add to trials.
-struct Laid<'l> {
+struct AlignedSeries<'l> {
     probe: &'static str,
     file: &'l str,
     name: String,
@@ -164,11 +164,11 @@ fn probe_name(probe: &str, file: &Path) -> String {
 }
 
 fn lay(
-    laid: &Laid<'_>,
+    laid: &AlignedSeries<'_>,
     trials: &[(String, &TrialFinding)],
     writer: &mut RunWriter,
 ) -> Result<String> {
-    let Laid {
+    let AlignedSeries {
         probe,
         file,
         name,

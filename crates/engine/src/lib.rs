@@ -94,7 +94,7 @@ pub struct Options<'a> {
     pub shared_machine: bool,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Debug)]
 pub struct RunEnd {
     /// Folder of the run.

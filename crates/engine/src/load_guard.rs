@@ -14,7 +14,7 @@ use study::settings::{Guard, GuardLimits, GuardedClusters, Settings};
 
 /// Time for which cassay counts the requests of other clients. One second suffices to distinguish
 /// an idle client from a busy one.
-const LOOKED_FOR: Duration = Duration::from_secs(1);
+const COUNTING_TIME: Duration = Duration::from_secs(1);
 
 /// Checks each second of the load against the limits.
 #[derive(Clone, Debug)]
@@ -152,7 +152,7 @@ pub fn describe(guard: &Guard, running: &Running) -> Result<Option<String>> {
         }
         GuardState::Others(others) => {
             let since = clock::now_ns();
-            clock::sleep(LOOKED_FOR);
+            clock::sleep(COUNTING_TIME);
             let now = running.cluster.other_clients()?.unwrap_or_default();
             let seconds = (clock::now_ns() - since) as f64 / 1e9;
             Some(others_words(others, now.requests_per_s(others, seconds)))

@@ -403,7 +403,7 @@ mod tests {
             .collect();
         let ended = findings::look(&study, &lost, 3).unwrap();
         assert!(
-            ended.words().starts_with("of 3 blocks 3 do not have two usable trials"),
+            ended.words().starts_with("3 of 3 blocks do not have two usable trials"),
             "{ended:?}"
         );
     }

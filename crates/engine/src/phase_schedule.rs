@@ -26,7 +26,7 @@ pub struct PhaseSchedule {
     rising: u64,
     /// True once the measured window has begun.
     pub measuring: bool,
-    /// How an automatic warm-up ended.
+    /// End of an automatic warm-up.
     pub ended: Option<SteadyState>,
     warmup_s: f64,
 }

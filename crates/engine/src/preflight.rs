@@ -110,8 +110,8 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, own: &OwnRuns) -> Resu
     Ok(found)
 }
 
-/// Ends a run before it begins if its cluster would refuse it, or if the run would need an action
-/// that the user has not permitted.
+/// Ends a run before it begins if its cluster would refuse it. Also ends a run that would need an
+/// action that the user has not permitted.
 ///
 /// # Errors
 /// All actions that the user has not permitted, or the reason why the cluster does not answer.
@@ -140,7 +140,7 @@ fn rewritten(earlier: &MarkedTable) -> String {
 }
 
 /// Name of a snapshot. The rehearsal only checks the permission, and does not take the snapshot.
-const REHEARSED: &str = "rehearsed";
+const REHEARSAL_SNAPSHOT: &str = "rehearsed";
 
 struct Rehearsal<'a> {
     study: &'a Study,
@@ -209,7 +209,7 @@ impl Rehearsal<'_> {
             standing.prepared(settings, program, program.rows());
         }
         if settings.data.reset == Reset::Snapshot {
-            standing.kept(settings, program, REHEARSED.to_owned());
+            standing.kept(settings, program, REHEARSAL_SNAPSHOT.to_owned());
             self.all(&schema.truncate)?;
         }
         self.writes(program, Stage::Main)

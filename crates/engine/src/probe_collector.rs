@@ -20,7 +20,7 @@ use cassandra::probe::{ProbeCost, ProbeSpec, Probes, Reading};
 use cluster::Cluster;
 use hosts_now::HostReadings;
 use measure::clock;
-use readings_buffer::{InWindow, KeptReadings, OTHERS, PENDING, STEAL, STILL, share};
+use readings_buffer::{InWindow, KeptReadings, OTHERS_PROBE, PENDING, STEAL, STILL, share};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::TrialWriter;
@@ -29,8 +29,9 @@ use study::settings::Settings;
 
 pub use resource_use::ResourceUse;
 
-/// Period of the probe [`OTHERS`]. Even a window of a few seconds must contain several readings.
-const OTHERS_PERIOD: Duration = Duration::from_secs(1);
+/// Period of the probe [`OTHERS_PROBE`]. Even a window of a few seconds must contain several
+/// readings.
+const OTHERS_PROBE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Probes of one trial.
 #[derive(Default)]
@@ -71,12 +72,12 @@ impl ProbeCollector {
         let pids = running.pids();
         let agents = [running.cluster.host_agents(), clients.to_vec()].concat();
         let ours = pids.iter().filter_map(|(name, pid)| Some((name.as_str(), (*pid)?)));
-        let ours = host::probe::Ours {
+        let ours = host::probe::OwnProcesses {
             nodes: &ours.collect::<Vec<_>>(),
             agents: &agents,
             devices: &running.cluster.host_devices(),
         };
-        match host::probe::others(&ours, OTHERS_PERIOD) {
+        match host::probe::others(&ours, OTHERS_PROBE_PERIOD) {
             Ok(others) => self.probes.push(others),
             // If the machine does not report the CPU use of other programs, the result of one rule
             // is unknown, but the trial can run.
@@ -182,7 +183,7 @@ impl ProbeCollector {
             *pending.entry(*stretch).or_default() += bin.mean();
         }
         let steal = share(of(STEAL).filter(|series| !series.place.contains('/')));
-        let others: Vec<&InWindow<'_>> = kept.iter().filter(|s| s.probe == OTHERS).collect();
+        let others: Vec<&InWindow<'_>> = kept.iter().filter(|s| s.probe == OTHERS_PROBE).collect();
         let cpu_ns: u64 = self.costs.iter().map(|cost| cost.cpu_ns).sum();
         evidence.pending_compactions =
             (!pending.is_empty()).then(|| pending.into_values().collect());
@@ -248,11 +249,11 @@ fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
     }
 }
 
-/// Returns the last CPU use that the probe [`OTHERS`] reported, if any.
+/// Returns the last CPU use that the probe [`OTHERS_PROBE`] reported, if any.
 fn cpu_shares(readings: &[Reading]) -> Option<CpuShares> {
     let last = |name: &str| {
         let mut newest = readings.iter().rev();
-        let found = newest.find(|one| one.probe == OTHERS && *one.name == *name);
+        let found = newest.find(|one| one.probe == OTHERS_PROBE && *one.name == *name);
         found.map(|reading| reading.value)
     };
     Some(CpuShares {
@@ -281,7 +282,7 @@ fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> NodeStat
     }
 }
 
-/// Summarizes the readings of the probe [`OTHERS`] within the window.
+/// Summarizes the readings of the probe [`OTHERS_PROBE`] within the window.
 fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> MachineUse {
     let of = |name: &str| share(with_name(series, name));
     let cpu = || {
@@ -357,7 +358,7 @@ mod tests {
                 "psi.io.some",
             ] {
                 kept.push(&Reading {
-                    probe: OTHERS.into(),
+                    probe: OTHERS_PROBE.into(),
                     ..reading(at_s, name, "machine", f64::from(second / 43_200) * 50.0)
                 });
             }
@@ -393,7 +394,7 @@ mod tests {
     #[test]
     fn the_use_of_the_machine_is_the_mean_of_looks_in_the_window() {
         let others = |at_s, name, value| Reading {
-            probe: OTHERS.into(),
+            probe: OTHERS_PROBE.into(),
             ..reading(at_s, name, "machine", value)
         };
         let gather = ProbeCollector {
@@ -443,7 +444,7 @@ mod tests {
     #[test]
     fn a_node_that_does_not_run_is_told_of_with_its_seconds() {
         let stopped = |at_s| Reading {
-            probe: OTHERS.into(),
+            probe: OTHERS_PROBE.into(),
             ..reading(at_s, host::probe::STOPPED, "node2", 1.0)
         };
         let gather = ProbeCollector {

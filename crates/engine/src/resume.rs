@@ -102,8 +102,8 @@ impl InterruptedRun {
         let path = self.path.display();
         let Some(findings) = self.findings.as_ref().filter(|_| self.is_done()) else {
             bail!(
-                "{path} is not finished, so cassay cannot add blocks to it yet\nhint: continue it \
-                 first: cassay resume {path}"
+                "the run {path} is not finished, so cassay cannot add blocks to it yet\nhint: \
+                 continue it first with `cassay resume {path}`"
             );
         };
         if !self.study.repeat.interleaved {

@@ -1,7 +1,7 @@
 //! A running target of any kind. Starts, queries and stops the target.
 //!
 //! The null target is a CQL server inside cassay. The engine attaches to the null target as to any
-//! other cluster, so a run without Java uses the same code as a run with Java.
+//! other cluster. So a run without Java uses the same code as a run with Java.
 
 use anyhow::{Context, Result, bail};
 use cluster::{Cluster, Dirs, Gap, LogsTaken, LogsUntil, RestoreHow, RestoreResult};
@@ -176,7 +176,7 @@ impl Running {
         !is_apart
     }
 
-    /// Returns true if nodes run on this machine that cassay did not start.
+    /// Returns true if nodes that cassay did not start run on this machine.
     pub fn has_strange_nodes(&self) -> bool {
         matches!(self.settings, Target::Attach(_)) && self.is_on_this_machine()
     }

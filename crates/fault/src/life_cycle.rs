@@ -29,7 +29,7 @@ const SLACK: Duration = Duration::from_secs(5);
 
 /// Time after which agents heal a fault that is still being injected, unless cassay renews this
 /// deadline, which it does repeatedly.
-const RENEWED_WITHIN: Duration = Duration::from_secs(120);
+const INJECTION_DEADLINE: Duration = Duration::from_secs(120);
 
 /// Time limit for moved nodes to end on the other host.
 const MOVED_BACK: Duration = Duration::from_secs(70);
@@ -39,7 +39,7 @@ const MOVED_BACK: Duration = Duration::from_secs(70);
 const UNSEEN_MAX: Duration = Duration::from_secs(30);
 
 /// Time limit for the traces of a finished operation to become visible.
-const LEFT_WITHIN: Duration = Duration::from_secs(10);
+const PROOF_LIMIT: Duration = Duration::from_secs(10);
 
 /// A step of a fault's life cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ struct LifeCycle<'w> {
     steps: Vec<LifeCycleStep>,
 }
 
-/// Injects the fault, holds it until the healing is ordered, and then heals it. Also heals the
+/// Injects the fault, holds it until the order to heal arrives, and then heals it. Also heals the
 /// fault after an error. `planned` is the expected duration of the fault. A few seconds after this
 /// time, agents heal the fault by themselves. `tell` receives every step immediately.
 pub fn run(
@@ -227,7 +227,7 @@ impl LifeCycle<'_> {
     /// Returns the time after which agents heal the fault by themselves.
     fn armed(&self, planned: Duration) -> Duration {
         let planned = match self.kind.length {
-            Length::Staged => planned + RENEWED_WITHIN,
+            Length::Staged => planned + INJECTION_DEADLINE,
             Length::Stated | Length::Moment | Length::Task => planned,
         };
         match self.fault.later() {
@@ -259,9 +259,9 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Continues the operation of the fault until the operation ends or the healing is ordered.
-    /// Observes the fault in the meantime. The traces of the operation prove afterwards that it was
-    /// performed.
+    /// Continues the operation of the fault until it ends, or until the order to heal arrives.
+    /// Observes the fault meanwhile. The last observation proves that the node performed the
+    /// operation.
     fn work(&mut self, planned: Duration) -> Presence {
         let silence = SILENCE.min(planned / 4);
         let (mut is_seen, mut renewal) = (false, Renewal::default());
@@ -302,7 +302,7 @@ impl LifeCycle<'_> {
     /// Observes the target until the traces of a finished operation are visible. If the study has a
     /// duration, keeps the traces for this duration.
     fn left(&mut self, words: &str, is_seen: bool, planned: Duration) -> Presence {
-        let until_ns = self.world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
+        let until_ns = self.world.now_ns() + PROOF_LIMIT.as_nanos() as u64;
         loop {
             let look = self.fault.look(self.world, SILENCE);
             let is_left = look.shows_fault();
@@ -323,8 +323,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Waits until the healing is ordered, and performs the further action of the fault when it is
-    /// due.
+    /// Waits until the order to heal arrives, and performs the further action of the fault when it
+    /// is due.
     fn hold(&mut self, injected_ns: u64, planned: Duration) {
         if let Some(after) = self.fault.later() {
             let due_ns = injected_ns + after.as_nanos() as u64;

@@ -11,7 +11,7 @@ use target_spec::NodeIndex;
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(30);
 
 /// Time limit for an operation to stop after a request.
-const ENDED_WITHIN: Duration = Duration::from_secs(30);
+const STOP_LIMIT: Duration = Duration::from_secs(30);
 
 /// Interval between two requests to stop an operation.
 const POLL: Duration = Duration::from_millis(500);
@@ -62,7 +62,7 @@ impl Task {
     /// Tells the node repeatedly to stop the operation, until it has ended. Does nothing if the
     /// operation has already ended.
     pub fn end(&mut self, world: &mut dyn World, stop: &Operation) -> Result<()> {
-        let until_ns = world.now_ns() + ENDED_WITHIN.as_nanos() as u64;
+        let until_ns = world.now_ns() + STOP_LIMIT.as_nanos() as u64;
         while self.is_at_work {
             // The result is ignored, because an error only states that the operation was stopped.
             if world.operated(self.node).is_some() {
@@ -72,8 +72,7 @@ impl Task {
             let told = world.tell(self.node, stop.clone(), AT_ONCE);
             if world.now_ns() >= until_ns {
                 anyhow::bail!(match told {
-                    Ok(_) => "the operation continues, although cassay requested its \
-                              stop"
+                    Ok(_) => "the operation continues, although cassay told the node to stop it"
                         .to_owned(),
                     Err(error) => format!("cassay cannot stop the operation: {error:#}"),
                 });

@@ -15,10 +15,10 @@ use target_spec::NodeIndex;
 const POLL: Duration = Duration::from_millis(200);
 
 /// Time limit for a node to report the ring.
-const TOLD_WITHIN: Duration = Duration::from_secs(5);
+const MEMBERS_LIMIT: Duration = Duration::from_secs(5);
 
 /// Time limit for a node to leave a ring, or to remove another node.
-const LEFT_WITHIN: Duration = Duration::from_secs(600);
+const LEAVE_LIMIT: Duration = Duration::from_secs(600);
 
 /// Returns all nodes except the given one.
 pub(crate) fn others(world: &dyn Agents, node: Option<NodeIndex>) -> Vec<NodeIndex> {
@@ -137,7 +137,8 @@ pub(crate) fn and_known(
 /// Returns true if a node answers clients but all other nodes consider it down.
 pub(crate) fn is_shunned(world: &mut dyn World, node: NodeIndex) -> bool {
     let is_down = |one| one == Some(MemberStatus::Down);
-    world.ask(node, TOLD_WITHIN).is_ok() && held(world, node, TOLD_WITHIN, is_down).shows_fault()
+    world.ask(node, MEMBERS_LIMIT).is_ok()
+        && held(world, node, MEMBERS_LIMIT, is_down).shows_fault()
 }
 
 /// Adds a condition to `seen`. The target is whole only if the node also reports that it does not
@@ -170,7 +171,7 @@ pub(crate) fn settled(
 
 /// Returns true if a node streams data.
 pub(crate) fn is_streaming(world: &mut dyn Mbeans, node: NodeIndex) -> bool {
-    let own = world.members(node, TOLD_WITHIN);
+    let own = world.members(node, MEMBERS_LIMIT);
     own.is_ok_and(|own| own.streams_count > 0)
 }
 
@@ -184,7 +185,7 @@ impl PendingOperation {
         node: NodeIndex,
         what: Operation,
     ) -> Result<PendingOperation> {
-        world.operate(node, what, LEFT_WITHIN)?;
+        world.operate(node, what, LEAVE_LIMIT)?;
         Ok(PendingOperation(Some(node)))
     }
 
@@ -209,7 +210,7 @@ impl PendingOperation {
 /// Waits until the operation of the node has ended, and then heals the fault. The result includes
 /// the result of the operation.
 fn heal_after(world: &mut dyn World, at_work: NodeIndex) -> Result<HealResult> {
-    let until_ns = world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
+    let until_ns = world.now_ns() + LEAVE_LIMIT.as_nanos() as u64;
     let ended = loop {
         if let Some(ended) = world.operated(at_work) {
             break ended;

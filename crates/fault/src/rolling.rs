@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use host::{Query, QueryAnswer};
 use std::time::Duration;
-use target_spec::fault::STARTED_WITHIN;
+use target_spec::fault::START_LIMIT;
 use target_spec::{NodeIndex, PerNode};
 
 /// Time limit for a node to report which nodes it considers up.
@@ -96,10 +96,10 @@ impl Round {
         };
         let name = turn.node.name();
         if let Err(why) = is_up(world, turn.node) {
-            let is_late = now_ns - turn.started_ns >= STARTED_WITHIN.as_nanos() as u64;
+            let is_late = now_ns - turn.started_ns >= START_LIMIT.as_nanos() as u64;
             observation::still_starting(world, turn.node, &name)?;
             if is_late {
-                let limit_s = STARTED_WITHIN.as_secs();
+                let limit_s = START_LIMIT.as_secs();
                 return Err(
                     why.context(format!("{name} was not up within {limit_s} s of its start"))
                 );

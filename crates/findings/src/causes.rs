@@ -84,8 +84,8 @@ fn is_plain(trial: &TrialFinding) -> bool {
     trial.faults.is_empty() && trial.endurance.is_none() && trial.all.ops_per_s > 0.0
 }
 
-/// Returns a value that grows with the speed of the target: the throughput in a closed loop, or the
-/// inverse of the median latency at a rate.
+/// Returns a value that grows with the speed of the target. It is the throughput in a closed loop,
+/// or the inverse of the median latency at a rate.
 fn speed(trial: &TrialFinding) -> f64 {
     match trial.point {
         Some(Point::Rate(_)) => 1.0 / trial.all.latency_ms.p50.least(),
@@ -278,8 +278,8 @@ mod tests {
     }
 
     /// These are six trials of two settings on a cold node. In an earlier version, the rules judged
-    /// each trial as unsteady, and the answer was that even a thousand blocks would not be enough
-    /// for a decision.
+    /// each trial as unsteady. The answer was that even a thousand blocks would not be enough for a
+    /// decision.
     #[test]
     fn a_node_that_warms_up_over_the_run_is_named() {
         let ops = [7_200.0, 12_000.0, 22_500.0, 23_500.0, 31_500.0, 34_700.0];

@@ -134,8 +134,9 @@ pub fn comparisons(
     }
 }
 
-/// Returns the scatter of the ratio of two trials of one block, in the primary comparison. If there
-/// are several such comparisons, returns the largest scatter. Returns `None` without two blocks.
+/// Returns the scatter of the ratio of two trials of the same block, in the primary comparison. If
+/// there are several such comparisons, returns the largest scatter. Returns `None` without two
+/// blocks.
 pub fn noise(study: &Study, trials: &[TrialFinding]) -> Option<f64> {
     let searches = searches(study, trials);
     let (pairings, _) = pairings(study, trials, &searches);
@@ -366,8 +367,8 @@ fn is_as_offered(
 }
 
 /// Returns the usable trial of each block, for blocks that have a usable trial. For latency,
-/// saturated trials are not usable, because latency then grows as long as the trial lasts, so it is
-/// not a property of the target.
+/// saturated trials are not usable. Their latency grows as long as the trial lasts, so it is not a
+/// property of the target.
 pub fn used<'t>(
     study: &Study,
     trials: &'t [TrialFinding],
@@ -388,7 +389,8 @@ pub fn used<'t>(
     (0..study.blocks()).map(at).collect()
 }
 
-/// Returns the pairs of values. Two trials of one block are a pair if they ran on the same data.
+/// Returns the pairs of values. Two trials of the same block are a pair if they ran on the same
+/// data.
 fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &ComparedNumber) -> Pairs {
     let both = sides[0]
         .iter()

@@ -25,8 +25,8 @@ pub fn compute(settings: &Settings, start: u64) -> Option<u64> {
     outlives.then_some(start)
 }
 
-/// Returns true if two trials may be compared, which requires that the generations of their data
-/// are the same, or that one of them is unknown.
+/// Returns true if two trials may be compared. This requires that the generations of their data are
+/// the same, or that one of them is unknown.
 pub fn is_same(one: &TrialFinding, other: &TrialFinding) -> bool {
     match (one.generation, other.generation) {
         (Some(one), Some(other)) => one == other,

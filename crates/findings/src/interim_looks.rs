@@ -103,7 +103,7 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<Sto
     let lost = blocks - pairs.min(blocks);
     if lost * 3 > max {
         return Some(StopReason::Lost(format!(
-            "of {blocks} blocks {lost} do not have two usable trials, which is more than a third \
+            "{lost} of {blocks} blocks do not have two usable trials, which is more than a third \
              of the maximum of {max}: more blocks cannot answer the question"
         )));
     }

@@ -93,8 +93,8 @@ pub fn conclude(
 }
 
 /// Combines the trials of a run into its findings. Trials of a search at loads above its result do
-/// not affect the verdict on the run, because they only show that the load was too high. `merge`
-/// merges the latency of several trials. `stopped` is the reason for an early end of the run.
+/// not affect the verdict on the run. They only show that the load was too high. `merge` merges the
+/// latency of several trials. `stopped` is the reason for an early end of the run.
 pub fn combine(
     study: &Study,
     trials: Vec<TrialFinding>,

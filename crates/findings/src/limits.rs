@@ -47,7 +47,7 @@ fn limits(study: &Study, trials: &[TrialFinding], of: &FindingsRecord) -> Vec<Li
 
 /// Returns the index of the explanation that belongs to the answer. The report page shows all
 /// explanations. The highest load of a study counts as a limit only if a resource was full, or if
-/// the load was a closed loop, which always offers as much as the target accepts.
+/// the load was a closed loop. A closed loop always offers as much as the target accepts.
 pub fn of_answer(limits: &[LimitRecord]) -> Option<usize> {
     let is_limit = |record: &LimitRecord| match record.event {
         LimitEvent::Difference | LimitEvent::Peak | LimitEvent::Knee => true,

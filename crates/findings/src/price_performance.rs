@@ -50,7 +50,7 @@ pub fn prices(
 
 /// Throughput of a variant, and the point at which it was measured. The result of a search has no
 /// point.
-struct Did {
+struct MeasuredThroughput {
     place: Option<Point>,
     ops_per_s: f64,
     ci95: Option<[f64; 2]>,
@@ -58,14 +58,14 @@ struct Did {
 
 /// Returns the result of the searches. Returns `None` if a search has not reached its goal, because
 /// its result is then only a lower bound.
-fn found(variant: &Variant, searches: &[SearchRecord]) -> Option<Did> {
+fn found(variant: &Variant, searches: &[SearchRecord]) -> Option<MeasuredThroughput> {
     let of = searches.iter().filter(|one| one.variant == variant.name);
     let log = |one: &SearchRecord| match one.found_ops_per_s()? {
         measure::Known::Exactly(ops) => Some(ops.ln()),
         measure::Known::AtLeast(_) => None,
     };
     let logs = of.map(log).collect::<Option<Vec<f64>>>()?;
-    (!logs.is_empty()).then(|| Did {
+    (!logs.is_empty()).then(|| MeasuredThroughput {
         place: None,
         ops_per_s: autocorrelation::mean(&logs).exp(),
         ci95: autocorrelation::mean_of_blocks_ci95(&logs).map(|ends| ends.map(f64::exp)),
@@ -76,12 +76,12 @@ fn measured(
     variant: &Variant,
     points: &[PointRecord],
     comparisons: &[ComparisonRecord],
-) -> Option<Did> {
+) -> Option<MeasuredThroughput> {
     let own = points.iter().filter(|point| point.variant == variant.name);
     let primary = comparisons.iter().find(|c| c.primary);
     let at_primary = own.clone().find(|p| primary.is_some_and(|c| c.point == p.point));
     let most = own.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s));
-    at_primary.or(most).map(|point| Did {
+    at_primary.or(most).map(|point| MeasuredThroughput {
         place: point.point,
         ops_per_s: point.ops_per_s,
         ci95: point.ops_per_s_ci95,
@@ -177,7 +177,7 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
         copies: record.copies,
     };
     let Some(nodes) = nodes(demand, per_node) else {
-        return refused("the sustained throughput is not certainly above 0".to_owned());
+        return refused("the interval of the sustained throughput includes 0".to_owned());
     };
     let price = variant.settings.price.as_ref();
     CapacityRecord {

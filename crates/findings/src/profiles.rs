@@ -28,8 +28,8 @@ const SHARE_MIN: f64 = 0.002;
 /// Maximum number of frames of a variant's call tree.
 const FRAMES_MAX: usize = 3000;
 
-/// Adds the profiles of the run in `profiled` to the findings of the run in `path`, with a sentence
-/// in its answer for the first difference. `profiled` is a folder inside `path`.
+/// Adds the profiles of the run in `profiled` to the findings of the run in `path`. Adds a sentence
+/// to its answer for the first difference. `profiled` is a folder inside `path`.
 ///
 /// # Errors
 /// The run cannot be opened.

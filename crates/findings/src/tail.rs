@@ -19,7 +19,7 @@ const CHANCE_MAX: f64 = 0.05;
 /// Name of the probe that reads the collector's log.
 const LOG: &str = "gc_log";
 
-/// Adds the explanations to the findings of the run at `path`, and adds a sentence to the answer if
+/// Adds the explanations to the findings of the run at `path`. Adds a sentence to the answer if
 /// events explain at least half of the slowest operations of a trial.
 ///
 /// # Errors

@@ -12,7 +12,7 @@ use study::settings::Settings;
 type Excuse = (&'static str, &'static str, fn(String) -> TrialJudgement);
 
 /// Rules whose failure shows nothing about the target, each with the meaning of its failure. The
-/// list has three kinds of failures: the client was at its limit or its numbers contradict each
+/// list has three kinds of failures. The client was at its limit or its numbers contradict each
 /// other, other programs interfered, or the client itself was late. Rule V1 passes if the limit of
 /// operations in flight held operations back, because then the target was slow. The order is
 /// important, because a client at its limit also stalls and is late.
@@ -103,7 +103,7 @@ fn result_of(finding: &TrialFinding, rule: &str) -> Option<RuleOutcome> {
 
 /// Minimum share of the CPUs that other programs must use to explain a missed rate. It is twice the
 /// share at which rule V18 warns.
-const OTHERS_DISTURB: f64 = 0.20;
+const OTHER_PROGRAMS_SHARE_MIN: f64 = 0.20;
 
 /// Returns the disturbance that may explain why a trial missed its rate. Returns `None` if the
 /// trial had no such disturbance. A client that stalled for 1 % of the time counts as disturbed,
@@ -111,7 +111,7 @@ const OTHERS_DISTURB: f64 = 0.20;
 fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     let [away_share, _] = Limits::default().silence_share;
     let others = finding.machine.as_ref().and_then(|machine| machine.cpu_others);
-    if others.is_some_and(|share| share >= OTHERS_DISTURB) {
+    if others.is_some_and(|share| share >= OTHER_PROGRAMS_SHARE_MIN) {
         Some("other programs used the machine")
     } else if finding.client.stalled_share >= away_share {
         Some("the client was unavailable for too long")

@@ -3,7 +3,7 @@
 //!
 //! Invariants: the two trials of a pair ran on the same data, and their periods have the same
 //! position in the window. If a trial completed no operation in a period, the whole period has no
-//! ratio, because the ratios of the remaining pairs would include only the mild effects.
+//! ratio. The ratios of the remaining pairs would include only the mild effects.
 
 use super::comparisons::{COMPARED, blocks_of, metric_of};
 use super::interim_looks;
@@ -72,7 +72,7 @@ fn add(study: &Study, found: &mut FindingsRecord, read: &mut Read<'_>) -> Result
 }
 
 /// One period of one fault, with its pairs of trials.
-struct Beside<'a> {
+struct PeriodPairs<'a> {
     /// Variant without faults, and variant with faults.
     variants: [&'a Variant; 2],
     place: Option<Point>,
@@ -91,8 +91,8 @@ fn stretches<'a>(
     variants: [&'a Variant; 2],
     place: Option<Point>,
     read: &mut Read<'_>,
-) -> Result<Vec<Beside<'a>>> {
-    let mut all: Vec<Beside<'a>> = Vec::new();
+) -> Result<Vec<PeriodPairs<'a>>> {
+    let mut all: Vec<PeriodPairs<'a>> = Vec::new();
     for block in 0..study.blocks() {
         let of = |variant: &Variant| {
             let fits = |trial: &&TrialFinding| {
@@ -119,10 +119,10 @@ fn stretches<'a>(
                 let Some(pair) = without.zip(with).map(<[StretchRecord; 2]>::from) else {
                     continue;
                 };
-                let same = |one: &&mut Beside| (one.number, one.stretch) == (number, stretch);
+                let same = |one: &&mut PeriodPairs| (one.number, one.stretch) == (number, stretch);
                 match all.iter_mut().find(same) {
                     Some(one) => one.pairs.push((block, pair)),
-                    None => all.push(Beside {
+                    None => all.push(PeriodPairs {
                         variants,
                         place,
                         number,
@@ -145,7 +145,7 @@ struct StretchComparison {
     is_primary: bool,
 }
 
-impl Beside<'_> {
+impl PeriodPairs<'_> {
     /// Compares the periods by each metric that has a value in both trials of every pair.
     fn comparisons(&self, study: &Study) -> Vec<StretchComparison> {
         let compared = |metric: &'static str, how: Metric| {
@@ -202,7 +202,7 @@ impl Beside<'_> {
 /// Judges all comparisons together, and creates their records. The adjustment for multiple
 /// comparisons treats the primary comparisons as one family, and all other comparisons as a second
 /// family.
-fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFaultsRecord> {
+fn judged(study: &Study, all: &[PeriodPairs<'_>], planned: usize) -> Vec<WithoutFaultsRecord> {
     let each: Vec<Vec<StretchComparison>> = all.iter().map(|one| one.comparisons(study)).collect();
     let flagged: Vec<(Comparison, bool)> = each
         .iter()
@@ -211,7 +211,7 @@ fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFault
         .collect();
     let (judged, _) = judge_all(&flagged);
     let mut judged = judged.into_iter();
-    let record = |(beside, compared): (&Beside<'_>, &Vec<StretchComparison>)| {
+    let record = |(beside, compared): (&PeriodPairs<'_>, &Vec<StretchComparison>)| {
         let both = compared.iter().zip(judged.by_ref());
         let records = both.map(|(one, judged)| comparison(beside, one, judged, planned)).collect();
         beside.record(records)
@@ -220,7 +220,7 @@ fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFault
 }
 
 fn comparison(
-    beside: &Beside<'_>,
+    beside: &PeriodPairs<'_>,
     compared: &StretchComparison,
     judged: AdjustedFinding,
     planned: usize,

@@ -11,7 +11,7 @@ use std::thread::ScopedJoinHandle;
 
 /// Maximum number of clients that are started at a time. The number is limited, because cassay
 /// copies this program for each of them.
-const COMING_MAX: usize = 8;
+const STARTS_MAX: usize = 8;
 
 impl Clients {
     /// Starts a client on each of `count` seats. The seats become available in any order, several
@@ -37,7 +37,7 @@ impl Clients {
             mine
         };
         let mut all = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..COMING_MAX.min(count)).map(|_| scope.spawn(come)).collect();
+            let threads: Vec<_> = (0..STARTS_MAX.min(count)).map(|_| scope.spawn(come)).collect();
             let mut feed = || -> Result<()> {
                 for _ in 0..count {
                     give.send(next()?).context("assign a seat")?;

@@ -121,8 +121,8 @@ pub struct Population {
 }
 
 impl Population {
-    /// Adds a text with the times of some kinds, beginning with index `at` out of `kinds_count`
-    /// kinds. Returns the kinds that were added.
+    /// Adds a packed text with the times of some of `kinds_count` kinds, beginning with the kind at
+    /// index `at`. Returns the kinds that were added.
     ///
     /// # Errors
     /// The text was not made by `pack_kinds`, or has too many kinds.

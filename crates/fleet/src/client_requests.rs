@@ -241,7 +241,7 @@ pub(crate) struct SlowNote {
 
 /// Description of a node of the cluster for a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct AskedNode {
+struct RequestedNode {
     address: SocketAddr,
     called: SocketAddr,
     proxied_name: Option<String>,
@@ -253,12 +253,12 @@ struct AskedNode {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ClientConfig {
     stage: String,
-    nodes: Vec<AskedNode>,
-    schedule: AskedSchedule,
+    nodes: Vec<RequestedNode>,
+    schedule: RequestedSchedule,
     rise_ns: u64,
     first_operation: u64,
-    limit: AskedLimit,
-    window: AskedWindow,
+    limit: RequestedLimit,
+    window: RequestedWindow,
     in_flight_max: u32,
     release_quantum_ns: u64,
     timeout_ns: u64,
@@ -275,7 +275,7 @@ pub(crate) struct ClientConfig {
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-enum AskedSchedule {
+enum RequestedSchedule {
     Closed(u32),
     Fixed(f64),
     Poisson(f64),
@@ -283,7 +283,7 @@ enum AskedSchedule {
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-enum AskedLimit {
+enum RequestedLimit {
     Operations(u64),
     DurationNs(u64),
     Either(u64, u64),
@@ -291,7 +291,7 @@ enum AskedLimit {
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-enum AskedWindow {
+enum RequestedWindow {
     Whole,
     AfterNs(u64),
     WhenTold,
@@ -330,7 +330,7 @@ impl ClientConfig {
         ClientConfig {
             stage: word_of(&STAGES, &config.stage),
             nodes: nodes
-                .map(|node| AskedNode {
+                .map(|node| RequestedNode {
                     address: node.address,
                     called: node.called,
                     proxied_name: node.proxied_name.clone(),
@@ -339,23 +339,25 @@ impl ClientConfig {
                 })
                 .collect(),
             schedule: match config.schedule {
-                Schedule::Closed { in_flight } => AskedSchedule::Closed(in_flight),
-                Schedule::Fixed { ops_per_s } => AskedSchedule::Fixed(ops_per_s),
-                Schedule::Poisson { ops_per_s } => AskedSchedule::Poisson(ops_per_s),
-                Schedule::Recorded { speed } => AskedSchedule::Recorded(speed),
+                Schedule::Closed { in_flight } => RequestedSchedule::Closed(in_flight),
+                Schedule::Fixed { ops_per_s } => RequestedSchedule::Fixed(ops_per_s),
+                Schedule::Poisson { ops_per_s } => RequestedSchedule::Poisson(ops_per_s),
+                Schedule::Recorded { speed } => RequestedSchedule::Recorded(speed),
             },
             rise_ns: config.rise.as_nanos() as u64,
             first_operation: config.first_operation,
             limit: match config.limit {
-                Limit::Operations(count) => AskedLimit::Operations(count),
-                Limit::Duration(length) => AskedLimit::DurationNs(length.as_nanos() as u64),
-                Limit::Either(count, length) => AskedLimit::Either(count, length.as_nanos() as u64),
-                Limit::Unlimited => AskedLimit::Unlimited,
+                Limit::Operations(count) => RequestedLimit::Operations(count),
+                Limit::Duration(length) => RequestedLimit::DurationNs(length.as_nanos() as u64),
+                Limit::Either(count, length) => {
+                    RequestedLimit::Either(count, length.as_nanos() as u64)
+                }
+                Limit::Unlimited => RequestedLimit::Unlimited,
             },
             window: match config.window {
-                Window::Whole => AskedWindow::Whole,
-                Window::After(warmup) => AskedWindow::AfterNs(warmup.as_nanos() as u64),
-                Window::WhenTold => AskedWindow::WhenTold,
+                Window::Whole => RequestedWindow::Whole,
+                Window::After(warmup) => RequestedWindow::AfterNs(warmup.as_nanos() as u64),
+                Window::WhenTold => RequestedWindow::WhenTold,
             },
             in_flight_max: config.in_flight_max,
             release_quantum_ns: config.release_quantum.as_nanos() as u64,
@@ -396,23 +398,23 @@ impl ClientConfig {
                 .collect(),
             access,
             schedule: match self.schedule {
-                AskedSchedule::Closed(in_flight) => Schedule::Closed { in_flight },
-                AskedSchedule::Fixed(ops_per_s) => Schedule::Fixed { ops_per_s },
-                AskedSchedule::Poisson(ops_per_s) => Schedule::Poisson { ops_per_s },
-                AskedSchedule::Recorded(speed) => Schedule::Recorded { speed },
+                RequestedSchedule::Closed(in_flight) => Schedule::Closed { in_flight },
+                RequestedSchedule::Fixed(ops_per_s) => Schedule::Fixed { ops_per_s },
+                RequestedSchedule::Poisson(ops_per_s) => Schedule::Poisson { ops_per_s },
+                RequestedSchedule::Recorded(speed) => Schedule::Recorded { speed },
             },
             rise: Duration::from_nanos(self.rise_ns),
             first_operation: self.first_operation,
             limit: match self.limit {
-                AskedLimit::Operations(count) => Limit::Operations(count),
-                AskedLimit::DurationNs(ns) => Limit::Duration(Duration::from_nanos(ns)),
-                AskedLimit::Either(count, ns) => Limit::Either(count, Duration::from_nanos(ns)),
-                AskedLimit::Unlimited => Limit::Unlimited,
+                RequestedLimit::Operations(count) => Limit::Operations(count),
+                RequestedLimit::DurationNs(ns) => Limit::Duration(Duration::from_nanos(ns)),
+                RequestedLimit::Either(count, ns) => Limit::Either(count, Duration::from_nanos(ns)),
+                RequestedLimit::Unlimited => Limit::Unlimited,
             },
             window: match self.window {
-                AskedWindow::Whole => Window::Whole,
-                AskedWindow::AfterNs(ns) => Window::After(Duration::from_nanos(ns)),
-                AskedWindow::WhenTold => Window::WhenTold,
+                RequestedWindow::Whole => Window::Whole,
+                RequestedWindow::AfterNs(ns) => Window::After(Duration::from_nanos(ns)),
+                RequestedWindow::WhenTold => Window::WhenTold,
             },
             in_flight_max: self.in_flight_max,
             release_quantum: Duration::from_nanos(self.release_quantum_ns),

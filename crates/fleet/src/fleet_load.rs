@@ -205,8 +205,8 @@ impl FleetLoad {
     }
 
     /// Sets the start line, which is `start_ns` on the local clock. For each client, `theirs` has
-    /// the start line on the client's clock, and the time in ns by which the client learned of it
-    /// too late.
+    /// the start line on the client's clock. It also has the time in ns by which the client learned
+    /// of it too late.
     pub(crate) fn begin(&mut self, start_ns: u64, theirs: Vec<(u64, u64)>) {
         self.merging.start_ns = start_ns;
         self.keeps.start_ns = start_ns;

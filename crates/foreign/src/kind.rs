@@ -1,7 +1,7 @@
 //! The kinds of external files that cassay reads, with a size limit for each kind.
 //!
 //! The limit of a kind depends on its reader. A reader that builds a tree in memory needs about ten
-//! to fifty times the size of the file, and may use 256 MiB in total. If a reader needs only
+//! to fifty times the size of the file. It may use 256 MiB in total. If a reader needs only
 //! constant memory, the limit permits any size that occurs in practice. The mutation tests
 //! (`crates/cassay/tests/mutations/`) cover all kinds. For each kind whose reader keeps the whole
 //! file in memory, they also read a file of the maximum size.
@@ -127,42 +127,42 @@ impl FileKind {
     }
 
     fn row(self) -> (&'static str, u64, bool) {
-        const HELD: bool = true;
+        const IS_WHOLE: bool = true;
         const IN_PIECES: bool = false;
         match self {
-            FileKind::Study => ("a study", MIB, HELD),
-            FileKind::Workload => ("a workload file", 2 * MIB, HELD),
+            FileKind::Study => ("a study", MIB, IS_WHOLE),
+            FileKind::Workload => ("a workload file", 2 * MIB, IS_WHOLE),
             FileKind::QueryLog => ("a query log", 1024 * GIB, IN_PIECES),
             FileKind::Series => ("a series", 64 * GIB, IN_PIECES),
             FileKind::Samples => ("samples", 64 * GIB, IN_PIECES),
-            FileKind::Scrape => ("a scrape", 16 * MIB, HELD),
-            FileKind::Machine => ("a description of a machine", 32 * MIB, HELD),
-            FileKind::MachinePart => ("a file of a machine", 16 * MIB, HELD),
-            FileKind::Machines => ("a list of machines", MIB, HELD),
-            FileKind::Placement => ("a placement", 4 * MIB, HELD),
-            FileKind::Builds => ("a list of builds", MIB, HELD),
-            FileKind::Bisection => ("the record of a bisection", 4 * MIB, HELD),
-            FileKind::Tags => ("the names of runs", 4 * MIB, HELD),
-            FileKind::Record => ("a record of a run", 32 * MIB, HELD),
+            FileKind::Scrape => ("a scrape", 16 * MIB, IS_WHOLE),
+            FileKind::Machine => ("a description of a machine", 32 * MIB, IS_WHOLE),
+            FileKind::MachinePart => ("a file of a machine", 16 * MIB, IS_WHOLE),
+            FileKind::Machines => ("a list of machines", MIB, IS_WHOLE),
+            FileKind::Placement => ("a placement", 4 * MIB, IS_WHOLE),
+            FileKind::Builds => ("a list of builds", MIB, IS_WHOLE),
+            FileKind::Bisection => ("the record of a bisection", 4 * MIB, IS_WHOLE),
+            FileKind::Tags => ("the names of runs", 4 * MIB, IS_WHOLE),
+            FileKind::Record => ("a record of a run", 32 * MIB, IS_WHOLE),
             FileKind::Records => ("a file of records", 256 * GIB, IN_PIECES),
             FileKind::Histograms => ("a file of histograms", 256 * GIB, IN_PIECES),
             FileKind::Profile => ("a profile", 64 * MIB, IN_PIECES),
             FileKind::RunFile => ("a file of a run", 256 * GIB, IN_PIECES),
-            FileKind::Journal => ("a journal", 32 * MIB, HELD),
-            FileKind::Export => ("the list of an exported snapshot", 16 * MIB, HELD),
-            FileKind::Certificate => ("a file of certificates", 4 * MIB, HELD),
-            FileKind::ConnectBundle => ("a secure connect bundle", 16 * MIB, HELD),
-            FileKind::Password => ("a file with a password", 64 * KIB, HELD),
+            FileKind::Journal => ("a journal", 32 * MIB, IS_WHOLE),
+            FileKind::Export => ("the list of an exported snapshot", 16 * MIB, IS_WHOLE),
+            FileKind::Certificate => ("a file of certificates", 4 * MIB, IS_WHOLE),
+            FileKind::ConnectBundle => ("a secure connect bundle", 16 * MIB, IS_WHOLE),
+            FileKind::Password => ("a file with a password", 64 * KIB, IS_WHOLE),
             FileKind::Home => (
                 "a file that describes the installed software",
                 4 * MIB,
-                HELD,
+                IS_WHOLE,
             ),
-            FileKind::Jar => ("a jar", 128 * MIB, HELD),
+            FileKind::Jar => ("a jar", 128 * MIB, IS_WHOLE),
             FileKind::Archive => ("an archive or a program", 16 * GIB, IN_PIECES),
-            FileKind::Supply => ("a list of jars", 4 * MIB, HELD),
-            FileKind::Note => ("a note of cassay", 16 * MIB, HELD),
-            FileKind::System => ("a file of the system", 16 * MIB, HELD),
+            FileKind::Supply => ("a list of jars", 4 * MIB, IS_WHOLE),
+            FileKind::Note => ("a note of cassay", 16 * MIB, IS_WHOLE),
+            FileKind::System => ("a file of the system", 16 * MIB, IS_WHOLE),
         }
     }
 }

@@ -79,7 +79,8 @@ impl Agent {
     /// agent treats `folder` as in [`Agent::start_on_machine`].
     ///
     /// # Errors
-    /// Those of [`Agent::start_on_machine`], or this machine does not permit a network namespace.
+    /// The errors of [`Agent::start_on_machine`], or this machine does not permit a network
+    /// namespace.
     pub fn start_switch(cluster: &str, folder: &Path) -> Result<Agent> {
         // This call comes before this command has a second process. Otherwise all processes of the
         // command would have to move to the new control group.
@@ -91,7 +92,7 @@ impl Agent {
     /// removes the folder when it ends.
     ///
     /// # Errors
-    /// Those of [`Link::to`].
+    /// The errors of [`Link::to`].
     pub fn to(wanted: &Destination) -> Result<Agent, Refusal> {
         let begin = begin_there(wanted);
         let link = Link::to(wanted, &begin)?;
@@ -111,7 +112,7 @@ impl Agent {
     /// destinations.
     ///
     /// # Errors
-    /// Those of [`Link::to_all`].
+    /// The errors of [`Link::to_all`].
     pub fn to_all(wanted: &[Destination]) -> Result<Vec<Agent>, UnreachedMachines> {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
         let links = Link::to_all(&wanted, OtherAgents::End)?;
@@ -128,7 +129,7 @@ impl Agent {
     /// folder.
     ///
     /// # Errors
-    /// Those of [`Link::to_all`].
+    /// The errors of [`Link::to_all`].
     pub(crate) fn start_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         Agent::all(hosts_there(Role::Host, cluster, machines)?, false)
     }
@@ -136,7 +137,7 @@ impl Agent {
     /// Connects to the kept agents of machines that are hosts of `cluster`.
     ///
     /// # Errors
-    /// Those of [`Agent::start_hosts`]. An agent has ended, or is of another build.
+    /// The errors of [`Agent::start_hosts`]. An agent has ended, or is of another build.
     pub(crate) fn connect_kept_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         let agents = Agent::all(hosts_there(Role::Relay, cluster, machines)?, true)?;
         for agent in &agents {
@@ -187,10 +188,10 @@ impl Agent {
         self.call(&MachineCapabilities)
     }
 
-    /// Connects to the agent of this machine that an earlier command has kept.
+    /// Connects to the agent of this machine that an earlier command left running.
     ///
     /// # Errors
-    /// Those of [`Agent::reach`].
+    /// The errors of [`Agent::reach`].
     pub fn reach_machine(folder: &Path) -> Result<Agent> {
         Agent::reach(MACHINE, folder)
     }
@@ -278,7 +279,7 @@ impl Agent {
     /// Starts a process by its start command.
     ///
     /// # Errors
-    /// Those of [`Agent::start`].
+    /// The errors of [`Agent::start`].
     pub fn start_by(&self, start: &Start) -> Result<Identity> {
         self.call(&start.0)
     }

@@ -74,7 +74,7 @@ impl Agent {
     /// Returns the process of a server on its host. Returns `None` if the server does not run.
     ///
     /// # Errors
-    /// Those of [`Service::process`], or the agent has ended.
+    /// The errors of [`Service::process`], or the agent has ended.
     pub fn find(&self, service: &Service) -> Result<Option<Identity>> {
         self.call(&FindService(service.clone()))
     }

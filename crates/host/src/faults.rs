@@ -120,8 +120,7 @@ pub enum Injection {
         /// Program that injects the fault.
         inject: Invocation,
         /// Program that heals the fault. The program must also work if the fault is only partly
-        /// injected, or not at all, because the agent may not know how much the injecting program
-        /// has done.
+        /// injected, or not at all. The agent may not know how much the injecting program has done.
         heal: Invocation,
     },
     /// Limits the I/O of the host's volume. Healing restores the limits. Control groups of version

@@ -14,7 +14,7 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// Number of bytes to keep from the end of a program's output. This number is enough for an error
 /// message and its context.
-const SAID_BYTES_MAX: usize = 300;
+const OUTPUT_BYTES_MAX: usize = 300;
 
 /// Result of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub fn run(what: &Invocation, limit: Duration) -> Result<ProgramResult> {
     let mut said = Vec::new();
     let ended = process::listen(command, b"", patience, |_, piece| {
         said.extend_from_slice(piece);
-        said.drain(..said.len().saturating_sub(SAID_BYTES_MAX));
+        said.drain(..said.len().saturating_sub(OUTPUT_BYTES_MAX));
         Ok(())
     })?;
     let said = String::from_utf8_lossy(&said);
@@ -114,7 +114,7 @@ mod tests {
         let soon = Duration::from_millis(300);
         let done = tried(&["sh", "-c", script], root.path(), soon).unwrap();
         assert_eq!(done.code, None);
-        assert!(done.said.len() <= SAID_BYTES_MAX, "{}", done.said.len());
+        assert!(done.said.len() <= OUTPUT_BYTES_MAX, "{}", done.said.len());
         let script = "sleep 600 & echo $!; wait";
         let done = tried(&["sh", "-c", script], root.path(), soon).unwrap();
         let sleep: u32 = done.said.parse().unwrap();

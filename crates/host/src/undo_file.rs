@@ -103,7 +103,7 @@ impl UndoFile {
 /// reading the agent's file.
 ///
 /// # Errors
-/// Those of [`undo`].
+/// The errors of [`undo`].
 pub fn undo_of_another(all: &[Undo]) -> Result<()> {
     let noted = all.iter().find_map(|one| match one {
         Undo::Note(path) => Some(path),

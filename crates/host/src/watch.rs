@@ -83,7 +83,7 @@ impl Watch {
     /// cost.
     ///
     /// # Errors
-    /// Those of [`Watch::ours`], or an interval is too short, or the agent has ended.
+    /// The errors of [`Watch::ours`], or an interval is too short, or the agent has ended.
     pub fn by(self, agent: &Arc<Agent>) -> Result<Sampler> {
         let mut sampler = Sampler::new(&format!("probe-{}", agent.name()));
         if !self.0.is_empty() {

@@ -1,5 +1,5 @@
 //! Imports cassandra-stress. The import covers its command line, its user profiles, and the rows
-//! that the tool would write.
+//! that cassandra-stress would write.
 
 mod access;
 mod argument_split;
@@ -37,7 +37,7 @@ pub fn answer(words: &[String]) -> Option<String> {
     }
 }
 
-/// Statement about the version of the tool whose command line cassay supports.
+/// Statement about the version of cassandra-stress whose command line cassay supports.
 const VERSION: &str = "the command line of cassandra-stress 3.11.4 and later, run by cassay\n";
 
 pub use argument_values::WrittenDistribution;

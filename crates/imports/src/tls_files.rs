@@ -1,5 +1,5 @@
-//! Notes on the TLS files that another tool's command line names. An import does not read secrets,
-//! so a note tells the user which keys of a target name such files, and how to convert Java
+//! Notes on the TLS files that another tool's command line names. An import does not read secrets.
+//! So a note tells the user which keys of a target name such files, and how to convert Java
 //! keystores.
 
 use yaml::shell_word;

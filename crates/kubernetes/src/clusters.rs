@@ -196,7 +196,7 @@ fn cleaned(cluster: &str) -> String {
 /// Returns the name of the service for the ready nodes of a data center. `all` are the services of
 /// the namespace.
 fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
-    const OTHERS: [&str; 4] = [
+    const OTHER_SERVICE_ENDINGS: [&str; 4] = [
         "-seed-service",
         "-all-pods-service",
         "-additional-seed-service",
@@ -210,8 +210,9 @@ fn service_of(all: &[Value], datacenter: &str) -> Result<String> {
             .any(|owner| owner["kind"] == "CassandraDatacenter" && owner["name"] == datacenter)
     };
     let names = all.iter().filter(is_own).filter_map(|one| one["metadata"]["name"].as_str());
-    let fit = names
-        .filter(|name| name.ends_with("-service") && !OTHERS.iter().any(|end| name.ends_with(end)));
+    let fit = names.filter(|name| {
+        name.ends_with("-service") && !OTHER_SERVICE_ENDINGS.iter().any(|end| name.ends_with(end))
+    });
     match fit.collect::<Vec<_>>()[..] {
         [one] => Ok(one.to_owned()),
         [] => bail!("the CassandraDatacenter {datacenter} has no service for its nodes yet"),

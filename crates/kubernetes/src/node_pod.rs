@@ -17,7 +17,7 @@ use std::time::Duration;
 use target_spec::PodPlace;
 
 /// Time limit for the cluster's first report on a pod.
-const TOLD_WITHIN: Duration = Duration::from_secs(10);
+const REPORT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Label that a StatefulSet adds to each of its pods. A policy can select a single pod only by this
 /// label.
@@ -85,10 +85,10 @@ impl NodePod {
             }
         };
         pods.until(
-            Deadline::after(TOLD_WITHIN),
+            Deadline::after(REPORT_LIMIT),
             |pods| Ok(pods.get(&self.name).cloned()),
             |_| {
-                let (name, seconds) = (&self.name, TOLD_WITHIN.as_secs());
+                let (name, seconds) = (&self.name, REPORT_LIMIT.as_secs());
                 anyhow!("Kubernetes sent no report on the pod {name} for {seconds} s")
             },
         )

@@ -2,8 +2,8 @@
 //! its end.
 //!
 //! One `kubectl` process reports all pods, regardless of their number. Invariant: the module keeps
-//! its information about a pod that does not exist any more, because callers need this information
-//! to explain the end of the pod.
+//! its information about a pod that does not exist any more. Callers need this information to
+//! explain the end of the pod.
 
 use crate::kubectl::{self, Kubectl, Selector};
 use anyhow::{Result, anyhow, bail};
@@ -265,7 +265,7 @@ impl Pods {
     /// Waits like [`Shared::until`].
     ///
     /// # Errors
-    /// Those of [`Shared::until`].
+    /// The errors of [`Shared::until`].
     pub fn until<T>(
         &self,
         deadline: Deadline,
@@ -279,7 +279,7 @@ impl Pods {
     /// differs from `told`, which is the last reported reason.
     ///
     /// # Errors
-    /// Those of [`Pods::until`].
+    /// The errors of [`Pods::until`].
     pub fn until_told<T>(
         &self,
         deadline: Deadline,

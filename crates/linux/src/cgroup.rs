@@ -146,7 +146,7 @@ impl Group {
     /// Limits the group's share of the CPUs, in cores. `None` removes the limit.
     ///
     /// # Errors
-    /// Those of [`Group::limit`].
+    /// The errors of [`Group::limit`].
     pub fn limit_quota(&self, cores: Option<f64>) -> Result<()> {
         let Some(place) = self.wanted("cpu", cores.is_some())? else {
             return Ok(());

@@ -74,7 +74,7 @@ impl Reach {
     /// each direction.
     ///
     /// # Errors
-    /// Those of [`Reach::connect`], or `tries` is too large.
+    /// The errors of [`Reach::connect`], or `tries` is too large.
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
         anyhow::ensure!(
             tries <= TRIES_MAX,

@@ -209,7 +209,7 @@ impl Volume {
     /// Mounts the volume within `limit`. During this time, another agent may still unmount it.
     ///
     /// # Errors
-    /// Those of [`Volume::mount`].
+    /// The errors of [`Volume::mount`].
     pub fn mount_within(&self, limit: Duration) -> Result<()> {
         if self.is_mounted()? {
             return Ok(());
@@ -317,7 +317,7 @@ impl Volume {
     /// the device, readers of mapped files fail too.
     ///
     /// # Errors
-    /// Those of [`Volume::shut_down`].
+    /// The errors of [`Volume::shut_down`].
     pub fn take_away(&self) -> Result<()> {
         self.shut_down()?;
         self.device.limit_size(Some(SECTOR_BYTES))

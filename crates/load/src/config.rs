@@ -63,7 +63,7 @@ pub struct Config {
     /// pinned.
     pub cpus: Vec<usize>,
     /// True if the workers request real-time priority from the system. This is useful if nodes run
-    /// on the same machine, since the threads of the nodes would otherwise delay the reading of a
+    /// on the same machine. Otherwise the threads of the nodes would delay the reading of a
     /// response by tens of milliseconds. The client's CPU use is small, and the priority does not
     /// change it.
     pub realtime: bool,

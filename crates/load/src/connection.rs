@@ -45,8 +45,8 @@ impl Buffers {
 }
 
 /// Maximum size of a response that the client accepts for any request, in bytes. Even a request
-/// without a result may have such a response, for example an error with a long message, or the row
-/// of a conditional write.
+/// without a result may have such a response. Examples are an error with a long message, and the
+/// row of a conditional write.
 pub(crate) const ANSWER_BYTES_USUAL: u32 = 1 << 20;
 
 /// Socket that has completed the handshake.

@@ -1,9 +1,9 @@
 //! Compares the requested number of connections with the number that this process can open.
 //!
-//! Three limits apply before the memory is full: the number of open files, the number of local
-//! ports towards one node, and the numbers by which a worker identifies its connections. The client
-//! knows all three before it opens the first connection. Without this check, a limit would appear
-//! as a system error while the client opens connections.
+//! Three limits apply before the memory is full. They are the number of open files, the number of
+//! local ports towards one node, and the numbers by which a worker identifies its connections. The
+//! client knows all three before it opens the first connection. Without this check, a limit would
+//! appear as a system error while the client opens connections.
 
 use crate::inflight;
 use measure::number::counted;

@@ -15,8 +15,8 @@ const OWN: &str = "SELECT tokens FROM system.local";
 
 /// Query for the addresses and tokens of the other nodes. Before version 4.0, all nodes use the
 /// same port.
-const OTHERS: &str = "SELECT native_address, native_port, tokens FROM system.peers_v2";
-const OTHERS_BEFORE_4: &str = "SELECT rpc_address, tokens FROM system.peers";
+const PEERS_QUERY: &str = "SELECT native_address, native_port, tokens FROM system.peers_v2";
+const PEERS_QUERY_BEFORE_4: &str = "SELECT rpc_address, tokens FROM system.peers";
 
 /// Returns an error if the tokens show that another node of `all` now answers at the address of
 /// `node`. This can happen because Kubernetes reuses the addresses of pods. If the tokens belong to
@@ -50,7 +50,7 @@ pub(crate) fn address_now(
     let others = all.iter().filter(|other| other.name != node.name);
     let mut told = others.filter_map(|other| {
         let mut wire = Wire::enter(other, access).ok()?;
-        let rows = wire.rows(OTHERS).or_else(|_| wire.rows(OTHERS_BEFORE_4)).ok()?;
+        let rows = wire.rows(PEERS_QUERY).or_else(|_| wire.rows(PEERS_QUERY_BEFORE_4)).ok()?;
         Some((rows, other.called.port()))
     });
     let (rows, usual_port) = told.next()?;

@@ -147,7 +147,7 @@ fn look(period: Duration, control: &Control, shared: &Shared) {
 }
 
 /// Schedule of a thread's looks. A look is due one period after the last look, not after the thread
-/// fell asleep, because the thread may also be stopped while it is awake.
+/// fell asleep. The thread may also be stopped while it is awake.
 struct Looks {
     last_ns: u64,
     period_ns: u64,
@@ -296,8 +296,8 @@ mod tests {
         seen.late.as_ref().map_or(0, |late| late.count())
     }
 
-    /// Before stalls were divided among intervals, a stop of 1.5 s in 10 s did not appear in any
-    /// figure of a closed loop, and the trial counted as valid.
+    /// Earlier versions did not divide stalls among intervals. Then a stop of 1.5 s in 10 s did not
+    /// appear in any figure of a closed loop, and the trial counted as valid.
     #[test]
     fn a_stall_is_shared_out_to_the_intervals_that_it_spans() {
         let mut ring = ring();

@@ -14,10 +14,10 @@
 //! and never omits work of the target.
 //!
 //! Invariants: an operation that has begun ends exactly once in the recorder. The loop uses no
-//! locks, no logging and no maps. After the start line, it allocates memory only in four cases: the
-//! histogram of a part's first failure of a kind, the next MiB of a ledger of unknown length, a
-//! buffer for a response larger than any before, and the frame of a statement for which a node
-//! returned another id. `crate::sim` verifies all of this.
+//! locks, no logging and no maps. After the start line, it allocates memory only in four cases. The
+//! first two are the histogram of a part's first failure of a kind, and the next MiB of a ledger of
+//! unknown length. The other two are a buffer for a response larger than any before, and the frame
+//! of a statement for which a node returned another id. `crate::sim` verifies all of this.
 //!
 //! The budget is 350 ns of CPU per operation, including the kernel, for generated standard1 writes
 //! on the null target with 128 operations in flight. The last measurement was 320 ns at 3.0 M op/s
@@ -145,7 +145,7 @@ pub(crate) struct Worker<W: World> {
     pub spare_courses: Vec<OperationState>,
     /// Failed attempts that will be retried.
     pub again: VecDeque<Again>,
-    /// Number of operations with two attempts that wait for a response.
+    /// Number of operations of which two attempts wait for a response.
     pub twins_count: u32,
     pub sockets: Sockets,
     pub ledger: Option<LedgerPart>,
@@ -273,7 +273,7 @@ impl<W: World> Worker<W> {
             let ready_count = self.wait()?;
             let now_ns = self.world.now_ns();
             // The loop reads the start of the window after the clock. If the start is still
-            // unknown, it will be after `now_ns`, so this iteration cannot record an operation
+            // unknown, it will be after `now_ns`. So this iteration cannot record an operation
             // before the start as if it were after it, or the reverse.
             let window_from_ns = self.control.window_from_ns();
             self.recorder.set_window_from_ns(window_from_ns);

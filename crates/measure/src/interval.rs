@@ -131,9 +131,9 @@ pub struct KindInterval {
     pub outcomes: OutcomeCounts,
     /// Other counters of the same operations.
     pub counts: KindCounts,
-    /// Number of reads that servers answered in addition to one for each successful operation of a
-    /// kind that reads, such as further pages, reads within a chain, and conditions. The client's
-    /// count plus this number can be compared with the servers' counts.
+    /// Number of additional reads that servers answered, beyond one for each successful operation
+    /// of a kind that reads. Examples are further pages, reads within a chain, and conditions. The
+    /// client's count plus this number can be compared with the servers' counts.
     pub extra_reads: i64,
     /// Number of writes that servers answered in addition to one for each successful operation of a
     /// kind that writes. The number is negative if the server counted conditional writes as reads.
@@ -441,7 +441,8 @@ pub struct Hiccups {
 }
 
 /// Minimum delay of a timer that counts as a stall, in ns. It is longer than the time slice that a
-/// scheduler grants to one of several tasks on a core (3 ms, doubled on machines with many cores).
+/// scheduler grants to one of several tasks on a core. This slice is 3 ms, doubled on machines with
+/// many cores.
 pub const STALL_NS: u64 = 10 * crate::clock::MILLISECOND_NS;
 
 impl Hiccups {

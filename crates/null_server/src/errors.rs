@@ -7,8 +7,8 @@ use cql::response::{ErrorCode, ErrorDetail};
 use cql::{reply, request};
 
 /// Refuses bytes that are not a request of version 4. A client of another version gets a frame of
-/// version 4 with Cassandra's message, because drivers look for this message and then fall back to
-/// version 4.
+/// version 4 with Cassandra's message. Drivers look for this message and then fall back to version
+/// 4.
 pub fn refuse_frame(error: &FrameError, out: &mut Vec<u8>) -> Verdict {
     match error {
         FrameError::Version {

@@ -1,9 +1,9 @@
 //! The only crate that knows how to answer CQL at once without storing anything: the null target.
 //!
-//! The purpose of the null target is to measure the client, because the whole cost of a run against
-//! this target is the cost of the client. The target uses protocol version 4 on loopback. It stores
-//! the keyspaces and tables that clients create (so that drivers find their metadata), and prepares
-//! any statement. It acknowledges every write and batch, reports every condition as applied, and
+//! The purpose of the null target is to measure the client. The whole cost of a run against this
+//! target is the cost of the client. The target uses protocol version 4 on loopback. It stores the
+//! keyspaces and tables that clients create (so that drivers find their metadata), and prepares any
+//! statement. It acknowledges every write and batch, reports every condition as applied, and
 //! answers every read with a fixed result. It can add a known latency, stall periodically, and
 //! refuse an exact share of the operations. So the measurement itself can be tested against known
 //! values.

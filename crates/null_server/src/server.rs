@@ -41,7 +41,7 @@ impl NullServer {
     /// Starts a server like [`NullServer::start`], but at another address of this machine.
     ///
     /// # Errors
-    /// Those of [`NullServer::start`], or the address does not belong to this machine.
+    /// The errors of [`NullServer::start`], or the address does not belong to this machine.
     pub fn start_at(address: Ipv4Addr, spec: &NullSpec) -> io::Result<NullServer> {
         NullServer::start_telling(address, spec, None)
     }
@@ -51,7 +51,7 @@ impl NullServer {
     /// not delay answers.
     ///
     /// # Errors
-    /// Those of [`NullServer::start`].
+    /// The errors of [`NullServer::start`].
     pub fn start_noting(
         spec: &NullSpec,
         arrivals: mpsc::SyncSender<Arrival>,

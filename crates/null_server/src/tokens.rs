@@ -73,8 +73,8 @@ impl Token {
     }
 }
 
-/// Splits `text` into tokens. Returns `None` if the text is longer than a mebibyte, if a quote or
-/// comment is not closed, or if a name is longer than a kibibyte.
+/// Splits `text` into tokens. Returns `None` if the text is longer than a mebibyte, or if a quote
+/// or comment is not closed. Also returns `None` if a name is longer than a kibibyte.
 pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     if text.len() > TEXT_BYTES_MAX {
         return None;

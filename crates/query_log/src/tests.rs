@@ -1,13 +1,13 @@
 //! Tests the reader with logs that real nodes have written.
 //!
 //! `fixtures/` contains the logs that a Cassandra 5.0.8 wrote for a program of the Python driver
-//! (3.30, protocol version 5): a full query log, a binary audit log (of three runs) and a text
-//! audit log. The binary logs are cut off at the end of their records, because the server makes
-//! their files 80 MiB long. The program creates tables, writes 20 users, changes 5 users, and reads
-//! 30 users. It writes 4 batches of 3 events and one batch of 2 counters. It inserts 3 users if
-//! they do not exist, reads 13 events in pages of 5, and deletes a user. It also queries a keyspace
-//! and a table whose names need quotes, truncates a table, and queries a column that does not
-//! exist.
+//! (3.30, protocol version 5). They are a full query log, a binary audit log (of three runs) and a
+//! text audit log. The binary logs are cut off at the end of their records, because the server
+//! makes their files 80 MiB long. The program creates tables, writes 20 users, changes 5 users, and
+//! reads 30 users. It writes 4 batches of 3 events and one batch of 2 counters. It inserts 3 users
+//! if they do not exist, reads 13 events in pages of 5, and deletes a user. It also queries a
+//! keyspace and a table whose names need quotes, truncates a table, and queries a column that does
+//! not exist.
 
 use crate::chronicle_file::{Queue, QueueEnd};
 use crate::files::{self, left_out};

@@ -79,7 +79,7 @@ impl Drop for Writer {
 
 struct Shared {
     writer: Mutex<Option<Writer>>,
-    heard: Mutex<Heard>,
+    heard: Mutex<ReceivedMessages>,
     news: Condvar,
 }
 
@@ -132,7 +132,7 @@ pub fn cpu_there_ns() -> u64 {
 pub type Listener = Box<dyn FnMut(Option<serde_json::Value>) + Send>;
 
 #[derive(Default)]
-struct Heard {
+struct ReceivedMessages {
     last_id: u64,
     waiting: HashMap<u64, Sender<Answer>>,
     notes: Vec<serde_json::Value>,
@@ -220,7 +220,7 @@ impl Link {
     fn new(name: &str, writer: Writer, input: Input, way: Option<Tunnel>) -> Result<Link, NoHello> {
         let shared = Arc::new(Shared {
             writer: Mutex::new(Some(writer)),
-            heard: Mutex::new(Heard::default()),
+            heard: Mutex::new(ReceivedMessages::default()),
             news: Condvar::new(),
         });
         let (sender, hello) = channel();

@@ -21,8 +21,8 @@ pub struct FigureFile {
     pub svg: String,
 }
 
-/// Returns all figures of a run: the figure of the first screen, throughput and p99 by load, the
-/// latency distribution of each variant, and the series of each trial over time.
+/// Returns all figures of a run: the figure of the first screen, throughput and p99 by load, and
+/// the latency distribution of each variant. Also returns the series of each trial over time.
 pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     let points = points(view);
     let mut all: Vec<(String, LeadFigure)> = Vec::new();

@@ -1,5 +1,6 @@
 //! The history of a study. It contains a series for each variant, point and metric over the runs of
-//! the study, the change points, and the differences between the runs before and after a change.
+//! the study. It also contains the change points, and the differences between the runs before and
+//! after a change.
 //!
 //! Only runs of one scale on one kind of target form a series. The page lists unusable runs, but
 //! the series do not contain them. A history only notifies: a study that measures both versions
@@ -126,8 +127,8 @@ impl HistoryMetric {
     }
 
     /// Returns the value of a point. `None` if the value does not describe the target. For example,
-    /// throughput at a rate equals the offered rate, the latency of a saturated rate grows with the
-    /// window, and a lower bound is not an exact number.
+    /// throughput at a rate equals the offered rate, and the latency of a saturated rate grows with
+    /// the window. A lower bound is not an exact number.
     fn value(&self, point: &PointRecord) -> Option<f64> {
         let latency = &point.latency_ms;
         let is_rate = point.point.is_some_and(procedure::Point::is_rate);

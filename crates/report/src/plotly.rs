@@ -1,7 +1,7 @@
 //! Converts a [`Chart`] to a plotly figure.
 //!
 //! Colours are written as names (`@c0`, `@r3`, `@error`). The script of the page replaces them by
-//! the colours of the theme, so that one figure works on light and dark screens and on paper. This
+//! the colours of the theme. So one figure works on light and dark screens, and on paper. This
 //! module escapes all text, because plotly interprets a subset of HTML in names and titles.
 //!
 //! The keys are documented in plotly's figure reference.

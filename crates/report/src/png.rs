@@ -1,7 +1,7 @@
 //! Renders a figure as PNG. resvg draws the SVG, in which texts have been replaced by outlines of
-//! the program's own font. So a machine without fonts produces the same picture. resvg could shape
-//! texts itself, but this would add a megabyte to the program, and letters in a row need no
-//! shaping.
+//! the program's own font. So a machine without fonts produces the same picture. The crate resvg
+//! could shape texts itself. But this would add a megabyte to the program, and letters in a row
+//! need no shaping.
 
 mod letters;
 

@@ -73,15 +73,16 @@ fn trial_view(trial: &Trial) -> Result<TrialView> {
     Ok(TrialView {
         index: trial.record.index,
         intervals: trial.intervals()?.collect::<Result<_>>()?,
-        probes: probes(trial, |probe| probe != OTHERS)?,
-        others: probes(trial, |probe| probe == OTHERS)?,
+        probes: probes(trial, |probe| probe != OTHERS_PROBE)?,
+        others: probes(trial, |probe| probe == OTHERS_PROBE)?,
         nodes: trial.nodes()?,
         slowest: trial.slowest()?,
     })
 }
 
-/// Probe that observes the client's machine in every trial, so it belongs to the measuring client.
-const OTHERS: &str = "others";
+/// Name of the probe of other programs on the client's machine. Every trial has this probe, so the
+/// report shows its series with the client, and not with the other probes.
+const OTHERS_PROBE: &str = "others";
 
 /// Collects the samples of the wanted probes as series. Each sample contains names of series, and a
 /// long trial has millions of samples. So this function stores the names once for each series.

@@ -82,14 +82,14 @@ pub struct Scatter<'a> {
 }
 
 /// Ratio of the largest to the smallest value above which a sentence states the range.
-const SCATTER_SAID: f64 = 1.5;
+const RANGE_RATIO_MIN: f64 = 1.5;
 
 impl Scatter<'_> {
     /// Returns the range, such as `: throughput of “lz4” went from 7,200 to 31,500 op/s`. Returns
     /// an empty string if the range is small.
     fn words(&self) -> String {
         let [least, most] = self.ends;
-        if !(least > 0.0 && most > least * SCATTER_SAID) {
+        if !(least > 0.0 && most > least * RANGE_RATIO_MIN) {
             return String::new();
         }
         let (metric, variant) = (metric_words(self.metric), self.variant);
@@ -273,7 +273,7 @@ pub fn multiplicity(many: &MultiplicityRecord) -> String {
     )
 }
 
-/// Summarizes the result of a study that ends when its question is answered, in one sentence.
+/// Summarizes in one sentence the result of a study that ends as soon as its question is answered.
 /// Returns `None` if the comparison does not belong to such a study, or is not primary.
 pub fn answered(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> Option<String> {
     let looks = comparison.looks.as_ref().filter(|_| comparison.primary)?;

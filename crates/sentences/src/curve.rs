@@ -11,10 +11,10 @@ pub fn sentences(curves: &[CurveRecord]) -> Vec<String> {
 
 fn sentence(curve: &CurveRecord) -> Option<String> {
     let who = variant_words(&curve.variant);
-    let waits = significant(curve.sigma? * 100.0, 2);
+    let serial = significant(curve.sigma? * 100.0, 2);
     let scales = format!(
-        "{who} follows the Universal Scalability Law: {waits} % of the work waits in line \
-                 (σ)"
+        "{who} follows the Universal Scalability Law: {serial} % of the work is serial \
+         (contention, σ)"
     );
     Some(match (&curve.peak, curve.without_peak) {
         (Some(peak), _) => {
@@ -38,7 +38,8 @@ fn sentence(curve: &CurveRecord) -> Option<String> {
             "{scales}; the peak would be beyond twice the last load, where the curve is unreliable."
         ),
         _ => format!(
-            "{scales}; κ does not differ significantly from 0, so the curve predicts no peak."
+            "{scales}; the coherency delay κ does not differ significantly from 0, so the curve \
+             predicts no peak."
         ),
     })
 }

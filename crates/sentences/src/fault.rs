@@ -9,13 +9,13 @@ use store::record::{
 };
 
 /// Minimum number of faults that one sentence summarizes together.
-const MANY: usize = 4;
+const SUMMARY_MIN: usize = 4;
 /// Maximum number of faults whose latencies one sentence lists. If a trial has more faults, the
 /// sentence lists those with the largest increase.
 const LISTED_MAX: usize = 4;
 /// Ratio of the p99 during the fault to the p99 before the fault. At this ratio and above, the
 /// increase exceeds the normal variation.
-const RAISED: f64 = 1.5;
+const INCREASE_RATIO_MIN: f64 = 1.5;
 
 /// Returns the sentences about the faults of all trials. The list is empty if no fault has a
 /// measurable effect.
@@ -29,7 +29,7 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
         .collect();
     let mut said = match told.len() {
         0 => Vec::new(),
-        few if few < MANY => told.iter().map(FaultEffect::sentence).collect(),
+        few if few < SUMMARY_MIN => told.iter().map(FaultEffect::sentence).collect(),
         _ => many(&told),
     };
     // If rows were lost that must not be lost, the answer already begins with a sentence about
@@ -115,7 +115,7 @@ impl<'a> FaultEffect<'a> {
     /// Returns the factor by which p99 rose during the fault. Returns `None` if the factor does not
     /// exceed the normal variation.
     fn raised(&self) -> Option<f64> {
-        p99_ratio(self.fault).filter(|ratio| *ratio >= RAISED)
+        p99_ratio(self.fault).filter(|ratio| *ratio >= INCREASE_RATIO_MIN)
     }
 }
 

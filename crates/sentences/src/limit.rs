@@ -240,7 +240,10 @@ fn resource(one: &LimitCandidateRecord) -> String {
             "threads of {place} that are slow to reach a safepoint: {share} of the time in which \
              the JVM was stopped"
         ),
-        LimitKind::Pause => format!("a pause of {place} as long as {share} of p99.9"),
+        LimitKind::Pause => format!(
+            "a pause of {place}, whose length was {share} of the p99.9 \
+                                     latency"
+        ),
         LimitKind::PacketLoss => {
             format!("retransmitted segments on {place}: {share} of all sent segments")
         }

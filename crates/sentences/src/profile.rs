@@ -49,8 +49,8 @@ fn difference(of: &ProfilesRecord, record: &ProfileDifferenceRecord) -> Vec<Stri
     let unit = of.unit.words();
     let Some(first) = named.first() else {
         return vec![format!(
-            "No frame of {contender} surely differs from {baseline} by more than {} {unit} per \
-             operation ({}, {blocks}).",
+            "No frame costs significantly more or less in {contender} than in {baseline} (margin \
+             {} {unit} per operation; {}, {blocks}).",
             significant(record.margin, 2),
             counted(record.frames.len(), "frame")
         )];
@@ -201,8 +201,8 @@ mod tests {
         assert_eq!(
             sentences(&record),
             [
-                "No frame of “new” surely differs from “old” by more than 3.1 µs per operation (1 \
-                 frame, 4 blocks)."
+                "No frame costs significantly more or less in “new” than in “old” (margin 3.1 µs \
+                 per operation; 1 frame, 4 blocks)."
             ]
         );
         assert_eq!(answer(&record), None);

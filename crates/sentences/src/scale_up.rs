@@ -49,7 +49,7 @@ fn arm_sentences(arm: &ScaleUpRecord) -> Vec<String> {
 /// Returns the plural of the word for the kind of unit on which an instance runs.
 pub fn plural(instances: &str) -> &str {
     match instances {
-        "l3" => "L3 groups",
+        "l3" => "L3 caches",
         "numa" => "NUMA nodes",
         other => other,
     }

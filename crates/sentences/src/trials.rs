@@ -42,8 +42,8 @@ struct TrialReason<'a> {
 }
 
 /// Returns the reasons of all trials. Each reason occurs once, with the names of its trials. If a
-/// rule has many reasons, the result contains only the first reason and the number of trials,
-/// because each trial also lists its own reasons.
+/// rule has many reasons, the result contains only the first reason and the number of trials. Each
+/// trial also lists its own reasons.
 pub fn reasons(trials: &[&TrialFinding]) -> Vec<RunReason> {
     let mut rules: IndexMap<String, IndexMap<&str, TrialReason<'_>>> = IndexMap::new();
     for trial in trials {

@@ -5,7 +5,7 @@ use crate::comparison::change_words;
 use store::record::{ComparisonRecord, FaultStretch, Finding, WithoutFaultsRecord};
 
 /// Minimum number of faults that one sentence summarizes together.
-const MANY: usize = 4;
+const SUMMARY_MIN: usize = 4;
 
 /// Returns one sentence for each of a few faults, or one sentence for many faults together.
 pub fn sentences(records: &[WithoutFaultsRecord]) -> Vec<String> {
@@ -14,7 +14,7 @@ pub fn sentences(records: &[WithoutFaultsRecord]) -> Vec<String> {
         .collect();
     match faults.len() {
         0 => Vec::new(),
-        few if few < MANY => faults.into_iter().map(sentence).collect(),
+        few if few < SUMMARY_MIN => faults.into_iter().map(sentence).collect(),
         _ => vec![many(&faults)],
     }
 }

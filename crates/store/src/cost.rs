@@ -115,8 +115,8 @@ pub struct CostComparisonRecord {
     pub ci95: Option<[f64; 2]>,
     /// Number of pairs of blocks, or the number of blocks of the variant with fewer blocks.
     pub blocks: usize,
-    /// True if the cost differs by more than 5 % and the difference is significant after adjustment
-    /// for all costs of the two variants at the point.
+    /// True if the cost differs by more than 5 % and the difference is significant. The
+    /// significance is adjusted for all costs of the two variants at the point.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub differs: bool,
 }

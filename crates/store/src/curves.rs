@@ -52,9 +52,9 @@ pub struct CurveRecord {
     /// Peak of the throughput. Absent if the peak is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<PeakRecord>,
-    /// Reason why `peak` is absent: `first` (throughput falls from the first load on), `untold` (κ
-    /// cannot be distinguished from 0) or `beyond` (the peak would be at more than twice the last
-    /// load).
+    /// Reason why `peak` is absent. `first`: throughput falls from the first load on. `untold`: κ
+    /// cannot be distinguished from 0. `beyond`: the peak would be at more than twice the last
+    /// load.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",

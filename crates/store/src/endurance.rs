@@ -179,8 +179,8 @@ pub struct CourseRecord {
     pub unit: String,
     /// Width of a bin, s.
     pub width_s: f64,
-    /// Four numbers for each bin: the time of its middle in seconds since the start of the window,
-    /// and the mean, the smallest and the largest value.
+    /// Four numbers for each bin. The first is the time of its middle in seconds since the start of
+    /// the window. The others are the mean, the smallest and the largest value.
     pub bins: Vec<[f64; 4]>,
 }
 

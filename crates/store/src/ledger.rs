@@ -1,10 +1,11 @@
 //! Collects the checksums of a run's files from the records that contain them.
 //!
-//! The journal contains the checksums of the study, the plan, additions to the plan, each
-//! `finding.json`, files added to a trial after its end, and `findings.json`. A `finding.json`
-//! contains the checksums of its trial's files, and `findings.json` repeats the checksums of all
-//! files. So a lost journal line or file does not affect the verification of other files. A single
-//! changed line of the journal is detected, because the lines are chained.
+//! The journal contains the checksums of the study, the plan, additions to the plan, and each
+//! `finding.json`. It also contains those of files added to a trial after its end, and of
+//! `findings.json`. A `finding.json` contains the checksums of its trial's files, and
+//! `findings.json` repeats the checksums of all files. So a lost journal line or file does not
+//! affect the verification of other files. A single changed line of the journal is detected,
+//! because the lines are chained.
 
 use crate::event::{JournalEvent, JournalRecord};
 use crate::file_digests::{self, Damage, Depth, FileSum, Sums};

@@ -64,7 +64,7 @@ impl TrialWriter {
     /// files receive checksums.
     ///
     /// # Errors
-    /// The name of a node cannot be the name of a file, a line is not a stack with a count, or a
+    /// The name of a node cannot be the name of a file, or a line is not a stack with a count. Or a
     /// file cannot be written.
     pub fn write_profiles(&self, profiles: Vec<(ProfileRecord, String)>) -> Result<()> {
         let folder = self.path().join(file::PROFILES);

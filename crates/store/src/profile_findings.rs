@@ -91,8 +91,8 @@ pub struct VariantProfileRecord {
 }
 
 /// A call tree as columns with one entry per frame. A frame is followed by its callees, whose depth
-/// is larger by 1. The difference between the cost of a frame and the costs of its callees is its
-/// own cost, and that of callees which are too small to be listed.
+/// is larger by 1. The difference between the cost of a frame and the costs of its callees has two
+/// parts. They are its own cost, and that of callees which are too small to be listed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallTreeRecord {
@@ -151,7 +151,7 @@ pub struct FrameDifferenceRecord {
     /// The probability `p`, adjusted for the number of frames. The verdict uses this value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_adjusted: Option<f64>,
-    /// True if the frame surely differs. Never true with fewer than four blocks.
+    /// True if the cost of the frame differs significantly. Never true with fewer than four blocks.
     pub named: bool,
     /// For a named frame, the named callee whose difference explains the frame's difference.
     #[serde(skip_serializing_if = "Option::is_none")]

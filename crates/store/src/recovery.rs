@@ -187,8 +187,9 @@ pub struct WithoutFaultsRecord {
         skip_serializing_if = "Option::is_none"
     )]
     pub place: Option<String>,
-    /// Period around the fault: `broken` (from the injection until all nodes of the target were up
-    /// again) or `after` (from the end of `broken` until the next fault or the end of the window).
+    /// Period around the fault: `broken` or `after`. `broken` is the time from the injection until
+    /// all nodes of the target were up again. `after` is the time from the end of `broken` until
+    /// the next fault or the end of the window.
     pub stretch: FaultStretch,
     /// Number of pairs of trials.
     pub blocks: usize,

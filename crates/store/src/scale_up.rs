@@ -150,8 +150,8 @@ pub struct ScaleFitRecord {
     /// its number of coefficients.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub best: bool,
-    /// True if the AICc of the curve differs by less than 2 from the AICc of the best curve, so
-    /// that the two curves cannot be distinguished.
+    /// True if the AICc of the curve differs by less than 2 from the AICc of the best curve. Then
+    /// the two curves cannot be distinguished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub near_best: bool,
     /// Throughput of one unit (x1) according to the curve, op/s.

@@ -434,7 +434,7 @@ fn cql_name(text: &str) -> Result<(), String> {
 /// Describes a type, with the indefinite article.
 pub fn words(typ: &Type) -> String {
     match typ {
-        Type::Text(_) => "a text".into(),
+        Type::Text(_) => "a string".into(),
         Type::Name(_) | Type::CqlName(_) => "a name".into(),
         Type::Release(_) => "a release".into(),
         Type::Count(..) => "a whole number".into(),
@@ -447,8 +447,8 @@ pub fn words(typ: &Type) -> String {
         Type::Choice(_) | Type::Level(..) | Type::Fault(_) => {
             format!("one of {}", typ.words().join(", "))
         }
-        Type::List(item) => format!("a list; each is {}", words(item)),
-        Type::Map(item) => format!("a mapping; each value is {}", words(item)),
+        Type::List(item) => format!("a list of {}", plural(&words(item))),
+        Type::Map(item) => format!("a mapping of names to {}", plural(&words(item))),
         Type::Any(_) => "any value".into(),
         Type::WordOr(_, other) => format!("`{}` or {}", typ.words().join("`, `"), words(other)),
         Type::Either(a, b) => format!("{}, or {}", words(a), words(b)),
@@ -459,6 +459,16 @@ pub fn words(typ: &Type) -> String {
         Type::Phase => "a mapping of settings in this phase".into(),
         Type::Scales => "a mapping of names to dotted keys with values".into(),
     }
+}
+
+/// Puts the words of a type into the plural: `a size, 1B to 1GiB` becomes `sizes, 1B to 1GiB`.
+/// Words without an article stay the same.
+pub fn plural(words: &str) -> String {
+    let Some(one) = words.strip_prefix("a ") else {
+        return words.to_owned();
+    };
+    let (noun, limits) = one.split_at(one.find(',').unwrap_or(one.len()));
+    format!("{noun}s{limits}")
 }
 
 pub(crate) fn example(typ: &Type) -> Option<String> {

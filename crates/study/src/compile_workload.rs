@@ -35,7 +35,7 @@ pub struct Work {
     pub step: Option<ImportStep>,
 }
 
-/// Compiles the workload of resolved settings. Resolving has already compiled the same workload, so
+/// Compiles the workload of resolved settings. Resolving has already compiled the same workload. So
 /// an error here means that the settings were not resolved, or that a file has changed since then.
 pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Work, String> {
     let words = |problems: Vec<Problem>| {
@@ -126,7 +126,7 @@ fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program,
 }
 
 /// Sets rows and replication in the settings to those that the workload defines. A workload may
-/// define its own rows (the records of a CSV, the keys of an existing table), and the command of
+/// define its own rows (the records of a CSV, the keys of an existing table). The command of
 /// another tool may define the replication. Does nothing for other workloads, or if the workload
 /// does not compile, because resolving has already reported its mistakes.
 pub fn take_own(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) {

@@ -245,9 +245,9 @@ fn nodes(local: &LocalSpec) -> Vec<String> {
     parts
 }
 
-/// Describes the settings of cassandra.yaml. If they include all settings of a preset file that
-/// ships with Cassandra, the description names that file and lists only the settings that differ
-/// from it.
+/// Describes the settings of cassandra.yaml. The settings may include all settings of a preset file
+/// that ships with Cassandra. Then the description names that file and lists only the settings that
+/// differ from it.
 fn yaml(local: &LocalSpec) -> Vec<String> {
     let line = local.release.line();
     let beside = |preset: Preset| {

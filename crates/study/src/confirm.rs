@@ -33,8 +33,8 @@ pub fn confirming(text: &str, matrix: &str, settings: &[String]) -> Result<Strin
         Ok(made)
     } else {
         Err(
-            "`screen` of the study does not begin a line, so cassay cannot replace it \
-             automatically: paste the `matrix` from the report"
+            "the key `screen` of the study is not at the beginning of a line, so cassay cannot \
+             replace it automatically: paste the `matrix` from the report"
                 .to_owned(),
         )
     }

@@ -1,5 +1,5 @@
 //! Builds the study of a counter-experiment. The experiment changes one setting of a resource that
-//! was full at a limit, and compares the old and the new value at one load in blocks.
+//! was full at a limit. It compares the old and the new value at one load in blocks.
 //!
 //! If the resource limits the load, a larger resource increases throughput, and a smaller resource
 //! reduces it. If throughput does not change, the resource is not the limit.

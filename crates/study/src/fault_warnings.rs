@@ -11,7 +11,7 @@ use target_spec::fault::Length;
 const RESTART_S: f64 = 60.0;
 /// Time that a window must include after a recovery, in seconds. During this half minute, the load
 /// must be normal.
-const SEEN_S: f64 = analysis::recovery::HOLD_S;
+const NORMAL_LOAD_S: f64 = analysis::recovery::HOLD_S;
 /// Step of the proposed window lengths, in seconds. Each proposed length is a multiple of this
 /// step.
 const STEP_S: f64 = 30.0;
@@ -34,7 +34,7 @@ fn too_short(settings: &Settings) -> Option<String> {
         return None;
     }
     let faults = settings.faults.iter().filter(|fault| is_watched(fault, &settings.faults));
-    let needs = faults.map(|fault| (fault, end_s(fault) + back_s(fault) + SEEN_S));
+    let needs = faults.map(|fault| (fault, end_s(fault) + back_s(fault) + NORMAL_LOAD_S));
     let (fault, needed_s) = needs.max_by(|a, b| a.1.total_cmp(&b.1))?;
     if needed_s <= window_s {
         return None;
@@ -49,12 +49,12 @@ fn too_short(settings: &Settings) -> Option<String> {
     };
     Some(format!(
         "the window of {} may end before the recovery from `{}` is visible. The fault ends {} \
-         after the window begins, and the recovery needs {restart}{} without a difference: \
+         after the window begins, and the recovery needs {restart}{} of normal load: \
          `window.measure: {}` is long enough",
         about_duration(window_s),
         fault.kind.name,
         about_duration(end_s(fault)),
-        about_duration(SEEN_S),
+        about_duration(NORMAL_LOAD_S),
         format_duration_ns((needed_s / STEP_S).ceil() as u64 * STEP_S as u64 * SECOND_NS),
     ))
 }
@@ -103,8 +103,8 @@ mod tests {
         super::warnings(&study)
     }
 
-    /// In a user's run, the report showed "not back to normal within 34.9 s", although the node was
-    /// up again only after the end of the window.
+    /// In a user's run, the report showed "not back to normal within 34.9 s". The node was up again
+    /// only after the end of the window.
     #[test]
     fn a_window_too_short_for_a_restart_names_a_sufficient_one() {
         let kill = "{kind: node-kill, where: {node: 2}, at: 20s, for: 20s}";

@@ -2,8 +2,8 @@
 //! becomes a sweep. Each other axis becomes an axis of a matrix.
 //!
 //! The grid is expanded in its written form, before other code examines the study. So every value
-//! is checked at its place in the grid, by the rules of the key that it sets, and later steps need
-//! no code for grids. The names of levels are made from their values. The axes of the grid are
+//! is checked at its place in the grid, by the rules of the key that it sets. Later steps need no
+//! code for grids. The names of levels are made from their values. The axes of the grid are
 //! combined with a matrix or variants of the study.
 
 use crate::units;

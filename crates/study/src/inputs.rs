@@ -149,8 +149,8 @@ fn without(line: &str, password: &str) -> String {
 /// the file must already exist. The error is a sentence with a remedy.
 ///
 /// # Errors
-/// The study has no folder from which to read, the name leads outside the folder, or the file does
-/// not exist in a folder that is not open.
+/// The study has no folder from which to read, or the name leads outside the folder. Or the file
+/// does not exist in a folder that is not open.
 pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     let Some(folder) = folder else {
         return Err(format!(

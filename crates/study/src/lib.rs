@@ -1,9 +1,9 @@
 //! The only crate that knows the format of a study: syntax, resolving, planning.
 //!
-//! The crate parses a text to a [`yaml::Node`], [`merge`]s it, [`check`]s it against the table in
-//! [`format`], and converts it to [`settings`] and a [`plan`], which `engine` runs. Parsing reads
-//! only the text. All checks are done, and all mistakes are reported together, before the first
-//! process starts.
+//! The crate parses a text to a [`yaml::Node`], [`merge`]s it, and [`check`]s it against the table
+//! in [`format`]. It then converts it to [`settings`] and a [`plan`], which `engine` runs. Parsing
+//! reads only the text. All checks are done, and all mistakes are reported together, before the
+//! first process starts.
 
 pub mod check;
 mod child_study;

@@ -3,7 +3,7 @@
 //! Mappings are merged key by key, and other values are replaced. If a tree sets one of several
 //! exclusive keys, the other keys are removed. So a variant may replace a sweep over threads by a
 //! sweep over rates. A scale can set a variant, an axis of a matrix or a value of an axis to `none`
-//! to omit it, so that the study runs fewer trials.
+//! to omit it. Then the study runs fewer trials.
 
 use crate::format::sections;
 use yaml::Place;

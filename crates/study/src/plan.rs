@@ -2,9 +2,9 @@
 //!
 //! A plan is a pure function of the study. The same file, command line and seed always result in
 //! the same plan, so an interrupted run can be resumed. The plan derives the state at the start of
-//! a trial from the earlier trials (for example, that the target runs and the data is loaded). A
-//! run uses the actual state instead, because a procedure may end early. The plan and the run use
-//! the same two functions.
+//! a trial from the earlier trials. For example, the target runs and the data is loaded. A run uses
+//! the actual state instead, because a procedure may end early. The plan and the run use the same
+//! two functions.
 
 mod accord;
 mod error;
@@ -62,8 +62,8 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowsBefore {
     /// True if the rows that the trial reads are known to exist. This is the case if the study
-    /// loads rows or declares that they exist. For the command of another tool, this is the case if
-    /// a step up to this one only writes rows, or if this step writes none.
+    /// loads rows or declares that they exist. For the command of another tool, there are two such
+    /// cases: a step up to this one only writes rows, or this step writes none.
     pub are_said: bool,
     /// True if the rows do not come from this run. This is the case if the study declares that the
     /// rows exist. For the command of another tool, this is the case if no step up to this one only

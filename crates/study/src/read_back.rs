@@ -12,7 +12,7 @@ use workload::{Program, Stage};
 
 /// Number of operations of a stage that are generated to find its statements. A statement that is
 /// so rare that it does not occur among them does not justify a stronger read of every row.
-const LOOKED_AT: u64 = 10_000;
+const OPERATIONS_MAX: u64 = 10_000;
 
 /// Consistency levels of writing and of reading back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ fn writes(program: &Arc<Program>) -> BTreeSet<u16> {
     let mut found = BTreeSet::new();
     for stage in [Stage::Load, Stage::Main] {
         let mut generator = program.generator(stage);
-        for number in 0..LOOKED_AT {
+        for number in 0..OPERATIONS_MAX {
             let operation = generator.begin(number);
             if program.kinds()[usize::from(operation.kind)].is_write {
                 found.insert(operation.statement);

@@ -163,7 +163,7 @@ fn table(page: &mut String, path: &str) {
         let words = match &field.typ {
             // The cell is short, because a separate table on the page lists the kinds of faults.
             Type::List(Type::Fault(_)) => {
-                "a list, each one of the [kinds of faults](#kinds-of-faults)".to_owned()
+                "a list of [kinds of faults](#kinds-of-faults)".to_owned()
             }
             typ => value_words(typ),
         };
@@ -206,13 +206,21 @@ pub fn value_words(typ: &Type) -> String {
         Type::Choice(_) | Type::Level(..) | Type::Fault(_) => {
             format!("`{}`", typ.words().join("`, `"))
         }
-        Type::List(item) => format!("a list, each {}", value_words(item)),
-        Type::Map(item) => format!("a mapping, each value {}", value_words(item)),
+        Type::List(item) => format!("a list of {}", item_words(item)),
+        Type::Map(item) => format!("a mapping of names to {}", item_words(item)),
         Type::WordOr(_, other) => {
             format!("`{}`, or {}", typ.words().join("`, `"), value_words(other))
         }
         Type::Either(a, b) => format!("{}; or {}", value_words(a), value_words(b)),
         other => check::words(other),
+    }
+}
+
+/// Describes the items of a list or the values of a mapping, in the plural.
+fn item_words(typ: &Type) -> String {
+    match typ {
+        Type::Either(a, b) => format!("{} or {}", item_words(a), item_words(b)),
+        typ => check::plural(&value_words(typ)),
     }
 }
 

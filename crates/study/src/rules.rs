@@ -84,7 +84,7 @@ fn until_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     if subject.tree.find("repeat.without_faults") == Some(&Tree::Bool(true)) {
         let message = format!(
-            "`repeat.without_faults` compares windows of one length, and `{path}: faults` ends \
+            "`repeat.without_faults` compares windows of equal length, and `{path}: faults` ends \
              some of them early"
         );
         let hint = Some("remove one of them");

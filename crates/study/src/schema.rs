@@ -7,8 +7,8 @@
 //! studies that cassay refuses later, because only `cassay plan` checks relations between keys, and
 //! limits of values with a unit.
 //!
-//! The forms of keys and the lists of required keys are separate parts of the schema, because
-//! variants may contain required keys that the study itself lacks.
+//! The forms of keys and the lists of required keys are separate parts of the schema. The reason is
+//! that variants may contain required keys that the study itself lacks.
 
 mod value_schema;
 
@@ -17,8 +17,9 @@ use imports::Tool;
 use serde_json::{Map, Value, json};
 
 /// Text that describes the schema to its readers.
-const WHAT: &str = "A study of cassay: one question about an Apache Cassandra cluster. Generated \
-                    from the program's table of keys; docs/study-file.md has the same content.";
+const SCHEMA_DESCRIPTION: &str = "A study of cassay: one question about an Apache Cassandra \
+                                  cluster. Generated from the program's table of keys; \
+                                  docs/study-file.md has the same content.";
 
 /// Keys with which a study declares its sides.
 const SIDES: [&str; 3] = ["variants", "matrix", "screen"];
@@ -36,7 +37,7 @@ pub fn study() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "cassay study",
-        "description": WHAT,
+        "description": SCHEMA_DESCRIPTION,
         "type": "object",
         "properties": properties(""),
         "required": ["study", "question"],

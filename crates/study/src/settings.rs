@@ -182,9 +182,8 @@ pub struct GrantedPermissions {
 pub struct Folder {
     /// Path of the folder. Relative names are resolved against this path.
     pub path: PathBuf,
-    /// True if names may lead outside the folder. This is false for the names in a study, because
-    /// the study may come from an unknown author, and the report shows the files that the study
-    /// reads.
+    /// True if names may lead outside the folder. This is false for the names in a study. The study
+    /// may come from an unknown author, and the report shows the files that the study reads.
     pub open: bool,
 }
 

@@ -34,7 +34,7 @@ const FETCHING: &str = "fetching-";
 
 /// For each prefix, the time since the last change of such a folder after which the folder counts
 /// as abandoned.
-const ABANDONED: [(&str, Duration); 2] = [
+const ABANDONED_AFTER: [(&str, Duration); 2] = [
     (FILLING, Duration::from_secs(3600)),
     (FETCHING, Duration::from_secs(30 * 86400)),
 ];
@@ -326,7 +326,11 @@ fn remove_abandoned(cache: &Path) {
     let is_abandoned = |path: &Path| -> Option<bool> {
         let age = path.metadata().ok()?.modified().ok()?.elapsed().ok()?;
         let name = name_of(path)?;
-        Some(ABANDONED.iter().any(|(begin, limit)| name.starts_with(begin) && age > *limit))
+        Some(
+            ABANDONED_AFTER
+                .iter()
+                .any(|(begin, limit)| name.starts_with(begin) && age > *limit),
+        )
     };
     for path in folders(cache).into_iter().filter(|path| is_abandoned(path) == Some(true)) {
         // The result is ignored. If a folder cannot be removed, a later process tries again.

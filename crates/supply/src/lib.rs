@@ -148,7 +148,7 @@ fn supply_release(cache: &Path, release: &Release, voice: &mut Voice<'_>) -> Res
 /// given.
 ///
 /// # Errors
-/// Those of [`resolve`].
+/// The errors of [`resolve`].
 pub fn fetch(
     cache: &Path,
     release: &Release,

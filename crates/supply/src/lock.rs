@@ -1,10 +1,10 @@
 //! Locks, which list the files of a version with their digests. The lock of a pinned version also
 //! has the paths of the files in a Maven repository and their sizes.
 //!
-//! The `supply.lock` of a line has one line of text for each file, with its SHA-256, its size in
-//! bytes, and its path in the repository. A path with `!/` is that of a file within a jar. For a
-//! version that is not pinned, the folder contains a record. Each line of a record has the SHA-256
-//! and the name of a file.
+//! The `supply.lock` of a line has one line of text for each file. It has the SHA-256 of the file,
+//! its size in bytes, and its path in the repository. A path with `!/` is that of a file within a
+//! jar. For a version that is not pinned, the folder contains a record. Each line of a record has
+//! the SHA-256 and the name of a file.
 
 use crate::files::digest_of;
 use anyhow::{Context, Result, bail};

@@ -28,9 +28,9 @@ pub enum Restarts {
     Together,
 }
 
-/// Keys of `cassandra.yaml` that determine where or in which format data is stored. If such a key
-/// changes on a node with data, the node does not start, does not find the data, or has files of
-/// both kinds.
+/// Keys of `cassandra.yaml` that determine where or in which format data is stored. Such a key must
+/// not change on a node with data. Otherwise the node does not start, does not find the data, or
+/// has files of both kinds.
 const STORAGE_KEYS: [&str; 9] = [
     "allocate_tokens_for_keyspace",
     "allocate_tokens_for_local_replication_factor",

@@ -8,7 +8,7 @@ mod options;
 mod properties;
 
 pub use commands::Commands;
-pub use fault_table::{ENTERED_WITHIN, FaultName, KINDS, STARTED_WITHIN};
+pub use fault_table::{FaultName, KINDS, RING_JOIN_LIMIT, START_LIMIT};
 pub use kind::{FaultKind, Means};
 pub use options::{FaultOption, Options, Rollback};
 pub use properties::{DataLoss, FaultPlace, Hit, Length, Sides};

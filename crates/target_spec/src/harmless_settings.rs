@@ -318,8 +318,8 @@ const YAML_WORDS: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the paths below a key of `cassandra.yaml` whose values may do harm. Numbers, switches
-/// and quantities (`64MiB/s`, `10ms`) are harmless under all keys except those for code, because
-/// they cannot name a class, a program or a file. A word is harmless if it is a known word of the
+/// and quantities (`64MiB/s`, `10ms`) cannot name a class, a program or a file. So they are
+/// harmless under all keys except those for code. A word is harmless if it is a known word of the
 /// setting.
 pub fn harmful_settings(key: &str, value: &Value) -> Vec<String> {
     let mut found = Vec::new();

@@ -1,9 +1,9 @@
 //! The only crate that knows how to describe a target as data: nodes, hosts, limits, attachment,
 //! capabilities, kinds of faults.
 //!
-//! Creating these values has no effects outside of memory. The crates that make them (from a study
-//! or a command line) and the crates that use them (`cluster`, `null`, `host` and `fault`) do not
-//! depend on each other.
+//! Creating these values has no effects outside of memory. Some crates make them from a study or a
+//! command line. Other crates use them: `cluster`, `null`, `host` and `fault`. These two groups of
+//! crates do not depend on each other.
 
 mod actions;
 mod address_translation;

@@ -14,8 +14,8 @@ pub fn naive(machine: &Machine, wish: &PlacementRequest) -> Vec<Vec<u32>> {
 }
 
 /// Splits the machine evenly by its tree, like `hwloc-distrib`. The function divides the parts
-/// among packages in proportion to the CPUs of each package, then among nodes, L3 groups and cores
-/// in the same way. Returns `parts` sets, which together cover the machine.
+/// among packages in proportion to the CPUs of each package. It then divides them among nodes, L3
+/// caches and cores in the same way. Returns `parts` sets, which together cover the machine.
 pub fn distribute(machine: &Machine, parts: usize) -> Vec<CpuSet> {
     let cores: Vec<usize> = (0..machine.cores.len()).collect();
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
 //! Chooses the cores of each instance. Instances are spread over the nodes and, within a node, on
-//! as few L3 groups as possible. The algorithm is greedy, and [`crate::improve`] exchanges cells
+//! as few L3 caches as possible. The algorithm is greedy, and [`crate::improve`] exchanges cells
 //! afterwards.
 //!
 //! The algorithm allocates one [`Unit`] at a time. A unit is a whole core, one thread of each core
@@ -150,7 +150,7 @@ impl Pool {
     }
 
     /// Chooses free units of a domain for `vcpus` vCPUs, or all free units if they are not enough.
-    /// The function prefers the L3 group with the best fit. If no group is large enough, it first
+    /// The function prefers the L3 cache with the best fit. If no group is large enough, it first
     /// takes whole free groups. The remainder comes from the group with the best fit.
     pub fn choose(&self, domain: usize, vcpus: u32) -> Vec<usize> {
         let mut groups: Vec<(usize, Vec<usize>, bool)> = Vec::new();

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::cpuset::CpuSet;
 
 /// Largest ratio of two neighbouring speeds of one kind, in tenths. Cores of one kind differ by up
-/// to about 5 %, since chips have a few favoured cores that may run faster, and the kernel accounts
-/// for this. For example, an ARM server with ten fast and ten slow cores states capacities of 718,
-/// 731, 997, 1017 and 1024. Different kinds differ by a quarter or more.
+/// to about 5 %. Chips have a few favoured cores that may run faster, and the kernel accounts for
+/// this. For example, an ARM server with ten fast and ten slow cores states capacities of 718, 731,
+/// 997, 1017 and 1024. Different kinds differ by a quarter or more.
 const TENTHS_OF_ONE_KIND: u64 = 11;
 
 /// Returns the CPUs of each kind, with the highest speed in that kind. Speeds may be in any unit.

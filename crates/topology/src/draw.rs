@@ -11,8 +11,8 @@ use crate::plan::Plan;
 /// only the range of distances.
 const DISTANCES_MAX: usize = 24;
 
-/// Draws the machine as lines of text. First come the packages, with their nodes, L3 groups and
-/// CPUs. Then come distances, devices and notes. With a plan, each L3 group also lists the
+/// Draws the machine as lines of text. First come the packages, with their nodes, L3 caches and
+/// CPUs. Then come distances, devices and notes. With a plan, each L3 cache also lists the
 /// instances that use its CPUs.
 pub fn draw(machine: &Machine, plan: Option<&Plan>) -> String {
     let mut text = String::new();
@@ -61,7 +61,7 @@ fn heading(machine: &Machine) -> String {
     let parts = [
         (machine.packages.len(), "package"),
         (machine.nodes.len(), "NUMA node"),
-        (real, "L3 group"),
+        (real, "L3 cache"),
         (machine.cores.len(), "core"),
         (machine.pus.len(), "CPU"),
     ]

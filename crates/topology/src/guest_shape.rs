@@ -1,10 +1,11 @@
-//! Virtual topologies: the number of virtual NUMA nodes, sockets and L3s that a guest has for its
-//! vCPUs.
+//! Virtual topologies: the number of virtual NUMA nodes, sockets and L3 caches that a guest has for
+//! its vCPUs.
 //!
 //! The sizes for vSphere follow the publications of VMware and Denneman. A VM has several virtual
 //! nodes only if it has at least 9 vCPUs and more vCPUs than a node has cores. The virtual nodes
 //! have equal sizes if possible. With hot-add, a VM has a single virtual node. The size of the
-//! virtual L3 of ESXi 8 is not published, so this module assumes the size of the physical L3.
+//! virtual L3 cache of ESXi 8 is not published, so this module assumes the size of the physical L3
+//! cache.
 
 use crate::core_choice::Pool;
 use crate::machine::Machine;
@@ -101,7 +102,7 @@ pub(crate) fn vsphere(wish: &PlacementRequest, profile: Profile, sizes: Sizes) -
     }
 }
 
-/// Returns the hardware of a guest that is pinned to CPUs whose cells and L3 groups have these
+/// Returns the hardware of a guest that is pinned to CPUs whose cells and L3 caches have these
 /// sizes.
 pub(crate) fn pinned(
     wish: &PlacementRequest,
@@ -118,8 +119,8 @@ pub(crate) fn pinned(
     let are_pairs = wish.smt == Smt::Pack && vnuma.iter().all(|cell| cell % threads == 0);
     let threads = if are_pairs { threads } else { 1 };
     let sockets = sockets(wish.vcpus, &vnuma, sizes);
-    // A die represents an L3 if every socket has the same number of L3s and all L3s have the same
-    // size.
+    // A die represents an L3 cache if every socket has the same number of L3 caches and all of them
+    // have the same size.
     let groups = vl3.len() as u32;
     let are_equal = vl3.iter().all(|&group| group == vl3[0] && group % threads == 0);
     let dies = if are_equal && groups.is_multiple_of(sockets) {
@@ -137,9 +138,9 @@ pub(crate) fn pinned(
     }
 }
 
-/// Returns the number of sockets. The guest has one socket for each package that it needs, if all
-/// sockets are equal, and the sizes of sockets and NUMA nodes are multiples of one another.
-/// Otherwise the guest has a single socket.
+/// Returns the number of sockets. The guest has one socket for each package that it needs. The
+/// condition is that all sockets are equal, and that the sizes of sockets and NUMA nodes are
+/// multiples of one another. Otherwise the guest has a single socket.
 fn sockets(vcpus: u32, vnuma: &[u32], sizes: Sizes) -> u32 {
     let parts = split(vcpus, sizes.package, sizes.packages);
     let (socket, count) = (parts[0], parts.len() as u32);

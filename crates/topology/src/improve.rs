@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::plan::Costs;
 
 /// Maximum number of exchanges that are evaluated. The largest machines need far fewer.
-const WEIGHED_MAX: u64 = 100_000;
+const EXCHANGES_MAX: u64 = 100_000;
 
 /// Returns the costs of a placement from any source. `placement` has the OS numbers of each
 /// instance's CPUs. `near` has the indices of the nodes to which instances should be close.
@@ -95,7 +95,7 @@ pub(crate) fn improve(
                 }
             }
         }
-        if !is_better || search.weighed >= WEIGHED_MAX {
+        if !is_better || search.weighed >= EXCHANGES_MAX {
             return search.weighed;
         }
     }
@@ -150,7 +150,7 @@ impl Search<'_> {
                 if !is_equal || one.memory.len() > 1 || two.memory.len() > 1 {
                     continue;
                 }
-                if self.weighed >= WEIGHED_MAX {
+                if self.weighed >= EXCHANGES_MAX {
                     return is_better;
                 }
                 let theirs = CellPlace {
@@ -194,7 +194,7 @@ impl Search<'_> {
             let room = self.pool.memory[node].unwrap_or(u64::MAX);
             let needs: u64 = before.memory.iter().map(|part| part.1).sum();
             let is_open = self.pool.fits(domain, before.vcpus) > 0 && room >= needs;
-            if !is_open || before.memory.len() > 1 || self.weighed >= WEIGHED_MAX {
+            if !is_open || before.memory.len() > 1 || self.weighed >= EXCHANGES_MAX {
                 continue;
             }
             let units = self.pool.choose(domain, before.vcpus);

@@ -8,8 +8,8 @@ use crate::request::{Collector, PlacementRequest, Profile, YamlProfile};
 /// 32 to 38 GB have space for fewer objects.
 const HEAP_BYTES_MAX: u64 = 31 << 30;
 
-/// Returns the value of `ParallelGCThreads` that HotSpot chooses: one thread per CPU up to 8 CPUs,
-/// and five eighths of a thread for each further CPU.
+/// Returns the value of `ParallelGCThreads` that HotSpot chooses. It is one thread per CPU up to 8
+/// CPUs, and five eighths of a thread for each further CPU.
 pub fn parallel_gc_threads(cpus: u32) -> u32 {
     match cpus {
         0..=8 => cpus.max(1),

@@ -1,4 +1,4 @@
-//! The layout of a machine. Every PU (hardware thread) belongs to exactly one core, L3 group, NUMA
+//! The layout of a machine. Every PU (hardware thread) belongs to exactly one core, L3 cache, NUMA
 //! node, die and package. The membership comes from the sets of CPUs that the source states. It is
 //! never inferred from the distance between two CPU numbers.
 //!
@@ -116,7 +116,7 @@ pub struct Core {
     pub die: usize,
     /// Index of the core's NUMA node.
     pub node: usize,
-    /// Index of the core's L3 group.
+    /// Index of the core's L3 cache.
     pub l3: usize,
     /// Indices of the core's online PUs, ordered by OS number.
     pub pus: Vec<usize>,

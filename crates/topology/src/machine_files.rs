@@ -191,8 +191,9 @@ impl Tree {
         }
     }
 
-    /// Returns the text of the file `name` in the folder to which `path` leads, or in the nearest
-    /// folder above it that has such a file. Also returns the resolved `path`.
+    /// Returns the text of the file `name` in the folder to which `path` leads. If that folder has
+    /// no such file, uses the nearest folder above it that has one. Also returns the resolved
+    /// `path`.
     pub fn read_above(&self, path: &str, name: &str) -> Option<(String, String)> {
         let real = self.real(path)?;
         let mut folder = real.as_str();

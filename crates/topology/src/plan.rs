@@ -55,7 +55,7 @@ pub struct Instance {
     pub cells: Vec<Cell>,
     /// Cores of the instance, by index in the machine, in the order of the vCPUs.
     pub cores: Vec<usize>,
-    /// L3 groups of the instance, by index in the machine, ascending.
+    /// L3 caches of the instance, by index in the machine, ascending.
     pub l3: Vec<usize>,
     /// OS numbers of the instance's NUMA nodes, ascending.
     pub nodes: Vec<u32>,
@@ -111,8 +111,8 @@ pub struct NodeBytes {
 pub struct VirtualTopology {
     /// Number of virtual sockets.
     pub sockets: u32,
-    /// Number of dies of each socket. A die represents a virtual L3 if all virtual L3s have the
-    /// same size.
+    /// Number of dies of each socket. A die represents a virtual L3 cache if all virtual L3 caches
+    /// have the same size.
     pub dies: u32,
     /// Number of cores of each die.
     pub cores: u32,
@@ -121,7 +121,7 @@ pub struct VirtualTopology {
     /// Number of vCPUs of each virtual NUMA node. If the list has only one entry, the guest does
     /// not see NUMA.
     pub vnuma: Vec<u32>,
-    /// Number of vCPUs of each virtual L3, in order.
+    /// Number of vCPUs of each virtual L3 cache, in order.
     pub vl3: Vec<u32>,
 }
 
@@ -165,8 +165,8 @@ pub struct Jvm {
     /// Options, in the order in which they are passed to the JVM.
     pub options: Vec<String>,
     /// `-Xms` and `-Xmx` in bytes. `None` if the memory is not known. The planner never sets a heap
-    /// of 32 to 38 GB, because the pointers of such a heap are uncompressed, and it has space for
-    /// fewer objects than a heap of 31 GB.
+    /// of 32 to 38 GB. The pointers of such a heap are uncompressed, so it has space for fewer
+    /// objects than a heap of 31 GB.
     pub heap_bytes: Option<u64>,
     /// Value of `-XX:ActiveProcessorCount`.
     pub active_processors: u32,
@@ -211,7 +211,7 @@ pub struct Costs {
     pub crossing_node: u32,
     /// Number of cores whose CPUs are used by several instances.
     pub shared_cores: u32,
-    /// Sum, over the L3 groups, of the number of instances in the group minus one.
+    /// Sum, over the L3 caches, of the number of instances in the group minus one.
     pub shared_l3: u32,
     /// Difference between the numbers of allocated CPUs on the fullest node and on the emptiest
     /// node.

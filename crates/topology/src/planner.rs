@@ -36,7 +36,7 @@ pub fn usable(machine: &Machine, wish: &PlacementRequest) -> Vec<CpuSet> {
 }
 
 /// Returns the machine's fingerprint of 32 digits. It is a hash of sibling sets, packages, nodes,
-/// L3 groups and distances. A plan is valid only for a machine with the same fingerprint.
+/// L3 caches and distances. A plan is valid only for a machine with the same fingerprint.
 pub fn fingerprint(machine: &Machine) -> String {
     let mut text = String::new();
     for core in &machine.cores {
@@ -245,7 +245,7 @@ fn reserve(machine: &Machine, wish: &PlacementRequest, pool: &Pool) -> Vec<usize
     for node in machine.cpu_nodes() {
         let mut cores: Vec<(usize, usize)> =
             pool.units.iter().filter(|u| u.node == node).map(|u| (u.l3, u.core)).collect();
-        // Takes cores from the L3 group with the fewest remaining cores, so that the other groups
+        // Takes cores from the L3 cache with the fewest remaining cores, so that the other groups
         // remain whole.
         for _ in 0..per_node.unwrap_or(cores.len().div_ceil(16)).min(cores.len()) {
             let left = |l3: usize| cores.iter().filter(|core| core.0 == l3).count();

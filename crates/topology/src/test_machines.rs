@@ -51,8 +51,8 @@ pub struct Shape {
     pub network: Vec<(String, i64)>,
 }
 
-/// Sizes of a regular machine: packages, nodes per package, L3s per node, cores per L3, and threads
-/// per core.
+/// Sizes of a regular machine: packages, nodes per package, L3 caches per node, cores per L3 cache,
+/// and threads per core.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts(pub u32, pub u32, pub u32, pub u32, pub u32);
 
@@ -138,13 +138,13 @@ impl Shape {
         Shape::regular(Counts(2, 1, 1, 28, 2), numbering, 256)
     }
 
-    /// Returns an EPYC 7601: 2 × 32 cores, 8 nodes, and 16 L3s of 4 cores.
+    /// Returns an EPYC 7601: 2 × 32 cores, 8 nodes, and 16 L3 caches of 4 cores.
     pub fn epyc_7601() -> Shape {
         Shape::regular(Counts(2, 4, 2, 4, 2), Numbering::Block, 64)
     }
 
-    /// Returns an EPYC 9654: 2 × 96 cores, L3s of 8 cores, and 1, 4 or 12 nodes per package (12 is
-    /// one per L3).
+    /// Returns an EPYC 9654: 2 × 96 cores, L3 caches of 8 cores, and 1, 4 or 12 nodes per package
+    /// (12 is one per L3).
     pub fn epyc_9654(nodes: u32) -> Shape {
         Shape::regular(
             Counts(2, nodes, 12 / nodes, 8, 2),

@@ -43,7 +43,7 @@ impl Units {
     pub fn counted(self, count: usize) -> String {
         let one = match self {
             Units::Cores => "core",
-            Units::L3 => "L3 group",
+            Units::L3 => "L3 cache",
             Units::Numa => "NUMA node",
             Units::Sockets => "socket",
         };
@@ -153,6 +153,6 @@ mod tests {
         }
         assert_eq!(machine.parts(Units::Cores).len(), 4);
         assert_eq!(Units::from_name("l3"), Some(Units::L3));
-        assert_eq!(Units::L3.counted(2), "2 L3 groups");
+        assert_eq!(Units::L3.counted(2), "2 L3 caches");
     }
 }

@@ -1,7 +1,7 @@
 //! Reads hwloc's XML in versions 2 and 3, and most of version 1. The reader uses only the CPU set
-//! of each object, and ignores how objects are nested. So two things have no effect: groups at
-//! unusual depths, and the position of NUMA nodes, which since version 2 are next to the tree of
-//! CPUs.
+//! of each object, and ignores how objects are nested. So two things have no effect. They are
+//! groups at unusual depths, and the position of NUMA nodes, which since version 2 are next to the
+//! tree of CPUs.
 
 mod distances;
 

@@ -109,7 +109,7 @@ impl<'a> ValueKind<'a> {
             Takes::Whole(Width::Int) => "a whole number below 2147483648".to_owned(),
             Takes::Whole(Width::Long) => "a whole number".to_owned(),
             Takes::Number => "a number".to_owned(),
-            Takes::Text => "a text".to_owned(),
+            Takes::Text => "a string".to_owned(),
             Takes::OneOf(words) => format!("one of {}", words.replace('|', ", ")),
             Takes::Quantity(_, unit) => {
                 let units = quantity::from(unit).join(", ");

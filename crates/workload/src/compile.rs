@@ -76,7 +76,7 @@ fn find(params: &mut Params) -> Option<&'static NamedWorkload> {
             ),
             hint,
         );
-        // If the user probably meant a similar name, this code also reports the kinds of the mix
+        // The user may have meant a similar name. Then this code also reports the kinds of the mix
         // that the workload of that name does not have.
         if let Some(meant) = names().iter().find(|named| Some(&named.name) == meant) {
             let spec = params.spec;

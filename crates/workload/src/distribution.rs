@@ -296,10 +296,10 @@ mod tests {
         (0..count).map(|n| sampler.draw(n, 0, &mut Draws::new(0xD15, n))).collect()
     }
 
-    /// Returns Kolmogorov's statistic. This is the largest distance between the empirical
-    /// distribution of 200,000 draws over 0..count and the exact distribution, times the square
-    /// root of the number of draws. For discrete values, the statistic is smaller than the
-    /// tabulated value, so the test is conservative.
+    /// Returns Kolmogorov's statistic. This is a distance, times the square root of the number of
+    /// draws. The distance is the largest one between the empirical distribution of 200,000 draws
+    /// over 0..count and the exact distribution. For discrete values, the statistic is smaller than
+    /// the tabulated value, so the test is conservative.
     fn kolmogorov(text: &str, count: u64, below: impl Fn(f64) -> f64) -> f64 {
         const DRAWS: u64 = 200_000;
         let mut counts = vec![0u64; count as usize];

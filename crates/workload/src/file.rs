@@ -171,7 +171,7 @@ impl<'a> File<'a, '_> {
     fn text_of(&mut self, node: &'a Node, what: &str) -> Option<&'a str> {
         let text = node.text();
         if text.is_none() {
-            let message = format!("{what} must be a text, not {}", node.describe());
+            let message = format!("{what} must be a string, not {}", node.describe());
             self.say(&node.place, message);
         }
         text

@@ -106,7 +106,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         );
     }
     if !compression.split('.').all(is_identifier) {
-        let message = format!("compression \"{compression}\" is not a name of a class");
+        let message = format!("compression \"{compression}\" is not a valid class name");
         params.problem(
             &["params", "compression"],
             message,

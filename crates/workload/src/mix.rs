@@ -1,8 +1,8 @@
 //! Determines the kind of operation n, by weight.
 //!
 //! Operations are divided into windows. Within each whole window, every kind has exactly the share
-//! of its weight. The operations of a kind are spread evenly in the window (with a stride near the
-//! golden section) and rotated by a hash of the window. A period of the schedule or of the workers
+//! of its weight. The operations of a kind are spread evenly in the window, with a stride near the
+//! golden section. A hash of the window rotates them. A period of the schedule or of the workers
 //! can therefore not coincide with the mix. The window is the smallest one of at most
 //! [`WINDOW_EXACT_MAX`] operations in which the weights are whole numbers. If such a window does
 //! not exist, the weights are rounded to fractions of [`WINDOW_ROUNDED`].
@@ -114,7 +114,7 @@ fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
         for weight in weights {
             let part = weight / sum * window as f64;
             // A difference of up to a millionth of an operation per window is a rounding error of
-            // the division, so the weight counts as a whole number.
+            // the division. So the weight counts as a whole number.
             if (part - part.round()).abs() > 1e-6 || (part.round() == 0.0) != (*weight == 0.0) {
                 continue 'window;
             }

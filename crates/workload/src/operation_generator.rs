@@ -87,9 +87,9 @@ impl Generator {
         self.cursor.begin(n)
     }
 
-    /// Returns to `operation`, which this or an equal generator has begun before. The statement of
-    /// `operation` may be the statement that follows the first statement
-    /// ([`crate::Statement::then`]).
+    /// Sets the generator back to `operation`. This generator, or another generator of the same
+    /// program and stage, must have begun it before. `operation` may already be at its second
+    /// statement ([`crate::Statement::then`]).
     #[inline]
     pub fn seek(&mut self, operation: Operation) {
         self.cursor.seek(operation);

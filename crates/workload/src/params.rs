@@ -110,7 +110,7 @@ impl<'a> Params<'a> {
             ParamValue::Text(text) => Some(text),
             _ => {
                 let written = self.written(name);
-                self.wrong(name, format!("{name} is {written}; it must be a text"));
+                self.wrong(name, format!("{name} is {written}; it must be a string"));
                 None
             }
         }

@@ -1,5 +1,5 @@
-//! Properties of a program that are measured on a sample of its operations: the compression of its
-//! rows, and the number of bytes of a write.
+//! Properties of a program that are measured on a sample of its operations. They are the
+//! compression of its rows, and the number of bytes of a write.
 
 use crate::program::{Program, Stage};
 use cql::compression::lz4_block_bytes;

@@ -28,8 +28,8 @@ pub trait OperationSource: Debug + Send + Sync {
         true
     }
 
-    /// Returns true if the main stage certainly neither adds rows to those of the load stage nor
-    /// deletes rows.
+    /// Returns true only if the main stage adds no rows to the rows of the load stage, and deletes
+    /// none.
     fn keeps_rows(&self) -> bool {
         false
     }

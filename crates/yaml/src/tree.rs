@@ -226,7 +226,7 @@ fn syntax_hint(text: &str, at: usize) -> Option<String> {
     // like a quoted key.
     let colons = line.matches(": ").count();
     if colons > 1 || line.contains("': ") {
-        let hint = "put a text with `: ` in quotes, or on separate lines under `|`";
+        let hint = "put a string with `: ` in quotes, or on separate lines under `|`";
         return Some(hint.to_owned());
     }
     misplaced(text, start)

@@ -51,8 +51,8 @@ pub fn build(parts: &[Part]) -> Result<String> {
             texts.entry(words).or_default().insert(format!("{name} {version}"));
         }
     }
-    // The texts are sorted by the parts to which they belong, so that a new version of one crate
-    // does not change the order of the other texts.
+    // The texts are sorted by the parts to which they belong. So a new version of one crate does
+    // not change the order of the other texts.
     let mut by_owner: Vec<(Vec<String>, String)> = texts
         .into_iter()
         .map(|(words, owners)| (owners.into_iter().collect(), words))

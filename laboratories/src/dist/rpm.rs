@@ -30,8 +30,8 @@ const FOLDERS_OF_THE_SYSTEM: [&str; 7] = [
 ];
 
 /// Settings of rpmbuild that make the package depend only on the files and on the version of
-/// rpmbuild. With them, rpmbuild does not strip, compress or scan files, does not store the name of
-/// the machine, and sets all times to that of the commit.
+/// rpmbuild. With them, rpmbuild does not strip, compress or scan files, and does not store the
+/// name of the machine. All times are that of the commit.
 const MACROS: [&str; 8] = [
     "_buildhost cassay.invalid",
     "use_source_date_epoch_as_buildtime 1",

@@ -94,8 +94,8 @@ fn record(files: &[(String, Packed)], own: &str) -> String {
 fn zipped(files: &[(String, Packed)]) -> Result<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, file) in files {
-        // The files get no time, so they have a date in 1980, and the bytes of the wheel do not
-        // depend on the time of packing.
+        // The files get no time, so they have a date in 1980. The bytes of the wheel do not depend
+        // on the time of packing.
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .compression_level(Some(9))

@@ -154,7 +154,7 @@ impl Facts {
         let sets = |sets: &[Numbers]| sets.iter().map(list).collect::<Vec<_>>().join(" | ");
         compare("packages", sets(&self.packages), sets(&seen.packages));
         compare("dies", sets(&self.dies), sets(&seen.dies));
-        compare("L3 groups", sets(&self.l3), sets(&seen.l3));
+        compare("L3 caches", sets(&self.l3), sets(&seen.l3));
         compare("cores", sets(&self.cores), sets(&seen.cores));
         let nodes = |facts: &Facts| {
             let nodes = facts.nodes.iter().map(|(node, cpus)| format!("{node}: {}", list(cpus)));

@@ -122,7 +122,7 @@ rm -r /tmp/files
 
 /// Output of a step, and the exit code of the step.
 #[derive(Debug, PartialEq)]
-pub struct Told {
+pub struct StepOutput {
     pub name: String,
     pub output: String,
     pub code: i32,
@@ -130,13 +130,13 @@ pub struct Told {
 
 /// Output of all steps of a guest.
 #[derive(Debug, PartialEq)]
-pub struct AllTold {
-    pub steps: Vec<Told>,
+pub struct GuestOutput {
+    pub steps: Vec<StepOutput>,
     /// Time from the start of the kernel to the end of the last step, in seconds.
     pub up_s: f64,
 }
 
-impl AllTold {
+impl GuestOutput {
     pub fn output(&self, name: &str) -> Result<&str> {
         let step = self
             .steps
@@ -162,8 +162,8 @@ pub fn file_name(index: usize, step: &Step) -> String {
 ///
 /// # Errors
 /// The output is incomplete. The error names the last step in it.
-pub fn read(text: &str) -> Result<AllTold> {
-    let mut steps: Vec<Told> = Vec::new();
+pub fn read(text: &str) -> Result<GuestOutput> {
+    let mut steps: Vec<StepOutput> = Vec::new();
     let mut open: Option<(String, String)> = None;
     for line in text.lines() {
         let Some((mark, rest)) = line.strip_prefix("@@").and_then(|line| line.split_once(' '))
@@ -187,11 +187,11 @@ pub fn read(text: &str) -> Result<AllTold> {
                     .with_context(|| format!("no exit code in {line:?}"))?;
                 // This removes the line end that init adds to the output of a step.
                 output.pop();
-                steps.push(Told { name, output, code });
+                steps.push(StepOutput { name, output, code });
             }
             ("done", None) => {
                 let up_s = rest.parse().with_context(|| format!("no time in {line:?}"))?;
-                return Ok(AllTold { steps, up_s });
+                return Ok(GuestOutput { steps, up_s });
             }
             _ => bail!("the guest said {line:?} out of order"),
         }
@@ -213,7 +213,7 @@ mod tests {
         let text = "@@begin 00-setup\r\n6.1.0\r\n\r\n@@end 00-setup 0\r\n\
                     @@begin 01-plan-0\n{\n\n}\n@@end 01-plan-0 2\n@@done 12.50\n";
         let told = read(text).unwrap();
-        let step = |name: &str, output: &str, code| Told {
+        let step = |name: &str, output: &str, code| StepOutput {
             name: name.to_owned(),
             output: output.to_owned(),
             code,

@@ -1,6 +1,7 @@
-//! Sends kill -9 in the middle of each kind of fault. The signal is sent to a command on a kept
-//! cluster, to the guards of that cluster, to a study, and to the agents of a study. The fault must
-//! be healed in time, and all resources of a study must disappear.
+//! Sends kill -9 in the middle of each kind of fault. The command sends the signal to a command on
+//! a kept cluster, and to the guards of that cluster. It also sends it to a study, and to the
+//! agents of a study. The fault must be healed in time, and all resources of a study must
+//! disappear.
 
 use super::{Lab, POLL, REMAINS_S, Seen, Victim, kill_agent, until_nothing_remains};
 use anyhow::{Context, Result, bail, ensure};
@@ -33,7 +34,7 @@ const DONE_S: u64 = 180;
 
 /// Maximum time until a fault is observed on a busy machine, in seconds. It includes the start of
 /// the cluster.
-const SEEN_S: u64 = 300;
+const OBSERVATION_MAX_S: u64 = 300;
 
 /// Name of a setting, and a value for it that is twice the default.
 const SETTING: (&str, &str) = ("hinted_handoff_throttle", "2048KiB");
@@ -232,8 +233,8 @@ fn until_broken(command: &mut Child, is_broken: &mut dyn FnMut() -> bool) -> Res
         }
         ensure!(!has_ended, "the command ended before it injected the fault");
         ensure!(
-            waited_ms < SEEN_S * 1000,
-            "the command injected no fault within {SEEN_S} s"
+            waited_ms < OBSERVATION_MAX_S * 1000,
+            "the command injected no fault within {OBSERVATION_MAX_S} s"
         );
         std::thread::park_timeout(POLL);
         waited_ms += POLL.as_millis() as u64;

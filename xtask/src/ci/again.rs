@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    const SAID: &str = "\
+    const FAILED_OUTPUT: &str = "\
 running 3 tests
 a::b --- FAILED
 
@@ -183,16 +183,18 @@ test result: FAILED. 1 passed; 2 failed
 
     #[test]
     fn failed_tests_are_read_from_the_output_of_libtest() {
-        assert_eq!(failed_tests(SAID), ["a::b", "c"]);
+        assert_eq!(failed_tests(FAILED_OUTPUT), ["a::b", "c"]);
         assert!(failed_tests("signal: 6").is_empty());
         let of = |outcomes: &[UnitResult]| failed(outcomes, &[], &[]);
-        let one = of(&[outcome("load", ""), outcome(SLOW, SAID)]).unwrap();
+        let one = of(&[outcome("load", ""), outcome(SLOW, FAILED_OUTPUT)]).unwrap();
         assert_eq!(one.tests, ["a::b", "c"]);
         assert_eq!(one.program, "/cassay it");
         assert!(of(&[outcome(SLOW, "")]).unwrap().tests.is_empty());
-        let error = of(&[outcome("load", SAID)]).unwrap_err().to_string();
+        let error = of(&[outcome("load", FAILED_OUTPUT)]).unwrap_err().to_string();
         assert!(error.contains("load a::b c"), "{error}");
-        let error = of(&[outcome(SLOW, SAID), outcome(SLOW, SAID)]).unwrap_err().to_string();
+        let error = of(&[outcome(SLOW, FAILED_OUTPUT), outcome(SLOW, FAILED_OUTPUT)])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("4 tests"), "{error}");
         let error = of(&[outcome(SLOW, "signal: 6")]).unwrap_err().to_string();
         assert!(error.contains("without the name of"), "{error}");

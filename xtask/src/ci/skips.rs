@@ -1,5 +1,5 @@
-//! Lists the tests that this machine cannot run. libtest does not show the output of passing tests,
-//! so each test that is skipped appends a line to a file.
+//! Lists the tests that this machine cannot run. Because libtest does not show the output of
+//! passing tests, each test that is skipped appends a line to a file.
 
 use super::scratch;
 use crate::process;

@@ -3,7 +3,7 @@
 //! have already ended.
 //!
 //! libtest runs the tests of one program in the order of their names, and cargo runs one program
-//! after the other, so each program waits for its longest test. In this module, a long test is a
+//! after the other. So each program waits for its longest test. In this module, a long test is a
 //! separate unit. Short tests share a process, which saves the start of further processes.
 
 use super::programs::Program;

@@ -12,7 +12,7 @@ const TABLE_HEAD: &str = "| layer | crate | the only crate that knows… | uses 
 /// `cassandra` and `cluster` use an agent that runs as a thread. The tests of `fault` query the
 /// capabilities of a target. The simulated studies of `findings` generate their noise with
 /// `workload`.
-const ASKED_BY_TESTS: [(&str, &str); 4] = [
+const TEST_DEPENDENCIES: [(&str, &str); 4] = [
     ("cassandra", "agent"),
     ("cluster", "agent"),
     ("fault", "cluster"),
@@ -132,12 +132,12 @@ fn compare(
         found.push(Violation::on_line(ARCHITECTURE, row.line, what));
     }
     // The tests of the binary may use all crates. The tests of another crate may use only the
-    // crates in its row and in `ASKED_BY_TESTS`.
+    // crates in its row and in `TEST_DEPENDENCIES`.
     let tested = dependencies_of(manifest, "dev-dependencies");
     let foreign = tested
         .intersection(names)
         .filter(|name| !row.uses.contains(*name))
-        .filter(|name| !ASKED_BY_TESTS.contains(&(row.name.as_str(), name.as_str())));
+        .filter(|name| !TEST_DEPENDENCIES.contains(&(row.name.as_str(), name.as_str())));
     for name in foreign.filter(|_| row.name != "cassay") {
         let what = format!(
             "tests of `{}` use `{name}`, which its row does not allow",
@@ -164,8 +164,8 @@ pub fn layers(tree: &Tree) -> Vec<Violation> {
         Err(violation) => return vec![violation],
     };
     let mut layers: BTreeMap<&str, usize> = BTreeMap::new();
-    // This number of rounds is sufficient, because each round determines the layer of at least one
-    // more crate, unless crates use each other in a cycle.
+    // This number of rounds is sufficient. Unless crates use each other in a cycle, each round
+    // determines the layer of at least one more crate.
     for _ in &rows {
         for row in &rows {
             let used: Option<Vec<usize>> =

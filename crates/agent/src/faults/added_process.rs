@@ -12,11 +12,11 @@ use host::process::Identity;
 use std::time::Duration;
 
 /// Maximum time until a process on this host accepts a connection.
-const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
+const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
 /// Maximum time for the process to leave the cluster during the healing. It is long, because a
 /// leaving node streams its data to other nodes.
-const LEAVES_WITHIN: Duration = Duration::from_secs(600);
+const LEAVE_LIMIT: Duration = Duration::from_secs(600);
 
 /// A process that the fault adds to the cluster. The undo list needs no entry, because the process
 /// ends with the agent, and its folder belongs to the host.
@@ -57,9 +57,9 @@ impl Breakable for AddedProcess {
             return Ok(Vec::new());
         }
         if let Some(process) = self.process {
-            let reach = Reach::connect(self.what.address.into(), ACCEPTS_WITHIN)?;
+            let reach = Reach::connect(self.what.address.into(), CONNECT_LIMIT)?;
             if process.alive() && !matches!(reach, Reach::Refused) {
-                succeed(&self.what.leave, LEAVES_WITHIN)?;
+                succeed(&self.what.leave, LEAVE_LIMIT)?;
             }
             here.children.end(process, Duration::ZERO)?;
         }

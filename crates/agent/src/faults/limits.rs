@@ -11,11 +11,11 @@ use target_spec::DiskSpec;
 pub(super) struct Limit {
     cpu: Option<f64>,
     disk: Option<DiskSpec>,
-    before: Option<Before>,
+    before: Option<LimitsBefore>,
 }
 
 /// Limits of a host before the fault.
-struct Before {
+struct LimitsBefore {
     cpu_quota: Option<f64>,
     disk: DiskSpec,
 }
@@ -56,7 +56,7 @@ impl Breakable for Limit {
             text.parse()
                 .with_context(|| format!("the CPU quota `{text}` is not a number of cores"))
         });
-        let before = Before {
+        let before = LimitsBefore {
             cpu_quota: quota.transpose()?,
             disk: DiskSpec::from_limits(&limits).map_err(anyhow::Error::msg)?,
         };

@@ -17,7 +17,7 @@ pub(super) const STOP_LIMIT: Duration = Duration::from_secs(60);
 
 /// Maximum time until a stopped process is in the stopped state, and interval between two checks of
 /// the state.
-const STOPPED_WITHIN: Duration = Duration::from_secs(1);
+const STATE_LIMIT: Duration = Duration::from_secs(1);
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
 /// A process that the fault stops, and that healing continues.
@@ -30,7 +30,7 @@ impl Breakable for Pause {
         self.0.signal(Signal::STOP);
         // Waits until the process is stopped, so that the next query finds it stopped. A process
         // that waits for a disk may not be stopped before the time limit, which is not an error.
-        let deadline = Deadline::after(STOPPED_WITHIN);
+        let deadline = Deadline::after(STATE_LIMIT);
         while process::state(self.0).is_some_and(|state| state != 'T') && !deadline.passed() {
             clock::sleep(STOPPED_POLL);
         }
@@ -88,8 +88,8 @@ impl Breakable for TerminatedProcess {
     }
 }
 
-/// Number of file descriptors that the fault leaves to the process in any case, because a program
-/// opens this number at its start and never closes them.
+/// Number of file descriptors that the fault leaves to the process in any case. A program opens
+/// this number at its start and never closes them.
 const NUMBERS_KEPT: u64 = 16;
 
 /// A process that cannot open any further file or connection.

@@ -19,14 +19,14 @@ const WATCHED_FOR: Duration = Duration::from_secs(360);
 const POLL: Duration = Duration::from_secs(1);
 
 /// Maximum time that the start of a process takes on a busy machine.
-const STARTS_WITHIN: Duration = Duration::from_secs(180);
+const PROCESS_START_LIMIT: Duration = Duration::from_secs(180);
 
 /// Time for which a process that ran during the fault may refuse connections, until the effect of
 /// the fault has passed.
 const REFUSES_MAX: Duration = Duration::from_secs(60);
 
 /// Time limit of the connection attempt in one check of a process.
-const ACCEPTS_WITHIN: Duration = Duration::from_millis(500);
+const CONNECT_LIMIT: Duration = Duration::from_millis(500);
 
 /// Maximum number of restarts of each process.
 const RESTARTS_MAX: usize = 3;
@@ -46,7 +46,10 @@ impl Faults {
         if start.serves.is_some() {
             let starts = self.starts.lock();
             let mut starts = starts.unwrap_or_else(PoisonError::into_inner);
-            starts.insert(process, (start.clone(), Deadline::after(STARTS_WITHIN)));
+            starts.insert(
+                process,
+                (start.clone(), Deadline::after(PROCESS_START_LIMIT)),
+            );
         }
     }
 
@@ -86,7 +89,7 @@ impl AgentState {
 
     fn keep(&self, kept: &mut WatchedProcess) {
         let accepts = || {
-            let reach = kept.start.serves.map(|at| Reach::connect(at, ACCEPTS_WITHIN));
+            let reach = kept.start.serves.map(|at| Reach::connect(at, CONNECT_LIMIT));
             !matches!(reach, Some(Ok(Reach::Refused)))
         };
         let is_silent = self.children.runs(kept.process) && !accepts();
@@ -102,7 +105,7 @@ impl AgentState {
             kept.start.environment.extend(forgiving);
         }
         kept.restarts_count += 1;
-        kept.until = Deadline::after(STARTS_WITHIN);
+        kept.until = Deadline::after(PROCESS_START_LIMIT);
         if self.children.end(kept.process, Duration::ZERO).is_ok()
             && let Ok(again) = self.start(&kept.start)
         {

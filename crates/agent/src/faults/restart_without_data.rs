@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Maximum time until a process of this host accepts a connection.
-const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
+const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
 /// Time at which the agent kills the process and empties its folders.
 pub(super) enum EmptyingTime {
@@ -59,7 +59,7 @@ impl EmptiedNode {
         let EmptyingTime::Left(address) = self.when else {
             return Ok(false);
         };
-        let reach = Reach::connect(address, ACCEPTS_WITHIN)?;
+        let reach = Reach::connect(address, CONNECT_LIMIT)?;
         Ok(self.one.process.alive() && !matches!(reach, Reach::Refused))
     }
 }

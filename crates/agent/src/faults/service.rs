@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Maximum time until a stopped process is in the stopped state, and interval between two checks of
 /// the state.
-const STOPPED_WITHIN: Duration = Duration::from_secs(1);
+const STOP_LIMIT: Duration = Duration::from_secs(1);
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
 /// A fault of a server that cassay did not start.
@@ -56,7 +56,7 @@ impl Breakable for OfOthers {
         match self.fault.how {
             ServiceBreak::Pause => {
                 self.fault.process.signal(Signal::STOP);
-                let deadline = Deadline::after(STOPPED_WITHIN);
+                let deadline = Deadline::after(STOP_LIMIT);
                 let runs = || process::state(self.fault.process).is_some_and(|state| state != 'T');
                 while runs() && !deadline.passed() {
                     clock::sleep(STOPPED_POLL);

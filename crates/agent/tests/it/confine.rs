@@ -150,8 +150,8 @@ fn own_limit(host: &host::HostState, process: process::Identity, files: [&str; 2
     text.unwrap().split_whitespace().next().unwrap().to_owned()
 }
 
-/// A process must be in a group with the limits of its host, because Java 17 reads only the limits
-/// of its own group, not those of the parent groups.
+/// A process must be in a group with the limits of its host. Java 17 reads only the limits of its
+/// own group, not those of the parent groups.
 #[test]
 fn the_group_that_a_process_is_in_has_the_limits_of_its_host() {
     let needs = [

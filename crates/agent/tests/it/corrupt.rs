@@ -1,4 +1,4 @@
-//! Tests of silent corruption.
+//! Tests a fault that silently corrupts files.
 
 use crate::hosts::{LIMIT, shell};
 use crate::volumes::{breaks, hosts, put};

@@ -23,17 +23,17 @@ fn sleep(how: &str) -> Command {
 }
 
 /// An agent with a process, and the data of the process in the folders of a cluster.
-struct Kept {
+struct AgentWithData {
     agent: Agent,
     process: Identity,
     folder: PathBuf,
 }
 
-impl Kept {
-    fn new(id: &str, folder: &Path) -> Kept {
+impl AgentWithData {
+    fn new(id: &str, folder: &Path) -> AgentWithData {
         let agent = Agent::start_on_machine(id, folder).unwrap();
         let process = agent.start(&sleep("first"), &folder.join("output"));
-        let kept = Kept {
+        let kept = AgentWithData {
             process: process.unwrap(),
             agent,
             folder: folder.to_owned(),
@@ -85,7 +85,7 @@ impl Kept {
 fn a_process_without_data_restarts_on_command_or_timeout() {
     for within in [LIMIT, SOON] {
         let root = tempfile::tempdir().unwrap();
-        let kept = Kept::new(&id("wipe"), &root.path().join("cluster"));
+        let kept = AgentWithData::new(&id("wipe"), &root.path().join("cluster"));
         assert!(!kept.is_empty());
         let broken = kept.agent.inject(kept.wipe(), within).unwrap();
         assert!(!kept.process.alive() && kept.is_empty());
@@ -111,7 +111,7 @@ fn a_process_without_data_restarts_on_command_or_timeout() {
 #[test]
 fn nothing_is_emptied_of_who_is_a_stranger_or_lives_elsewhere() {
     let root = tempfile::tempdir().unwrap();
-    let kept = Kept::new(&id("wipe-none"), &root.path().join("cluster"));
+    let kept = AgentWithData::new(&id("wipe-none"), &root.path().join("cluster"));
     let outside = root.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
     let of = |process: Identity, folder: &Path| Injection::Wipe {
@@ -134,7 +134,7 @@ fn nothing_is_emptied_of_who_is_a_stranger_or_lives_elsewhere() {
 #[test]
 fn a_leaving_node_is_emptied_only_after_it_has_left() {
     let root = tempfile::tempdir().unwrap();
-    let kept = Kept::new(&id("leave"), &root.path().join("cluster"));
+    let kept = AgentWithData::new(&id("leave"), &root.path().join("cluster"));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let leave = || Injection::Leave {
@@ -170,7 +170,7 @@ fn a_leaving_node_is_emptied_only_after_it_has_left() {
 #[test]
 fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
     let root = tempfile::tempdir().unwrap();
-    let kept = Kept::new(&id("left"), &root.path().join("cluster"));
+    let kept = AgentWithData::new(&id("left"), &root.path().join("cluster"));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let leave = Injection::Leave {
         process: kept.anew(kept.process),
@@ -191,7 +191,7 @@ fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
 #[test]
 fn a_process_without_data_ends_or_restarts_after_a_kill() {
     if let Some(folder) = part() {
-        let kept = Kept::new(&id("wiped"), &folder.join("cluster"));
+        let kept = AgentWithData::new(&id("wiped"), &folder.join("cluster"));
         let within = if folder.join("kept").exists() {
             SOON * 10
         } else {

@@ -208,8 +208,8 @@ fn leftovers_of_killed_agents_and_guards_are_cleared_by_state() {
     assert!(hosts.end().is_ok(), "there is nobody to be told");
 }
 
-/// The processes of these hosts continue, but they are unreachable. The load generator must be
-/// informed of that.
+/// The processes of these hosts continue, but they are unreachable. The agent must report this to
+/// the load generator.
 #[test]
 fn hosts_say_that_their_network_has_ended() {
     if !able(&[Capability::Hosts, Capability::Volume]) {

@@ -80,8 +80,8 @@ fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     }
 }
 
-/// The test checks only that a rate limit makes a transfer take a minimum time, because this is
-/// true at any other load on the machine.
+/// The test checks only that a rate limit makes a transfer take a minimum time. This is true at any
+/// other load on the machine.
 #[test]
 fn a_link_is_slow_until_it_is_as_fast_as_before() {
     if !able(&[Capability::Hosts, Capability::LinkRate]) {

@@ -129,9 +129,9 @@ fn an_agent_that_is_gone_is_a_problem_and_keeps_nobody_waiting() {
 }
 
 /// Folder of a cluster with a kept agent. The agent always ends with the test.
-struct Kept(tempfile::TempDir);
+struct KeptAgentGuard(tempfile::TempDir);
 
-impl Drop for Kept {
+impl Drop for KeptAgentGuard {
     fn drop(&mut self) {
         let agent = Agent::reach_machine(&self.0.path().join("cluster"));
         let ended = agent.and_then(|agent| agent.end());
@@ -146,7 +146,7 @@ fn a_kept_agent_looks_no_longer_when_its_controller_has_left() {
     let (root, agent) = machine("watch-kept");
     // This value connects to the agent when it is dropped. So it is declared before the agent, and
     // is dropped after the connection of the test.
-    let _kept = Kept(root);
+    let _kept = KeptAgentGuard(root);
     let agent = agent;
     let pid = agent.process().pid;
     let looks = || {

@@ -77,7 +77,7 @@ fn the_interaction_of_the_worked_example_matters() {
     };
     let acts = |metric: Metric| found[2].interaction(&judged[2], metric);
     assert_eq!(acts(Metric::THROUGHPUT), Interaction::Matters);
-    // The effect of 3.9 % is certain, but too small to be important.
+    // The effect of 3.9 % is significant, but too small to be important.
     assert_eq!(acts(margin(0.05)), Interaction::NotResolved);
     // All effects have the same error, so they are on one line of a half-normal plot.
     assert!((found[2].scaled - found[2].comparison.ratio.ln().abs() / 2.0).abs() < 1e-12);

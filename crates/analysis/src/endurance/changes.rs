@@ -130,8 +130,8 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
             .map(|from| (with(from), *from))
             .reduce(|a, b| if b.0 < a.0 { b } else { a })
             .unwrap_or((f64::INFINITY, 0));
-        // A candidate whose cost exceeds the least cost even without the penalty of its last
-        // segment cannot be the best at a later end (the pruning of PELT).
+        // A candidate cannot be the best at a later end if its cost exceeds the least cost even
+        // without the penalty of its last segment. This is the pruning of PELT.
         candidates.retain(|from| best[*from].0 + cost.part(*from, end) <= least.0);
         best[end] = least;
         let next = end + 1 - SEGMENT_MIN;

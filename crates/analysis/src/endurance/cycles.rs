@@ -7,12 +7,12 @@ use crate::autocorrelation;
 pub const CYCLES_MIN: f64 = 3.0;
 /// Minimum number of values in a cycle.
 const LAG_MIN: usize = 3;
-/// Minimum autocorrelation at a lag of one cycle. Of series of 300 values without a cycle but with
-/// a correlation of 0.9, one in ten reaches this value.
+/// Minimum autocorrelation at a lag of one cycle. Of series of 300 values without a cycle, but with
+/// an autocorrelation of 0.9 at lag 1, one in ten reaches this value.
 const CORRELATION_MIN: f64 = 0.5;
 /// Share of the highest peak that the first peak must reach. Later peaks are at multiples of the
 /// cycle, so the first peak counts.
-const NEARLY: f64 = 0.9;
+const FIRST_PEAK_SHARE_MIN: f64 = 0.9;
 
 /// Cycles of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +52,7 @@ pub fn cycles(values: &[f64]) -> Cycles {
     let is_peak = |at: &usize| {
         let next = all.get(at + 1).copied().unwrap_or(f64::NEG_INFINITY);
         *at >= LAG_MIN
-            && all[*at] >= NEARLY * highest
+            && all[*at] >= FIRST_PEAK_SHARE_MIN * highest
             && all[*at] >= all[at - 1]
             && all[*at] >= next
     };

@@ -6,7 +6,7 @@ use crate::trend::{line, spaced};
 
 /// Share up to which a drift of latency counts as stable. It equals the margin within which two
 /// latencies count as equal.
-pub const LATENCY_WITHIN: f64 = 0.10;
+pub const LATENCY_MARGIN: f64 = 0.10;
 
 /// A drift over a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,9 +30,9 @@ measure::word_enum! {
     pub enum DriftDirection {
         /// Both the drift and its interval are within the margin.
         Steady = "steady",
-        /// The series certainly rose, and the best estimate is above the margin.
+        /// The series rose significantly, and the best estimate is above the margin.
         Rising = "rising",
-        /// The series certainly fell, and the best estimate is beyond the margin.
+        /// The series fell significantly, and the best estimate is beyond the margin.
         Falling = "falling",
         /// The interval is too wide for a judgement.
         #[default]

@@ -14,7 +14,7 @@ const HORIZON_WINDOWS: f64 = 30.0;
 /// Number of blocks into which the window is divided.
 const BLOCKS: f64 = 64.0;
 /// Share of the window that counts. The rest of the window, at its start, is ignored.
-const LOOKED_AT: f64 = 2.0 / 3.0;
+const WINDOW_SHARE: f64 = 2.0 / 3.0;
 
 /// Growth of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,11 +38,11 @@ measure::word_enum! {
     /// Judgement of a growth.
     #[derive(Default)]
     pub enum Growing {
-        /// The growth is not certain.
+        /// The growth is not significant.
         No = "no",
-        /// The series certainly grows, but does not reach a known limit within the horizon.
+        /// The series grows significantly, but does not reach a known limit within the horizon.
         Grows = "grows",
-        /// The series certainly grows, and reaches its limit within the horizon.
+        /// The series grows significantly, and reaches its limit within the horizon.
         Leaks = "leaks",
         /// The window has too few blocks for a judgement.
         #[default]
@@ -79,7 +79,7 @@ pub fn growth(lowest: &[(f64, f64)], seconds: f64, limit: Option<f64>) -> Growth
 /// Returns the minimum of each block that counts, with the time at which that minimum was measured,
 /// in seconds.
 fn blocks(lowest: &[(f64, f64)], seconds: f64) -> Vec<(f64, f64)> {
-    let from_s = seconds * (1.0 - LOOKED_AT);
+    let from_s = seconds * (1.0 - WINDOW_SHARE);
     let width_s = seconds / BLOCKS;
     let mut blocks: Vec<(u64, (f64, f64))> = Vec::new();
     for (at_s, value) in lowest.iter().filter(|(at_s, _)| *at_s >= from_s) {

@@ -96,8 +96,8 @@ fn equal_runs_show_a_change_in_fewer_than_2_of_100_series() {
         let large = shifts(&values, Limits::with_magnitude(0.03));
         confirmed += usize::from(large.iter().any(Shift::is_confirmed));
     }
-    // In 2000 series from another generator, 17 of 1000 series had a change, and 4 of 1000 had a
-    // confirmed change.
+    // Of 2000 series from another generator, 17 in 1000 had a change, and 4 in 1000 had a confirmed
+    // change.
     assert!(any <= 30, "{any} of 1000 series");
     assert!(
         confirmed <= 10,

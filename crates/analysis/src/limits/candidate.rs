@@ -5,8 +5,8 @@ use super::observation::{LimitReading, Observation};
 
 /// Maximum number of candidates in a report.
 const CANDIDATES_MAX: usize = 3;
-/// Ratio by which a value must have risen if the resource was already full in the other
-/// observation, or if the value does not depend on the load.
+/// Ratio by which a value must have risen in two cases. The resource was already full in the other
+/// observation, or the value does not depend on the load.
 const RISE_MIN: f64 = 1.25;
 /// Maximum fullness for the ranking of candidates. For example, a queue of 40 requests ranks the
 /// same as a queue of 20.

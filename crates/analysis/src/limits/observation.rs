@@ -144,7 +144,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Returns the readings of a row, one for each place.
+    /// Returns the readings of one kind of limit, one per node, host or disk.
     fn read(&self, kind: LimitKind) -> Vec<LimitReading> {
         match kind {
             LimitKind::Client => self.client(),

@@ -1,6 +1,6 @@
 //! Changes the number of threads in steps, up or down, until the p99 of latency is in a band. The
-//! authors of the reference architecture of Cassandra on vSAN chose the load in this way: from 300
-//! threads in steps of 50, until p99 was between 50 and 100 ms.
+//! authors of the reference architecture of Cassandra on vSAN chose the load in this way. They went
+//! from 300 threads in steps of 50, until p99 was between 50 and 100 ms.
 //!
 //! The procedure assumes that latency rises with the number of threads. So the last trial shows in
 //! which direction the band is, and the next step goes in that direction.

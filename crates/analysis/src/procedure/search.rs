@@ -52,10 +52,10 @@ pub fn grid(least: f64) -> f64 {
 /// number, log2(ln 3 ÷ ln 1.02), is 5.8, and whole numbers need one more bisection.
 const BISECTIONS_MAX: usize = 7;
 /// Factor by which a failed hold lowers the load.
-const LOWERED: f64 = 0.97;
+const HOLD_FACTOR: f64 = 0.97;
 /// Maximum number of times that failed holds lower the load. Together, these steps lower the load
 /// by a sixth. If the result is still beyond the bound, the probes were wrong.
-const LOWERED_MAX: u32 = 6;
+const HOLDS_MAX: u32 = 6;
 /// Maximum number of trials without an answer that one search repeats.
 const UNTOLD_MAX: u32 = 2;
 
@@ -220,7 +220,7 @@ impl Search {
             (Some(low), None) => probe(low.saturating_mul(2).min(self.to)),
             (Some(low), Some(high)) => match between(low, high) {
                 Some(middle) if !path.is_holding => probe(middle),
-                _ if low < self.floor() || path.lowered > LOWERED_MAX => Err(self.none(path)),
+                _ if low < self.floor() || path.lowered > HOLDS_MAX => Err(self.none(path)),
                 _ if path.held < self.holds => Ok(Ask {
                     point: self.point_of(low),
                     role: Role::Hold,
@@ -392,7 +392,7 @@ impl Path {
         if role == Role::Hold {
             self.held = 0;
             self.lowered += 1;
-            let lower = (value as f64 * LOWERED) as u64;
+            let lower = (value as f64 * HOLD_FACTOR) as u64;
             self.low = Some(lower.min(value.saturating_sub(1)));
         }
     }
@@ -412,7 +412,7 @@ impl Decide for Search {
         let climb = ups.max(downs);
         let holds = match self.holds {
             0 => 0,
-            holds => (holds * (LOWERED_MAX + 1)) as usize,
+            holds => (holds * (HOLDS_MAX + 1)) as usize,
         };
         // A likely search takes half of the steps up, almost all bisections, and the successful
         // holds.
@@ -494,7 +494,7 @@ impl Search {
             0 => String::new(),
             _ => format!(
                 "; the search then verifies its result twice, with a window three times as long, \
-                 and lowers it by 3 % after each failure (at most {LOWERED_MAX} times)"
+                 and lowers it by 3 % after each failure (at most {HOLDS_MAX} times)"
             ),
         };
         let expected = self.expected.map_or(String::new(), |share| {

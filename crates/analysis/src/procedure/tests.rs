@@ -358,12 +358,12 @@ fn a_ladder_is_flat_if_its_steps_gain_less_than_the_error() {
 
 /// A test procedure that halves the range in which p99 is within a bound. The procedure chooses its
 /// points during the run.
-struct Halve {
+struct HalvingProcedure {
     to: u32,
     p99_ms: f64,
 }
 
-impl Decide for Halve {
+impl Decide for HalvingProcedure {
     fn outlook(&self) -> ProcedureEstimate {
         ProcedureEstimate {
             points: vec![Point::Threads(self.to)],
@@ -404,7 +404,7 @@ impl Decide for Halve {
 #[test]
 fn a_procedure_may_find_its_points_on_the_way() {
     for (p99_ms, expected) in [(10.0, 26.0), (9.1, 24.0), (1.0, 0.0), (1e3, 1000.0)] {
-        let procedure = Halve { to: 1000, p99_ms };
+        let procedure = HalvingProcedure { to: 1000, p99_ms };
         let whole = go_on(&procedure, &CALM, 0, Vec::new());
         let within = whole.0.iter().filter(|trial| {
             let found = trial.found.as_ref();

@@ -2,8 +2,8 @@
 //!
 //! The cost of a frame includes its callees, and counts a recursive frame once. A pair of trials of
 //! one block gives one difference per frame, and Student's t gives the interval of their mean. The
-//! standard error is at least that of counting the samples, because a few equal differences do not
-//! prove that a frame is more exact than the number of its samples.
+//! standard error is at least that of counting the samples. A few equal differences do not prove
+//! that a frame is more exact than the number of its samples.
 //!
 //! A frame is *named* if its difference is larger than [`MARGIN`], adjusted for the number of
 //! frames by Holm's method at [`DIFFERENCE_LEVEL`]. Benjamini and Hochberg's method at 10 % names
@@ -67,8 +67,8 @@ pub struct FrameDifference {
     pub p: Option<f64>,
     /// The probability `p`, adjusted for the number of frames.
     pub p_adjusted: Option<f64>,
-    /// True if the frame surely differs: `p_adjusted` is at most [`DIFFERENCE_LEVEL`], and there
-    /// are at least [`BLOCKS_MIN`] blocks.
+    /// True if the cost of the frame differs significantly: `p_adjusted` is at most
+    /// [`DIFFERENCE_LEVEL`], and there are at least [`BLOCKS_MIN`] blocks.
     pub is_named: bool,
     /// For a named frame, the named callee whose difference explains the frame's difference.
     pub explained_by: Option<String>,
@@ -206,7 +206,7 @@ impl<'a> SideCosts<'a> {
 }
 
 /// Visits each node before its callees. `visit` receives the node, its cost with callees, and a
-/// flag for each name that is true if a caller of the node has this name.
+/// flag for each name. The flag is true if a caller of the node has this name.
 fn walk(tree: &CallTree, names: usize, mut visit: impl FnMut(&Node, f64, &[bool])) {
     let (nodes, costs) = (tree.nodes(), tree.costs());
     let mut callees: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
@@ -430,7 +430,8 @@ fn is_explained(pairs: &[[SideCosts<'_>; 2]], rest: &[[f64; 2]], difference: f64
     is_small || half.is_some_and(|half| rest.abs() <= half)
 }
 
-/// Returns half the confidence interval of a mean over `blocks` blocks, with an error of `level`.
+/// Returns half the width of the confidence interval of a mean over `blocks` blocks. `level` is the
+/// error probability.
 fn half_of(error: Option<f64>, blocks: usize, level: f64) -> Option<f64> {
     let freedom = blocks as f64 - 1.0;
     error.map(|error| error * t_quantile(1.0 - level / 2.0, freedom))

@@ -1,7 +1,7 @@
 //! Finds the times at which a series leaves its level after a fault and at which it returns to the
 //! level.
 
-use super::{DEVIATIONS, Dip, FIRST, HOLD_S, LoadSchedule, Slice, WITHIN, kept};
+use super::{DEVIATIONS, Dip, FIRST, HOLD_S, LEVEL_MARGIN, LoadSchedule, Slice, kept};
 use crate::autocorrelation;
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +76,7 @@ impl BaselineLevel {
                 autocorrelation::median_and_deviation(&logarithms).1
             }
         } * (1.0 + DEVIATION_ERROR / (values.len() as f64).sqrt());
-        let within = WITHIN.max(worse.share(DEVIATIONS * deviation));
+        let within = LEVEL_MARGIN.max(worse.share(DEVIATIONS * deviation));
         let beyond = |share: f64| {
             let edge = edge_at(middle, share, worse);
             values.iter().filter(|value| worse.is_beyond(**value, edge)).count()
@@ -124,7 +124,7 @@ impl BaselineLevel {
     pub fn near(&self, count: usize) -> f64 {
         let both = 1.0 / count.max(1) as f64 + 1.0 / self.count as f64;
         let error = MEDIAN_ERROR * self.deviation * both.sqrt();
-        WITHIN.max(self.worse.share(2.0 * error))
+        LEVEL_MARGIN.max(self.worse.share(2.0 * error))
     }
 }
 

@@ -169,8 +169,8 @@ const RULES: [(&str, &str, Judge); 21] = [
 ];
 
 /// Names of all rules, in groups. The most serious group comes first. The groups are: lost or wrong
-/// data, a target in a wrong state, the machine, the client that a busy machine delays, and the way
-/// of measuring.
+/// data, a target in a wrong state, and the machine. Then follow the client that a busy machine
+/// delays, and the way of measuring.
 const BY_SERIOUSNESS: [&[&str]; 5] = [
     &["V14"],
     &["V13", "V21", "V8", "V19", "V11", "V9", "V10", "V7"],

@@ -28,7 +28,7 @@ use crate::least_squares::{self, Curve, FixedCoefficients, Noise, Observations, 
 type FitPoint<A> = (A, Vec<Option<f64>>);
 
 /// Difference in AICc up to which curves count as equally good.
-pub const RIVALS_WITHIN: f64 = 2.0;
+pub const RIVAL_AICC_MAX: f64 = 2.0;
 
 /// A curve through the points.
 #[derive(Clone, Debug, PartialEq)]
@@ -192,7 +192,7 @@ pub fn rivals(fits: &[(Model, Result<Fit, NoFit>)], best: Model) -> Vec<Model> {
     let least = fits.iter().find(|(model, _)| *model == best).and_then(aicc);
     let near = |of: &&(Model, Result<Fit, NoFit>)| {
         let distance = aicc(of).zip(least).map(|(aicc, least)| aicc - least);
-        of.0 != best && distance.is_some_and(|distance| distance <= RIVALS_WITHIN)
+        of.0 != best && distance.is_some_and(|distance| distance <= RIVAL_AICC_MAX)
     };
     fits.iter().filter(near).map(|(model, _)| *model).collect()
 }

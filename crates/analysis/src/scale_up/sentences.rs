@@ -1,6 +1,6 @@
 //! Sentences about a scale-up: reasons for missing results, and statements about the machine.
 
-use super::fits::{Fit, NoBest, NoFit, RIVALS_WITHIN, rivals};
+use super::fits::{Fit, NoBest, NoFit, RIVAL_AICC_MAX, rivals};
 use super::models::{Model, symbol};
 use super::{MissingRatio, Of, ScaleUp};
 use crate::curves::{OFF_MAX, Peak};
@@ -223,7 +223,7 @@ impl ScaleUp {
         } else {
             format!(
                 "{title} has the lowest AICc, but these points do not distinguish it from {}, \
-                 which is within {RIVALS_WITHIN:.0} of it.",
+                 which is within {RIVAL_AICC_MAX:.0} of it.",
                 near.join(" nor from ")
             )
         }

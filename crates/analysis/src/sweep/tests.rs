@@ -59,8 +59,8 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
         ),
         (Some(1), Some(2), Some(3))
     );
-    // If the throughput of a point is lower than that of the best point within the bound, it does
-    // not matter whether the p99 of the point is within the bound.
+    // The p99 of a point does not matter if the throughput of the point is lower than that of the
+    // best point within the bound.
     sweep[2].ops_per_s = vec![18_000.0];
     assert_eq!(read_sweep(&sweep, Some(1.5)).untold_within_bound, None);
     // None of the points is certainly within the bound, but one point may be.
@@ -129,7 +129,7 @@ fn flat_throughput_without_rising_latency_is_not_a_knee() {
 
 #[test]
 fn steps_that_are_shorter_than_the_noise_show_no_knee() {
-    // In a real run, the report stated that 64 threads "was the knee" of these points, because the
+    // In a real run, the report stated that 64 threads "was the knee" of these points. The
     // throughput at 65 threads was less than 3 % higher.
     let sweep = points(&[
         (64.0, 50_000.0, 2.00),

@@ -53,7 +53,7 @@ impl BeanAttribute {
     }
 }
 
-/// How attribute values become a series.
+/// Conversion of attribute values to a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Conversion {
     /// The value, multiplied by a factor. A negative value is treated as missing.
@@ -87,7 +87,7 @@ pub(super) struct Series {
     pub name: String,
     /// Unit of the values.
     pub unit: &'static str,
-    /// How the values follow from attributes.
+    /// Rule by which the values follow from attributes.
     pub kind: Conversion,
 }
 

@@ -48,8 +48,8 @@ pub(crate) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
 }
 
 /// Values of which the server shows only a part. The server stores `mmap_index_only` as `standard`
-/// for data files and as `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0), and shows
-/// only the value for data files.
+/// for data files and as `mmap` for index files (`DatabaseDescriptor` of 4.0 to 6.0). It shows only
+/// the value for data files.
 const SHOWN_IN_PART: [(&str, &str); 1] = [("mmap_index_only", "standard")];
 
 /// Returns a value as text, without JSON quotes.

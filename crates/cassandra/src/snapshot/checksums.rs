@@ -35,7 +35,7 @@ struct CheckedFile {
 }
 
 /// Files that this process has already verified.
-static SEEN: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::default);
+static CHECKED_FILES: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::default);
 
 /// Selects the files to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +168,7 @@ fn compare(
 
 /// Forgets which files were verified, so that the next check reads all files again.
 pub fn doubt() {
-    SEEN.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    CHECKED_FILES.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
 fn refuse(problems: &[String]) -> Result<()> {
@@ -192,12 +192,12 @@ fn damaged(folder: &Path, name: &str, found: u32, expected: u32) -> String {
 }
 
 fn is_known(seen: &CheckedFile) -> bool {
-    let known = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = CHECKED_FILES.lock().unwrap_or_else(PoisonError::into_inner);
     known.contains(seen)
 }
 
 fn remember(seen: CheckedFile) {
-    SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(seen);
+    CHECKED_FILES.lock().unwrap_or_else(PoisonError::into_inner).insert(seen);
 }
 
 #[cfg(test)]

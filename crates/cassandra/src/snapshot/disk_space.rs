@@ -14,7 +14,8 @@ use measure::number::bytes;
 const MIB: u64 = 1 << 20;
 
 /// Required space in addition to the memtables, in bytes. The server uses this space for two commit
-/// log segments of 32 MiB each (the current and the next one), and for writes to its own tables.
+/// log segments of 32 MiB each (the current and the next one). It also uses it for writes to its
+/// own tables.
 const HEADROOM_BYTES: u64 = 80 * MIB;
 
 /// Refuses a node whose volume has too little space for TRUNCATE.

@@ -11,13 +11,13 @@ use std::net::SocketAddr;
 /// Gossip state of each node, by CQL address.
 #[derive(Debug, Default)]
 pub(super) struct Gossip {
-    heard: BTreeMap<SocketAddr, Heard>,
+    heard: BTreeMap<SocketAddr, PeerState>,
     /// Nodes that the failure detector considers alive. `None` if the MBeans are not accessible.
     live: Option<BTreeSet<SocketAddr>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Heard {
+struct PeerState {
     mode: Mode,
     load_bytes: Option<u64>,
 }
@@ -90,7 +90,7 @@ pub(super) fn read(session: &mut Session, agent: Option<&Jolokia>) -> Result<Gos
             };
             let address = SocketAddr::new(*address, port_of(port)?);
             let status = with_port.as_str().or_else(|| status.as_str());
-            let heard = Heard {
+            let heard = PeerState {
                 mode: Mode::parse(status?)?,
                 load_bytes: load.as_str().and_then(load_of),
             };

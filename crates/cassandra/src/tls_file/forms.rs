@@ -5,7 +5,7 @@ use super::Role;
 use super::der::Der;
 use base64::Engine;
 
-/// How the user converts a file of a certain form to a usable file.
+/// Way in which the user converts a file of a certain format to a usable file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// A command. The word `FILE` in the command represents the path.
@@ -16,13 +16,13 @@ pub(super) enum Way {
 
 use Way::{Advice, Command};
 
-/// One form of a file, as a row of [`FORMS`].
+/// A format of TLS files (JKS, PKCS #12, DER and so on), as a row of [`FORMS`].
 pub(super) struct Form {
     is: fn(&Content<'_>) -> bool,
     called: &'static str,
-    /// How the user gets a file of certificates.
+    /// Way in which the user gets a file of certificates.
     certificates: Way,
-    /// How the user gets a file with the private key.
+    /// Way in which the user gets a file with the private key.
     key: Way,
 }
 

@@ -1,4 +1,4 @@
-//! Tests each form with a small file in that form.
+//! Tests that cassay recognizes each format of TLS files, with a small file in that format.
 
 use super::*;
 use base64::Engine;

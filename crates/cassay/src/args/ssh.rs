@@ -87,7 +87,7 @@ pub enum Elsewhere {
     Ssh(String),
 }
 
-/// How this program runs on a remote machine.
+/// Way in which this program runs on a remote machine.
 #[derive(Debug, ClapArgs)]
 pub struct SshArgs {
     /// Become root on remote machines with `sudo -n`, which never asks for a password.

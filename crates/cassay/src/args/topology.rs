@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub enum TopologyCommand {
-    /// Draw machines: packages, NUMA nodes, L3 groups, cores, CPUs and memory.
+    /// Draw machines: packages, NUMA nodes, L3 caches, cores, CPUs and memory.
     Show(MachineArgs),
     /// Plan equal virtual machines or processes on a machine. For each instance, shows the CPUs,
     /// memory, virtual hardware, JVM and cassandra.yaml, with reasons.

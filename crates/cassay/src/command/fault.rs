@@ -22,14 +22,14 @@ use target_spec::{CapabilityStatus, DiskSpec, HostIndex, NO_HA_OF_MACHINES, Node
 const TRIED_FOR: Duration = Duration::from_secs(3);
 
 /// Maximum time until a probe observes a tested fault.
-const TRIED_WITHIN: Duration = Duration::from_secs(60);
+const OBSERVATION_LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit of a fault that performs a task. It is long because such a fault restarts every node,
 /// one after the other.
-const DONE_WITHIN: Duration = Duration::from_secs(15 * 60);
+const TASK_LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// Time limit for injecting a fault by hand.
-const BROUGHT_WITHIN: Duration = Duration::from_secs(24 * 60 * 60);
+const MANUAL_INJECTION_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Runs the command.
 pub fn run(command: &FaultCommand, common: &Common) -> Result<Exit> {
@@ -394,7 +394,7 @@ fn one(
             (HoldTime::For(length), what) if what == ::fault::holds_from(kind) => length,
             // The command continues an injection until the injection succeeds, the time limit
             // passes, or the user presses Ctrl-C.
-            (HoldTime::For(_), FaultStep::Injecting) => BROUGHT_WITHIN,
+            (HoldTime::For(_), FaultStep::Injecting) => MANUAL_INJECTION_LIMIT,
             (HoldTime::AfterSeen(length), what) if what == shown => length,
             // Without this limit, the command would wait forever for a fault that no probe
             // observes.
@@ -424,9 +424,9 @@ fn one(
 /// Returns the time limit until a probe must observe a fault.
 fn tried_within(kind: &FaultKind) -> Duration {
     if kind.length.works() {
-        DONE_WITHIN
+        TASK_LIMIT
     } else {
-        TRIED_WITHIN
+        OBSERVATION_LIMIT
     }
 }
 

@@ -32,7 +32,7 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     for (machine, answer) in wanted.iter().zip(look(&wanted, (&HostSpec::default(), &java))?) {
         match answer {
             Ok(machine) => seen.push(machine),
-            Err(why) => away.push(Away {
+            Err(why) => away.push(UnreachedMachine {
                 name: machine.ssh.clone(),
                 why,
             }),
@@ -60,7 +60,7 @@ pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
 }
 
 /// A machine that cannot be reached, or that does not report its properties.
-struct Away {
+struct UnreachedMachine {
     name: String,
     why: String,
 }
@@ -89,7 +89,12 @@ fn judged(machine: &MachineSeen) -> Result<HostReadiness> {
     })
 }
 
-fn check(seen: &[MachineSeen], away: &[Away], file: &Path, common: &Common) -> Result<Exit> {
+fn check(
+    seen: &[MachineSeen],
+    away: &[UnreachedMachine],
+    file: &Path,
+    common: &Common,
+) -> Result<Exit> {
     let judged = seen.iter().map(judged).collect::<Result<Vec<_>>>()?;
     let is_fit = away.is_empty() && judged.iter().all(|one| one.hindrances.is_empty());
     let exit = if is_fit { Exit::Done } else { Exit::Error };

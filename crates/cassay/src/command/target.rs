@@ -183,7 +183,7 @@ fn show_status(args: &StatusArgs, dirs: &Dirs, common: &Common) -> Result<Exit> 
         }
     };
     if shown.is_empty() {
-        terminal::say("no local cluster runs");
+        terminal::say("no local cluster is running");
     }
     status::show(&shown, common);
     let is_nowhere = |name: &str| !shown.iter().any(|one| one.has_keyspace(name));

@@ -158,7 +158,7 @@ fn plan(args: &PlacementArgs, common: &Common) -> Result<Exit> {
             naive.shared_cores.to_string(),
         ),
         cost(
-            "L3 groups that instances share",
+            "L3 caches that instances share",
             costs.shared_l3.to_string(),
             "–".to_owned(),
             naive.shared_l3.to_string(),

@@ -1,8 +1,8 @@
 //! Renders the full screen of a run. The lines depend only on the state, the size and the time.
 //!
-//! From top to bottom, the screen shows the current phase and the time left, curves of throughput
-//! and p99, errors, nodes and faults, clients and hosts (if the run has several), the trials,
-//! messages, and keys. A small screen has fewer trials and messages, but all figures.
+//! At the top, the screen shows the current phase and the time left, and curves of throughput and
+//! p99. Below are errors, nodes and faults, and clients and hosts if the run has several. Then come
+//! the trials, messages, and keys. A small screen has fewer trials and messages, but all figures.
 
 use super::braille_curve::{Curve, course};
 use super::machines::machines;
@@ -28,7 +28,7 @@ const AIRY: usize = 20;
 /// Maximum number of lines for faults.
 const FAULTS_MAX: usize = 4;
 /// Number of future trials that remain visible while the screen already omits earlier trials.
-const COMING: usize = 2;
+const FUTURE_TRIALS_MAX: usize = 2;
 
 const THROUGHPUT: Curve = Curve {
     title: "Throughput, op/s",
@@ -277,7 +277,7 @@ fn trials(state: &RunState, columns: usize, rows: usize) -> Vec<Line> {
     let shown = rows.saturating_sub(1);
     let all = state.trials.len();
     let current = state.current.unwrap_or(0);
-    let last = (current + 1 + COMING).max(shown).min(all);
+    let last = (current + 1 + FUTURE_TRIALS_MAX).max(shown).min(all);
     let first = last.saturating_sub(shown);
     let figures = FigureColumns::for_table(
         columns,

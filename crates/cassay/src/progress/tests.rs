@@ -1,4 +1,4 @@
-//! Tests screens and lines for invented events.
+//! Tests the screens and lines that cassay shows for invented events.
 
 use super::*;
 use engine::{CpuShares, FaultStage, HostCpu, HostNow, PlannedFault, Progress};

@@ -123,8 +123,8 @@ pub fn shortened(text: &str, columns: usize) -> String {
     }
 }
 
-/// Shortens a name to at most `columns` columns. This function cuts the name in the middle, because
-/// the names of one run differ at the start (a variant) and at the end (a block).
+/// Shortens a name to at most `columns` columns. This function cuts the name in the middle: the
+/// names of one run differ at the start (a variant) and at the end (a block).
 pub fn shortened_name(name: &str, columns: usize) -> String {
     if name.width() <= columns {
         return name.to_owned();

@@ -30,7 +30,7 @@ mod travel;
 mod upgrades;
 mod values;
 
-use crate::program::{Lab, Said, Started, command, line};
+use crate::program::{Lab, ProgramOutput, Started, command, line};
 use cluster::Dirs;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -117,9 +117,9 @@ fn dirs_with(data: &Path) -> Dirs {
 }
 
 /// Kills the kept cluster if the test fails before its end.
-struct Kept<'a>(&'a Lab);
+struct KeptClusterGuard<'a>(&'a Lab);
 
-impl Drop for Kept<'_> {
+impl Drop for KeptClusterGuard<'_> {
     fn drop(&mut self) {
         self.0.cassay(&["target", "down"]);
     }
@@ -156,7 +156,7 @@ pub(crate) fn assert_nothing_is_left(lab: &Lab) {
 
 /// Returns the only trial in a run's JSON.
 #[track_caller]
-pub(crate) fn only_trial(said: &Said) -> Value {
+pub(crate) fn only_trial(said: &ProgramOutput) -> Value {
     let findings = said.json();
     assert_eq!(
         findings["trials"].as_array().map(Vec::len),

@@ -1,6 +1,6 @@
 //! Tests the command line without a target: its output on stdout and stderr, and its exit codes.
 
-use crate::program::{Lab, Said};
+use crate::program::{Lab, ProgramOutput};
 use expect_test::{Expect, expect};
 
 /// A valid study with two variants and two points.
@@ -17,7 +17,7 @@ procedure: {sweep: {threads: [2, 4]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-fn check_mistakes(study: &str, expect: Expect) -> Said {
+fn check_mistakes(study: &str, expect: Expect) -> ProgramOutput {
     let lab = Lab::with(study);
     let said = lab.cassay(&["run", "study.yaml"]).ended_with(2);
     expect.assert_eq(&said.stderr);
@@ -193,7 +193,7 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
             3 | target: {null: {}}
               |       ^
               |
-            help: put a text with `: ` in quotes, or on separate lines under `|`
+            help: put a string with `: ` in quotes, or on separate lines under `|`
 
             1 mistake: cassay did not start the run
 
@@ -426,7 +426,7 @@ fn a_machine_without_clusters_has_nothing_to_stop() {
     let lab = Lab::new();
     let status = lab.cassay(&["target", "status", "--json"]).ended_with(0);
     assert_eq!(status.json(), serde_json::json!([]));
-    status.says(&["no local cluster runs"]);
+    status.says(&["no local cluster is running"]);
     let down = lab.cassay(&["target", "down", "--json"]).ended_with(0);
     assert_eq!(down.json(), serde_json::json!({"stopped": []}));
 }

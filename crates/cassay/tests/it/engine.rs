@@ -64,7 +64,7 @@ pub fn null(spec: NullSpec) -> NullServer {
 }
 
 /// Starts a server that can return to its port. On a machine that runs tests, the kernel may give
-/// any port from 32768 on to one of thousands of connections, so the port of this server is lower.
+/// any port from 32768 on to one of thousands of connections. So the port of this server is lower.
 fn null_that_comes_back() -> NullServer {
     let first = 20_000 + (std::process::id() % 10_000) as u16;
     let mut ports = (first..30_000).chain(20_000..first);

@@ -122,9 +122,9 @@ fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
 }
 
 /// A faulty injection: it breaks one process, but cassay observes another process.
-struct Astray(Live, Arc<Agent>, Identity);
+struct FaultyInjection(Live, Arc<Agent>, Identity);
 
-impl Timer for Astray {
+impl Timer for FaultyInjection {
     fn now_ns(&self) -> u64 {
         self.0.now_ns()
     }
@@ -134,7 +134,7 @@ impl Timer for Astray {
     }
 }
 
-impl Agents for Astray {
+impl Agents for FaultyInjection {
     fn nodes(&self) -> PerNode<NodeSeen> {
         self.0.nodes()
     }
@@ -182,7 +182,7 @@ impl Agents for Astray {
     }
 }
 
-impl Starter for Astray {
+impl Starter for FaultyInjection {
     fn restartable(&self, node: NodeIndex) -> Result<Restartable> {
         self.0.restartable(node)
     }
@@ -224,7 +224,7 @@ impl Starter for Astray {
     }
 }
 
-impl NodeFiles for Astray {
+impl NodeFiles for FaultyInjection {
     fn data_file(&mut self, node: NodeIndex) -> Result<(PathBuf, u64)> {
         self.0.data_file(node)
     }
@@ -268,7 +268,7 @@ impl NodeFiles for Astray {
     }
 }
 
-impl Mbeans for Astray {
+impl Mbeans for FaultyInjection {
     fn operate(&mut self, node: NodeIndex, what: Operation, limit: Duration) -> Result<()> {
         self.0.operate(node, what, limit)
     }
@@ -294,7 +294,7 @@ impl Mbeans for Astray {
     }
 }
 
-impl Client for Astray {
+impl Client for FaultyInjection {
     fn connect(&mut self, node: NodeIndex, limit: Duration) -> Result<()> {
         self.0.connect(node, limit)
     }
@@ -316,7 +316,7 @@ impl Client for Astray {
     }
 }
 
-impl Pods for Astray {
+impl Pods for FaultyInjection {
     fn pod(&mut self, node: NodeIndex) -> Result<PodSeen> {
         self.0.pod(node)
     }
@@ -383,7 +383,7 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
             control: None,
         };
         let live = Live::new(alone(handle), orders);
-        let mut astray = Astray(live, Arc::clone(&agent), other);
+        let mut astray = FaultyInjection(live, Arc::clone(&agent), other);
         let outcome = run(kind, &mut astray, order, FaultStep::Injecting);
         assert_eq!(outcome.verdict(), FaultVerdict::Mismatch, "{outcome:#?}");
         assert_eq!(process::state(other), Some('T'), "something was broken");

@@ -1,10 +1,10 @@
 //! Tests an installed program: the files that it contains, and those that it downloads.
 
-use crate::program::{Lab, Said};
+use crate::program::{Lab, ProgramOutput};
 
 /// Runs the program as on a new machine: downloads fail, and the Maven cache and the proxy are
 /// missing.
-fn fresh(lab: &Lab, arguments: &[&str]) -> Said {
+fn fresh(lab: &Lab, arguments: &[&str]) -> ProgramOutput {
     let mut command = lab.command(arguments);
     command
         .env("CASSAY_CACHE", "cache")
@@ -20,7 +20,7 @@ fn fresh(lab: &Lab, arguments: &[&str]) -> Said {
     ] {
         command.env_remove(name).env_remove(name.to_lowercase());
     }
-    Said::from_output(command.output().expect("the program runs"))
+    ProgramOutput::from_output(command.output().expect("the program runs"))
 }
 
 #[test]

@@ -4,9 +4,9 @@
 
 mod attached;
 mod clients;
+mod foreign_cluster;
 mod inside;
 mod nodes;
-mod theirs;
 
 use crate::program::{Lab, Started, command, wait_until};
 use measure::clock;
@@ -113,14 +113,14 @@ fn left() -> String {
 }
 
 /// Maximum time until the objects of a killed command have disappeared.
-const GONE_WITHIN_NS: u64 = 70 * clock::SECOND_NS;
+const REMOVAL_LIMIT_NS: u64 = 70 * clock::SECOND_NS;
 
 /// Asserts that cassay's objects disappear in time. `when` states when the command was killed.
 #[track_caller]
 fn assert_gone_in_time(when: &str) {
     let begin_ns = clock::now_ns();
     wait_until("nothing of ours is left there", || left().is_empty());
-    assert!(clock::now_ns() - begin_ns < GONE_WITHIN_NS, "{when}");
+    assert!(clock::now_ns() - begin_ns < REMOVAL_LIMIT_NS, "{when}");
 }
 
 /// Kills a command at each of its phases. The next command starts while remains of the previous
@@ -152,7 +152,7 @@ fn assert_gone_of_each(
     wait_until("nothing of ours is left there", || {
         let left = left();
         for (when, set, since_ns) in &killed {
-            let is_late = clock::now_ns() - since_ns > GONE_WITHIN_NS;
+            let is_late = clock::now_ns() - since_ns > REMOVAL_LIMIT_NS;
             assert!(!is_late || !left.contains(set), "{when}: {left}");
         }
         left.is_empty()

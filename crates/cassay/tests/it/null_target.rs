@@ -186,7 +186,7 @@ client: {timeout: 20ms}
 fn known_latency_is_measured_as_it_is() {
     let trial = trial(&["target.null.latency=20ms"], 0);
     let latency = &trial["all"]["latency_ms"];
-    // No operation is early. Operations are late only because of the machine: the 16 operations in
+    // No operation is early. Operations are late only because of the machine. The 16 operations in
     // flight spend 16 s of latency in each second, and a median is never above twice the mean.
     let p50_ms = latency["p50"].as_f64().expect("a median");
     assert!(p50_ms >= 20.0, "{latency}");

@@ -1,7 +1,7 @@
 //! Tests the files for pipelines. The test runs the commands of these files here, in an otherwise
 //! empty folder.
 
-use crate::program::{Lab, Said, command};
+use crate::program::{Lab, ProgramOutput, command};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ fn pipelines() -> PathBuf {
 
 /// Runs the gate in a folder with the study and the script, and without the environment variables
 /// of this project.
-fn gate(lab: &Lab, more: &[&str]) -> Said {
+fn gate(lab: &Lab, more: &[&str]) -> ProgramOutput {
     let script = lab.path().join("gate.sh");
     fs::copy(pipelines().join("gate"), &script).expect("the script");
     let mut command = command("sh");
@@ -36,7 +36,7 @@ fn gate(lab: &Lab, more: &[&str]) -> Said {
         .arg(&script)
         .args(["study.yaml", "kept"])
         .args(more);
-    Said::from_output(command.output().expect("sh"))
+    ProgramOutput::from_output(command.output().expect("sh"))
 }
 
 /// Returns the targets of a Markdown text's links and pictures.
@@ -107,7 +107,7 @@ fn a_run_or_tag_that_is_not_there_ends_a_study_before_it_begins() {
 }
 
 /// Runs `pipelines/install` in a folder with a release of version 1.2.3 that contains one program.
-fn install(lab: &Lab, variables: &[(&str, &str)]) -> Said {
+fn install(lab: &Lab, variables: &[(&str, &str)]) -> ProgramOutput {
     let name = format!("cassay-1.2.3-{}-unknown-linux-musl", std::env::consts::ARCH);
     let made = format!(
         "mkdir -p {name}/bin release && printf '#!/bin/sh\necho it runs\n' > {name}/bin/cassay && \
@@ -115,7 +115,7 @@ fn install(lab: &Lab, variables: &[(&str, &str)]) -> Said {
          (cd release && sha256sum *.tar.gz > SHA256SUMS)"
     );
     let made = command("sh").current_dir(lab.path()).args(["-c", &made]).output();
-    Said::from_output(made.expect("sh")).ended_with(0);
+    ProgramOutput::from_output(made.expect("sh")).ended_with(0);
     let mut command = command(pipelines().join("install"));
     command
         .current_dir(lab.path())
@@ -123,7 +123,7 @@ fn install(lab: &Lab, variables: &[(&str, &str)]) -> Said {
         .env("CASSAY_VERSION", "1.2.3")
         .envs(variables.iter().copied())
         .arg("programs");
-    Said::from_output(command.output().expect("the script"))
+    ProgramOutput::from_output(command.output().expect("the script"))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! be reached.
 
 use crate::cli::SMALL;
-use crate::program::{Lab, Said};
+use crate::program::{Lab, ProgramOutput};
 
 /// cassay still shows the plan. The exit code is the same as for a run.
 #[test]
@@ -17,10 +17,10 @@ fn a_plan_ends_as_a_run_would_where_the_cluster_is_not_in_reach() {
             let words = [words, &["--trust"]].concat();
             let mut command = lab.command(&words);
             let said = command.env("KUBECONFIG", "/nonexistent").output();
-            Said::from_output(said.expect("the program runs"))
+            ProgramOutput::from_output(said.expect("the program runs"))
         };
         let run = trusted(&["run", "study.yaml"]).ended_with(1);
-        let error = |said: &Said| {
+        let error = |said: &ProgramOutput| {
             let line = said.stderr.lines().find(|line| line.starts_with("error: "));
             line.unwrap_or_else(|| panic!("{said}")).to_owned()
         };

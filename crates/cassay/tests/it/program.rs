@@ -190,8 +190,8 @@ impl Lab {
     }
 
     /// Runs the program to its end.
-    pub fn cassay(&self, arguments: &[&str]) -> Said {
-        Said::from_output(self.command(arguments).output().expect("the program runs"))
+    pub fn cassay(&self, arguments: &[&str]) -> ProgramOutput {
+        ProgramOutput::from_output(self.command(arguments).output().expect("the program runs"))
     }
 
     /// Starts the program, and reads its stderr.
@@ -217,7 +217,7 @@ impl Lab {
 
 /// Output of the program, and its exit code.
 #[derive(Debug)]
-pub struct Said {
+pub struct ProgramOutput {
     /// Exit code. `None` if a signal ended the program.
     pub code: Option<i32>,
     /// Content of stdout, which is data.
@@ -226,11 +226,11 @@ pub struct Said {
     pub stderr: String,
 }
 
-impl Said {
+impl ProgramOutput {
     /// Returns the output of a program that has ended.
-    pub fn from_output(output: Output) -> Said {
+    pub fn from_output(output: Output) -> ProgramOutput {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Said {
+        ProgramOutput {
             code: output.status.code(),
             stdout: text(&output.stdout),
             stderr: text(&output.stderr),
@@ -239,7 +239,7 @@ impl Said {
 
     /// Fails the test unless the program ended with `code`.
     #[track_caller]
-    pub fn ended_with(self, code: i32) -> Said {
+    pub fn ended_with(self, code: i32) -> ProgramOutput {
         assert_eq!(self.code, Some(code), "{self}");
         self
     }
@@ -247,7 +247,7 @@ impl Said {
     /// Fails the test unless the newest run of `lab` has measured. The program must have ended with
     /// 0, or with 3 only because the machine was busy.
     #[track_caller]
-    pub fn measured(self, lab: &Lab) -> Said {
+    pub fn measured(self, lab: &Lab) -> ProgramOutput {
         if self.code == Some(0) {
             return self;
         }
@@ -271,7 +271,7 @@ impl Said {
 
     /// Fails the test unless stderr contains each of `parts`.
     #[track_caller]
-    pub fn says(&self, parts: &[&str]) -> &Said {
+    pub fn says(&self, parts: &[&str]) -> &ProgramOutput {
         for part in parts {
             assert!(
                 self.stderr.contains(part),
@@ -282,9 +282,9 @@ impl Said {
     }
 }
 
-impl std::fmt::Display for Said {
+impl std::fmt::Display for ProgramOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Said {
+        let ProgramOutput {
             code,
             stdout,
             stderr,
@@ -396,13 +396,13 @@ impl Started {
     }
 
     /// Waits for the end of the program.
-    pub fn end(mut self) -> Said {
+    pub fn end(mut self) -> ProgramOutput {
         let mut stdout = String::new();
         self.stderr.read_to_string(&mut self.said).unwrap();
         if let Some(mut pipe) = self.child.stdout.take() {
             pipe.read_to_string(&mut stdout).unwrap();
         }
-        Said {
+        ProgramOutput {
             code: self.child.wait().unwrap().code(),
             stdout,
             stderr: std::mem::take(&mut self.said),

@@ -1,5 +1,5 @@
-//! A replacement for the endpoint of a secure connect bundle, as Astra documents it: a metadata
-//! service, and a proxy that selects nodes by TLS SNI. No test reaches Astra itself.
+//! A replacement for the endpoint of a secure connect bundle, as Astra documents it. It consists of
+//! a metadata service, and of a proxy that selects nodes by TLS SNI. No test reaches Astra itself.
 
 use crate::engine::null;
 use crate::program::Lab;

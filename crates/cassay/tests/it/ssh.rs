@@ -6,7 +6,7 @@ mod attached;
 mod clients;
 pub(crate) mod sshd;
 
-use crate::program::{Said, Started, skip, wait_until};
+use crate::program::{ProgramOutput, Started, skip, wait_until};
 use rustix::process::Signal;
 use sshd::{Machines, TestMachine, keygen, missing, script};
 use std::fs;
@@ -412,8 +412,9 @@ fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
     machines.write("db1", "nodes/1a2b-3c/agents/host1/agent.log", b"");
     machines.write("db1", "nodes/1a2b-3c/host1/node1/data/x", b"x");
     machines.write("db1", "nodes/notes.txt", b"mine");
-    let cassay =
-        |arguments: &[&str]| Said::from_output(machines.command(arguments).output().unwrap());
+    let cassay = |arguments: &[&str]| {
+        ProgramOutput::from_output(machines.command(arguments).output().unwrap())
+    };
     let seen = cassay(&["hosts", "check", "lab.yaml", "--json"]).json();
     let left = serde_json::json!([{"cluster": "1a2b-3c", "host": "host1", "running": false}]);
     assert_eq!(seen[0]["clusters"], left, "{seen:#}");
@@ -451,11 +452,11 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
                  {write: 1}}\nprocedure: {fixed: {threads: 1}}\n";
     machines.lab.write("study.yaml", study);
     let run = ["run", "study.yaml", "--machines", "lab.yaml"];
-    let said = Said::from_output(machines.command(&run).output().unwrap()).ended_with(1);
+    let said = ProgramOutput::from_output(machines.command(&run).output().unwrap()).ended_with(1);
     said.says(&["db2: ", "db3: "]);
     // The command still checks the machines that it can reach.
     let check = machines.command(&["hosts", "check", "lab.yaml"]).output().unwrap();
-    let rows = Said::from_output(check).ended_with(1).to_string();
+    let rows = ProgramOutput::from_output(check).ended_with(1).to_string();
     for what in [
         "error: db2: ",
         "error: db3: ",
@@ -468,7 +469,7 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
         "{rows}"
     );
     let clean = machines.command(&["hosts", "clean", "lab.yaml"]).output().unwrap();
-    Said::from_output(clean)
+    ProgramOutput::from_output(clean)
         .ended_with(1)
         .says(&["nothing to remove", "cassay did not reach 2 of 3 machines"]);
     assert!(!machines.lab.path().join("results/s").exists(), "{said}");
@@ -477,10 +478,11 @@ fn a_run_names_all_unreachable_machines_before_it_starts() {
     machines.lab.write("beside.yaml", &text);
     let study = study.replace("hosts: 3", "machines: beside.yaml");
     machines.lab.write("study.yaml", &study);
-    let said = Said::from_output(machines.command(&["plan", "study.yaml"]).output().unwrap());
+    let said =
+        ProgramOutput::from_output(machines.command(&["plan", "study.yaml"]).output().unwrap());
     said.ended_with(2).says(&["runs this program on db1", "--trust"]);
     let plan = ["plan", "study.yaml", "--trust"];
-    let said = Said::from_output(machines.command(&plan).output().unwrap())
+    let said = ProgramOutput::from_output(machines.command(&plan).output().unwrap())
         .ended_with(0)
         .to_string();
     assert!(said.contains("on the machines db1 db2 db3"), "{said}");

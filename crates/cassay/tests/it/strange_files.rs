@@ -1,7 +1,7 @@
 //! Tests pipes, devices and folders in place of files. A command that reads such an object reports
 //! it and ends.
 
-use crate::program::{Lab, Said, wait_until};
+use crate::program::{Lab, ProgramOutput, wait_until};
 use std::fs::File;
 use std::path::Path;
 use store::Run;
@@ -28,7 +28,7 @@ const STRANGERS: [Stranger; 3] = [
 ];
 
 /// Runs a command, and waits until the command ends by itself.
-fn ended(lab: &Lab, arguments: &[&str]) -> Said {
+fn ended(lab: &Lab, arguments: &[&str]) -> ProgramOutput {
     let (out, err) = (lab.path().join("out"), lab.path().join("err"));
     let mut command = lab.command(arguments);
     command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
@@ -38,7 +38,7 @@ fn ended(lab: &Lab, arguments: &[&str]) -> Said {
         code = child.try_wait().unwrap();
         code.is_some()
     });
-    Said {
+    ProgramOutput {
         code: code.unwrap().code(),
         stdout: std::fs::read_to_string(out).unwrap(),
         stderr: std::fs::read_to_string(err).unwrap(),

@@ -1,6 +1,5 @@
-//! Maps kinds of external files to inputs. Every kind of file that the program opens
-//! (`foreign::FileKind`) has its readers here, so this module does not compile if a new kind has no
-//! readers.
+//! Maps kinds of external files to inputs. Contains the readers of every kind of file that the
+//! program opens (`foreign::FileKind`). This module does not compile if a new kind has no readers.
 
 use crate::corpus::{self, InputKind, Texts};
 use base64::Engine;
@@ -11,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Way in which a kind of file is tested.
-pub enum Tried {
+pub enum FileTest {
     /// The inputs with these names test the files of this kind.
     As(&'static [&'static str]),
     /// Not tested, because the program handles only the bytes of such a file, or no other program
@@ -20,41 +19,41 @@ pub enum Tried {
 }
 
 /// Returns the inputs that test a kind of file.
-pub fn tried(kind: FileKind) -> Tried {
+pub fn tried(kind: FileKind) -> FileTest {
     match kind {
-        FileKind::Study => Tried::As(&["study"]),
-        FileKind::Workload => Tried::As(&[
+        FileKind::Study => FileTest::As(&["study"]),
+        FileKind::Workload => FileTest::As(&[
             "workload-file",
             "stress-profile",
             "nb-file",
             "published",
             "import",
         ]),
-        FileKind::QueryLog => Tried::As(&["query-log"]),
-        FileKind::Series | FileKind::Samples | FileKind::Scrape => Tried::As(&["series"]),
-        FileKind::Machine | FileKind::MachinePart => Tried::As(&["machine"]),
-        FileKind::Machines => Tried::As(&["machines"]),
-        FileKind::Placement => Tried::As(&["placement"]),
+        FileKind::QueryLog => FileTest::As(&["query-log"]),
+        FileKind::Series | FileKind::Samples | FileKind::Scrape => FileTest::As(&["series"]),
+        FileKind::Machine | FileKind::MachinePart => FileTest::As(&["machine"]),
+        FileKind::Machines => FileTest::As(&["machines"]),
+        FileKind::Placement => FileTest::As(&["placement"]),
         // These kinds have the same reader of YAML or JSON, with the same limits.
-        FileKind::Builds => Tried::As(&["machines"]),
-        FileKind::Bisection => Tried::As(&["findings"]),
-        FileKind::Tags => Tried::As(&["tags"]),
-        FileKind::Record => Tried::As(&["findings", "plan", "trial"]),
-        FileKind::Records => Tried::As(&["intervals", "overview"]),
-        FileKind::Histograms => Tried::As(&["hlog"]),
-        FileKind::Journal => Tried::As(&["journal"]),
-        FileKind::Export => Tried::As(&["export"]),
-        FileKind::Certificate => Tried::As(&["certificate"]),
-        FileKind::ConnectBundle => Tried::As(&["bundle"]),
-        FileKind::Home => Tried::As(&["home"]),
-        FileKind::Jar => Tried::As(&["jar"]),
-        FileKind::Archive => Tried::As(&["tarball"]),
-        FileKind::Supply => Tried::As(&["maven-settings"]),
-        FileKind::Profile => Tried::As(&["profile"]),
-        FileKind::RunFile => Tried::Not("its bytes are counted, and compared with a digest"),
-        FileKind::Password => Tried::Not("its first line is the password, whatever it is"),
-        FileKind::Note => Tried::Not("it lies in a folder that only this user writes to"),
-        FileKind::System => Tried::Not("the kernel and the owner of the machine write it"),
+        FileKind::Builds => FileTest::As(&["machines"]),
+        FileKind::Bisection => FileTest::As(&["findings"]),
+        FileKind::Tags => FileTest::As(&["tags"]),
+        FileKind::Record => FileTest::As(&["findings", "plan", "trial"]),
+        FileKind::Records => FileTest::As(&["intervals", "overview"]),
+        FileKind::Histograms => FileTest::As(&["hlog"]),
+        FileKind::Journal => FileTest::As(&["journal"]),
+        FileKind::Export => FileTest::As(&["export"]),
+        FileKind::Certificate => FileTest::As(&["certificate"]),
+        FileKind::ConnectBundle => FileTest::As(&["bundle"]),
+        FileKind::Home => FileTest::As(&["home"]),
+        FileKind::Jar => FileTest::As(&["jar"]),
+        FileKind::Archive => FileTest::As(&["tarball"]),
+        FileKind::Supply => FileTest::As(&["maven-settings"]),
+        FileKind::Profile => FileTest::As(&["profile"]),
+        FileKind::RunFile => FileTest::Not("its bytes are counted, and compared with a digest"),
+        FileKind::Password => FileTest::Not("its first line is the password, whatever it is"),
+        FileKind::Note => FileTest::Not("it lies in a folder that only this user writes to"),
+        FileKind::System => FileTest::Not("the kernel and the owner of the machine write it"),
     }
 }
 

@@ -225,13 +225,13 @@ fn every_kind_of_file_that_is_opened_is_tried() {
     let all = kinds();
     for kind in FileKind::ALL {
         match files::tried(kind) {
-            files::Tried::As(names) => {
+            files::FileTest::As(names) => {
                 assert!(!names.is_empty(), "{kind:?}");
                 for name in names {
                     assert!(all.iter().any(|one| one.name == *name), "{kind:?}: {name}");
                 }
             }
-            files::Tried::Not(reason) => assert!(!reason.is_empty(), "{kind:?}"),
+            files::FileTest::Not(reason) => assert!(!reason.is_empty(), "{kind:?}"),
         }
     }
 }
@@ -246,7 +246,7 @@ fn the_largest_file_of_each_kind_that_is_held_fits_into_memory() {
     let all = kinds();
     let mut found = Vec::new();
     for file in FileKind::ALL.into_iter().filter(|kind| kind.is_held()) {
-        let files::Tried::As(names) = files::tried(file) else {
+        let files::FileTest::As(names) = files::tried(file) else {
             continue;
         };
         // The amplified text fills the file except for 64 KiB, which the other parts of the file

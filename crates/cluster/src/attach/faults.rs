@@ -250,13 +250,14 @@ const STORAGE_PORT: u16 = 7000;
 /// Returns the CQL address and the internode address of a node and of each peer.
 fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, SocketAddr>> {
     const OWN: &str = "SELECT broadcast_address, broadcast_port FROM system.local";
-    const OTHERS: &str = "SELECT native_address, native_port, peer, peer_port FROM system.peers_v2";
+    const PEERS_QUERY: &str =
+        "SELECT native_address, native_port, peer, peer_port FROM system.peers_v2";
     let own = session.node();
     let mut all = BTreeMap::new();
     let local = session.query(OWN)?;
     let first = local.rows.first().and_then(|row| address_of(row));
     all.extend(first.map(|address| (own, address)));
-    let peers = session.query(OTHERS)?;
+    let peers = session.query(PEERS_QUERY)?;
     let peer = |row: &Vec<Value>| {
         Some((
             session.first_address(address_of(row)?),

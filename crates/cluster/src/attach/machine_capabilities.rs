@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use target_spec::{AttachedHost, Capability, CapabilityStatus, NodeIndex, PerHost};
 
 /// Sources that the statuses of the capabilities name.
-const FIGURES: &str = "/proc and /sys of the nodes' machines, by agents on them";
+const FIGURES: &str = "/proc and /sys of the nodes' machines, which cassay's agents read";
 
 const PROCESSES: &str = "the processes that own the nodes' CQL sockets, found by agents on the \
                          nodes' machines";
-const LOGS: &str = "files of the nodes' machines, by agents on them";
+const LOGS: &str = "log files on the nodes' machines, which cassay's agents read";
 const SIGNALS: &str = "by agents on the nodes' machines, if the command line has --allow signal";
 const NETWORK: &str = "the packet filters and sockets of the nodes' machines, if the command line \
                        has --allow network";

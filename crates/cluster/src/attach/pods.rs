@@ -21,7 +21,7 @@ pub(crate) const NO_PODS: &str = "cassay does not know that the nodes are pods; 
      {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}`";
 
 /// Time limit for a metrics endpoint to accept a connection.
-const TAKEN_WITHIN: Duration = Duration::from_secs(1);
+const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 
 /// Pods of attached nodes, and their operator.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl Pods {
         let end = |node: &NodeInfo| {
             let ports = self.metrics.get(&node.address)?.iter();
             let mut ends = ports.map(|port| SocketAddr::new(node.address.ip(), *port));
-            let takes = |end: &SocketAddr| TcpStream::connect_timeout(end, TAKEN_WITHIN).is_ok();
+            let takes = |end: &SocketAddr| TcpStream::connect_timeout(end, CONNECT_LIMIT).is_ok();
             Some((node.name.clone(), ends.find(takes)?))
         };
         if self.metrics.is_empty() {

@@ -385,8 +385,8 @@ fn pinned(instance: &Instance, ground: &Machine) -> Placement {
 }
 
 /// Chooses memory near the CPUs of an instance. If a collector without NUMA support runs on several
-/// NUMA nodes, interleaves the memory, because otherwise all memory that one thread touches first
-/// would be on a single NUMA node.
+/// NUMA nodes, interleaves the memory. Otherwise all memory that one thread touches first would be
+/// on a single NUMA node.
 fn near(instance: &Instance, ground: &Machine) -> Memory {
     let takes_turns = instance.nodes.len() > 1 && !instance.jvm.use_numa;
     let how = if takes_turns {
@@ -398,9 +398,9 @@ fn near(instance: &Instance, ground: &Machine) -> Memory {
 }
 
 /// Returns the NUMA nodes for an instance's memory, as planned. If the CPUs of the instance are on
-/// several NUMA nodes, returns all of these NUMA nodes that have memory, even if one would be
-/// sufficient. The reason is a collector that allocates on the thread's NUMA node, which needs the
-/// same NUMA nodes for CPUs and memory.
+/// several NUMA nodes, returns all of these NUMA nodes that have memory. It does so even if one
+/// would be sufficient. The reason is a collector that allocates on the thread's NUMA node, which
+/// needs the same NUMA nodes for CPUs and memory.
 fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     let planned: CpuSet = instance.memory.iter().map(|one| one.node).collect();
     if instance.nodes.len() == 1 && !planned.is_empty() {

@@ -28,7 +28,7 @@ pub(super) struct Upgrade {
     pub programs: Vec<Program>,
 }
 
-/// How a node's JVM loads classes when it starts.
+/// Way in which a node's JVM loads classes when it starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Classes {
     /// The JVM loads each class from its jar.

@@ -56,7 +56,7 @@ pub(super) fn asks_for_password(
 
 /// Waits until every node lists all other nodes and considers them up.
 ///
-/// A read at ALL of a table with two replicas proves this for two or three nodes, because it
+/// For two or three nodes, a read at ALL of a table with two replicas proves this. The read
 /// requires that the coordinator considers all nodes up.
 ///
 /// # Errors

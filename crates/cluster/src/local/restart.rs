@@ -243,8 +243,8 @@ impl Nodes {
     }
 
     /// Starts all stopped nodes: first only the seed, then the other nodes in parallel. If a node
-    /// does not find a seed within the ring delay, it exits, even if it was a member before
-    /// ("Unable to gossip with any peers").
+    /// does not find a seed within the ring delay, it exits ("Unable to gossip with any peers"). It
+    /// does so even if it was a member before.
     ///
     /// # Errors
     /// The errors of [`Nodes::start_node`] and [`Nodes::await_ring`].

@@ -71,7 +71,7 @@ impl NodeLayout {
 
     /// Returns all folders that contain the node's data.
     pub fn kept(&self) -> Vec<PathBuf> {
-        KEPT.map(|name| self.folder.join(name)).to_vec()
+        DATA_FOLDERS.map(|name| self.folder.join(name)).to_vec()
     }
 
     /// Returns the commit log folder, which is one of the folders in [`NodeLayout::kept`].
@@ -81,7 +81,7 @@ impl NodeLayout {
 }
 
 /// Names of all folders that contain a node's data.
-const KEPT: [&str; 5] = ["data", COMMIT_LOG, "hints", "saved_caches", "cdc_raw"];
+const DATA_FOLDERS: [&str; 5] = ["data", COMMIT_LOG, "hints", "saved_caches", "cdc_raw"];
 
 /// Name of the commit log folder.
 const COMMIT_LOG: &str = "commitlog";

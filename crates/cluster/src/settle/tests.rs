@@ -1,4 +1,4 @@
-//! Tests when the wait ends, with invented samples.
+//! Tests the time at which the wait for compactions ends, with invented samples.
 
 use super::*;
 

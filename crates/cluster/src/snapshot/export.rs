@@ -6,7 +6,7 @@
 
 use super::export_json::{Export, ExportedNode, FILE};
 use super::progress::{Counter, with_progress};
-use super::unfinished_folder::Making;
+use super::unfinished_folder::UnfinishedFolder;
 use super::{all_parts, on_each};
 use crate::cluster::Cluster;
 use anyhow::{Context, Result, bail, ensure};
@@ -41,7 +41,7 @@ pub(super) fn export(
     let manifests = all_parts::read(places, name)?;
     let above = above(to)?;
     // The export removes leftovers first, because this frees space.
-    let making = Making::within(&above, say)?;
+    let making = UnfinishedFolder::within(&above, say)?;
     let total: u64 = manifests.iter().map(bytes_of).sum();
     let disk = rustix::fs::statvfs(&above)
         .with_context(|| format!("get the free space at {}", above.display()))?;
@@ -83,7 +83,7 @@ pub(super) fn export(
 }
 
 /// Writes the description of the export, and gives the folder its final name.
-fn finish(export: &Export, making: Making, to: &Path) -> Result<()> {
+fn finish(export: &Export, making: UnfinishedFolder, to: &Path) -> Result<()> {
     // The JSON is written without blanks, so that even a list of many files does not exceed the
     // maximum size for reading.
     let text = serde_json::to_vec(export).context("write the export")?;

@@ -324,7 +324,7 @@ fn check_file(name: &str) -> Result<()> {
     };
     ensure!(
         is_plain(file) && !file.starts_with('.') && file.contains('-'),
-        "{name:?} is not a file name of an SSTable"
+        "{name:?} is not the name of an SSTable file"
     );
     Ok(())
 }

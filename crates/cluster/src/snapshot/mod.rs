@@ -72,7 +72,7 @@ pub struct NodeSnapshot {
 }
 
 measure::word_enum! {
-    /// How cassay restores a snapshot.
+    /// Method by which cassay restores a snapshot.
     pub enum RestoreHow {
         /// By TRUNCATE and import, while all nodes run. An online restore takes about a second.
         Online = "online",
@@ -85,7 +85,7 @@ measure::word_enum! {
 /// Result of a restore, after cassay has verified it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestoreResult {
-    /// How the snapshot was restored.
+    /// Method by which the snapshot was restored.
     pub how: RestoreHow,
     /// Total duration of the restore, in seconds.
     pub seconds: f64,

@@ -38,8 +38,8 @@ impl Cluster {
     /// the name in the export. The cluster's data changes only when the snapshot is restored.
     ///
     /// # Errors
-    /// The cluster is not managed, the export is invalid or does not fit (other ranges, other
-    /// definitions, a newer format), a file is damaged, or the free space does not suffice. After
+    /// The cluster is not managed, or a file is damaged, or the free space does not suffice. Or the
+    /// export is invalid or does not fit (other ranges, other definitions, a newer format). After
     /// an error, no node has files of the import.
     pub fn snapshot_import(
         &self,

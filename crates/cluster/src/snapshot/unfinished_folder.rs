@@ -23,18 +23,18 @@ const TRIES: usize = 10;
 /// A folder under construction. Dropping this value removes the folder, unless the folder has its
 /// final name.
 #[derive(Debug)]
-pub(super) struct Making {
+pub(super) struct UnfinishedFolder {
     folder: TempDir,
     /// Lock on the folder. The process holds the lock until the folder has its final name.
     lock: File,
 }
 
-impl Making {
+impl UnfinishedFolder {
     /// Creates a folder within `above`, and removes abandoned folders within `above`.
     ///
     /// # Errors
     /// The folder cannot be created.
-    pub(super) fn within(above: &Path, say: &mut dyn FnMut(&str)) -> Result<Making> {
+    pub(super) fn within(above: &Path, say: &mut dyn FnMut(&str)) -> Result<UnfinishedFolder> {
         sweep(above, say);
         for _ in 0..TRIES {
             let what = || format!("create a folder in {}", above.display());
@@ -43,7 +43,7 @@ impl Making {
             // Another process may have found the new folder before this process locked it, and
             // removed it.
             if let Some(lock) = locked(folder.path()) {
-                return Ok(Making { folder, lock });
+                return Ok(UnfinishedFolder { folder, lock });
             }
         }
         bail!(
@@ -149,7 +149,8 @@ mod tests {
         let mine = above.path().join("mine");
         std::os::unix::fs::symlink(&mine, above.path().join(".cassay-export-link")).unwrap();
         let mut said = Vec::new();
-        let first = Making::within(above.path(), &mut |line| said.push(line.to_owned())).unwrap();
+        let first =
+            UnfinishedFolder::within(above.path(), &mut |line| said.push(line.to_owned())).unwrap();
         assert!(!left.exists());
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(said[0].contains(".cassay-export-abc123"), "{said:?}");
@@ -158,7 +159,7 @@ mod tests {
             "{said:?}"
         );
         // A folder that another export is building is not abandoned.
-        let second = Making::within(above.path(), &mut |line| panic!("{line}")).unwrap();
+        let second = UnfinishedFolder::within(above.path(), &mut |line| panic!("{line}")).unwrap();
         assert!(first.path().is_dir() && second.path().is_dir());
         std::fs::write(first.path().join("a"), "a").unwrap();
         first.name(&above.path().join("full")).unwrap();
@@ -178,7 +179,7 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_get_its_name_goes() {
         let above = tempfile::tempdir().unwrap();
-        let making = Making::within(above.path(), &mut |_| ()).unwrap();
+        let making = UnfinishedFolder::within(above.path(), &mut |_| ()).unwrap();
         making.name(&above.path().join("no/such")).unwrap_err();
         assert_eq!(names(above.path()), [""; 0]);
     }

@@ -1,7 +1,7 @@
 //! Parses descriptions of columns, which precede rows and accompany prepared statements.
 //!
 //! These descriptions are the only part of a response in which a few bytes can require much memory.
-//! A column takes 4 bytes in the response and 100 bytes in memory, and a keyspace that the response
+//! A column takes 4 bytes in the response, and 100 bytes in memory. A keyspace that the response
 //! names once is repeated in memory for every column. The limits below bound the memory. All of
 //! them are far above the values that Cassandra produces.
 
@@ -59,8 +59,8 @@ pub struct PreparedStatement {
     /// The bind markers, in order.
     pub bind_columns: Vec<ColumnSpec>,
     /// Indexes of the bind markers that form the partition key, in the order of the key. The list
-    /// is empty if the markers do not cover the whole key, or if the server does not report the
-    /// indexes, as in version 3. Each index is less than the number of markers.
+    /// is empty if the markers do not cover the whole key. It is also empty if the server does not
+    /// report the indexes, as in version 3. Each index is less than the number of markers.
     pub partition_key_indexes: Vec<u16>,
     /// The columns of the rows that the statement returns. The list is empty if the statement does
     /// not return rows.

@@ -1,4 +1,4 @@
-//! Tests that the module finds the ends of comments, names and texts.
+//! Tests that the lexer finds the ends of comments, names and texts.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! A counting allocator. The tests use it to check that the hot path does not allocate, and that a
-//! parser requests a limited amount of memory per byte of input.
+//! A counting allocator. The tests use it to check that the hot path does not allocate. They also
+//! check that a parser requests a limited amount of memory per byte of input.
 
 use std::cell::Cell;
 

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 /// Query parameters that own the data. [`QueryParams`] borrows this data.
 #[derive(Clone, Debug)]
-struct Owned {
+struct OwnedParams {
     version: Version,
     consistency: Consistency,
     values: Vec<Option<Vec<u8>>>,
@@ -27,7 +27,7 @@ struct Owned {
     skip_metadata: bool,
 }
 
-impl Owned {
+impl OwnedParams {
     fn with<T>(&self, work: impl FnOnce(&QueryParams) -> T) -> T {
         let values: Vec<Option<&[u8]>> = self.values.iter().map(Option::as_deref).collect();
         work(&QueryParams {
@@ -78,7 +78,7 @@ fn any_values() -> impl Strategy<Value = Vec<Option<Vec<u8>>>> {
     vec(option::weighted(0.8, vec(any::<u8>(), 0..50)), 0..8)
 }
 
-fn any_params() -> impl Strategy<Value = Owned> {
+fn any_params() -> impl Strategy<Value = OwnedParams> {
     (
         any_consistency(),
         any_values(),
@@ -89,7 +89,7 @@ fn any_params() -> impl Strategy<Value = Owned> {
         any::<bool>(),
     )
         .prop_map(
-            |(consistency, values, page_size, paging_state, serial, timestamp, skip)| Owned {
+            |(consistency, values, page_size, paging_state, serial, timestamp, skip)| OwnedParams {
                 version: Version::V4,
                 consistency,
                 values,
@@ -174,13 +174,13 @@ proptest! {
         is_query: bool,
         version in prop::sample::select(Version::ALL.to_vec()),
     ) {
-        let params = Owned { version, ..params };
+        let params = OwnedParams { version, ..params };
         let id = StatementId { id: &id, result_metadata: b"columns" };
         let mut expected = before.clone();
         let count = params.values.len() as u16;
         // The client never sends the timestamp of the template, but only the timestamp of the
         // operation.
-        let other = Owned { timestamp_us: params.timestamp_us.map(|_| 0), ..params.clone() };
+        let other = OwnedParams { timestamp_us: params.timestamp_us.map(|_| 0), ..params.clone() };
         let template = if is_query {
             params.with(|params| request::query(&mut expected, stream, &cql, params)).unwrap();
             other.with(|params| Template::query(&cql, count, params)).unwrap()
@@ -299,8 +299,8 @@ Template::execute(id, count, params)
 }
 
 /// The block was written by hand, and has 10 bytes after decompression. It has one literal `a`, a
-/// match of 4 + 0 bytes at distance 1, and the last 5 bytes as literals, as the LZ4 block format
-/// requires.
+/// match of 4 + 0 bytes at distance 1, and the last 5 bytes as literals. The LZ4 block format
+/// requires these literals.
 #[test]
 fn a_block_written_by_hand_is_expanded() {
     let body = b"\x00\x00\x00\x0A\x10a\x01\x00\x50aaaaa";

@@ -86,7 +86,7 @@ fn governor(view: &View<'_>) -> Vec<SettingResult> {
     let names = governors.keys().cloned().collect::<Vec<_>>().join(", ");
     vec![match (governors.is_empty(), view.facts.is_virtual) {
         (true, true) => SettingResult::new(
-            "none: the machine of the hypervisor controls the frequency",
+            "none: the hypervisor's machine controls the frequency",
             Severity::Ok,
         ),
         (true, false) => {

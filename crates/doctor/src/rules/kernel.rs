@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         setting: "vm.swappiness",
         wanted: "at most 1 if the machine has swap",
-        why: "With a higher value, the kernel swaps memory out rather than free page cache.",
+        why: "With a higher value, the kernel swaps memory out instead of freeing page cache.",
         fix: sysctl!("vm.swappiness", "1"),
         source: DATASTAX,
         start_check: "",
@@ -344,14 +344,14 @@ fn chosen(text: &str) -> &str {
     inside.map_or(text, |(inside, _)| inside)
 }
 
-const ASKED: &str = "UseTransparentHugePages";
+const HUGE_PAGES_OPTION: &str = "UseTransparentHugePages";
 
 fn huge_pages(view: &View<'_>) -> Vec<SettingResult> {
     let chosen = match view.value("thp.enabled") {
         Ok(value) => chosen(value),
         Err(why) => return vec![SettingResult::not_told(why)],
     };
-    let is_asked = view.has_jvm_with(ASKED);
+    let is_asked = view.has_jvm_with(HUGE_PAGES_OPTION);
     vec![match (chosen, is_asked) {
         ("never", true) => SettingResult::new(
             "never, and a JVM has +UseTransparentHugePages",
@@ -367,7 +367,7 @@ fn defrag(view: &View<'_>) -> Vec<SettingResult> {
         Ok(value) => chosen(value),
         Err(why) => return vec![SettingResult::not_told(why)],
     };
-    let is_asked = view.has_jvm_with(ASKED);
+    let is_asked = view.has_jvm_with(HUGE_PAGES_OPTION);
     let has_always = view.value("thp.enabled").is_ok_and(|value| value.contains("[always]"));
     vec![match chosen {
         "never" | "defer" => SettingResult::new(chosen, Severity::Ok),

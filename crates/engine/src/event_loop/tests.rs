@@ -1,5 +1,5 @@
-//! Tests the loop on a simulated clock, without load. Each test scripts the events, and compares
-//! the resulting actions with the expected ones.
+//! Tests the event loop on a simulated clock, without load. Each test scripts the events, and
+//! compares the resulting actions with the expected ones.
 
 use super::*;
 use measure::KindInterval;

@@ -143,8 +143,8 @@ fn without_network_namespaces_hosts_report_their_missing_limits() {
              link-delay: detail of hosts"
         ]
     );
-    // If the hosts are isolated but a limit cannot be set, the study is refused, because the record
-    // would contain a limit that was not in force.
+    // If the hosts are isolated but a limit cannot be set, the study is refused. Otherwise the
+    // record would contain a limit that was not in force.
     let missing = lacking(needs, &all_but(&[Capability::LinkDelay]));
     let refused: Vec<bool> = missing.iter().map(|one| one.refuses).collect();
     assert_eq!(refused, [true]);

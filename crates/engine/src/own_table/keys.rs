@@ -28,11 +28,11 @@ const PARTITION_ROWS_MAX: u64 = 10_000;
 /// Number of consecutive known partitions after which the sampling treats the table as completely
 /// read. If a tenth of the partitions were still unknown, one sampling in forty would end too
 /// early.
-const SEEN_AGAIN_MAX: u32 = 35;
+const REPEATS_MAX: u32 = 35;
 /// Time between two progress messages.
-const SAID_EVERY_NS: u64 = 5 * clock::SECOND_NS;
+const PROGRESS_EVERY_NS: u64 = 5 * clock::SECOND_NS;
 
-/// Sampling of keys.
+/// Limits and seed for the sampling of a table's keys.
 pub(super) struct Sampling<'a> {
     /// Number of tokens to try.
     pub(super) keys: u64,
@@ -55,7 +55,7 @@ impl Sampling<'_> {
         sample: &mut TableSample,
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        let mut taker = Taker::new(self, session, sample);
+        let mut taker = KeySampler::new(self, session, sample);
         taker.partitions(say)?;
         taker.count()?;
         let (partitions, rows_read) = (taker.partitions, taker.rows_read);
@@ -80,7 +80,7 @@ impl Sampling<'_> {
 }
 
 /// State of the sampling.
-struct Taker<'a> {
+struct KeySampler<'a> {
     sampling: &'a Sampling<'a>,
     session: &'a mut Session,
     /// Beginning of the query: `SELECT … FROM … WHERE token(…) >= `.
@@ -100,12 +100,12 @@ struct Taker<'a> {
     begin_ns: u64,
 }
 
-impl<'a> Taker<'a> {
+impl<'a> KeySampler<'a> {
     fn new(
         sampling: &'a Sampling<'a>,
         session: &'a mut Session,
         sample: &TableSample,
-    ) -> Taker<'a> {
+    ) -> KeySampler<'a> {
         let all: Vec<String> =
             sample.columns.iter().map(|column| quoted_name(&column.name)).collect();
         let roles = || sample.columns.iter().zip(&all);
@@ -127,7 +127,7 @@ impl<'a> Taker<'a> {
             "SELECT {}, {token} FROM {table} WHERE {token} >= ",
             all.join(", ")
         );
-        Taker {
+        KeySampler {
             sampling,
             session,
             after,
@@ -182,10 +182,10 @@ impl<'a> Taker<'a> {
             if let Some(token) = found.filter(|_| is_new) {
                 self.add(token, rows);
             }
-            if again == SEEN_AGAIN_MAX {
+            if again == REPEATS_MAX {
                 return Ok(());
             }
-            if clock::now_ns() - said_ns > SAID_EVERY_NS {
+            if clock::now_ns() - said_ns > PROGRESS_EVERY_NS {
                 said_ns = clock::now_ns();
                 say(&format!(
                     "{}: cassay has read {} of {} positions of the token ring",

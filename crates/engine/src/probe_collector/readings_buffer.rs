@@ -13,7 +13,7 @@ pub const STEAL: &str = "mpstat.%steal";
 /// Series that have readings only while a node is stopped or blocked, so that it does not answer.
 pub const STILL: [&str; 2] = [host::probe::STOPPED, host::probe::BLOCKED];
 /// Probe that watches other programs on the machine in every trial.
-pub const OTHERS: &str = "others";
+pub const OTHERS_PROBE: &str = "others";
 /// CPU use of a process, in percent of one CPU.
 pub const CPU: &str = "pidstat.%CPU";
 pub const MEMORY: &str = "pidstat.RSS";
@@ -32,7 +32,7 @@ pub const STRETCHES_MAX: usize = 4096;
 const LIMIT_STRETCHES_MAX: usize = 512;
 
 /// Readings of [`PENDING`], of [`STEAL`], of [`STILL`], of the nodes' use of their machines, and of
-/// the probe [`OTHERS`].
+/// the probe [`OTHERS_PROBE`].
 #[derive(Default)]
 pub struct KeptReadings {
     /// Time of the first reading on the monotonic clock. The times of all bins are relative to this
@@ -49,7 +49,7 @@ impl KeptReadings {
     /// need its series.
     pub fn push(&mut self, reading: &Reading) {
         self.push_for_limits(reading);
-        let is_kept = reading.probe == OTHERS
+        let is_kept = reading.probe == OTHERS_PROBE
             || matches!(&*reading.name, PENDING | STEAL)
             || STILL.contains(&&*reading.name)
             || is_of_use(&reading.name);
@@ -69,7 +69,7 @@ impl KeptReadings {
     /// Takes a reading if the decision table of limits needs it. Two probes read the pressure of
     /// the machine: the probe of other programs and the hosts' probe.
     fn push_for_limits(&mut self, reading: &Reading) {
-        let is_twin = reading.probe == OTHERS && !reading.name.starts_with("cpu.");
+        let is_twin = reading.probe == OTHERS_PROBE && !reading.name.starts_with("cpu.");
         if is_twin || !limits::is_needed(&reading.name) {
             return;
         }

@@ -23,7 +23,7 @@ use workload::Stage;
 const RECKONING: Duration = Duration::from_secs(1);
 /// Time after which cassay reports that it is computing the size of a write. Most programs take a
 /// fifth of this time.
-const UNSAID: Duration = Duration::from_millis(100);
+const SILENT_TIME: Duration = Duration::from_millis(100);
 
 impl TrialRun<'_> {
     /// Reads the size of the tables before the load starts. Unreadable sizes remain unknown.
@@ -43,7 +43,7 @@ impl TrialRun<'_> {
     /// unexplained delay for the user.
     fn reckon_bytes_per_write(&mut self) -> Option<f64> {
         let stage = self.step.map_or(Stage::Main, |step| step.stage);
-        let (deadline, soon) = (Deadline::after(RECKONING), Deadline::after(UNSAID));
+        let (deadline, soon) = (Deadline::after(RECKONING), Deadline::after(SILENT_TIME));
         let (events, mut is_said) = (&mut self.events, false);
         self.program.written_bytes(stage, || {
             if soon.passed() && !is_said {

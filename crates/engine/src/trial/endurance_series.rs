@@ -6,7 +6,7 @@
 
 use analysis::autocorrelation;
 use analysis::endurance::{
-    self, BlockedSeries, CYCLES_MIN, Cycles, Growth, LATENCY_WITHIN, changes, cycles, drift,
+    self, BlockedSeries, CYCLES_MIN, Cycles, Growth, LATENCY_MARGIN, changes, cycles, drift,
     growth, joined,
 };
 use analysis::percentile_interval::{self, Blocks};
@@ -40,8 +40,9 @@ const SSTABLES: &str = ".live_sstables";
 /// Place name that the probes use for the client's own process.
 const CLIENT: &str = "client";
 
-/// Values that may grow during a trial. Each row contains the name of the series, the name of the
-/// series with its limit, and a description for the user if the series is missing.
+/// Values that may grow during a trial. Each row contains the name of the series, and the name of
+/// the series with its limit. It also has a description for the user, for the case that the series
+/// is missing.
 const GROWING: [(&str, Option<&str>, &str); 6] = [
     (PENDING, None, "pending compactions"),
     (HEAP, Some("jvm.heap_max"), "the heap after collections"),
@@ -290,7 +291,7 @@ impl LongWindow<'_> {
             }
         };
         let rate: Vec<f64> = self.courses.rate.means().iter().map(|(_, rate)| *rate).collect();
-        let of_latency = self.within.max(LATENCY_WITHIN);
+        let of_latency = self.within.max(LATENCY_MARGIN);
         let width_s = self.latency.intervals_per_block() as f64;
         let latency = |of, values: Vec<f64>| one(of, of_latency, &values, width_s);
         let quantile =

@@ -1,5 +1,5 @@
-//! Determines how near each resource was to its limit, in the whole window and in the parts of the
-//! window with a fault or a drift.
+//! Determines how near each resource was to its limit. The periods are the whole window, and the
+//! parts of the window with a fault or a drift.
 
 use super::{State, TrialRun};
 use crate::phase_times::TimeSpan;

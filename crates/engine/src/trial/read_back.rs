@@ -72,8 +72,8 @@ impl TrialRun<'_> {
         });
     }
 
-    /// Returns true if the timestamps of writes come from clocks that cassay does not manage, such
-    /// as those of attached nodes or of clients on other machines.
+    /// Returns true if the timestamps of writes come from clocks that cassay does not manage.
+    /// Examples are the clocks of attached nodes, and of clients on other machines.
     fn has_strange_clocks(&self) -> bool {
         let has_clients = self.fleet.is_some_and(FleetUse::has_others);
         has_clients
@@ -144,8 +144,8 @@ impl TrialRun<'_> {
     }
 
     /// Adds wrong rows to `named`, without duplicates. Each entry of `rows` contains the number of
-    /// the row, the kind of loss, and the time at which the last missed write was acknowledged, in
-    /// seconds since the start line.
+    /// the row, and the kind of loss. It also contains the time at which the last missed write was
+    /// acknowledged, in seconds since the start line.
     fn name(
         &self,
         rows: impl Iterator<Item = (u64, WriteMismatch, Option<f64>)>,

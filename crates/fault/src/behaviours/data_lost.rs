@@ -17,12 +17,12 @@ use target_spec::fault::{Hit, Options};
 
 /// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Lost(hit.node()))
+    Box::new(NodeDataLoss(hit.node()))
 }
 
-struct Lost(NodeIndex);
+struct NodeDataLoss(NodeIndex);
 
-impl Fault for Lost {
+impl Fault for NodeDataLoss {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         ring::another(world, self.0)?;
         let (process, folders) = world.anew(self.0, RestartMode::Replacing)?;

@@ -20,7 +20,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 }
 
 /// Error number of a read of a missing file (ENOENT).
-const GONE: i32 = 2;
+const ENOENT: i32 = 2;
 
 /// Number of bytes to read for an observation of the fault.
 const BYTES: u64 = 4096;
@@ -51,7 +51,8 @@ impl Failing {
             // A compaction has removed the file. Such an error does not show the fault, so the next
             // observation uses another file.
             QueryAnswer::Bytes {
-                on_disk: Err(GONE), ..
+                on_disk: Err(ENOENT),
+                ..
             } => {
                 self.file = None;
                 Ok(Observation {

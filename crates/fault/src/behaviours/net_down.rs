@@ -13,12 +13,12 @@ use target_spec::fault::{Hit, Options};
 
 /// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
-    Box::new(Down(hit.host()))
+    Box::new(HostLinkDown(hit.host()))
 }
 
-struct Down(HostIndex);
+struct HostLinkDown(HostIndex);
 
-impl Down {
+impl HostLinkDown {
     fn carrier(&self, world: &mut dyn Agents) -> Result<Observation> {
         match world.see(ExecutedBy::Host(self.0), Query::Link)? {
             QueryAnswer::Link { has_carrier, .. } => Ok(Observation {
@@ -35,7 +35,7 @@ impl Down {
     }
 }
 
-impl Fault for Down {
+impl Fault for HostLinkDown {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         network::cut_off(world, self.0, within)
     }

@@ -17,7 +17,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 
 /// Number of free descriptors below which the fault counts as present. It is not zero, because a
 /// node that closes files frees some descriptors. A healthy node has thousands of free descriptors.
-const FEW: u64 = 8;
+const DESCRIPTORS_LOW: u64 = 8;
 
 struct Descriptors(NodeIndex);
 
@@ -26,8 +26,8 @@ impl Descriptors {
         let process = observation::running(world, self.0)?;
         match world.see(ExecutedBy::Node(self.0), Query::Descriptors(process))? {
             QueryAnswer::Descriptors { free, open } => Ok(Observation {
-                fault: Presence::from(free < FEW),
-                target: Health::from(free >= FEW),
+                fault: Presence::from(free < DESCRIPTORS_LOW),
+                target: Health::from(free >= DESCRIPTORS_LOW),
                 words: format!("the node's process has {open} open files and may open {free} more"),
             }),
             other => Err(observation::other_answer(&other)),

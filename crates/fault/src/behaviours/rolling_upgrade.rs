@@ -18,10 +18,10 @@ use std::time::Duration;
 use target_spec::NodeIndex;
 use target_spec::fault::{Hit, Options, Rollback};
 use versions::Release;
-use way_back::{SWAPPED_WITHIN, WayBack};
+use way_back::{SWAP_LIMIT, WayBack};
 
 /// Time limit for a node to drain.
-const DRAINED_WITHIN: Duration = Duration::from_secs(120);
+const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 
 /// Creates the fault that this module describes.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
@@ -186,7 +186,7 @@ impl Upgrade {
             let before = node_release::release(world, node)?;
             drain(world, node)?;
             let stop = world.upgrade(node, &to)?;
-            world.inject(ExecutedBy::Node(node), stop, &[node], SWAPPED_WITHIN)?;
+            world.inject(ExecutedBy::Node(node), stop, &[node], SWAP_LIMIT)?;
             way_back.keep(world, node, before)?;
             world.heal_node(node)
         };
@@ -251,7 +251,7 @@ fn rewritten(before: &[DataFile], after: &[DataFile]) -> String {
 
 fn drain(world: &mut dyn World, node: NodeIndex) -> Result<()> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
-    world.tell(node, drain, DRAINED_WITHIN).map(drop)
+    world.tell(node, drain, DRAIN_LIMIT).map(drop)
 }
 
 /// Stops a node, and starts it with another release. The node keeps that release in later restarts.

@@ -17,7 +17,7 @@ pub trait Pods {
     /// Returns true if the Kubernetes node `machine`, in the cluster of a node's pod, accepts pods.
     ///
     /// # Errors
-    /// Those of [`Pods::pod`].
+    /// The errors of [`Pods::pod`].
     fn is_schedulable(&mut self, node: NodeIndex, machine: &str) -> Result<bool>;
 
     /// Deletes the pod of a node. The controller of the pod then creates a new pod.
@@ -30,20 +30,20 @@ pub trait Pods {
     /// the restart. Returns a description of the request.
     ///
     /// # Errors
-    /// Those of [`Pods::delete_pod`].
+    /// The errors of [`Pods::delete_pod`].
     fn restart_pods(&mut self) -> Result<String>;
 
     /// Cordons the Kubernetes node of a node's pod until all faults are healed. Unless the faults
     /// are healed before, an agent uncordons the Kubernetes node after `within`.
     ///
     /// # Errors
-    /// Those of [`Pods::delete_pod`].
+    /// The errors of [`Pods::delete_pod`].
     fn cordon(&mut self, node: NodeIndex, within: Duration) -> Result<()>;
 
     /// Isolates the pod of a host by a network policy until all faults are healed. If cassay does
     /// not heal them, Kubernetes removes the policy within a minute.
     ///
     /// # Errors
-    /// Those of [`Pods::delete_pod`].
+    /// The errors of [`Pods::delete_pod`].
     fn isolate(&mut self, host: HostIndex) -> Result<()>;
 }

@@ -38,13 +38,13 @@ pub trait Starter {
     /// Returns the injection that kills a node. Healing restarts the node.
     ///
     /// # Errors
-    /// Those of [`Starter::stopping`].
+    /// The errors of [`Starter::stopping`].
     fn killing(&self, node: NodeIndex) -> Result<Injection>;
 
     /// Returns the injection that pauses a node's process.
     ///
     /// # Errors
-    /// Those of [`Starter::stopping`].
+    /// The errors of [`Starter::stopping`].
     fn pausing(&self, node: NodeIndex) -> Result<Injection>;
 
     /// Returns the process of a node, with a command that starts the node without data. After this

@@ -29,7 +29,7 @@ static OWN: LazyLock<Identity> = LazyLock::new(Identity::own);
 #[derive(Default)]
 pub(super) struct Sim {
     pub now_ns: u64,
-    /// Time at which the healing is ordered, in ns.
+    /// Time at which the order to heal arrives, in ns.
     pub ordered_ns: u64,
     pub broken: Vec<Injection>,
     pub injected: Vec<Duration>,

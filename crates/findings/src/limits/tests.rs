@@ -1,4 +1,4 @@
-//! Tests the explanations with artificial runs.
+//! Tests the explanations of limits with artificial runs.
 
 use crate::test_runs::{FixtureTrial, trials};
 use analysis::limits::LimitKind;

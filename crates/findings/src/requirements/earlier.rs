@@ -48,7 +48,7 @@ fn baseline_name(variant: &Variant) -> Option<&str> {
 }
 
 /// An earlier run, and a sentence that states why it was chosen.
-struct Earlier {
+struct EarlierRun {
     run: Run,
     says: Option<String>,
 }
@@ -61,10 +61,10 @@ fn earlier(
     name: &str,
     results: &Path,
     before: Option<&str>,
-) -> Result<Option<Earlier>> {
+) -> Result<Option<EarlierRun>> {
     if name == LATEST {
         return Ok(
-            store::last_good(results, &study.name, before).map(|(run, well)| Earlier {
+            store::last_good(results, &study.name, before).map(|(run, well)| EarlierRun {
                 says: Some(which(&run, well)),
                 run,
             }),
@@ -79,7 +79,7 @@ fn earlier(
     if run.findings.is_none() {
         bail!("`require.not_worse_than: {name}` is an unfinished run");
     }
-    Ok(Some(Earlier { run, says: None }))
+    Ok(Some(EarlierRun { run, says: None }))
 }
 
 /// States to which run `latest` refers.
@@ -108,7 +108,7 @@ pub fn lay_earlier_beside(study: &Study, found: &mut FindingsRecord, path: &Path
         let Some(name) = baseline_name(variant) else {
             continue;
         };
-        let Some(Earlier { run, says }) = earlier(study, name, results, own)? else {
+        let Some(EarlierRun { run, says }) = earlier(study, name, results, own)? else {
             said.push(none_is_good(study));
             continue;
         };
@@ -138,7 +138,7 @@ pub(super) fn beside(
     name: String,
     [before, now]: [&FindingsRecord; 2],
 ) -> Vec<RequirementRecord> {
-    let beside = Beside {
+    let beside = VariantInBothRuns {
         variant,
         name,
         now,
@@ -148,7 +148,7 @@ pub(super) fn beside(
 }
 
 /// A variant of a run, with the findings of this run and of an earlier run.
-struct Beside<'a> {
+struct VariantInBothRuns<'a> {
     variant: &'a Variant,
     /// Name of the earlier run, which consists of its study and its stamp.
     name: String,
@@ -156,7 +156,7 @@ struct Beside<'a> {
     before: &'a FindingsRecord,
 }
 
-impl Beside<'_> {
+impl VariantInBothRuns<'_> {
     fn points(&self) -> Vec<RequirementRecord> {
         let is_here = |point: &&PointRecord| {
             let values = match &self.variant.settings.require.at {
@@ -171,7 +171,7 @@ impl Beside<'_> {
     }
 
     /// Compares the metrics of a point with the earlier run. Throughput is compared unless it was
-    /// offered as a rate. p99 is compared unless the point is saturated, because the latency of a
+    /// offered as a rate. Unless the point is saturated, p99 is compared: the latency of a
     /// saturated point grows with time.
     fn compare_point(&self, point: &PointRecord) -> Vec<RequirementRecord> {
         let is_same =

@@ -3,7 +3,8 @@
 //!
 //! Invariant: the throughput is the limit of the units. A throughput that may be below the limit
 //! does not count. In this case, the module returns the reason. Examples are a rate that the target
-//! kept up with, a search that reached the end of its range, and trials with a client at its limit.
+//! kept up with, and a search that reached the end of its range. Another example is a trial with a
+//! client at its limit.
 
 use super::ScaleFacts;
 use crate::comparisons::{COMPARED, is_search, used};
@@ -162,7 +163,7 @@ impl<'a> ScaleFacts<'a> {
     }
 
     /// Returns throughput by block. It uses those trials of a point that show the limit of the
-    /// target, and that ran on the same data as the block's last trials.
+    /// target. They must have run on the same data as the block's last trials.
     fn target_throughput(
         &self,
         variant: &Variant,

@@ -1,8 +1,8 @@
 //! Sends changes of a running load to several clients in time. Each change has a time on the
 //! client's own clock.
 //!
-//! Invariant: if a client receives the start of its window or the end of its load too late, its
-//! load differs from that of the other clients. The controller always detects this.
+//! Invariant: if a client learns too late of the start of its window or the end of its load, its
+//! load differs from that of the others. The controller always detects this.
 
 use super::{FleetLoad, Word};
 use crate::client_requests::{HeardAt, Steer};
@@ -47,7 +47,7 @@ impl FleetLoad {
         }
     }
 
-    /// Sends a change to all clients. Each client gets times on its own clock, which have the same
+    /// Sends a change to all clients. Each client gets times on its own clock. They have the same
     /// distance from the client's start line as the local times from the local start line. The
     /// function does not wait for answers. A client that does not receive the change soon counts as
     /// silent, and a client that received it too late is reported.

@@ -80,7 +80,7 @@ fn source(options: &mut Options, seed: u64) -> Source {
         options.wrong_value("--deleterate", &what);
     }
     let id = |text: &str| (text.len() <= ID_BYTES_MAX).then(|| text.to_owned());
-    let of = (&format!("a text of up to {ID_BYTES_MAX} bytes")[..], id);
+    let of = (&format!("a string of up to {ID_BYTES_MAX} bytes")[..], id);
     Source {
         seed,
         id: options.value("--id", "001".to_owned(), of),

@@ -1,4 +1,5 @@
-//! Generates the operations of a workload. An operation has a key, a statement and a value.
+//! Generates the operations of a workload of cassandra-easy-stress. An operation has a key, a
+//! statement and a value.
 //!
 //! Keys have the form of the tool's keys, which consist of the run's id, the thread and a number,
 //! as in `001.0.42`. The operations of a run are assigned to the threads in turn. The tool makes

@@ -1,5 +1,5 @@
-//! The part of the tool's workloads that cassay imports. This is the KeyValue workload with its
-//! table and schema.
+//! The part of the workloads of cassandra-easy-stress that cassay imports. This is the KeyValue
+//! workload with its table and schema.
 
 use super::options::{Options, human};
 use workload::Schema;
@@ -7,15 +7,16 @@ use yaml::did_you_mean;
 
 /// Name of the workload that cassay imports. cassay refuses the tool's other workloads by name.
 pub(super) const WORKLOAD: &str = "KeyValue";
-const OTHERS: &str = "AllowFiltering BasicTimeSeries CountersWide CreateDrop DSESearch LWT Locking \
-    Maps MaterializedViews RandomPartitionAccess RangeScan SAI Sets TxnCounter UdtTimeSeries";
+const OTHER_WORKLOADS: &str = "AllowFiltering BasicTimeSeries CountersWide CreateDrop DSESearch \
+                               LWT Locking Maps MaterializedViews RandomPartitionAccess RangeScan \
+                               SAI Sets TxnCounter UdtTimeSeries";
 pub(super) const TABLE: &str = "keyvalue";
 /// Field of the table for which values are generated.
 const FIELD: &str = "keyvalue.value";
-/// Default limits of the number of letters of a value, as in the tool: the minimum, and the
+/// Default length of a value in cassandra-easy-stress, in characters: the minimum, and the
 /// exclusive maximum.
 const LENGTHS: (u64, u64) = (100, 200);
-/// Maximum length of a value, in letters. Cassandra's commit log with its default segment size
+/// Maximum length of a value, in characters. Cassandra's commit log with its default segment size
 /// accepts slightly more.
 const LENGTH_MAX: u64 = 16_000_000;
 const REPLICATION: &str = "{'class': 'SimpleStrategy', 'replication_factor': 3}";
@@ -46,7 +47,7 @@ pub(super) fn check_workload(options: &mut Options) {
             "the workload is missing".to_owned(),
             Some(format!("cassay easy run {WORKLOAD}")),
         ),
-        Some(name) if OTHERS.split(' ').any(|other| other == name) => (
+        Some(name) if OTHER_WORKLOADS.split(' ').any(|other| other == name) => (
             format!("cassay does not import workload {name}, but only {WORKLOAD}"),
             Some("your own workload file can define it: docs/workload-file.md".to_owned()),
         ),
@@ -56,7 +57,7 @@ pub(super) fn check_workload(options: &mut Options) {
         ),
         Some(name) => (
             format!("`{name}` is not a workload of cassandra-easy-stress"),
-            did_you_mean(name, OTHERS.split(' ').chain([WORKLOAD])),
+            did_you_mean(name, OTHER_WORKLOADS.split(' ').chain([WORKLOAD])),
         ),
     };
     if !message.is_empty() {

@@ -315,7 +315,7 @@ impl Builder<'_> {
             let node = op.param(key)?;
             let read = match node.text() {
                 Some(text) => set(&mut own, key, text),
-                None => Err(format!("{key} must be a text, not {}", node.describe())),
+                None => Err(format!("{key} must be a string, not {}", node.describe())),
             };
             if let Err(message) = read {
                 let place = node.place.clone();

@@ -121,7 +121,7 @@ pub(super) const OPERATION: &str = "ratio, repeat, batch, type, driver, tags, pa
 const LABELS: &str = "alias, cqldriver, name, desc, description";
 
 /// Settings without effect in cassay, each with the reason.
-const TOLD: &[(&str, &str)] = &[
+const NOTED_SETTINGS: &[(&str, &str)] = &[
     (
         "instrument, labels, container, step, hdr_digits, interval, logresultcsv, resultcsv, \
          drivermetrics, driverprefix, jmxreporting, insights, diag, showcql, showstmt, trace, \
@@ -183,7 +183,7 @@ const TOLD: &[(&str, &str)] = &[
 ];
 
 /// Settings of lines that have no effect on an operation, each with the reason.
-const TOLD_OF_OPERATIONS: &[(&str, &str)] = &[(
+const NOTED_OPERATION_SETTINGS: &[(&str, &str)] = &[(
     "errors, maxtries, speculative",
     "has no effect on an operation, in NoSQLBench as in cassay; set this parameter in a line of a \
      scenario or on the command line",
@@ -209,9 +209,9 @@ pub(crate) fn acting(on: On) -> impl Iterator<Item = &'static str> {
 pub(crate) fn ignored_reason(on: On, key: &str) -> Option<&'static str> {
     let own = match on {
         On::Line => &[],
-        On::Operation => TOLD_OF_OPERATIONS,
+        On::Operation => NOTED_OPERATION_SETTINGS,
     };
-    let mut all = own.iter().chain(TOLD);
+    let mut all = own.iter().chain(NOTED_SETTINGS);
     let found = all.find(|(keys, _)| listed(keys).any(|name| name == key));
     found.map(|(_, why)| *why)
 }

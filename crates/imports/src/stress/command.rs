@@ -34,7 +34,7 @@ pub enum Task {
     Help(Option<String>),
     /// Prints the shape of a distribution.
     Print(WrittenDistribution),
-    /// Prints the version of the tool that cassay supports.
+    /// Prints the version of cassandra-stress that cassay supports.
     Version,
 }
 

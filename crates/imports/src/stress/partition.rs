@@ -1,5 +1,6 @@
-//! The rows of a partition. The key comes from a seed, then the clustering values follow level by
-//! level, and then the other columns. Each value has a seed that follows from the values before it.
+//! The rows of a partition of cassandra-stress. The key comes from a seed, then the clustering
+//! values follow level by level, and then the other columns. Each value has a seed that follows
+//! from the values before it.
 //!
 //! The tool draws the values of a level together and without duplicates. The values of the first
 //! level come from the seed of the key. The values of the next level come from that seed folded
@@ -7,13 +8,12 @@
 //! value of the level above. A row's own columns come from the last level's seed folded over the
 //! row's last clustering value.
 //!
-//! A write visits the rows up to a last row. cassandra-stress computes the position of this row
-//! from the means of the levels and compares it level by level. With a single visit, the last row
-//! comes after the maximum number of rows that a partition can have. With several visits, each
-//! visit has its share of an average partition's rows. With several levels, this ends a visit
-//! early. For example, in the profile `cqlstress-example`, whose lower levels mostly have one
-//! value, a visit writes one row. This implementation does the same, so the rows are equal to those
-//! of the tool.
+//! A write visits the rows up to a last row. The tool computes the position of this row from the
+//! means of the levels and compares it level by level. With a single visit, the last row comes
+//! after the maximum number of rows that a partition can have. With several visits, each visit has
+//! its share of an average partition's rows. With several levels, this ends a visit early. For
+//! example, in the profile `cqlstress-example`, whose lower levels mostly have one value, a visit
+//! writes one row. This implementation does the same, so the rows are equal to those of the tool.
 
 mod level;
 
@@ -24,7 +24,7 @@ use level::LevelRest;
 use workload::random::Draws;
 
 /// Probability above which a row is always selected.
-const ALWAYS: f64 = 0.99999;
+const CHANCE_CERTAIN: f64 = 0.99999;
 
 /// The columns of a table, by role.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ enum Purpose {
     Write,
     /// Rows for a read. Any rows of the partition are suitable.
     Read,
-    /// Rows for a check. These are all rows that any run of the tool could have written.
+    /// Rows for a check. These are all rows that any run of cassandra-stress could have written.
     Knowledge,
 }
 
@@ -399,7 +399,7 @@ impl Walk {
             let forced = first && behind == 0;
             // The walk skips this number of values before the selected value.
             let passed = match self.levels[level].passed(&mut self.draws) {
-                _ if forced || chance > ALWAYS => 0,
+                _ if forced || chance > CHANCE_CERTAIN => 0,
                 Some(passed) => passed,
                 None => i64::from(chance < self.draws.unit()),
             };

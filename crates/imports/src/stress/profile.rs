@@ -245,7 +245,7 @@ impl<'a> Reader<'a, '_> {
         let node = self.root.find(key)?;
         let text = node.text();
         if text.is_none() {
-            let message = format!("`{key}` must be a text, not {}", node.describe());
+            let message = format!("`{key}` must be a string, not {}", node.describe());
             self.say(&node.place, message);
         }
         Some((text?, node))

@@ -6,7 +6,7 @@
 
 use super::params::{KnownParam, new};
 
-/// Command names and aliases, as in the tool.
+/// Command names and aliases, as in cassandra-stress.
 pub(crate) const VERBS: [(&str, &[&str]); 6] = [
     ("read", &[]),
     ("write", &["insert"]),

@@ -304,7 +304,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "write -schema keyspace=a-b",
         24,
-        "not a name of a keyspace",
+        "not a valid keyspace name",
         "",
     ),
     (

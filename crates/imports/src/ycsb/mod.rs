@@ -2,8 +2,8 @@
 //! property files to a step.
 //!
 //! Keys, request distributions and the mix are those of YCSB. YCSB makes some random choices per
-//! thread. In cassay, these choices are a function of the seed and the operation's number, so that
-//! every read can be verified and every run can be repeated.
+//! thread. In cassay, these choices are a function of the seed and the operation's number. So every
+//! read can be verified, and every run can be repeated.
 
 mod command;
 mod histogram;

@@ -83,7 +83,7 @@ fn stalled(root: &OwnedFd) -> Result<String> {
 
 fn read_only(root: &OwnedFd) -> Result<String> {
     ext4_ioctls::abort(root).context("abort the journal of the volume (mount option abort)")?;
-    Ok("cassay ends the journal as a disk error does".to_owned())
+    Ok("cassay aborts the journal of the file system, as a disk error does".to_owned())
 }
 
 fn errors(device: &LoopDevice) -> Result<String> {

@@ -25,7 +25,7 @@ impl Group {
     /// Limits the group's use of the block device `device`.
     ///
     /// # Errors
-    /// Those of [`Group::limit`].
+    /// The errors of [`Group::limit`].
     pub fn limit_disk(&self, spec: &DiskSpec, device: Option<&str>) -> Result<()> {
         let Some(number) = device else {
             anyhow::ensure!(

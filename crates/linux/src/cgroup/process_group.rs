@@ -1,7 +1,7 @@
 //! Groups within a host's own group. Each process that is confined to some of the host's CPUs or
 //! memory has such a group.
 //!
-//! A group is created when its process starts and is removed together with the host's group, so
+//! A group is created when its process starts, and is removed together with the host's group. So
 //! cassay does not keep a list of these groups. In version 2, a group that enables controllers for
 //! other groups cannot contain processes. So in that version, the unconfined processes of a host
 //! are also in a separate group.

@@ -1,5 +1,5 @@
-//! Tests hierarchies of both versions, and limits in version 2 with plain files. Tests with whole
-//! hosts check limits in the kernel.
+//! Tests hierarchies of control groups of both versions, and limits in version 2 with plain files.
+//! Tests with whole hosts check limits in the kernel.
 
 use super::hierarchy::{Hierarchy, handing_down, parse};
 use super::*;

@@ -184,8 +184,8 @@ mod tests {
         assert_eq!(found.policy_bytes["interleave:0-1"], 4096);
     }
 
-    /// cassay once omitted a thread whose name was not valid UTF-8, as if the thread had ended, and
-    /// treated a mapped file with such a name as missing.
+    /// cassay once omitted a thread whose name was not valid UTF-8, as if the thread had ended. It
+    /// also treated a mapped file with such a name as missing.
     #[test]
     fn names_of_any_bytes_hide_neither_threads_nor_pages() {
         let root = tempfile::tempdir().unwrap();

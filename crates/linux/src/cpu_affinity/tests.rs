@@ -1,4 +1,4 @@
-//! Tests of masks, of names, and of a real process of this machine.
+//! Tests CPU masks, names of threads, and the affinity of a real process of this machine.
 
 use super::*;
 use remote::process::{self, Life};

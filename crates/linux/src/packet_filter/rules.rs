@@ -80,8 +80,8 @@ impl<'a> Rules<'a> {
     }
 
     /// Adds a rule that drops a share of the packets that fulfil all of `matches`. If a set of
-    /// ports is given, the rule also requires that one of the given ends of the connection has a
-    /// port of that set.
+    /// ports is given, the rule has one more condition: at one of the given ends, the connection
+    /// uses a port of that set.
     pub fn drop(
         &mut self,
         (number, hook): (u32, Hook),

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 /// Processes and devices of this machine that belong to the test, in addition to this process.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ours<'a> {
+pub struct OwnProcesses<'a> {
     /// Places and process ids of the nodes.
     pub nodes: &'a [(&'a str, u32)],
     /// Process ids of cassay's agents.
@@ -45,7 +45,7 @@ pub struct Ours<'a> {
 ///
 /// # Errors
 /// The machine does not report its usage. The message names the file that could not be read.
-pub fn others(ours: &Ours<'_>, period: Duration) -> Result<Probes> {
+pub fn others(ours: &OwnProcesses<'_>, period: Duration) -> Result<Probes> {
     let mut sampler = Sampler::new("probe-others");
     let look = hosts::ForeignLoad::open(ours)?;
     sampler.add(Task::new("others", "machine", period, Box::new(look)));

@@ -70,7 +70,7 @@ pub trait SampledSource: Send {
     /// period are not needed.
     ///
     /// # Errors
-    /// Those of [`SampledSource::look`].
+    /// The errors of [`SampledSource::look`].
     fn last(&mut self, _now_ns: u64, _out: &mut Out) -> Result<()> {
         Ok(())
     }

@@ -28,7 +28,7 @@ const SYSCTLS: &[&str] = &[
 ];
 
 /// Files with other values, with the names that cassay gives to these values.
-const OTHERS: &[(&str, &str)] = &[
+const OTHER_FILES: &[(&str, &str)] = &[
     ("kernel.release", "/proc/sys/kernel/osrelease"),
     ("thp.enabled", "/sys/kernel/mm/transparent_hugepage/enabled"),
     ("thp.defrag", "/sys/kernel/mm/transparent_hugepage/defrag"),
@@ -51,7 +51,7 @@ pub struct ClockState {
     pub error_us: u64,
 }
 
-/// Reads all values of [`SYSCTLS`] and [`OTHERS`].
+/// Reads all values of [`SYSCTLS`] and [`OTHER_FILES`].
 pub(super) fn values(root: &Root) -> BTreeMap<String, FactResult<String>> {
     let sysctl = |name: &&str| {
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
@@ -59,7 +59,7 @@ pub(super) fn values(root: &Root) -> BTreeMap<String, FactResult<String>> {
     };
     let other = |(name, path): &(&str, &str)| ((*name).to_owned(), root.word(path));
     let values = SYSCTLS.iter().map(sysctl);
-    values.chain(OTHERS.iter().map(other)).collect()
+    values.chain(OTHER_FILES.iter().map(other)).collect()
 }
 
 /// Returns the total memory and the total swap, in bytes.

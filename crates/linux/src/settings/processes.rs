@@ -54,8 +54,8 @@ pub struct ProcessSettings {
     pub has_library: FactResult<bool>,
 }
 
-/// Returns all requested processes. Also returns the folders of those open files of processes with
-/// the requested argument whose names match the query.
+/// Returns all requested processes. Also returns folders of open files of the processes with the
+/// requested argument. The names of these files have one of the pairs of a prefix and a suffix.
 pub(super) fn all(
     root: &Root,
     question: &Question,
@@ -167,7 +167,7 @@ fn is_amount(text: &str) -> bool {
     has_digit && text.len() <= NUMBER_CHARS_MAX && number.bytes().all(is_digit)
 }
 
-/// Returns the folders of open files whose names match the query.
+/// Returns the folders of open files whose names have one of these pairs of a prefix and a suffix.
 fn open_folders(
     root: &Root,
     pid: u32,

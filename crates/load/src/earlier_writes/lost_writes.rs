@@ -1,9 +1,9 @@
 //! Attributes lost acknowledged writes to faults, using the times at which the writes were
 //! acknowledged.
 //!
-//! Invariant: a loss counts as unexplained only if this is proven. For the proof, the interval
-//! between the sending and the acknowledgement of the write must not overlap any span in which
-//! faults may have lost writes.
+//! Invariant: a loss counts as unexplained only if this is proven. For the proof, consider the
+//! interval between the sending and the acknowledgement of the write. It must not overlap any span
+//! in which faults may have lost writes.
 
 use super::{EarlierWrites, RowWrites, TICK_NS};
 use crate::missed_rows::MISSED_ROWS_MAX;

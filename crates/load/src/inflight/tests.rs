@@ -1,5 +1,5 @@
-//! Tests the table against a model. The model is a map of the waiting attempts in the order of
-//! sending.
+//! Tests the table of operations in flight against a model. The model is a map of the waiting
+//! attempts in the order of sending.
 
 use super::*;
 use proptest::prelude::*;

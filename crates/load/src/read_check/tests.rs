@@ -1,5 +1,5 @@
-//! Tests of the checks. The checks must find losses that a test causes on one row, and must not
-//! report errors of a consistent database.
+//! Tests the checks of reads. The checks must find losses that a test causes on one row, and must
+//! not report errors of a consistent database.
 
 use super::*;
 use crate::ledger::{Ledger, LedgerPart, Numbers, WriteState};

@@ -1,5 +1,5 @@
-//! The world of a simulated worker. It has a clock that advances at every reading, connections with
-//! scripted bytes, a caller that stops the run, and a collector that may be late.
+//! The world of a simulated worker. It has a clock that advances at every reading, and connections
+//! with scripted bytes. It also has a caller that stops the run, and a collector that may be late.
 //!
 //! The world reports every event that the worker can observe to the [`Oracle`] as it happens.
 

@@ -149,7 +149,7 @@ impl<W: World> Worker<W> {
         self.note_failure(id, &slot, Outcome::ClientRefused, now_ns, why);
         self.advance();
         // Returning false ends this iteration. In a closed loop, the next operation is due at once
-        // and may also be too large, so the loop must not refuse more than one operation per
+        // and may also be too large. So the loop must not refuse more than one operation per
         // iteration.
         false
     }

@@ -7,8 +7,8 @@
 //! in groups whose latencies a histogram cannot distinguish, and assumes the same mix of kinds as
 //! before.
 //!
-//! Invariant: every operation that was due in the window and not sent is counted once, in one kind,
-//! and never with more than its waiting time.
+//! Invariant: every operation that was due in the window and not sent is counted once, in one kind.
+//! It never counts with more than its waiting time.
 
 use super::{DueTimes, Worker};
 use crate::slowest::SLOWEST_MAX;

@@ -1,7 +1,7 @@
 //! Tests operations with several attempts: timeouts per kind, retries and speculation.
 
 use crate::program::{kind, program, statement};
-use crate::server::{Asked, Does, Server};
+use crate::server::{ReceivedRequest, Response, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
 use measure::{KindCount, KindInterval, Outcome, clock};
@@ -34,7 +34,7 @@ fn counts(kind: &KindInterval) -> [u64; 3] {
 
 #[test]
 fn each_kind_has_its_own_time_out() {
-    let server = Server::start(|_| Does::Nothing);
+    let server = Server::start(|_| Response::Nothing);
     let timeout = |ms| Policy {
         timeout: Some(Duration::from_millis(ms)),
         ..Policy::default()
@@ -58,8 +58,8 @@ fn each_kind_has_its_own_time_out() {
 fn a_run_may_request_retries_but_nothing_is_executed_twice() {
     for (idempotent, expected) in [(true, [6, 0, 6]), (false, [0, 6, 0])] {
         let server = Server::start(|asked| match asked.before {
-            0 => Does::Fails(ErrorCode::WriteTimeout),
-            _ => Does::Acknowledges,
+            0 => Response::Fails(ErrorCode::WriteTimeout),
+            _ => Response::Acknowledges,
         });
         let mut config = config(&[&server], writes(Policy::default(), idempotent), 6);
         config.retries_min = 4;
@@ -71,7 +71,7 @@ fn a_run_may_request_retries_but_nothing_is_executed_twice() {
 #[test]
 fn an_operation_has_one_try_and_as_many_more_as_retries() {
     for n in [0u8, 1, 3] {
-        let server = Server::start(|_| Does::Fails(ErrorCode::Overloaded));
+        let server = Server::start(|_| Response::Fails(ErrorCode::Overloaded));
         let ran = run(&config(&[&server], writes(retries(n), false), 10));
         assert_eq!(counts(&ran.kinds[0]), [0, 10, 10 * u64::from(n)], "{n}");
         assert_eq!(ran.kinds[0].outcomes.get(Outcome::Overloaded), 10);
@@ -85,8 +85,8 @@ fn an_operation_has_one_try_and_as_many_more_as_retries() {
 fn a_retried_success_took_as_long_as_all_its_tries() {
     let delay = Duration::from_millis(15);
     let server = Server::start(move |asked| match asked.before {
-        0 => Does::Fails(ErrorCode::Overloaded),
-        _ => Does::AcknowledgesAfter(delay),
+        0 => Response::Fails(ErrorCode::Overloaded),
+        _ => Response::AcknowledgesAfter(delay),
     });
     let ran = run(&config(&[&server], writes(retries(1), false), 4));
     assert_eq!(counts(&ran.kinds[0]), [4, 0, 4]);
@@ -98,7 +98,7 @@ fn a_retried_success_took_as_long_as_all_its_tries() {
 
 #[test]
 fn an_operation_that_finally_fails_waited_since_its_first_send() {
-    let server = Server::start(|_| Does::Nothing);
+    let server = Server::start(|_| Response::Nothing);
     let policy = Policy {
         timeout: Some(Duration::from_millis(40)),
         ..retries(1)
@@ -126,8 +126,8 @@ fn a_possibly_executed_operation_is_retried_only_if_idempotent() {
         (ErrorCode::CasWriteUnknown, true, false),
     ] {
         let server = Server::start(move |asked| match asked.before {
-            0 => Does::Fails(code),
-            _ => Does::Acknowledges,
+            0 => Response::Fails(code),
+            _ => Response::Acknowledges,
         });
         let ran = run(&config(&[&server], writes(retries(2), idempotent), 6));
         let uncertain = 6 * u64::from(code == ErrorCode::WriteTimeout && idempotent);
@@ -139,8 +139,8 @@ fn a_possibly_executed_operation_is_retried_only_if_idempotent() {
 
 #[test]
 fn a_retry_goes_to_another_node() {
-    let bad = Server::start(|_| Does::Fails(ErrorCode::Overloaded));
-    let good = Server::start(|_| Does::Acknowledges);
+    let bad = Server::start(|_| Response::Fails(ErrorCode::Overloaded));
+    let good = Server::start(|_| Response::Acknowledges);
     let ran = run(&config(&[&bad, &good], writes(retries(1), false), 40));
     let [ok, errors, retried] = counts(&ran.kinds[0]);
     assert_eq!([ok, errors], [40, 0]);
@@ -154,8 +154,14 @@ fn a_retry_goes_to_another_node() {
 #[test]
 fn after_a_time_out_and_a_lost_connection_there_is_another_try() {
     for ends in [true, false] {
-        let bad = Server::start(move |_| if ends { Does::Closes } else { Does::Nothing });
-        let good = Server::start(|_| Does::Acknowledges);
+        let bad = Server::start(move |_| {
+            if ends {
+                Response::Closes
+            } else {
+                Response::Nothing
+            }
+        });
+        let good = Server::start(|_| Response::Acknowledges);
         // On a busy machine, even the good node may miss the timeout.
         let policy = Policy {
             timeout: Some(Duration::from_millis(150)),
@@ -172,8 +178,8 @@ fn after_a_time_out_and_a_lost_connection_there_is_another_try() {
 #[test]
 fn a_try_waits_for_the_only_connection_to_come_back() {
     let server = Server::start(|asked| match (asked.number, asked.before) {
-        (0, 0) => Does::Closes,
-        _ => Does::Acknowledges,
+        (0, 0) => Response::Closes,
+        _ => Response::Acknowledges,
     });
     let ran = run(&config(&[&server], writes(retries(1), true), 20));
     let [ok, errors, retried] = counts(&ran.kinds[0]);
@@ -192,8 +198,8 @@ fn speculative() -> Policy {
 fn the_first_answer_of_two_tries_wins_and_the_other_is_ignored() {
     // Half of the operations begin at the late node, which answers only after the other node has
     // answered.
-    let late = Server::start(|_| Does::AcknowledgesAfter(Duration::from_millis(300)));
-    let quick = Server::start(|_| Does::Acknowledges);
+    let late = Server::start(|_| Response::AcknowledgesAfter(Duration::from_millis(300)));
+    let quick = Server::start(|_| Response::Acknowledges);
     let ran = run(&config(&[&late, &quick], writes(speculative(), true), 24));
     let write = &ran.kinds[0];
     assert_eq!(counts(write), [24, 0, 0]);
@@ -217,8 +223,8 @@ fn the_first_answer_of_two_tries_wins_and_the_other_is_ignored() {
 
 #[test]
 fn an_error_of_one_try_leaves_the_other_one_waiting() {
-    let silent = Server::start(|_| Does::Nothing);
-    let failing = Server::start(|_| Does::Fails(ErrorCode::ServerError));
+    let silent = Server::start(|_| Response::Nothing);
+    let failing = Server::start(|_| Response::Fails(ErrorCode::ServerError));
     let policy = Policy {
         timeout: Some(Duration::from_millis(400)),
         ..speculative()
@@ -238,7 +244,7 @@ fn an_error_of_one_try_leaves_the_other_one_waiting() {
 
 #[test]
 fn an_operation_that_is_not_idempotent_is_not_sent_twice() {
-    let late = |_: &Asked| Does::AcknowledgesAfter(Duration::from_millis(15));
+    let late = |_: &ReceivedRequest| Response::AcknowledgesAfter(Duration::from_millis(15));
     let servers = [Server::start(late), Server::start(late)];
     let nodes = [&servers[0], &servers[1]];
     let ran = run(&config(&nodes, writes(speculative(), false), 8));
@@ -252,8 +258,8 @@ fn an_operation_that_is_not_idempotent_is_not_sent_twice() {
 #[test]
 fn the_client_s_timestamps_ascend_and_a_retry_keeps_its_own() {
     let server = Server::start(|asked| match asked.before {
-        0 => Does::Fails(ErrorCode::Overloaded),
-        _ => Does::Acknowledges,
+        0 => Response::Fails(ErrorCode::Overloaded),
+        _ => Response::Acknowledges,
     });
     let stamped = Statement {
         client_timestamp: true,

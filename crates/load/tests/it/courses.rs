@@ -1,7 +1,7 @@
 //! Tests operations that consist of more than one prepared statement and one response.
 
 use crate::program::{Script, batches, kind, program, statement};
-use crate::server::{Asked, Does, Server};
+use crate::server::{ReceivedRequest, Response, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
 use measure::{ClientCount, KindCount, Outcome};
@@ -30,7 +30,7 @@ fn statements_of_an_operation_form_one_batch_of_the_given_kind() {
         (BatchKind::Unlogged, "BATCH Unlogged"),
         (BatchKind::Counter, "BATCH Counter"),
     ] {
-        let server = Server::start(|_| Does::Acknowledges);
+        let server = Server::start(|_| Response::Acknowledges);
         let text = Statement {
             prepared: false,
             ..statement(UPDATE, 0)
@@ -41,7 +41,7 @@ fn statements_of_an_operation_form_one_batch_of_the_given_kind() {
         let ran = run(&config(&[&server], program, 100));
         assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 100);
         let asked = server.requests();
-        let (batches, single): (Vec<Asked>, Vec<Asked>) =
+        let (batches, single): (Vec<ReceivedRequest>, Vec<ReceivedRequest>) =
             asked.into_iter().partition(|asked| asked.what == name);
         assert_eq!((batches.len(), single.len()), (50, 50));
         let text = format!("text {UPDATE}");
@@ -56,7 +56,7 @@ fn statements_of_an_operation_form_one_batch_of_the_given_kind() {
 fn a_batch_is_expected_in_server_counts_once_for_each_table() {
     let other = "INSERT INTO k.other (a, b) VALUES (?, ?)";
     for (third, extra) in [(INSERT, 0), (other, 100)] {
-        let server = Server::start(|_| Does::Acknowledges);
+        let server = Server::start(|_| Response::Acknowledges);
         let statements = vec![batch(BatchKind::Logged), statement(third, 0)];
         let second = |entry| (entry == 2).then_some(1);
         let program = batches(write(), statements, &[0], |_, _| 3, second);
@@ -69,7 +69,7 @@ fn a_batch_is_expected_in_server_counts_once_for_each_table() {
 
 #[test]
 fn values_too_large_for_a_frame_are_client_errors_without_panic() {
-    let server = Server::start(|_| Does::Acknowledges);
+    let server = Server::start(|_| Response::Acknowledges);
     let entries = |_: &Script, of: &Operation| match of.number % 4 {
         0 => 65_536,
         1 => 0,
@@ -93,7 +93,7 @@ fn values_too_large_for_a_frame_are_client_errors_without_panic() {
 
 #[test]
 fn an_unprepared_statement_is_sent_as_text_with_its_values() {
-    let server = Server::start(|_| Does::Acknowledges);
+    let server = Server::start(|_| Response::Acknowledges);
     let text = Statement {
         prepared: false,
         ..statement(INSERT, 0)
@@ -117,10 +117,10 @@ fn paged(pages_max: Option<u32>) -> workload::Program {
 #[test]
 fn an_operation_ends_with_its_last_page_and_counts_its_rows() {
     // The operation reads three pages with two rows, no row and one row.
-    let behave = |asked: &Asked| match asked.paging_state.as_deref() {
-        None => Does::Rows(2, Some(b"a".to_vec())),
-        Some(b"a") => Does::Rows(0, Some(b"b".to_vec())),
-        Some(_) => Does::Rows(1, None),
+    let behave = |asked: &ReceivedRequest| match asked.paging_state.as_deref() {
+        None => Response::Rows(2, Some(b"a".to_vec())),
+        Some(b"a") => Response::Rows(0, Some(b"b".to_vec())),
+        Some(_) => Response::Rows(1, None),
     };
     for (pages_max, pages, rows) in [(None, 3, 3), (Some(2), 2, 2), (Some(1), 1, 2)] {
         let server = Server::start(behave);
@@ -149,8 +149,8 @@ fn an_operation_ends_with_its_last_page_and_counts_its_rows() {
 #[test]
 fn a_read_without_a_row_on_any_page_is_missing_once() {
     let server = Server::start(|asked| match asked.paging_state {
-        None => Does::Rows(0, Some(b"a".to_vec())),
-        Some(_) => Does::Rows(0, None),
+        None => Response::Rows(0, Some(b"a".to_vec())),
+        Some(_) => Response::Rows(0, None),
     });
     let read = &run(&config(&[&server], paged(None), 10)).kinds[0];
     assert_eq!(
@@ -163,8 +163,8 @@ fn a_read_without_a_row_on_any_page_is_missing_once() {
 #[test]
 fn pages_without_end_are_an_error_and_the_run_goes_on() {
     let server = Server::start(|asked| match asked.number {
-        3 => Does::Rows(1, Some(b"again".to_vec())),
-        _ => Does::Rows(1, None),
+        3 => Response::Rows(1, Some(b"again".to_vec())),
+        _ => Response::Rows(1, None),
     });
     let ran = run(&config(&[&server], paged(None), 10));
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::EndlessPages), 1);
@@ -178,9 +178,9 @@ fn pages_without_end_are_an_error_and_the_run_goes_on() {
 #[test]
 fn statements_of_a_batch_are_counted_once_when_it_succeeds() {
     let server = Server::start(|asked| match (asked.number, asked.before) {
-        (0, _) => Does::Fails(ErrorCode::Invalid),
-        (_, 0) => Does::Fails(ErrorCode::Overloaded),
-        _ => Does::Acknowledges,
+        (0, _) => Response::Fails(ErrorCode::Invalid),
+        (_, 0) => Response::Fails(ErrorCode::Overloaded),
+        _ => Response::Acknowledges,
     });
     let policy = Policy {
         retries: 1,
@@ -211,8 +211,8 @@ fn statements_of_a_batch_are_counted_once_when_it_succeeds() {
 fn a_part_without_an_answer_waits_since_it_was_due_itself() {
     let ms = Duration::from_millis;
     let server = Server::start(move |asked| match asked.cql[0].as_str() {
-        SELECT => Does::AcknowledgesAfter(ms(60)),
-        _ => Does::Nothing,
+        SELECT => Response::AcknowledgesAfter(ms(60)),
+        _ => Response::Nothing,
     });
     let mut config = config(&[&server], read_modify_write(), 1);
     config.timeout = ms(200);
@@ -256,9 +256,9 @@ fn read_modify_write() -> workload::Program {
 #[test]
 fn a_chain_is_counted_as_one_and_as_its_parts() {
     let server = Server::start(|asked| match asked.cql[0].as_str() {
-        SELECT => Does::Rows(1, None),
-        _ if asked.number == 5 => Does::Fails(ErrorCode::Invalid),
-        _ => Does::Acknowledges,
+        SELECT => Response::Rows(1, None),
+        _ if asked.number == 5 => Response::Fails(ErrorCode::Invalid),
+        _ => Response::Acknowledges,
     });
     let ran = run(&config(&[&server], read_modify_write(), 30));
     let ok = |kind: usize| ran.kinds[kind].outcomes.get(Outcome::Ok);
@@ -289,7 +289,7 @@ fn a_chain_is_counted_as_one_and_as_its_parts() {
 
 #[test]
 fn a_condition_that_does_not_hold_is_counted_and_is_no_error() {
-    let server = Server::start(|asked| Does::Applied(asked.number % 3 == 0));
+    let server = Server::start(|asked| Response::Applied(asked.number % 3 == 0));
     let conditional = Statement {
         conditional: true,
         ..statement("INSERT INTO t (k) VALUES (?) IF NOT EXISTS", 0)
@@ -323,9 +323,9 @@ fn a_condition_that_does_not_hold_is_counted_and_is_no_error() {
 #[test]
 fn every_forgotten_statement_of_a_batch_is_prepared_again() {
     let server = Server::start(|asked| match asked.before {
-        0 => Does::Forgets(UPDATE.to_owned()),
-        1 => Does::Forgets(INSERT.to_owned()),
-        _ => Does::Acknowledges,
+        0 => Response::Forgets(UPDATE.to_owned()),
+        1 => Response::Forgets(INSERT.to_owned()),
+        _ => Response::Acknowledges,
     });
     let statements = vec![batch(BatchKind::Logged), statement(UPDATE, 0)];
     let second = |entry| (entry == 1).then_some(1);
@@ -338,7 +338,7 @@ fn every_forgotten_statement_of_a_batch_is_prepared_again() {
 
 #[test]
 fn endless_chains_of_statements_are_refused_before_the_start() {
-    let server = Server::start(|_| Does::Acknowledges);
+    let server = Server::start(|_| Response::Acknowledges);
     let chained = |then| Statement {
         then: Some(then),
         ..statement(UPDATE, 0)

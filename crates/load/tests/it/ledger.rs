@@ -1,7 +1,7 @@
 //! Tests the ledger of acknowledged writes, and the verdicts on reads that depend on the ledger.
 
 use crate::program::{kind, program, statement};
-use crate::server::{Does, Server};
+use crate::server::{Response, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
 use load::{EarlierWrites, LedgerMode, Limit, WriteMismatch, WriteState};
@@ -26,8 +26,8 @@ fn the_ledger_says_of_each_write_what_the_server_said() {
     for workers in [1, 3] {
         for limit in [Limit::Operations(400), Limit::Unlimited] {
             let server = Server::start(|asked| match asked.number % 4 {
-                2 => Does::Fails(ErrorCode::WriteTimeout),
-                _ => Does::Acknowledges,
+                2 => Response::Fails(ErrorCode::WriteTimeout),
+                _ => Response::Acknowledges,
             });
             let kinds = vec![
                 kind("write", Policy::default()),
@@ -58,7 +58,7 @@ fn the_ledger_says_of_each_write_what_the_server_said() {
 
 #[test]
 fn without_being_asked_for_there_is_no_ledger() {
-    let server = Server::start(|_| Does::Acknowledges);
+    let server = Server::start(|_| Response::Acknowledges);
     let kinds = vec![kind("write", Policy::default())];
     let script = program(kinds, vec![statement(INSERT, 0)], &[0]);
     assert!(run(&config(&[&server], script, 5)).summary.ledger.is_none());
@@ -69,10 +69,10 @@ fn without_being_asked_for_there_is_no_ledger() {
 #[test]
 fn a_read_tells_what_was_lost_from_what_was_never_written() {
     let server = Server::start(|asked| match (asked.cql[0].as_str(), asked.number % 10) {
-        (INSERT, 0) => Does::Fails(ErrorCode::Unavailable),
-        (INSERT, _) => Does::Acknowledges,
-        (_, 0..=2) => Does::Rows(0, None),
-        _ => Does::Rows(1, None),
+        (INSERT, 0) => Response::Fails(ErrorCode::Unavailable),
+        (INSERT, _) => Response::Acknowledges,
+        (_, 0..=2) => Response::Rows(0, None),
+        _ => Response::Rows(1, None),
     });
     let one = |name: &str, cql: &str| {
         let kinds = vec![kind(name, Policy::default())];
@@ -107,9 +107,9 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
 #[test]
 fn the_writes_of_the_main_stage_are_known_by_their_rows() {
     let server = Server::start(|asked| match (asked.cql[0].as_str(), asked.number) {
-        (INSERT, 3..=5) => Does::Fails(ErrorCode::WriteTimeout),
-        (INSERT, _) => Does::Acknowledges,
-        _ => Does::Rows(0, None),
+        (INSERT, 3..=5) => Response::Fails(ErrorCode::WriteTimeout),
+        (INSERT, _) => Response::Acknowledges,
+        _ => Response::Rows(0, None),
     });
     let kinds = vec![kind("write", Policy::default())];
     let mut main = config(
@@ -143,8 +143,8 @@ fn the_writes_of_the_main_stage_are_known_by_their_rows() {
 #[test]
 fn a_history_has_what_was_answered_and_no_end_for_what_was_not() {
     let server = Server::start(|asked| match asked.number % 3 {
-        2 => Does::Fails(ErrorCode::WriteTimeout),
-        rest => Does::Applied(rest == 0),
+        2 => Response::Fails(ErrorCode::WriteTimeout),
+        rest => Response::Applied(rest == 0),
     });
     let swap = Statement {
         conditional: true,

@@ -53,13 +53,13 @@ fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Confi
 }
 
 /// Results of a run: the totals of every kind over all intervals, the intervals, and the summary.
-struct Ran {
+struct RunResults {
     kinds: Vec<KindInterval>,
     intervals: Vec<Interval>,
     summary: Summary,
 }
 
-fn run(config: &Config) -> Ran {
+fn run(config: &Config) -> RunResults {
     let mut intervals: Vec<Interval> = Vec::new();
     let summary = load::run(config, &mut |interval| {
         intervals.push(interval.clone());
@@ -73,7 +73,7 @@ fn run(config: &Config) -> Ran {
             sum.add(kind);
         }
     }
-    Ran {
+    RunResults {
         kinds,
         intervals,
         summary,

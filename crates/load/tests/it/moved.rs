@@ -1,7 +1,7 @@
 //! Tests nodes that restart at another address during the load, as pods do.
 
 use crate::program::{kind, program, statement};
-use crate::server::{Asked, Does, Server};
+use crate::server::{ReceivedRequest, Response, Server};
 use crate::{config, run};
 use cql::{CqlType, Value};
 use load::{Config, Endpoint, Limit};
@@ -20,10 +20,17 @@ fn tokens(token: i64) -> Value {
 }
 
 /// Returns the response of a node that has the token `own` and knows the address of the other node.
-fn tells(asked: &Asked, own: i64, other: &OnceLock<(SocketAddr, i64)>) -> Option<Does> {
+fn tells(
+    asked: &ReceivedRequest,
+    own: i64,
+    other: &OnceLock<(SocketAddr, i64)>,
+) -> Option<Response> {
     let set = || CqlType::Set(Box::new(CqlType::Text));
     if asked.cql[0].ends_with("system.local") {
-        return Some(Does::Says(vec![("tokens", set())], vec![vec![tokens(own)]]));
+        return Some(Response::Says(
+            vec![("tokens", set())],
+            vec![vec![tokens(own)]],
+        ));
     }
     if !asked.cql[0].ends_with("system.peers_v2") {
         return None;
@@ -39,7 +46,7 @@ fn tells(asked: &Asked, own: i64, other: &OnceLock<(SocketAddr, i64)>) -> Option
         Value::Int(at.port().into()),
         tokens(*token),
     ];
-    Some(Does::Says(columns, vec![row]))
+    Some(Response::Says(columns, vec![row]))
 }
 
 /// A node has moved, and a node of another cluster now has the old address. The load must follow
@@ -48,8 +55,9 @@ fn tells(asked: &Asked, own: i64, other: &OnceLock<(SocketAddr, i64)>) -> Option
 fn a_node_that_has_moved_is_followed_by_its_tokens() {
     let (at_first, at_last) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
     let other = Arc::clone(&at_last);
-    let stays =
-        Server::start(move |asked| tells(asked, TOKENS[0], &other).unwrap_or(Does::Acknowledges));
+    let stays = Server::start(move |asked| {
+        tells(asked, TOKENS[0], &other).unwrap_or(Response::Acknowledges)
+    });
     at_first.set((stays.address, TOKENS[0])).unwrap();
     let is_gone = AtomicBool::new(false);
     let knows = Arc::clone(&at_first);
@@ -57,11 +65,11 @@ fn a_node_that_has_moved_is_followed_by_its_tokens() {
     // over the address of this server.
     let goes = Server::start(move |asked| match tells(asked, TOKENS[0], &knows) {
         Some(says) => says,
-        None if is_gone.swap(true, Ordering::Relaxed) => Does::Closes,
-        None => Does::Acknowledges,
+        None if is_gone.swap(true, Ordering::Relaxed) => Response::Closes,
+        None => Response::Acknowledges,
     });
     let comes = Server::start(move |asked| {
-        tells(asked, TOKENS[1], &at_first).unwrap_or(Does::Acknowledges)
+        tells(asked, TOKENS[1], &at_first).unwrap_or(Response::Acknowledges)
     });
     at_last.set((comes.address, TOKENS[1])).unwrap();
     let insert = statement("INSERT INTO t (k) VALUES (?)", 0);
@@ -79,7 +87,7 @@ fn a_node_that_has_moved_is_followed_by_its_tokens() {
         limit: Limit::Duration(Duration::from_secs(2)),
         ..config(&[], program, 0)
     });
-    let is_write = |asked: &Asked| asked.cql[0].starts_with("INSERT");
+    let is_write = |asked: &ReceivedRequest| asked.cql[0].starts_with("INSERT");
     let writes = |server: &Server| server.requests().iter().filter(|one| is_write(one)).count();
     let (before, after) = (writes(&goes), writes(&comes));
     assert!(before < 10 && after > 100, "{before} and then {after}");

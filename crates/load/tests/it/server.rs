@@ -13,9 +13,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A request in the form that a test's behaviour receives.
+/// A received request, as the server passes it to the function that selects the response.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct ReceivedRequest {
     /// Type of the request: `EXECUTE`, `QUERY`, or `BATCH` with the kind of batch.
     pub what: String,
     /// Text of the statement, or of all statements of a batch.
@@ -29,8 +29,8 @@ pub struct Asked {
     pub timestamp_us: Option<i64>,
 }
 
-/// Action of the server for a request.
-pub enum Does {
+/// Response of the server to a request.
+pub enum Response {
     Acknowledges,
     /// Responds with a number of rows that each contain one int, and with the paging state of the
     /// next page, if any.
@@ -51,7 +51,7 @@ pub enum Does {
     Claims(u32, usize),
 }
 
-type Behaviour = dyn Fn(&Asked) -> Does + Send + Sync;
+type Behaviour = dyn Fn(&ReceivedRequest) -> Response + Send + Sync;
 
 pub struct Server {
     pub address: SocketAddr,
@@ -60,18 +60,18 @@ pub struct Server {
 
 /// Identity of a request across attempts. It consists of the type, the first statement, the number
 /// and the page.
-type Tried = (String, String, u64, Option<Vec<u8>>);
+type RequestIdentity = (String, String, u64, Option<Vec<u8>>);
 
 /// All requests in the order of arrival, and the number of attempts of each request.
 #[derive(Default)]
 struct Log {
-    asked: Vec<Asked>,
-    tries: HashMap<Tried, usize>,
+    asked: Vec<ReceivedRequest>,
+    tries: HashMap<RequestIdentity, usize>,
 }
 
 impl Log {
     /// Records a request, and sets the number of its earlier attempts.
-    fn note(&mut self, asked: &mut Asked) {
+    fn note(&mut self, asked: &mut ReceivedRequest) {
         let (what, cql) = (asked.what.clone(), asked.cql[0].clone());
         let request = (what, cql, asked.number, asked.paging_state.clone());
         let tries = self.tries.entry(request).or_default();
@@ -83,7 +83,9 @@ impl Log {
 
 impl Server {
     /// Listens on any free port until the process ends.
-    pub fn start(behaviour: impl Fn(&Asked) -> Does + Send + Sync + 'static) -> Server {
+    pub fn start(
+        behaviour: impl Fn(&ReceivedRequest) -> Response + Send + Sync + 'static,
+    ) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Log::default()));
@@ -98,7 +100,7 @@ impl Server {
     }
 
     /// Returns every EXECUTE, QUERY and BATCH that has arrived so far.
-    pub fn requests(&self) -> Vec<Asked> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.asked.lock().unwrap().asked.clone()
     }
 }
@@ -150,18 +152,18 @@ fn answer(
     };
     log.lock().unwrap().note(&mut asked);
     match behaviour(&asked) {
-        Does::Acknowledges => reply::void(out, stream),
-        Does::Rows(count, next) => {
+        Response::Acknowledges => reply::void(out, stream),
+        Response::Rows(count, next) => {
             let rows = vec![vec![Value::Int(1)]; count];
             let columns = [column("v", CqlType::Int)];
             reply::rows(out, stream, &columns, true, next.as_deref(), &rows);
         }
-        Does::Says(columns, rows) => {
+        Response::Says(columns, rows) => {
             let columns: Vec<ColumnSpec> =
                 columns.into_iter().map(|(name, typ)| column(name, typ)).collect();
             reply::rows(out, stream, &columns, false, None, &rows);
         }
-        Does::Applied(applied) => {
+        Response::Applied(applied) => {
             let columns = [column("[applied]", CqlType::Boolean)];
             reply::rows(
                 out,
@@ -172,18 +174,18 @@ fn answer(
                 &[vec![Value::Boolean(applied)]],
             );
         }
-        Does::Fails(code) => reply::error(out, stream, code, "as told", &detail(code, "")),
-        Does::Forgets(id) => {
+        Response::Fails(code) => reply::error(out, stream, code, "as told", &detail(code, "")),
+        Response::Forgets(id) => {
             let code = ErrorCode::Unprepared;
             reply::error(out, stream, code, "as told", &detail(code, &id));
         }
-        Does::Nothing => {}
-        Does::AcknowledgesAfter(delay) => {
+        Response::Nothing => {}
+        Response::AcknowledgesAfter(delay) => {
             clock::sleep(delay);
             reply::void(out, stream);
         }
-        Does::Closes => return false,
-        Does::Claims(length, bytes) => {
+        Response::Closes => return false,
+        Response::Claims(length, bytes) => {
             let header = Header {
                 version: cql::Version::V4.number() | cql::frame::RESPONSE_BIT,
                 flags: 0,
@@ -222,7 +224,7 @@ fn detail(code: ErrorCode, id: &str) -> ErrorDetail<'_> {
     }
 }
 
-fn parse_request(stream: i16, request: &Request<'_>) -> Asked {
+fn parse_request(stream: i16, request: &Request<'_>) -> ReceivedRequest {
     let text = |id: &[u8]| String::from_utf8(id.to_vec()).unwrap();
     let (what, cql, value, parameters): (_, _, Option<BoundValue<'_>>, &Parameters<'_>) =
         match request {
@@ -261,7 +263,7 @@ fn parse_request(stream: i16, request: &Request<'_>) -> Asked {
         Some(BoundValue::Bytes(bytes)) => u64::from_be_bytes(bytes.try_into().unwrap()),
         _ => 0,
     };
-    Asked {
+    ReceivedRequest {
         what,
         cql,
         number,

@@ -2,7 +2,7 @@
 //! them.
 
 use crate::program::{kind, program, statement};
-use crate::server::{Does, Server};
+use crate::server::{Response, Server};
 use crate::{config, run};
 use load::{Config, Limit, SLOWEST_MAX, Schedule, SlowOperation, Window};
 use measure::{Outcome, clock};
@@ -23,9 +23,9 @@ fn slow_operations_of_the_window_are_kept_with_their_node() {
     let slow = [10, 50, 320, 470, 480];
     let server = Server::start(move |asked| {
         if slow.contains(&asked.number) {
-            Does::AcknowledgesAfter(Duration::from_millis(600))
+            Response::AcknowledgesAfter(Duration::from_millis(600))
         } else {
-            Does::Acknowledges
+            Response::Acknowledges
         }
     });
     let ran = run(&Config {
@@ -55,8 +55,8 @@ fn slow_operations_of_the_window_are_kept_with_their_node() {
 #[test]
 fn an_operation_that_never_ended_has_its_lower_bound() {
     let server = Server::start(|asked| match asked.number {
-        100.. => Does::Nothing,
-        _ => Does::Acknowledges,
+        100.. => Response::Nothing,
+        _ => Response::Acknowledges,
     });
     let ran = run(&Config {
         schedule: Schedule::Fixed { ops_per_s: 1000.0 },
@@ -77,8 +77,8 @@ fn an_operation_that_never_ended_has_its_lower_bound() {
 
 #[test]
 fn a_slow_operation_tells_its_retries_and_its_last_node() {
-    let bad = Server::start(|_| Does::Nothing);
-    let good = Server::start(|_| Does::Acknowledges);
+    let bad = Server::start(|_| Response::Nothing);
+    let good = Server::start(|_| Response::Acknowledges);
     let policy = Policy {
         timeout: Some(Duration::from_millis(150)),
         retries: 6,
@@ -102,8 +102,8 @@ fn a_slow_operation_tells_its_retries_and_its_last_node() {
 
 #[test]
 fn a_slow_operation_tells_its_speculative_attempt() {
-    let slow = Server::start(|_| Does::AcknowledgesAfter(Duration::from_secs(2)));
-    let fast = Server::start(|_| Does::Acknowledges);
+    let slow = Server::start(|_| Response::AcknowledgesAfter(Duration::from_secs(2)));
+    let fast = Server::start(|_| Response::Acknowledges);
     let policy = Policy {
         speculate_after: Some(Duration::from_millis(50)),
         ..Policy::default()

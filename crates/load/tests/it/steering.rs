@@ -3,7 +3,7 @@
 
 use crate::config;
 use crate::program::{kind, program, statement};
-use crate::server::{Does, Server};
+use crate::server::{Response, Server};
 use load::{Config, Flow, Limit, Load, Next};
 use measure::{Outcome, clock};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn endless(server: &Server) -> Config {
 /// not do other work.
 #[test]
 fn waiting_ends_when_its_time_has_come_and_the_load_goes_on() {
-    let server = Server::start(|_| Does::Acknowledges);
+    let server = Server::start(|_| Response::Acknowledges);
     let mut load = Load::start(&endless(&server)).unwrap();
     assert!(matches!(load.next(0), Next::Time));
     assert!(matches!(load.next(load.start_ns() + MS), Next::Time));
@@ -43,7 +43,7 @@ fn waiting_ends_when_its_time_has_come_and_the_load_goes_on() {
 
 #[test]
 fn a_stop_at_a_time_is_exact_whenever_it_is_heard() {
-    let server = Server::start(|_| Does::Acknowledges);
+    let server = Server::start(|_| Response::Acknowledges);
     let mut load = Load::start(&endless(&server)).unwrap();
     let stop_ns = load.start_ns() + 123 * MS + 4567;
     load.steer(Flow::StopAt(stop_ns));
@@ -54,11 +54,11 @@ fn a_stop_at_a_time_is_exact_whenever_it_is_heard() {
     load.end().unwrap();
 }
 
-/// In an earlier version, a silent node delayed the end of a run by the client's timeout, which is
-/// nearly a minute while cassay loads data.
+/// In an earlier version, a silent node delayed the end of a run by the client's timeout. While
+/// cassay loads data, this timeout is nearly a minute.
 #[test]
 fn an_abandoned_run_does_not_wait_for_a_silent_servers_timeout() {
-    let server = Server::start(|_| Does::Nothing);
+    let server = Server::start(|_| Response::Nothing);
     let config = Config {
         timeout: Duration::from_secs(3600),
         ..endless(&server)
@@ -78,7 +78,7 @@ fn an_abandoned_run_does_not_wait_for_a_silent_servers_timeout() {
 
 #[test]
 fn load_that_is_dropped_has_ended() {
-    let server = Server::start(|_| Does::Acknowledges);
+    let server = Server::start(|_| Response::Acknowledges);
     let config = endless(&server);
     drop(Load::start(&config).unwrap());
     let holders = Arc::strong_count(&config.program);

@@ -1,7 +1,7 @@
 //! Tests for mistakes that other load generators have made.
 
 use crate::program::{kind, program, statement};
-use crate::server::{Does, Server};
+use crate::server::{Response, Server};
 use crate::{Ran, config, run};
 use load::{Limit, Schedule};
 use measure::{ClientCount, Outcome};
@@ -22,7 +22,7 @@ fn never_sent(ran: &Ran) -> u64 {
 
 #[test]
 fn operations_due_together_are_sent_together() {
-    let server = Server::start(|_| Does::Acknowledges);
+    let server = Server::start(|_| Response::Acknowledges);
     let mut config = config(&[&server], writes(), 64);
     config.schedule = Schedule::Closed { in_flight: 64 };
     let ran = run(&config);
@@ -32,7 +32,7 @@ fn operations_due_together_are_sent_together() {
 
 #[test]
 fn stream_ids_are_never_negative_after_many_operations() {
-    let server = Server::start(|_| Does::Acknowledges);
+    let server = Server::start(|_| Response::Acknowledges);
     let ran = run(&config(&[&server], writes(), 70_000));
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 70_000);
     assert!(server.requests().iter().all(|asked| asked.stream >= 0));
@@ -42,7 +42,7 @@ fn stream_ids_are_never_negative_after_many_operations() {
 /// divided by a whole second, the server would appear slower.
 #[test]
 fn a_partial_interval_has_its_own_length() {
-    let server = Server::start(|_| Does::Acknowledges);
+    let server = Server::start(|_| Response::Acknowledges);
     let mut config = config(&[&server], writes(), 0);
     config.schedule = Schedule::Fixed { ops_per_s: 1000.0 };
     config.limit = Limit::Duration(Duration::from_millis(250));
@@ -60,8 +60,8 @@ fn a_partial_interval_has_its_own_length() {
 #[test]
 fn operations_caught_up_after_a_stall_are_counted_once() {
     let server = Server::start(|asked| match asked.number {
-        50 => Does::AcknowledgesAfter(Duration::from_millis(100)),
-        _ => Does::Acknowledges,
+        50 => Response::AcknowledgesAfter(Duration::from_millis(100)),
+        _ => Response::Acknowledges,
     });
     let mut config = config(&[&server], writes(), 0);
     config.schedule = Schedule::Fixed { ops_per_s: 1000.0 };
@@ -83,8 +83,8 @@ fn operations_caught_up_after_a_stall_are_counted_once() {
 #[test]
 fn the_errors_of_all_workers_are_added_up() {
     let server = Server::start(|asked| match asked.number % 2 {
-        0 => Does::Fails(cql::response::ErrorCode::Overloaded),
-        _ => Does::Acknowledges,
+        0 => Response::Fails(cql::response::ErrorCode::Overloaded),
+        _ => Response::Acknowledges,
     });
     let mut config = config(&[&server], writes(), 3000);
     config.workers = 3;
@@ -99,8 +99,8 @@ fn the_errors_of_all_workers_are_added_up() {
 #[test]
 fn an_impossible_answer_is_refused_at_its_header() {
     let server = Server::start(|asked| match asked.before + asked.number as usize {
-        0 => Does::Claims(250 << 20, 1000),
-        _ => Does::Acknowledges,
+        0 => Response::Claims(250 << 20, 1000),
+        _ => Response::Acknowledges,
     });
     let mut config = config(&[&server], writes(), 1);
     config.schedule = Schedule::Closed { in_flight: 1 };

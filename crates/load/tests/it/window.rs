@@ -2,7 +2,7 @@
 //! its end, or counts it with a lower bound.
 
 use crate::program::{kind, program, statement};
-use crate::server::{Does, Server};
+use crate::server::{Response, Server};
 use crate::{Ran, config, run};
 use load::{Config, Flow, Limit, Schedule, Window};
 use measure::{ClientCount, Interval, Outcome, Times};
@@ -42,8 +42,8 @@ fn latencies(ran: &Ran) -> Times {
 #[test]
 fn operations_held_back_at_the_window_end_are_still_followed() {
     let server = Server::start(|asked| match asked.number {
-        1000 => Does::AcknowledgesAfter(Duration::from_millis(1200)),
-        _ => Does::Acknowledges,
+        1000 => Response::AcknowledgesAfter(Duration::from_millis(1200)),
+        _ => Response::Acknowledges,
     });
     let limit = Limit::Duration(Duration::from_millis(600));
     let ran = run(&Config {
@@ -75,8 +75,8 @@ fn operations_held_back_at_the_window_end_are_still_followed() {
 #[test]
 fn unsent_operations_count_with_the_time_that_they_waited() {
     let server = Server::start(|asked| match asked.number {
-        100.. => Does::Nothing,
-        _ => Does::Acknowledges,
+        100.. => Response::Nothing,
+        _ => Response::Acknowledges,
     });
     let limit = Limit::Duration(Duration::from_millis(200));
     let ran = run(&Config {
@@ -108,7 +108,7 @@ fn unsent_operations_count_with_the_time_that_they_waited() {
 /// operations.
 #[test]
 fn at_the_highest_rate_every_operation_is_counted() {
-    let server = Server::start(|_| Does::Nothing);
+    let server = Server::start(|_| Response::Nothing);
     let kinds = ["write", "scan"].map(|name| kind(name, Policy::default()));
     let statements = [0, 1].map(|kind| statement("INSERT INTO t (k) VALUES (?)", kind));
     let mixed = program(kinds.to_vec(), statements.to_vec(), &[0, 0, 0, 1]);
@@ -134,8 +134,8 @@ fn at_the_highest_rate_every_operation_is_counted() {
 #[test]
 fn an_abandoned_run_sends_nothing_more() {
     let server = Server::start(|asked| match asked.number {
-        10.. => Does::AcknowledgesAfter(Duration::from_millis(10)),
-        _ => Does::Acknowledges,
+        10.. => Response::AcknowledgesAfter(Duration::from_millis(10)),
+        _ => Response::Acknowledges,
     });
     let config = open(&server, 2000.0, 4, Limit::Unlimited);
     let (mut ended, mut unsent, mut in_drain) = (0, 0, 0);
@@ -167,7 +167,7 @@ fn a_window_that_begins_on_command_excludes_earlier_due_times() {
 /// Returns two flags: whether operations were in flight when the window began, and whether other
 /// operations ended in the window.
 fn a_window_when_told() -> (bool, bool) {
-    let server = Server::start(|_| Does::Acknowledges);
+    let server = Server::start(|_| Response::Acknowledges);
     let mut config = config(&[&server], writes(), 0);
     config.limit = Limit::Unlimited;
     config.window = Window::WhenTold;

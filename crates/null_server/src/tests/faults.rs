@@ -1,4 +1,4 @@
-//! Tests known latencies, stalls and errors.
+//! Tests that the null target applies the latencies, stalls and errors of its settings.
 
 use super::*;
 use std::time::Duration;

@@ -1,8 +1,9 @@
 //! Reasons why an agent cannot run at a destination. This module converts the output of `ssh`,
 //! `kubectl`, a login shell or `sudo` to a sentence that names the next step for the user.
 //!
-//! The known messages are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34, of dash, bash
-//! and busybox, and of sudo 1.8 and 1.9. Unknown messages are reported verbatim.
+//! The known messages are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34, and of sudo
+//! 1.8 and 1.9. Those of dash, bash and busybox are also known. Unknown messages are reported
+//! verbatim.
 
 mod rows;
 
@@ -16,7 +17,7 @@ use std::process::ExitStatus;
 const LINES_MAX: usize = 20;
 
 /// Maximum length of an unknown message in a report, in characters.
-const TOLD_CHARS_MAX: usize = 1000;
+const MESSAGE_CHARS_MAX: usize = 1000;
 
 /// Exit status of `ssh` for errors of `ssh` itself.
 const BY_SSH: i32 = 255;
@@ -311,7 +312,7 @@ impl End {
     /// Returns the text of an unknown message verbatim, as the cause.
     fn as_it_stands(&self, wanted: &Destination) -> (String, Option<String>) {
         let said = self.last_lines().join("; ");
-        let surplus = said.chars().count().saturating_sub(TOLD_CHARS_MAX);
+        let surplus = said.chars().count().saturating_sub(MESSAGE_CHARS_MAX);
         let said: String = said.chars().skip(surplus).collect();
         let said = if said.is_empty() {
             said

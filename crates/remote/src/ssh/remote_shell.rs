@@ -16,7 +16,7 @@ const MARK: &str = "cassay-agent: ";
 
 /// Maximum number of bytes to read in search of the prefix. This is more than the length of any
 /// message of the day, but limits the memory that cassay uses.
-const SAID_BYTES_MAX: usize = 64 << 10;
+const OUTPUT_BYTES_MAX: usize = 64 << 10;
 
 /// Duration of one wait. cassay checks for an interrupt after each wait.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -63,7 +63,7 @@ impl FarSide {
     /// Sends a line of words for which the script waits.
     ///
     /// # Errors
-    /// Those of [`FarSide::send`].
+    /// The errors of [`FarSide::send`].
     pub(super) fn say(&mut self, words: &str) -> Result<()> {
         self.send(&mut format!("{words}\n").as_bytes())
     }
@@ -125,7 +125,7 @@ fn line(reader: &mut ChildStdout, limit: Duration) -> Result<String, Unheard> {
         if count == 0 {
             return Err(Unheard::HungUp);
         }
-        if count_said == SAID_BYTES_MAX {
+        if count_said == OUTPUT_BYTES_MAX {
             return Err(Unheard::TooMuch);
         }
         count_said += count;

@@ -54,7 +54,7 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
 }
 
 /// Returns the resolved study. Replaces the content of each file that the study names by a length
-/// and a hash, because keys of a user's table must not appear on a shared page.
+/// and a hash. Keys of a user's table must not appear on a shared page.
 fn study(run: &RunView) -> BTreeMap<String, String> {
     let mut resolved = run.plan.resolved.clone();
     for text in resolved.overrides.inputs.values_mut() {

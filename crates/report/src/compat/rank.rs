@@ -2,7 +2,7 @@
 //! ways.
 //!
 //! A line in a tool's output contains the value that the tool would print. The share of a
-//! percentile has no exact binary form: 99.9 % of 1,000 values is slightly more than 999, so
+//! percentile has no exact binary form. 99.9 % of 1,000 values is slightly more than 999, so
 //! rounding up would print the maximum.
 
 use measure::Histogram;

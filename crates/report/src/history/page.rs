@@ -13,8 +13,8 @@ use analysis::history::{CONFIRMED_BY, RUNS_MIN};
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Maximum number of values in a series that is drawn as text. The text shows the last values.
 const COURSE_MAX: usize = 24;
-/// Minimum range of a series that is drawn as text, as a share of the middle of the range, so that
-/// noise does not look like a change.
+/// Minimum range of a series that is drawn as text, as a share of the middle of the range. With a
+/// smaller range, noise would look like a change.
 const COURSE_SPAN_MIN: f64 = 0.1;
 /// Maximum number of charts on a page. The table contains all series.
 const CHARTS_MAX: usize = 48;
@@ -311,7 +311,9 @@ fn chart(history: &History, line: &Line) -> Chart {
     let has_changes = !line.changes.is_empty();
     Chart {
         title: name(history, line),
-        what: "A point for each run; dashed: the mean between two changes.".into(),
+        what: "A point for each run; dashed: the mean of the runs between two change \
+               points."
+            .into(),
         height_px: 320,
         x: Axis {
             names,

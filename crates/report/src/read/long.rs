@@ -5,7 +5,7 @@
 //! lacks an overview if the trial has not ended, or if an earlier version wrote it. In this case,
 //! the module computes the overview from the raw lines, which takes as long as reading them.
 
-use super::OTHERS;
+use super::OTHERS_PROBE;
 use crate::run_view::{ProbeSeries, TrialView};
 use crate::sections::trial_series::{PLACES_PER_PAGE_MAX, PLACES_PER_TRIAL_MAX};
 use anyhow::Result;
@@ -141,7 +141,7 @@ impl SeriesOf {
             (one.probe.clone(), series)
         };
         let all = overviews.into_iter().flat_map(|overview| &overview.series);
-        self.0.extend(all.filter(|one| one.probe != OTHERS).map(of));
+        self.0.extend(all.filter(|one| one.probe != OTHERS_PROBE).map(of));
         self.0.sort_by(|(_, a), (_, b)| key(a).cmp(&key(b)));
     }
 

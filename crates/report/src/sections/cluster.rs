@@ -19,7 +19,7 @@ const VOLUME_USED_WARN: f64 = 0.5;
 const UP_AND_NORMAL: &str = "UN";
 
 /// Trials with the same hosts and nodes, in order.
-struct Alike<'a> {
+struct EqualTrials<'a> {
     trials: Vec<(usize, &'a NodesRecord)>,
 }
 
@@ -82,8 +82,8 @@ fn isolation(word: &str) -> &'static str {
     }
 }
 
-fn groups(trials: &[TrialView]) -> Vec<Alike<'_>> {
-    let mut groups: Vec<Alike<'_>> = Vec::new();
+fn groups(trials: &[TrialView]) -> Vec<EqualTrials<'_>> {
+    let mut groups: Vec<EqualTrials<'_>> = Vec::new();
     for trial in trials {
         let Some(nodes) = &trial.nodes else { continue };
         if nodes.nodes.is_empty() && nodes.hosts.is_empty() {
@@ -92,7 +92,7 @@ fn groups(trials: &[TrialView]) -> Vec<Alike<'_>> {
         let known = groups.iter_mut().find(|g| alike(g.trials[0].1, nodes));
         match known {
             Some(group) => group.trials.push((trial.index, nodes)),
-            None => groups.push(Alike {
+            None => groups.push(EqualTrials {
                 trials: vec![(trial.index, nodes)],
             }),
         }
@@ -150,7 +150,7 @@ fn range(values: impl Iterator<Item = Option<u64>>) -> Cell {
     }
 }
 
-fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
+fn nodes_table(of: &str, group: &EqualTrials<'_>) -> Table {
     let first = group.trials[0].1;
     let mut nodes: Vec<&NodeRecord> = first.nodes.iter().collect();
     nodes.sort_by(|a, b| {
@@ -186,7 +186,7 @@ fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
 }
 
 /// Returns the table of the hosts' limits and volumes. `None` if the record has no hosts.
-fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
+fn hosts_table(of: &str, group: &EqualTrials<'_>) -> Option<Table> {
     let first = group.trials[0].1;
     let mut hosts: Vec<&HostRecord> = first.hosts.iter().collect();
     hosts.sort_by(|a, b| natural(&a.name, &b.name));

@@ -67,7 +67,7 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     blocks.extend(forest(effects).map(Block::Chart));
     let plots = interactions(effects);
     if !plots.is_empty() {
-        let label = "Axis of the drawing".to_owned();
+        let label = "Interaction plot along the axis".to_owned();
         blocks.push(Block::Choice(label, plots));
     }
     blocks.extend(half_normal(effects).map(Block::Chart));

@@ -192,7 +192,7 @@ fn says(group: &Group<'_>) -> Vec<String> {
     said
 }
 
-/// Returns true if the client's machine is certainly different from the machines of the nodes.
+/// Returns true only if the client's machine is known to differ from the machines of the nodes.
 fn is_client_elsewhere(record: &NodesRecord) -> bool {
     let (client, nodes): (Vec<_>, Vec<_>) =
         record.placements.iter().partition(|one| one.is_client());

@@ -118,9 +118,12 @@ fn legend(difference: &ProfileDifferenceRecord) -> Vec<(ColorRole, String)> {
     let mut legend = Vec::new();
     let shown = || difference.frames.iter().take(ROWS_MAX);
     for (paint, words) in [
-        (ColorRole::Bad, "surely costs more"),
-        (ColorRole::Good, "surely costs less"),
-        (ColorRole::Muted, "not certain, or explained by a callee"),
+        (ColorRole::Bad, "costs significantly more"),
+        (ColorRole::Good, "costs significantly less"),
+        (
+            ColorRole::Muted,
+            "not significant, or explained by a callee",
+        ),
     ] {
         if shown().any(|frame| paint_of(frame) == paint) {
             legend.push((paint, words.to_owned()));

@@ -12,8 +12,8 @@ use crate::sections::effective::cut;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::ProofOutcome;
 
-/// Properties that all proofs in a row share: the key, the requested value, the effective value (or
-/// the reason why this value is unknown), and the source.
+/// Properties that all proofs in a row share. They are the key, the requested value, the effective
+/// value (or the reason why this value is unknown), and the source.
 type Same<'a> = [&'a str; 4];
 /// Nodes and trials that a row covers.
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);

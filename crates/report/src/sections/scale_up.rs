@@ -103,7 +103,7 @@ fn arm_words(record: &ScaleUpRecord) -> String {
 fn unit_name(unit: &str) -> &str {
     match unit {
         "cores" => "core",
-        "l3" => "L3 group",
+        "l3" => "L3 cache",
         "numa" => "NUMA node",
         "sockets" => "socket",
         other => other,
@@ -113,7 +113,7 @@ fn unit_name(unit: &str) -> &str {
 /// Returns the plural of a unit.
 fn units_name(unit: &str) -> &str {
     match unit {
-        "l3" => "L3 groups",
+        "l3" => "L3 caches",
         "numa" => "NUMA nodes",
         other => other,
     }

@@ -1,8 +1,8 @@
 //! The balance between hosts and between nodes, by their means over the measured window.
 //!
 //! A cluster is as fast as its slowest node. A node with more or less load than the other nodes is
-//! a sign of an uneven ring, a faulty machine or a client that uses only one node. The page has a
-//! sentence about such a node.
+//! a sign of a problem: the ring is uneven, a machine is faulty, or a client uses only one node.
+//! The page has a sentence about such a node.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -34,15 +34,15 @@ struct Measure {
     floor: f64,
 }
 
-/// How the series of one owner are combined into one number.
+/// Rule by which the series of one owner are combined into one number.
 #[derive(Clone, Copy, PartialEq)]
 enum Combination {
     /// The sum of the means of the series.
     Sum,
     /// The largest of the means, because a host is as busy as its busiest disk.
     Largest,
-    /// The sum of all values divided by the length of the window, such as the share of time in
-    /// which a node was stopped, in percent.
+    /// The sum of all values divided by the length of the window. An example is the share of time
+    /// in which a node was stopped, in percent.
     Share,
 }
 

@@ -1,7 +1,7 @@
 //! The points of a sweep as charts of throughput and latency.
 //!
 //! Charts of throughput draw an invalid point hatched, and all other charts omit such a point.
-//! Charts of latency also omit saturated points: the throughput of a saturated point is the
+//! Charts of latency also omit saturated points. The throughput of a saturated point is the
 //! capacity of the target, but its latency depends on the length of the trial.
 
 use crate::merged_points::{

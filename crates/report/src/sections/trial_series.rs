@@ -26,7 +26,7 @@ const TRIALS_MAX: usize = 150;
 /// Colour of the client. It is far from the colours of the first kinds of operations.
 const CLIENT_COLOR: usize = 7;
 /// Colour of the CPU time of other programs, followed by the colour of silences.
-const OTHERS_COLOR: usize = 6;
+const OTHER_PROGRAMS_COLOR: usize = 6;
 const SILENCE_COLOR: usize = 5;
 /// Minimum number of bins that still show a trend.
 const PLACES_PER_TRIAL_MIN: usize = 30;
@@ -239,8 +239,8 @@ fn panels(
     panels
 }
 
-/// Returns the CPU time of the workers, as a share of one core, and the CPU time of other programs,
-/// as a share of all CPUs.
+/// Returns the CPU time of the workers, as a share of one core. Also returns the CPU time of other
+/// programs, as a share of all CPUs.
 fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     let client = client_points(trial, |client| Some(client.cpu_share * 100.0));
     let mut lines = Vec::new();
@@ -253,9 +253,15 @@ fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     ));
     let others = trial.others.iter().find(|s| s.name == "cpu.others");
     if let Some(others) = others {
-        let name = "others on this machine";
+        let name = "other programs on this machine";
         let values = &others.values;
-        lines.extend(highest(name, OTHERS_COLOR, "% of all CPUs", values, places));
+        lines.extend(highest(
+            name,
+            OTHER_PROGRAMS_COLOR,
+            "% of all CPUs",
+            values,
+            places,
+        ));
     }
     lines
 }

@@ -10,7 +10,7 @@ use store::record::{FindingsRecord, JournalEvent, MachineFacts, PointRecord, Qua
 use store::{Run, RunWriter};
 
 /// Differences between runs.
-struct Told<'a> {
+struct RunDifferences<'a> {
     ops_per_s: f64,
     cassay: &'a str,
     heap: &'a str,
@@ -18,7 +18,7 @@ struct Told<'a> {
     verdict: &'a str,
 }
 
-const USUAL: Told<'_> = Told {
+const USUAL: RunDifferences<'_> = RunDifferences {
     ops_per_s: 10_000.0,
     cassay: "0.1.0",
     heap: "1GiB",
@@ -27,7 +27,7 @@ const USUAL: Told<'_> = Told {
 };
 
 /// Writes a run with one point. Returns the folder of the run.
-fn write(results: &Path, told: &Told<'_>) -> PathBuf {
+fn write(results: &Path, told: &RunDifferences<'_>) -> PathBuf {
     let shapes = &fixture::shapes(1)[..1];
     let mut plan = fixture::plan(shapes);
     plan.cassay = told.cassay.to_owned();
@@ -71,12 +71,12 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
 
 /// Writes twelve runs around 10,000 op/s. The last four runs are slower, and have another heap
 /// size.
-fn twelve(results: &Path, slower: &Told<'_>) -> Vec<PathBuf> {
+fn twelve(results: &Path, slower: &RunDifferences<'_>) -> Vec<PathBuf> {
     let run = |index: usize| {
         let told = if index < 8 { &USUAL } else { slower };
         let wobble = 1.0 + (index % 3) as f64 * 0.004;
         let ops_per_s = told.ops_per_s * wobble;
-        write(results, &Told { ops_per_s, ..*told })
+        write(results, &RunDifferences { ops_per_s, ..*told })
     };
     (0..12).map(run).collect()
 }
@@ -101,7 +101,7 @@ fn series<'v>(data: &'v Value, metric: &str) -> &'v Value {
 #[test]
 fn a_change_is_named_with_its_run_and_what_differs_there() {
     let folder = tempfile::tempdir().expect("a folder");
-    let slower = Told {
+    let slower = RunDifferences {
         ops_per_s: 8_500.0,
         heap: "512MiB",
         cassay: "0.2.0",
@@ -139,7 +139,7 @@ fn a_change_is_named_with_its_run_and_what_differs_there() {
 #[test]
 fn another_machine_is_no_regression() {
     let folder = tempfile::tempdir().expect("a folder");
-    let slower = Told {
+    let slower = RunDifferences {
         ops_per_s: 8_500.0,
         cpus: 1,
         ..USUAL
@@ -160,7 +160,7 @@ fn damaged_and_invalid_runs_are_reported_and_left_out() {
     let runs = twelve(folder.path(), &USUAL);
     write(
         folder.path(),
-        &Told {
+        &RunDifferences {
             verdict: "invalid",
             ..USUAL
         },
@@ -226,7 +226,7 @@ fn otava_gets_a_file_for_each_point_with_directions() {
 fn few_runs_are_shown_and_nothing_is_called() {
     let folder = tempfile::tempdir().expect("a folder");
     for ops_per_s in [10_000.0, 5_000.0, 5_000.0, 5_000.0] {
-        write(folder.path(), &Told { ops_per_s, ..USUAL });
+        write(folder.path(), &RunDifferences { ops_per_s, ..USUAL });
     }
     let shown = text(&history(&read_history(folder.path())));
     assert!(

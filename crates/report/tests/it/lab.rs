@@ -1,8 +1,8 @@
 //! A run of three hosts in the form of the store, with nodes, settings, proofs, series of every
 //! probe, phases, and restored data. The tests write the run to a folder and read it back, so that
-//! the page uses the files on disk. One second of one trial has a peak, one node has more load than
-//! the others, one setting is not in effect, and one pool of series is missing. The page must show
-//! each of these.
+//! the page uses the files on disk. One second of one trial has a peak, and one node has more load
+//! than the others. One setting is not in effect, and one pool of series is missing. The page must
+//! show each of these.
 
 use crate::fixture::{self, Shape};
 use crate::machines;

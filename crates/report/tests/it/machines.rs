@@ -9,7 +9,7 @@ use report::{RunView, page};
 use std::collections::BTreeMap;
 use store::record::*;
 
-/// Number of packages, of NUMA nodes per package, of L3 groups per NUMA node, of cores per L3
+/// Number of packages, of NUMA nodes per package, of L3 caches per NUMA node, of cores per L3
 /// group, and of threads per core.
 #[derive(Clone, Copy)]
 struct Counts(u32, u32, u32, u32, u32);
@@ -190,7 +190,7 @@ fn a_machine_of_two_sockets_is_drawn_for_each_placement() {
     let [off, on] = pictures[..] else {
         panic!("{}", pictures.len())
     };
-    // The picture must contain packages, NUMA nodes and L3 groups, and every thread in its colour.
+    // The picture must contain packages, NUMA nodes and L3 caches, and every thread in its colour.
     for picture in [off, on] {
         let boxes = ["box d0", "box d1", "box d2"].map(|class| count(picture, class));
         assert_eq!(boxes, [2, 8, 16]);
@@ -206,7 +206,7 @@ fn a_machine_of_two_sockets_is_drawn_for_each_placement() {
         [128, 128, 0, 0]
     );
     assert!(on.contains("CPU 8: free") && on.contains("CPU 103: node2"));
-    assert!(on.contains("2 packages, 8 NUMA nodes, 16 L3 groups, 64 cores, 128 CPUs"));
+    assert!(on.contains("2 packages, 8 NUMA nodes, 16 L3 caches, 64 cores, 128 CPUs"));
     assert!(on.contains("memory of node3") && on.contains("nvme0n1"));
 
     let text = report::text(&page);

@@ -1,4 +1,4 @@
-//! Tests pages that show several runs, and figures as files.
+//! Tests report pages of several runs, and the export of figures to files.
 
 use crate::fixture;
 use report::{RunView, Side, compare_all, figures, html, page, text};

@@ -4,7 +4,7 @@ use crate::fixture;
 use report::{RunView, page, text};
 use store::record::{SlowOperationRecord, TailEventKind, TailEventsRecord, TailRecord};
 
-const SAYS: &str =
+const SENTENCE: &str =
     "71 of the 100 slowest operations (31 ms or more) fell into 3 garbage collections of node2.";
 
 /// Returns the fixture with the slowest operations of trial 0.
@@ -28,7 +28,7 @@ fn view() -> RunView {
         from_ms: 31.25,
         explained: 71,
         events: vec![collections],
-        says: SAYS.to_owned(),
+        says: SENTENCE.to_owned(),
         ..TailRecord::default()
     }];
     let trial = view.trials.iter_mut().find(|trial| trial.index == 0).expect("trial 0");
@@ -63,7 +63,7 @@ fn the_slowest_operations_stand_with_the_events_that_match() {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     let one_line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(one_line.contains(SAYS), "{shown}");
+    assert!(one_line.contains(SENTENCE), "{shown}");
     assert!(
         shown.lines().all(|line| line.chars().count() <= 100),
         "{shown}"

@@ -1,6 +1,6 @@
 //! Records of a machine and of the placement of processes on it, for `nodes.json`.
 //!
-//! Every set of CPUs or of NUMA nodes is a list in the kernel's format (`0-3,8`), so the record of
+//! Every set of CPUs or of NUMA nodes is a list in the kernel's format (`0-3,8`). So the record of
 //! a machine with 384 threads takes only a few kilobytes. CPUs and NUMA nodes have the numbers that
 //! the operating system assigns.
 

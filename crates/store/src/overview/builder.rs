@@ -17,7 +17,7 @@ const COURSE_MAX: usize = 1024;
 /// of up to 8 minutes, a bin is one second long.
 const SERIES_MAX: usize = 512;
 /// Name of the probe that measures how much CPU time other programs use.
-const OTHERS: &str = "others";
+const OTHERS_PROBE: &str = "others";
 
 /// Summary of the lines of a trial that were written so far.
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ impl OverviewBuilder {
 
     /// Adds a sample of a probe to the summary.
     pub(crate) fn sample(&mut self, probe: &str, sample: &SampleRecord) {
-        if probe == OTHERS && sample.name == CPU_OTHERS {
+        if probe == OTHERS_PROBE && sample.name == CPU_OTHERS {
             let figures = self.figures_of(CLIENT_KIND);
             let bins =
                 figures.entry(CPU_OTHERS.to_owned()).or_insert_with(|| Bins::new(COURSE_MAX));

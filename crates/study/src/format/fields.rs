@@ -541,7 +541,7 @@ const WINDOW: &[Field] = &[
         Type::Duration(0, DAY, |d, ns| d.after_faults_ns = ns),
         "30s",
         "Time that a window with `until: faults` continues after the last fault, in whole seconds. \
-         The report considers a recovery complete after 30 s without a difference.",
+         The report considers a recovery complete after 30 s of normal load.",
     ),
     // Rows for the price.
     optional(
@@ -673,8 +673,8 @@ const INSTRUMENT: &[Field] = &[
                 "realtime" => Priority::Realtime),
         "Priority of the workers over other programs on their CPUs, if the system permits it. With \
          `normal`, the workers have no priority. With `realtime`, they always have priority. With \
-         `auto` (default), they have priority only if nodes run on the same machine, because the \
-         threads of the nodes would delay answers by tens of milliseconds.",
+         `auto` (default), they have priority only if nodes run on the same machine. Without \
+         priority, the threads of these nodes would delay answers by tens of milliseconds.",
     ),
     with(
         "client.connections_per_node",

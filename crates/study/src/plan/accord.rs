@@ -11,7 +11,7 @@ use workload::{Program, table_of};
 
 /// Consistency levels that Accord supports for reads and writes (6.0-alpha2). For writes, Accord
 /// also supports Any.
-const TAKEN: [Consistency; 4] = [One, Quorum, All, Serial];
+const SUPPORTED_LEVELS: [Consistency; 4] = [One, Quorum, All, Serial];
 
 /// The transactional mode in which reads do not use Accord.
 const READS_AS_BEFORE: &str = "mixed_reads";
@@ -29,7 +29,7 @@ pub(super) fn refused_of(program: &Program) -> Vec<String> {
             continue;
         };
         let level = statement.consistency;
-        let is_taken = TAKEN.contains(&level)
+        let is_taken = SUPPORTED_LEVELS.contains(&level)
             || kind.is_write && level == Any
             || !kind.is_write && mode == READS_AS_BEFORE;
         if !is_taken {

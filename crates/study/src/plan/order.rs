@@ -41,8 +41,8 @@ impl Study {
 /// the results at the previous point.
 ///
 /// Steps of another tool's commands run in the order of those commands in each block, with any
-/// seed, because each step may need the data of the previous step. If a study has several such
-/// sequences of steps, whole sequences take turns.
+/// seed. Each step may need the data of the previous step. If a study has several such sequences of
+/// steps, whole sequences take turns.
 ///
 /// Blocks that were added to a run come last, in a separate order. The planned order of earlier
 /// blocks does not change.
@@ -248,9 +248,9 @@ fn is_beside(study: &Study, step: VariantIndex, variant: VariantIndex) -> bool {
 /// has each position once (a Latin square). So after any number of blocks, the numbers of times
 /// that an item had each position differ by at most one. The squares are Williams squares (1949,
 /// "Experimental designs balanced for the estimation of residual effects of treatments"). Each item
-/// also follows each other item equally often: within one square for an even number of items, and
-/// within two squares for an odd number. The assignment of items and the order of a square's rows
-/// are random.
+/// also follows each other item equally often. For an even number of items, this is true within one
+/// square, and for an odd number within two squares. The assignment of items and the order of a
+/// square's rows are random.
 pub(super) fn balanced(items: usize, blocks: usize, chance: &mut Chance) -> Vec<Vec<usize>> {
     let mut orders = Vec::with_capacity(blocks + items);
     let mut names: Vec<usize> = (0..items).collect();

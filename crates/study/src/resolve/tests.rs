@@ -1,5 +1,5 @@
-//! Tests mistakes and the places where they are shown, and the changes that scales, variants and
-//! the command line make.
+//! Tests that each mistake of a study is reported at its line and column. Also tests how scales,
+//! variants and options of the command line change a study.
 
 mod attached;
 mod endurance;

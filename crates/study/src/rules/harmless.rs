@@ -167,7 +167,7 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
         "file" => file(subject, path, node, out),
         "env" if !is_own_word(subject.overrides, node) => {
             let message = format!(
-                "`{path}` is your environment variable {text}, and a study must not send \
+                "`{path}` reads your environment variable {text}, and a study must not send \
                  environment variables without permission"
             );
             let hint = format!(
@@ -193,7 +193,8 @@ fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
     };
     let why = match &subject.overrides.files {
         None => Some(format!(
-            "cassay cannot find {name}: it knows the study's folder only from the record of the run"
+            "cassay does not read {name}: the study's folder comes from the record of the run, \
+             which cassay does not trust"
         )),
         Some(folder) => inputs::leads_nowhere_else(folder, name).err(),
     };

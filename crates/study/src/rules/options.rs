@@ -70,7 +70,7 @@ fn option(subject: &Subject<'_>, name: &str, value: &Tree, out: &mut Diagnostics
         let hint = format!("write this option as `keyspace.{name}`");
         subject.say(&path, message, Some(&hint), out);
     } else if !name.chars().all(plain) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
-        let message = format!("`{name}` is not the name of an option: letters, digits and `_`");
+        let message = format!("`{name}` is not a valid option name: use letters, digits and `_`");
         subject.say(&path, message, None, out);
     } else if !KNOWN.contains(&name) && subject.has("target.local") {
         // This check applies only to local nodes. An attached cluster may run another version of

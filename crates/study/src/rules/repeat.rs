@@ -35,8 +35,8 @@ fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.without_faults";
     if subject.text("repeat.order") == Some("sequential") {
         let message = format!(
-            "`{path}` compares trials of one block, but `order: sequential` measures one variant \
-             after the other"
+            "`{path}` compares trials of the same block, but `order: sequential` measures one \
+             variant after the other"
         );
         let hint = Some("remove `order: sequential`");
         subject.say("repeat.order", message, hint, out);

@@ -8,9 +8,9 @@ pub struct Data {
     pub load: Load,
     /// Number of rows that the load phase writes. 0 if it does not write rows. The number is exact
     /// only for [`Load::Operations`]. For a load in bytes, it is an estimate from the size of a row
-    /// in the workload, and assumes the same number of rows on each host. The run loads until the
-    /// requested bytes are on the disk. Then it compiles the measuring program with the actual
-    /// number of loaded rows ([`crate::compile_workload::compile_with_rows`]).
+    /// in the workload. The estimate assumes the same number of rows on each host. The run loads
+    /// until the requested bytes are on the disk. Then it compiles the measuring program with the
+    /// actual number of loaded rows ([`crate::compile_workload::compile_with_rows`]).
     pub load_rows: u64,
     /// Number of rows from which operations choose. Like `load_rows`, this is an estimate for a
     /// load in bytes.

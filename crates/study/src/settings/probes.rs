@@ -25,7 +25,7 @@ pub struct Probes {
     pub profile: Option<Profile>,
 }
 
-/// How cassay profiles the nodes.
+/// Settings with which cassay profiles the nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// Event that the profiler samples.

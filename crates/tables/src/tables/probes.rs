@@ -2,7 +2,8 @@
 //! each row.
 //!
 //! A day of three nodes has fifty million readings. So for a long run, a row contains one of the
-//! periods that the run stores for its page, with the mean, the smallest and the largest value.
+//! periods that the run stores for its page. The row has the mean, the smallest and the largest
+//! value of the period.
 
 use super::run_input::Source;
 use crate::column::Table;

@@ -66,9 +66,11 @@ pub(super) fn table<'r>() -> Table<'r, FrameRow<'r>> {
             "Probability of such a difference by chance, adjusted for the number of frames.",
             |row| row.frame.p_adjusted,
         )
-        .truth("named", "True if the frame surely differs.", |row| {
-            Some(row.frame.named)
-        })
+        .truth(
+            "named",
+            "True if the cost of the frame differs significantly.",
+            |row| Some(row.frame.named),
+        )
         .text(
             "explained_by",
             "Callee that explains the difference.",

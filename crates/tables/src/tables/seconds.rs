@@ -24,7 +24,7 @@ use store::record::{ClientIntervalRecord, QuantilesRecord};
 pub(super) const ALL: &str = "all";
 /// Maximum number of intervals by which the reading of a log may be ahead of the reading of the
 /// lines.
-const AHEAD: usize = 256;
+const INTERVALS_AHEAD_MAX: usize = 256;
 /// Maximum difference between the start times of an interval in the two files, in seconds. One of
 /// the files rounds times to three decimals.
 const SAME_S: f64 = 0.0011;
@@ -141,7 +141,8 @@ pub(super) fn client_table<'r>() -> Table<'r, ClientRow> {
         .number(
             "wait",
             "cores",
-            "Time in which workers waited for a CPU, in cores.",
+            "Mean number of workers that were ready but waited for a CPU: their waiting time per \
+             second.",
             |row| row.client.wait_share,
         )
         .number(
@@ -205,7 +206,7 @@ pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<WrittenFile
         let head = source.head(trial)?;
         thread::scope(|threads| {
             let read = |service: bool| {
-                let (to, from) = sync_channel(AHEAD);
+                let (to, from) = sync_channel(INTERVALS_AHEAD_MAX);
                 let together = trial.together(service, &head.parts)?;
                 threads.spawn(move || {
                     // If the main thread could not write, the receiver is gone, so this thread

@@ -94,8 +94,8 @@ fn trial(run: &mut RunWriter) -> TrialWriter {
     run.begin_trial(&record(), &KINDS.map(str::to_owned)).expect("a trial")
 }
 
-/// Returns 60 changes of 2 ms and 40 writes of 8 ms, each sent 1 ms late, and reads that do not
-/// count in any sum.
+/// Returns 60 changes of 2 ms and 40 writes of 8 ms, each sent 1 ms late. Also returns reads that
+/// do not count in any sum.
 fn kinds(is_still: bool) -> Vec<KindInterval> {
     let of = |count: u64, latency_ns: u64| {
         let mut kind = KindInterval::default();

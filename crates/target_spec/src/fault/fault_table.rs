@@ -1,4 +1,4 @@
-//! All built-in kinds of faults, as data: the effect and the target of each kind, its requirements
+//! All built-in kinds of faults, as data. Each kind has its effect, its target, its requirements
 //! and options, and the data that nodes may lose.
 
 use super::kind::FaultKind;
@@ -9,15 +9,15 @@ use std::time::Duration;
 
 /// Time limit for the start of a node. It is long enough for a busy machine, and for replaying a
 /// commit log.
-pub const STARTED_WITHIN: Duration = Duration::from_secs(180);
+pub const START_LIMIT: Duration = Duration::from_secs(180);
 
 /// Time limit until the node of a replaced pod is up. Within this time, the old pod ends properly,
 /// the new pod is scheduled, its volume is attached, and its node starts.
-pub const POD_BACK_WITHIN: Duration = Duration::from_secs(600);
+pub const POD_RETURN_LIMIT: Duration = Duration::from_secs(600);
 
 /// Time limit until a node has joined a ring, not counting the time for streaming. The node waits
 /// for 25 s, starts on a busy machine, and may need a second start.
-pub const ENTERED_WITHIN: Duration = Duration::from_secs(300);
+pub const RING_JOIN_LIMIT: Duration = Duration::from_secs(300);
 
 /// Options that an upgrade requires.
 const UPGRADE_MUST: &[FaultOption] = &[FaultOption::To];
@@ -70,34 +70,34 @@ kinds! {
         [NodeSignals, NodeControl]
             .taking_away()
             .losing(DataLoss::Memory)
-            .whole_within(STARTED_WITHIN);
+            .whole_within(START_LIMIT);
     NodeStop = "node-stop", Node,
         "drains and stops the node, and starts it again later",
-        [NodeControl].taking_away().whole_within(STARTED_WITHIN);
+        [NodeControl].taking_away().whole_within(START_LIMIT);
     NodeRestart = "node-restart", Node,
         "drains and stops the node, and starts it again immediately",
-        [NodeControl].lasting(Length::Moment).taking_away().whole_within(STARTED_WITHIN);
+        [NodeControl].lasting(Length::Moment).taking_away().whole_within(START_LIMIT);
     PodDelete = "pod-delete", Node,
         "deletes the node's pod with its grace period; the pod's controller creates another pod",
         [PodControl]
             .lasting(Length::Moment)
             .taking_away()
             .losing(DataLoss::Memory)
-            .whole_within(POD_BACK_WITHIN);
+            .whole_within(POD_RETURN_LIMIT);
     PodKill = "pod-kill", Node,
         "deletes the node's pod without a grace period; the pod's controller creates another pod",
         [PodControl]
             .lasting(Length::Moment)
             .taking_away()
             .losing(DataLoss::Memory)
-            .whole_within(POD_BACK_WITHIN);
+            .whole_within(POD_RETURN_LIMIT);
     PodEvict = "pod-evict", Node,
         "cordons the machine of the node's pod and evicts the pod, as a drain does; uncordons the \
          machine later",
         [PodControl]
             .taking_away()
             .losing(DataLoss::Memory)
-            .whole_within(POD_BACK_WITHIN);
+            .whole_within(POD_RETURN_LIMIT);
     NodeSlow = "node-slow", Node,
         "limits the CPU time of the node's host",
         [Hosts, CpuLimit].taking(&[FaultOption::Cpus]);
@@ -106,7 +106,7 @@ kinds! {
     NodeDescriptors = "node-descriptors", Node,
         "occupies all file descriptors of the node, so that it can open no more files or \
          connections",
-        [Provision].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
+        [Provision].taking_away().losing(DataLoss::Memory).whole_within(START_LIMIT);
     NodeClockAhead = "node-clock-ahead", Node,
         "restarts the node with a wall clock that is ahead, and later with the correct clock",
         [Provision, Mbeans]
@@ -114,7 +114,7 @@ kinds! {
             .lasting(Length::Staged)
             .taking_away()
             .losing(DataLoss::Order)
-            .whole_within(STARTED_WITHIN);
+            .whole_within(START_LIMIT);
     NodeClockBehind = "node-clock-behind", Node,
         "restarts the node with a wall clock that is behind, and later with the correct clock",
         [Provision, Mbeans]
@@ -122,7 +122,7 @@ kinds! {
             .lasting(Length::Staged)
             .taking_away()
             .losing(DataLoss::Order)
-            .whole_within(STARTED_WITHIN);
+            .whole_within(START_LIMIT);
     NodeRepair = "node-repair", Node,
         "starts a full repair of all client keyspaces on the node",
         [Provision, Mbeans].lasting(Length::Task);
@@ -135,7 +135,7 @@ kinds! {
     RollingRestart = "rolling-restart", Cluster,
         "restarts every node, one after the other: each drains, stops and starts; the next one \
          waits until it is up",
-        [NodeControl, Mbeans].lasting(Length::Task).taking_away().whole_within(STARTED_WITHIN);
+        [NodeControl, Mbeans].lasting(Length::Task).taking_away().whole_within(START_LIMIT);
     RollingChange = "rolling-change", Cluster,
         "restarts every node, one after the other, with other settings, and later with its earlier \
          settings",
@@ -143,7 +143,7 @@ kinds! {
             .demanding(&[FaultOption::Yaml])
             .lasting(Length::Staged)
             .taking_away()
-            .whole_within(STARTED_WITHIN);
+            .whole_within(START_LIMIT);
     RollingUpgrade = "rolling-upgrade", Cluster,
         "restarts every node, one after the other, as another release, which it keeps unless \
          `back` requests a rollback",
@@ -151,24 +151,24 @@ kinds! {
             .demanding_of(UPGRADE_MUST, UPGRADE_TAKES)
             .lasting(Length::Task)
             .taking_away()
-            .whole_within(STARTED_WITHIN);
+            .whole_within(START_LIMIT);
     OperatorRestart = "operator-restart", Cluster,
         "tells the cluster's controller in Kubernetes to restart every node: cass-operator with a \
          task, a StatefulSet with a rollout",
-        [PodControl].lasting(Length::Task).taking_away().whole_within(POD_BACK_WITHIN);
+        [PodControl].lasting(Length::Task).taking_away().whole_within(POD_RETURN_LIMIT);
     HostPowerOff = "host-power-off", Host,
         "cuts the power of the host, which loses its unsynced data",
         [Hosts, HostCut, VolumeOff]
             .taking(&[FaultOption::Ha])
             .taking_away()
             .losing(DataLoss::Unsynced)
-            .whole_within(STARTED_WITHIN);
+            .whole_within(START_LIMIT);
     DiskSlow = "disk-slow", Host,
         "limits the operations and bytes per second of the host's volume",
         [Hosts, Volume, DiskLimit].demanding(&[FaultOption::Disk]);
     DiskStalled = "disk-stalled", Host,
         "suspends every write to the host's volume",
-        [Hosts, VolumeStalled].whole_within(STARTED_WITHIN);
+        [Hosts, VolumeStalled].whole_within(START_LIMIT);
     // This fault ends processes, because a node that cannot write its commit log may end itself.
     DiskFull = "disk-full", Host,
         "fills the host's volume",
@@ -176,42 +176,42 @@ kinds! {
             .taking(&[FaultOption::Leave])
             .taking_away()
             .losing(DataLoss::Memory)
-            .whole_within(STARTED_WITHIN);
+            .whole_within(START_LIMIT);
     DiskReadOnly = "disk-read-only", Host,
         "remounts the host's volume read-only",
         [Hosts, VolumeReadOnly]
             .taking_away()
             .losing(DataLoss::Unsynced)
-            .whole_within(STARTED_WITHIN);
+            .whole_within(START_LIMIT);
     DiskRemoved = "disk-removed", Host,
         "removes the host's volume, with its unsynced data, and attaches it again later",
-        [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
+        [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(START_LIMIT);
     DiskErrors = "disk-errors", Node,
         "makes one part of the host's volume fail; the part contains half of a data file",
-        [Hosts, VolumeErrors].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
+        [Hosts, VolumeErrors].taking_away().losing(DataLoss::Unsynced).whole_within(START_LIMIT);
     DataCorrupt = "data-corrupt", Node,
         "changes a block of a data file, without a disk error",
-        [Hosts, VolumeCorrupt].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
+        [Hosts, VolumeCorrupt].taking_away().losing(DataLoss::Memory).whole_within(START_LIMIT);
     DataLost = "data-lost", Node,
         "kills the node and removes its data, which the other nodes stream to it again",
-        [Provision, Mbeans].taking_away().losing(DataLoss::Copy).whole_within(ENTERED_WITHIN);
+        [Provision, Mbeans].taking_away().losing(DataLoss::Copy).whole_within(RING_JOIN_LIMIT);
     NodeAdd = "node-add", Host,
         "adds a node to the ring, on the host, and decommissions it later",
-        [Provision, Mbeans, AnotherNode].lasting(Length::Staged).whole_within(ENTERED_WITHIN);
+        [Provision, Mbeans, AnotherNode].lasting(Length::Staged).whole_within(RING_JOIN_LIMIT);
     NodeDecommission = "node-decommission", Node,
         "decommissions the node, which later joins the ring again without data",
         [Provision, Mbeans]
             .lasting(Length::Staged)
             .taking_away()
             .losing(DataLoss::HandedOver)
-            .whole_within(ENTERED_WITHIN);
+            .whole_within(RING_JOIN_LIMIT);
     NodeRemove = "node-remove", Node,
         "kills the node, removes its data, and removes it from the ring; a new node joins later",
         [Provision, Mbeans]
             .lasting(Length::Staged)
             .taking_away()
             .losing(DataLoss::Copy)
-            .whole_within(ENTERED_WITHIN);
+            .whole_within(RING_JOIN_LIMIT);
     NetPartition = "net-partition", Split,
         "drops packets between some hosts and others, in both directions; clients reach all",
         [Hosts, PacketFilter];

@@ -49,7 +49,7 @@ pub enum Means {
 
 /// Time limit until cassay must observe that a fault is healed, if the fault does not end
 /// processes.
-const HEALED_WITHIN: Duration = Duration::from_secs(60);
+const HEAL_LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit of a fault that is healed as soon as cassay has observed it. The time is long enough
 /// for a node to drain.
@@ -75,7 +75,7 @@ impl FaultKind {
             length: Length::Stated,
             takes_away: false,
             loses: DataLoss::Nothing,
-            healed_within: HEALED_WITHIN,
+            healed_within: HEAL_LIMIT,
         }
     }
 

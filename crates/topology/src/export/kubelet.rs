@@ -1,11 +1,11 @@
 //! Predicts the CPUs that the kubelet would assign to the pods of a plan. Under its static policy,
 //! pods cannot name CPUs. The kubelet takes the CPUs, pod by pod, from the node that the topology
-//! manager chose. It takes whole packages and nodes first, then L3 groups, then cores, then
+//! manager chose. It takes whole packages and nodes first, then L3 caches, then cores, then
 //! threads. At each level it begins with the fullest element.
 //!
 //! The simulation follows Kubernetes 1.34 with the options that cassay writes. Kubernetes orders
-//! cores by their lowest CPU, and so does the simulation. Kubernetes orders L3 groups by the id of
-//! the cache, which a plan does not contain. So the simulation orders L3 groups by their lowest CPU
+//! cores by their lowest CPU, and so does the simulation. Kubernetes orders L3 caches by the id of
+//! the cache, which a plan does not contain. So the simulation orders L3 caches by their lowest CPU
 //! too.
 
 use crate::cpuset::CpuSet;
@@ -89,7 +89,7 @@ fn cpus_of_nodes(machine: &Machine, nodes: &[usize]) -> CpuSet {
 /// that is sufficient for the pod, because the kubelet refuses a larger number. Among sets of this
 /// size, the manager prefers the nodes that are closest to one another, then the lowest nodes. This
 /// function tries a set of several nodes only if they follow one another in the order of the
-/// machine, because such nodes are the closest.
+/// machine. Such nodes are the closest.
 fn hint(
     machine: &Machine,
     free: &CpuSet,
@@ -199,7 +199,7 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Takes whole L3 groups while they are needed, and then a part of the first group that is
+    /// Takes whole L3 caches while they are needed, and then a part of the first group that is
     /// sufficient for the rest.
     fn take_l3(&mut self) {
         let machine = self.machine;

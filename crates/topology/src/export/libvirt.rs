@@ -1,6 +1,6 @@
 //! Writes the domain XML of libvirt. It contains the host CPUs of the vCPUs and the emulator of a
-//! VM, the host nodes of its memory, and the topology that the guest sees. The vCPUs have libvirt's
-//! order, in which the threads of a core have consecutive numbers.
+//! VM, and the host nodes of its memory. It also contains the topology that the guest sees. The
+//! vCPUs have libvirt's order, in which the threads of a core have consecutive numbers.
 //!
 //! The topology omits `clusters`. The number of clusters is always 1, which is the default, and
 //! schemas before version 10.1 of libvirt do not permit the attribute.

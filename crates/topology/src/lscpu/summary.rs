@@ -71,7 +71,7 @@ fn flatten(fields: &[Value], depth: usize, known: &mut BTreeMap<String, String>)
     }
 }
 
-/// Infers cores, packages and L3 groups from the most common numbering, and adds notes about these
+/// Infers cores, packages and L3 caches from the most common numbering, and adds notes about these
 /// assumptions.
 fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
     let count = |name: &str| known.get(name).and_then(|text| text.parse::<usize>().ok());

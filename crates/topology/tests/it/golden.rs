@@ -219,7 +219,7 @@ fn fourteen_on_a_node_of_sixteen_leave_a_core_and_name_its_use() {
     assert_eq!(plan.instances[0].pinned.vl3, [8, 6]);
     let said = plan.reasons.join("\n");
     assert!(
-        said.contains("V=16 fills a node, V=8 fills an L3"),
+        said.contains("V=16 fills a node, V=8 fills an L3 cache"),
         "{said}"
     );
     assert!(said.contains("preferHT"), "{said}");

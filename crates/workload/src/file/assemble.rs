@@ -27,7 +27,7 @@ const ESTIMATED_ROWS: u64 = 500;
 
 /// The statements and groups that have been built up to now.
 #[derive(Default)]
-struct Built {
+struct BuiltStatements {
     statements: Vec<Statement>,
     groups: Vec<Group>,
     group_of: Vec<usize>,
@@ -315,8 +315,13 @@ impl<'a> File<'a, '_> {
         (sizes.len() == named.len()).then_some(sizes)
     }
 
-    fn build(&self, named: &[NamedStatement], sizes: &[Sampler], verify: Option<usize>) -> Built {
-        let mut built = Built::default();
+    fn build(
+        &self,
+        named: &[NamedStatement],
+        sizes: &[Sampler],
+        verify: Option<usize>,
+    ) -> BuiltStatements {
+        let mut built = BuiltStatements::default();
         for (index, (named, size)) in named.iter().zip(sizes).enumerate() {
             let group = built.groups.len();
             built.leads.push(built.statements.len() as u16);
@@ -343,7 +348,7 @@ impl<'a> File<'a, '_> {
 
     fn source(
         &self,
-        built: &Built,
+        built: &BuiltStatements,
         named: &[NamedStatement],
         (load, load_lead): (&[usize], u16),
         verify_kind: usize,
@@ -387,10 +392,10 @@ impl<'a> File<'a, '_> {
     }
 }
 
-impl Built {
+impl BuiltStatements {
     /// Returns the first statement of the load stage. If the load stage has several statements, the
-    /// function makes chained copies of them, since each statement is also a separate operation in
-    /// the main stage.
+    /// function makes chained copies of them. Each statement is also a separate operation in the
+    /// main stage.
     fn load(&mut self, named: &[NamedStatement], load: &[usize], verify_kind: usize) -> u16 {
         let [_, _, ..] = load else {
             // If none of the workload's statements can load rows, a requested load stage reads rows

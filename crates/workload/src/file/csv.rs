@@ -18,7 +18,7 @@ impl Csv {
     /// Parses a CSV (RFC 4180: cells are separated by commas, and quoted if necessary).
     ///
     /// # Errors
-    /// A sentence with the line, if the CSV has no header or no record, or if a record has a
+    /// A sentence with the line, if the CSV has no header or no record. Also if a record has a
     /// different number of cells than the header.
     pub(super) fn read(file: &str, text: &str) -> Result<Csv, String> {
         let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());

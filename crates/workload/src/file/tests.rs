@@ -571,7 +571,7 @@ fn a_read_that_cannot_be_checked_is_refused_with_the_reason() {
         ),
         (
             with("UPDATE t SET v = 'x' WHERE a = :a AND b = :b"),
-            "s writes another value to v",
+            "s writes a value to v that differs from the loaded value",
         ),
         (
             with("UPDATE t USING TTL 5 SET v = :v WHERE a = :a AND b = :b"),

@@ -234,7 +234,8 @@ fn undisturbed(
             {
                 let name = &other.name;
                 return Err(format!(
-                    "{name} writes rows of other keys: {key} has another value"
+                    "{name} writes rows of other keys: it binds {key} to another value than the \
+                     read does"
                 ));
             }
             for column in selected.iter().filter(|column| part.writes.contains(column)) {
@@ -246,7 +247,10 @@ fn undisturbed(
                     .is_some_and(|((bind, _), (load, _))| bind.value == load.value);
                 if !stays {
                     let name = &other.name;
-                    return Err(format!("{name} writes another value to {column}"));
+                    return Err(format!(
+                        "{name} writes a value to {column} that differs from the \
+                                        loaded value"
+                    ));
                 }
             }
         }

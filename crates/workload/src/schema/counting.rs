@@ -2,8 +2,8 @@
 //!
 //! Cassandra counts a write once for each table that a request writes. It counts a read once for
 //! each requested partition, and once for each page of a range. The module lists statements whose
-//! count cannot be derived from the text, so that a difference which such a statement may explain
-//! is not reported as an error.
+//! count cannot be derived from the text. cassay does not report a difference as an error if such a
+//! statement may explain it.
 
 use super::qualify::name_after;
 use super::{Token, TokenKind, tokens};

@@ -44,17 +44,17 @@ pub fn table_outline(
     };
     let name = format!("{keyspace}.{table}");
     let tables = (keyspace.to_owned(), vec![table.to_owned()]);
-    let program = Program::from_source(kinds, Vec::new(), Arc::new(Unread));
+    let program = Program::from_source(kinds, Vec::new(), Arc::new(UnreadTable));
     Ok(program.with_tables(&name, tables, schema, rows))
 }
 
 /// The operations of a table that has not been read.
 #[derive(Debug)]
-struct Unread;
+struct UnreadTable;
 
-impl OperationSource for Unread {
+impl OperationSource for UnreadTable {
     fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn OperationEncoder> {
-        Box::new(Unread)
+        Box::new(UnreadTable)
     }
 
     fn row_bytes_estimate(&self) -> u64 {
@@ -70,7 +70,7 @@ impl OperationSource for Unread {
     }
 }
 
-impl OperationEncoder for Unread {
+impl OperationEncoder for UnreadTable {
     fn begin(&mut self, n: u64) -> Operation {
         Operation {
             number: n,

@@ -14,7 +14,7 @@ use std::net::IpAddr;
 const WORDS_MAX: usize = 50;
 /// Minimum mean number of occurrences of each different value. If values occur less often, the
 /// table may contain more different values than the sample.
-const SEEN_MIN: usize = 8;
+const OCCURRENCES_MIN: usize = 8;
 /// Sum of the shares in a list of words. Each share is accurate to a thousandth.
 const PLACES: f64 = 1000.0;
 /// Number of bytes that are compressed together to measure compression. It is the default chunk
@@ -110,7 +110,7 @@ fn few(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
             return None;
         }
     }
-    if weights.len() * SEEN_MIN > cells.len() || weights.is_empty() {
+    if weights.len() * OCCURRENCES_MIN > cells.len() || weights.is_empty() {
         return None;
     }
     let made = |(rank, bytes): (usize, &Vec<u8>)| {

@@ -110,7 +110,7 @@ fn cql_iot_states_its_limits() {
                 bytes
             params.table: table "a b" is not a valid name; it may have up to 48 characters
                 (use letters and digits)
-            params.compression: compression "x'; y" is not a name of a class (LZ4Compressor)
+            params.compression: compression "x'; y" is not a valid class name (LZ4Compressor)
         "#]],
     );
 }

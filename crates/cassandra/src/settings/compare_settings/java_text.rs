@@ -93,7 +93,8 @@ fn among(value: &Value, shown: &[Text]) -> Option<bool> {
     }
 }
 
-/// Compares a class with parameters, for which `cassandra.yaml` has two keys.
+/// Compares a class and its parameters, which `cassandra.yaml` writes as the keys `class_name` and
+/// `parameters`.
 fn class(
     wanted: &serde_json::Map<String, Value>,
     name: &str,

@@ -8,7 +8,7 @@ use versions::DEFAULT;
 use yaml::near_name;
 
 /// Key of the question about the subject. The template has a gap for the answer.
-pub const WHAT: &str = "compare";
+pub const SUBJECT_KEY: &str = "compare";
 const SIDES: [&str; 2] = ["baseline", "contender"];
 
 /// A setting that can differ between two sides.
@@ -93,11 +93,11 @@ pub fn default(
     place: &TargetChoice,
     answers: &BTreeMap<&'static str, String>,
 ) -> String {
-    if key == WHAT {
+    if key == SUBJECT_KEY {
         let has = |one: &&Subject| one.places.contains(&place.word());
         return SUBJECTS.iter().find(has).map(|one| one.word.to_owned()).unwrap_or_default();
     }
-    let subject = answers.get(WHAT).and_then(|word| subject(word));
+    let subject = answers.get(SUBJECT_KEY).and_then(|word| subject(word));
     let usual = SIDES.iter().position(|side| *side == key).zip(subject);
     usual.map(|(at, subject)| subject.usual[at].to_owned()).unwrap_or_default()
 }
@@ -107,7 +107,7 @@ pub fn default(
 /// # Errors
 /// The error names the subjects that can be compared, or the missing value.
 pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> Result<()> {
-    let word = answers.get(WHAT).map(String::as_str).unwrap_or_default();
+    let word = answers.get(SUBJECT_KEY).map(String::as_str).unwrap_or_default();
     let is_key = DEFAULT.has_setting(word);
     match subject(word) {
         Some(subject) if subject.places.contains(&place.word()) => {}
@@ -145,9 +145,10 @@ pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> 
 
 /// Returns the values of the template's gaps that follow from the answers.
 pub fn derived(answers: &BTreeMap<&'static str, String>) -> Vec<(&'static str, String)> {
-    let (Some(word), [Some(one), Some(other)]) =
-        (answers.get(WHAT), SIDES.map(|side| answers.get(side)))
-    else {
+    let (Some(word), [Some(one), Some(other)]) = (
+        answers.get(SUBJECT_KEY),
+        SIDES.map(|side| answers.get(side)),
+    ) else {
         return Vec::new();
     };
     let names = [one, other].map(|value| name(word, value));

@@ -57,7 +57,7 @@ pub struct Question {
 impl Question {
     /// Returns the question for this target.
     pub fn question(&self, place: &TargetChoice) -> String {
-        if self.key == compare::WHAT {
+        if self.key == compare::SUBJECT_KEY {
             compare::asks(place)
         } else {
             self.asks.to_owned()
@@ -108,7 +108,7 @@ pub const TEMPLATES: &[Template] = &[
         questions: &[
             // The texts are empty, because the question and the defaults depend on the target and
             // on the first answer.
-            ask(compare::WHAT, "", ""),
+            ask(compare::SUBJECT_KEY, "", ""),
             ask("baseline", "Value of the first side?", ""),
             ask("contender", "Value of the second side?", ""),
             ask(

@@ -5,8 +5,8 @@
 //! `target up` creates the node in another folder. From then on a script stops and starts the node,
 //! as its owner's unit would, with the command line that the kernel reports.
 
-use super::{Kept, jvms, up};
-use crate::program::{Lab, Said, Started, skip, wait_until};
+use super::{KeptClusterGuard, jvms, up};
+use crate::program::{Lab, ProgramOutput, Started, skip, wait_until};
 use crate::ssh::sshd::{Machines, TestMachine, missing, script};
 use host::process::Identity;
 use rustix::process::Signal;
@@ -40,22 +40,22 @@ faults: FAULTS
 
 /// The node and its machine. Dropping this value kills the process that serves requests at that
 /// time.
-struct Theirs<'a> {
+struct ForeignCluster<'a> {
     lab: &'a Lab,
     machines: Machines,
     node: Value,
     /// Claim on the address of the node. Without the claim, a cluster of another test could use
     /// this address while the node is stopped.
     _place: UnixListener,
-    _kept: Kept<'a>,
+    _kept: KeptClusterGuard<'a>,
 }
 
-impl<'a> Theirs<'a> {
-    fn start(lab: &'a Lab, faults: &str) -> Theirs<'a> {
+impl<'a> ForeignCluster<'a> {
+    fn start(lab: &'a Lab, faults: &str) -> ForeignCluster<'a> {
         let up = up(lab, &[]);
-        let kept = Kept(lab);
+        let kept = KeptClusterGuard(lab);
         let machines = Machines::with(&TestMachine::root("db1"));
-        let theirs = Theirs {
+        let theirs = ForeignCluster {
             lab,
             machines,
             node: up[0]["nodes"][0].clone(),
@@ -149,7 +149,7 @@ impl<'a> Theirs<'a> {
     }
 }
 
-impl Drop for Theirs<'_> {
+impl Drop for ForeignCluster<'_> {
     fn drop(&mut self) {
         // The agent of the machine ends only the processes that it started itself. Later processes
         // are killed here.
@@ -180,9 +180,9 @@ fn a_node_is_observed_and_restarted_by_its_owners_command() {
         return skip(&why);
     }
     let lab = Lab::new();
-    let theirs = Theirs::start(&lab, "[{at: 8s, kind: rolling-restart, for: 70s}]");
+    let theirs = ForeignCluster::start(&lab, "[{at: 8s, kind: rolling-restart, for: 70s}]");
     let before = theirs.jvm();
-    let run: Said = theirs.run().end();
+    let run: ProgramOutput = theirs.run().end();
     let findings = run.json();
     let fault = &findings["faults"][0];
     assert_eq!(fault["verdict"], "confirmed", "{run}");
@@ -219,7 +219,7 @@ fn it_runs_again_when_the_command_that_has_stopped_it_is_killed() {
         return skip(&why);
     }
     let lab = Lab::new();
-    let theirs = Theirs::start(&lab, "[{at: 2s, kind: node-stop, for: 60s}]");
+    let theirs = ForeignCluster::start(&lab, "[{at: 2s, kind: node-stop, for: 60s}]");
     let before = theirs.jvm();
     let mut run = theirs.run();
     run.wait_until("it is stopped", || {

@@ -133,7 +133,7 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     let lab = Lab::new();
-    let _kept = super::Kept(&lab);
+    let _kept = super::KeptClusterGuard(&lab);
     let up = super::up(&lab, &["--authentication"]);
     let password = authentication::password(&lab);
     assert_eq!(up[0]["user"], "cassay", "{up}");

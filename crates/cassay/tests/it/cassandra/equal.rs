@@ -1,7 +1,7 @@
 //! Audits studies of two equal sides on real nodes: how often cassay reports a difference, and
 //! whether it favours one side.
 
-use super::Kept;
+use super::KeptClusterGuard;
 use crate::program::{Lab, command};
 use serde_json::Value;
 use std::process::{Child, Stdio};
@@ -82,10 +82,10 @@ const ALLOWED: [&str; 2] = ["--allow", "create=cassay"];
 
 /// Starts a node, runs the study `WARM` on the node and keeps it. The JVM has then compiled the hot
 /// paths that the studies use.
-fn warm(lab: &Lab) -> Kept<'_> {
+fn warm(lab: &Lab) -> KeptClusterGuard<'_> {
     let up = ["target", "up", "--heap", "1GiB", "--json"];
     let up = lab.cassay(&up).ended_with(0).json();
-    let kept = Kept(lab);
+    let kept = KeptClusterGuard(lab);
     let address = up[0]["nodes"][0]["address"].as_str().expect("an address");
     for (name, study) in [("study.yaml", EQUAL), ("warm.yaml", WARM)] {
         lab.write(name, &study.replace("ADDRESS", address));

@@ -2,7 +2,9 @@
 //! must leave no process, link, mount, loop device or control group behind, however it ends. Needs
 //! root.
 
-use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
+use super::{
+    HEAP, KeptClusterGuard, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in,
+};
 use crate::program::{Lab, skip, wait_until};
 use ::cassandra::{Effect, Proof};
 use cluster::kept_cluster;
@@ -94,7 +96,7 @@ fn three_hosts_have_racks_and_limits_and_leave_no_trace() {
         return skip(&why);
     }
     let lab = Lab::new();
-    let _kept = Kept(&lab);
+    let _kept = KeptClusterGuard(&lab);
     let up = [&UP[..], &["--class-sharing"]].concat();
     let up = lab.cassay(&up).ended_with(0).json();
     let nodes = up[0]["nodes"].as_array().expect("nodes").clone();

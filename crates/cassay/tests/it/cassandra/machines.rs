@@ -2,7 +2,7 @@
 //! the nodes on these machines. A run must leave only jars behind, however it ends.
 
 use super::{POINT, only_trial};
-use crate::program::{Said, Started, skip, wait_until};
+use crate::program::{ProgramOutput, Started, skip, wait_until};
 use crate::ssh::sshd::{Machines, TestMachine, missing};
 use serde_json::Value;
 use std::fs;
@@ -46,8 +46,9 @@ fn a_cluster_on_a_machine_is_kept_found_broken_and_removed() {
         return skip(&why);
     }
     let machines = machines(&["db1"], 2);
-    let cassay =
-        |arguments: &[&str]| Said::from_output(machines.command(arguments).output().unwrap());
+    let cassay = |arguments: &[&str]| {
+        ProgramOutput::from_output(machines.command(arguments).output().unwrap())
+    };
     cassay(&["target", "up", "--machines", "lab.yaml", "--heap", "512MiB"]).ended_with(0);
     let status = cassay(&["target", "status", "--json"]).ended_with(0).json();
     assert_eq!(status[0]["nodes"][0]["state"], "UN", "{status:#}");
@@ -90,8 +91,8 @@ mod long {
             .replace("settle: none", "settle: none, reset: snapshot");
         machines.lab.write("study.yaml", &study);
         let run = ["run", "study.yaml", "--machines", "lab.yaml", "--json"];
-        let said =
-            Said::from_output(machines.command(&run).output().unwrap()).measured(&machines.lab);
+        let said = ProgramOutput::from_output(machines.command(&run).output().unwrap())
+            .measured(&machines.lab);
         let trial = only_trial(&said);
         assert_eq!(trial["server"]["writes"], trial["server"]["client_writes"]);
         assert_eq!(trial["server"]["reads"], trial["server"]["client_reads"]);
@@ -139,8 +140,8 @@ mod long {
         machines.lab.write("study.yaml", &study);
         let measured = |more: &[&str]| {
             let run = [&["run", "study.yaml", "--json"], more].concat();
-            let said =
-                Said::from_output(machines.command(&run).output().unwrap()).measured(&machines.lab);
+            let said = ProgramOutput::from_output(machines.command(&run).output().unwrap())
+                .measured(&machines.lab);
             let findings = said.json();
             let trials = findings["trials"].as_array().unwrap();
             let told = |trial: &Value| {

@@ -1,7 +1,7 @@
 //! Tests nodes that are placed on a part of their machine. The kernel and the JVMs of the nodes
 //! report the placement.
 
-use super::{Kept, dirs, small, up};
+use super::{KeptClusterGuard, dirs, small, up};
 use crate::program::{Lab, skip};
 use host::{CpuSet, EffectiveAffinity};
 use serde_json::Value;
@@ -83,7 +83,7 @@ fn a_kept_cluster_is_placed_and_impossible_plans_are_refused() {
     }
     let lab = Lab::new();
     up(&lab, &[]);
-    let _kept = Kept(&lab);
+    let _kept = KeptClusterGuard(&lab);
     let apply = |more: &[&str]| {
         let arguments = [&["topology", "apply", "--json"], more].concat();
         lab.cassay(&arguments)

@@ -2,8 +2,8 @@
 //!
 //! One cluster of two nodes serves all tests, because its start takes a long time.
 
-use super::{Kept, agent, assert_nothing_is_left, dirs, up};
-use crate::program::{Lab, Said, Started, wait_until};
+use super::{KeptClusterGuard, agent, assert_nothing_is_left, dirs, up};
+use crate::program::{Lab, ProgramOutput, Started, wait_until};
 use ::cassandra::Permit;
 use cluster::{Cluster, RestoreHow, RestoreResult, SettleOutcome, Snapshot, kept_cluster};
 use serde_json::{Value, json};
@@ -119,7 +119,7 @@ fn assert_is(restored: &RestoreResult, snapshot: &Snapshot) {
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn data_comes_back_the_same_online_offline_and_attached() {
     let lab = Lab::new();
-    let _kept = Kept(&lab);
+    let _kept = KeptClusterGuard(&lab);
     up(&lab, &["--nodes", "2"]);
     let mut cluster = open(&lab);
     load(&cluster);
@@ -278,7 +278,7 @@ fn a_foreign_cluster_is_unchanged_after_a_killed_restore(lab: &Lab, ours: &Clust
     // The resumed run loads the data again, and removes its own snapshot.
     let mut command = lab.command(&["resume", "latest", allow, "--trust", "--json"]);
     command.env("CASSAY_SHARED_MACHINE", "1");
-    let resumed = Said::from_output(command.output().unwrap());
+    let resumed = ProgramOutput::from_output(command.output().unwrap());
     let trials = resumed.json()["trials"].as_array().unwrap().clone();
     let restored = |trial: &Value| trial["data"]["how"] == "online";
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Compares the shown state and ownership of nodes with the server's own figures.
 
-use super::{Kept, agent, authentication, dirs, small};
+use super::{KeptClusterGuard, agent, authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, is_of_line, wait_until};
 use ::cassandra::{Access, Session};
 use cluster::{Cluster, kept_cluster};
@@ -71,7 +71,7 @@ fn states_and_owned_shares_are_the_servers_own() {
         return;
     }
     let lab = Lab::new();
-    let _kept = Kept(&lab);
+    let _kept = KeptClusterGuard(&lab);
     let spec = LocalSpec {
         racks: ["r1", "r1", "r2"].map(str::to_owned).to_vec(),
         // The owner of a cluster with a password can log in even when a node is down.

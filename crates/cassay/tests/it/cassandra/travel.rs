@@ -1,8 +1,8 @@
-//! Tests that cassay can export a snapshot from a cluster, and that the snapshot remains when this
-//! cluster is deleted and becomes the data of another cluster. The exported fingerprint shows that
-//! rows and SSTables are the same.
+//! Tests that cassay can export a snapshot from a cluster. The snapshot must remain when this
+//! cluster is deleted, and must become the data of another cluster. The exported fingerprint shows
+//! that rows and SSTables are the same.
 
-use super::{Kept, assert_nothing_is_left, dirs, up};
+use super::{KeptClusterGuard, assert_nothing_is_left, dirs, up};
 use crate::program::{Lab, is_line_since};
 use cluster::{Cluster, SettleOutcome, kept_cluster};
 use serde_json::Value;
@@ -71,7 +71,7 @@ fn prints(nodes: &Value) -> BTreeMap<String, String> {
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn an_exported_snapshot_is_the_same_data_in_another_cluster() {
     let lab = Lab::new();
-    let _kept = Kept(&lab);
+    let _kept = KeptClusterGuard(&lab);
     up(&lab, &["--nodes", "2", "--yaml=num_tokens=4"]);
     let cluster = open(&lab);
     load(&cluster);

@@ -1,6 +1,6 @@
 //! Tests an attached cluster in Kubernetes. cassay loads, breaks and heals the cluster.
 
-use super::theirs::Theirs;
+use super::foreign_cluster::ForeignCluster;
 use super::{Field, STUDY, assert_gone_in_time, kubectl, left, texts};
 use crate::null_target::fleet::lines;
 use crate::null_target::rule;
@@ -44,7 +44,7 @@ fn confirmed(findings: &Value) -> Vec<String> {
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
-    let theirs = Theirs::new(true);
+    let theirs = ForeignCluster::new(true);
     let target = format!("target: {TARGET}");
     let study = STUDY.replace("target: {attach: {contact_points: [ADDRESS]}}", &target);
     let field = Field {
@@ -103,7 +103,7 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn pods_that_are_taken_away_come_back_and_are_followed() {
-    let theirs = Theirs::new(false);
+    let theirs = ForeignCluster::new(false);
     let before = theirs.ready();
     let lab = broken();
     let forbidden = lab.cassay(&["plan", "study.yaml", "--trust"]);
@@ -171,7 +171,7 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_pod_that_somebody_else_deletes_is_followed() {
-    let _theirs = Theirs::new(false);
+    let _theirs = ForeignCluster::new(false);
     let lab = broken();
     let mut run = lab.start(&[
         "run",
@@ -198,7 +198,7 @@ fn a_pod_that_somebody_else_deletes_is_followed() {
 #[test]
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn faults_in_kubernetes_heal_whichever_process_is_killed() {
-    let theirs = Theirs::new(false);
+    let theirs = ForeignCluster::new(false);
     let is_cordoned = || !kubectl(&["get", "nodes", "-o", "jsonpath={..unschedulable}"]).is_empty();
     let mut started = Vec::new();
     for (kind, agents) in [("net-policy", true), ("pod-evict", false)] {

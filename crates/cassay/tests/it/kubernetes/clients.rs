@@ -4,7 +4,7 @@
 use super::{Field, TRUST, assert_gone_of_each, kubectl, left, running, texts};
 use crate::null_target::fleet::{counts, lines};
 use crate::null_target::rule;
-use crate::program::{Said, Started, wait_until};
+use crate::program::{ProgramOutput, Started, wait_until};
 use serde_json::Value;
 
 #[test]
@@ -127,7 +127,8 @@ fn nothing_stays_of_a_command_that_was_killed() {
 #[ignore = "needs a Kubernetes: cargo xtask kubernetes"]
 fn a_pod_that_cannot_run_is_told_of() {
     let field = Field::new();
-    let said = |set: &str| -> Said { field.lab.cassay(&texts(&field.run(1, &["--set", set]))) };
+    let said =
+        |set: &str| -> ProgramOutput { field.lab.cassay(&texts(&field.run(1, &["--set", set]))) };
     let image = said("client.kubernetes.image=nobody.invalid/nothing:1");
     assert!(image.stderr.contains("is not running"), "{}", image.stderr);
     assert!(

@@ -120,9 +120,9 @@ repeat: {until: answered, min: 4, max: 12, primary: ops_per_s}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Runs real studies, which takes a quarter of an hour. If each of the forty studies shows a
-/// difference with a probability of 3 %, more than four of them show a difference in 1 of 150
-/// audits.
+/// Runs real studies, which takes a quarter of an hour. Suppose that each of the forty studies
+/// shows a difference with a probability of 3 %. Then more than four of them show a difference in 1
+/// of 150 audits.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_forty_real_studies_of_equal_targets() {
@@ -203,9 +203,9 @@ fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
 }
 
 /// The effect of latency depends on capacity, and the effect of capacity depends on latency. With
-/// unlimited capacity, 8 threads do 2000 op/s at 4 ms and 500 op/s at 16 ms. If the server answers
-/// one request after the other, at 1 ms each, the threads do 1000 op/s at 4 ms and 8 operations per
-/// 17 ms at 16 ms. The page size does not affect writes.
+/// unlimited capacity, 8 threads do 2000 op/s at 4 ms and 500 op/s at 16 ms. The server answers one
+/// request after the other, at 1 ms each. Then the threads do 1000 op/s at 4 ms, and 8 operations
+/// per 17 ms at 16 ms. The page size does not affect writes.
 const PLANTED: &str = "\
 study: planted
 question: Do latency and capacity act on each other?

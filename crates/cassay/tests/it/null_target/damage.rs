@@ -4,7 +4,7 @@
 //! module show that every command reads runs through the store.
 
 use super::{POINT, started_measuring};
-use crate::program::{Lab, Said, command};
+use crate::program::{Lab, ProgramOutput, command};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -153,11 +153,11 @@ fn a_torn_line_of_the_journal_is_said_and_read_around() {
 }
 
 /// Runs the program with a stdout that accepts no data.
-fn into_full_disk(lab: &Lab, arguments: &[&str]) -> Said {
+fn into_full_disk(lab: &Lab, arguments: &[&str]) -> ProgramOutput {
     let full = fs::OpenOptions::new().write(true).open("/dev/full");
     let mut command = lab.command(arguments);
     command.stdout(Stdio::from(full.unwrap()));
-    Said::from_output(command.stderr(Stdio::piped()).output().unwrap())
+    ProgramOutput::from_output(command.stderr(Stdio::piped()).output().unwrap())
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_failed_print_is_an_error_and_a_closed_pipe_is_not() {
     let mut gone = lab.command(&["show"]);
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let said = Said::from_output(gone.stdout(writer).output().unwrap()).ended_with(0);
+    let said = ProgramOutput::from_output(gone.stdout(writer).output().unwrap()).ended_with(0);
     assert_eq!(said.stderr, "");
 }
 
@@ -198,7 +198,7 @@ fn a_closed_stdout_takes_nothing_and_dev_null_all() {
         let script = format!("exec \"$0\" workload list {redirection}");
         shell.args(["-c", &script, env!("CARGO_BIN_EXE_cassay")]);
         shell.current_dir(lab.path()).env("CASSAY_DATA", "data");
-        let said = Said::from_output(shell.output().unwrap()).ended_with(code);
+        let said = ProgramOutput::from_output(shell.output().unwrap()).ended_with(code);
         assert_eq!(
             said.stderr.contains("write to stdout: it is closed"),
             code == 1
@@ -215,7 +215,7 @@ fn a_report_that_had_no_room_is_written_by_resume() {
     let script = "trap '' XFSZ; ulimit -f 512; exec \"$0\" run study.yaml";
     limited.args(["-c", script, env!("CARGO_BIN_EXE_cassay")]);
     limited.current_dir(lab.path()).env("CASSAY_DATA", "data");
-    let said = Said::from_output(limited.output().unwrap()).ended_with(1);
+    let said = ProgramOutput::from_output(limited.output().unwrap()).ended_with(1);
     said.says(&[
         "report.html",
         "free some space, then continue with: cassay resume",

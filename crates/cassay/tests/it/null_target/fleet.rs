@@ -2,7 +2,7 @@
 //! cassay reports the failure of a client.
 
 use super::{POINT, rule};
-use crate::program::{Lab, Said, Started, command, skip, wait_until};
+use crate::program::{Lab, ProgramOutput, Started, command, skip, wait_until};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +17,7 @@ pub(crate) fn at_a_rate(seconds: u64) -> Vec<String> {
     sets.into_iter().flat_map(|set| ["--set".to_owned(), set]).collect()
 }
 
-fn run(lab: &Lab, machines: &str, seconds: u64) -> Said {
+fn run(lab: &Lab, machines: &str, seconds: u64) -> ProgramOutput {
     let mut arguments = vec![
         "run".to_owned(),
         "study.yaml".to_owned(),
@@ -251,7 +251,8 @@ fn a_client_clock_1000_s_ahead_is_aligned_within_the_bound() {
         std::env::var("PATH").expect("a path")
     );
     started.env("PATH", path).env("XDG_CACHE_HOME", lab.path().join("cache"));
-    let said = Said::from_output(started.output().expect("the program runs")).measured(&lab);
+    let said =
+        ProgramOutput::from_output(started.output().expect("the program runs")).measured(&lab);
     let trial = said.json()["trials"][0].clone();
     let clocks = lines(&lab, "clocks.ndjson");
     let theirs: Vec<&Value> = clocks.iter().filter(|one| one["client"] == "client2").collect();

@@ -1,7 +1,7 @@
 //! Tests workload files and other tools' command lines on the null target, from the words of the
 //! user to the results.
 
-use crate::program::{Lab, Said};
+use crate::program::{Lab, ProgramOutput};
 use measure::KindCount;
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ procedure: {fixed: {threads: 4}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-fn on_null(lab: &Lab, words: &[&str]) -> Said {
+fn on_null(lab: &Lab, words: &[&str]) -> ProgramOutput {
     let (tool, rest) = words.split_first().expect("a tool");
     lab.cassay(&[&[*tool, "--target", "null"], rest].concat())
 }
@@ -379,7 +379,7 @@ fn a_workload_file_lies_beside_its_study_and_is_kept() {
 }
 
 /// Returns how often the program printed this text on stderr.
-fn times(said: &Said, text: &str) -> usize {
+fn times(said: &ProgramOutput, text: &str) -> usize {
     said.stderr.matches(text).count()
 }
 

@@ -16,7 +16,7 @@ procedure: {sweep: {threads: [1, 2, 4]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-/// Every request of `slow` times out: its ladder ends after the first of its three trials, and
+/// Every request of `slow` times out. Its ladder ends after the first of its three trials, and
 /// cassay omits the trials 1 and 2 of the plan. The trials of `fine` come after this ladder.
 const ENDS_EARLY: &str = "\
 study: ladder

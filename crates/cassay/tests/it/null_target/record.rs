@@ -2,14 +2,14 @@
 
 use super::{assert_counts_agree, rule};
 use crate::cli::SMALL;
-use crate::program::{Lab, Said};
+use crate::program::{Lab, ProgramOutput};
 use serde_json::Value;
 use std::sync::OnceLock;
 use store::{HistogramKind, Run, RunState};
 
 /// Returns one run for all tests of this module, which only read it or write next to it.
-fn finished() -> &'static (Lab, Said) {
-    static FINISHED: OnceLock<(Lab, Said)> = OnceLock::new();
+fn finished() -> &'static (Lab, ProgramOutput) {
+    static FINISHED: OnceLock<(Lab, ProgramOutput)> = OnceLock::new();
     FINISHED.get_or_init(|| {
         // The folder is in cargo's target folder, because static values are never dropped and could
         // not remove a temporary folder.

@@ -1,5 +1,5 @@
-//! Tests the full screen in a separate terminal: taken during a run, and restored after every end
-//! of the run.
+//! Tests the full screen in a separate terminal. cassay must use it during a run, and must restore
+//! the terminal after every end of the run.
 //!
 //! `script` (util-linux) creates the terminal and a shell in it. The shell reads the keyboard
 //! settings with `stty` before and after the run.
@@ -23,7 +23,7 @@ window: {warmup: 0s, measure: 2s}
 const ENDLESS: &str = "window.measure=10m";
 
 /// Escape sequences that take and restore the screen.
-const TAKEN: &str = "\x1b[?1049h";
+const ALTERNATE_SCREEN: &str = "\x1b[?1049h";
 const GIVEN_BACK: &str = "\x1b[?1049l";
 
 /// Shell script that survives Ctrl-C and prints how the command ended.
@@ -98,7 +98,7 @@ impl Terminal {
         self.reader.join().unwrap();
         let shown = self.shown.lock().unwrap().clone();
         let (screen, after) = shown.rsplit_once(GIVEN_BACK).expect("the screen is given back");
-        assert!(screen.contains(TAKEN), "{shown}");
+        assert!(screen.contains(ALTERNATE_SCREEN), "{shown}");
         assert!(screen.ends_with("\x1b[?7h\x1b[?25h"), "{screen:?}");
         assert!(after.contains("the keyboard is as it was"), "{after}");
         after.to_owned()

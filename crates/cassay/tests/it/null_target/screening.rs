@@ -2,8 +2,8 @@
 
 use crate::program::Lab;
 
-/// The effect of the first setting is visible on any machine, even on a busy one, because the
-/// setting makes the target a hundred times slower. The other settings have no visible effect.
+/// The first setting makes the target a hundred times slower. So its effect is visible on any
+/// machine, even on a busy one. The other settings have no visible effect.
 const SCREENING: &str = "\
 study: which
 question: Which setting slows it down?

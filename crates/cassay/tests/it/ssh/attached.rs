@@ -2,7 +2,7 @@
 //! which a script of the machine's user starts and stops.
 
 use super::sshd::{Machines, TestMachine, USER, missing, script};
-use crate::program::{Said, Started, skip, wait_until};
+use crate::program::{ProgramOutput, Started, skip, wait_until};
 use host::process::Identity;
 use measure::clock;
 use rustix::process::Signal;
@@ -43,19 +43,19 @@ const ALL: &str = "[{at: 2s, kind: node-pause, for: 3s}, {at: 8s, kind: node-kil
 const MEMORY: &str = "java.lang.OutOfMemoryError";
 
 /// The node and its machine. Dropping this value ends the process.
-struct Theirs {
+struct ForeignCluster {
     machines: Machines,
     address: SocketAddr,
 }
 
-impl Theirs {
+impl ForeignCluster {
     /// Starts a node, and writes a study with these faults.
-    fn start(faults: &str) -> Theirs {
-        Theirs::start_as(USER, faults)
+    fn start(faults: &str) -> ForeignCluster {
+        ForeignCluster::start_as(USER, faults)
     }
 
     /// Starts a node of the user with this ID, and a study with these faults.
-    fn start_as(user: u32, faults: &str) -> Theirs {
+    fn start_as(user: u32, faults: &str) -> ForeignCluster {
         let machines = Machines::with(&TestMachine::new("db1"));
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let home = machines.home("db1");
@@ -84,7 +84,7 @@ impl Theirs {
             .replace("MEASURE", if faults == ALL { "40s" } else { "15s" })
             .replace("FAULTS", faults);
         machines.lab.write("study.yaml", &study);
-        let theirs = Theirs { machines, address };
+        let theirs = ForeignCluster { machines, address };
         let mut begin = crate::program::command(home.join("node/start"));
         let began = begin.uid(user).gid(user).status().unwrap();
         assert!(began.success());
@@ -96,9 +96,9 @@ impl Theirs {
         TcpStream::connect(self.address).is_ok()
     }
 
-    fn cassay(&self, arguments: &[&str]) -> Said {
+    fn cassay(&self, arguments: &[&str]) -> ProgramOutput {
         let mut command = self.machines.command(arguments);
-        Said::from_output(command.env("CASSAY_SHARED_MACHINE", "1").output().unwrap())
+        ProgramOutput::from_output(command.env("CASSAY_SHARED_MACHINE", "1").output().unwrap())
     }
 
     fn started(&self, arguments: &[&str]) -> Started {
@@ -140,7 +140,7 @@ impl Theirs {
     }
 }
 
-impl Drop for Theirs {
+impl Drop for ForeignCluster {
     fn drop(&mut self) {
         if let Some(process) = self.process() {
             process.signal(Signal::KILL);
@@ -160,7 +160,7 @@ macro_rules! needs_sshd {
 #[test]
 fn nothing_is_done_there_that_the_command_line_does_not_say() {
     needs_sshd!();
-    let theirs = Theirs::start(ALL);
+    let theirs = ForeignCluster::start(ALL);
     theirs.cassay(&["plan", "study.yaml"]).ended_with(2).says(&[
         "`target.attach.hosts.ssh` runs this program on db1 as your user",
         "`target.attach.hosts.control.command` runs programs on the nodes' machines",
@@ -195,7 +195,7 @@ fn nothing_is_done_there_that_the_command_line_does_not_say() {
 #[test]
 fn an_attached_node_is_observed_logged_and_always_comes_back() {
     needs_sshd!();
-    let theirs = Theirs::start(ALL);
+    let theirs = ForeignCluster::start(ALL);
     let before = theirs.process();
     let allow = "--allow=create=keyspace1,restart,signal";
     let run = theirs.cassay(&["run", "study.yaml", "--trust", allow, "--json"]);
@@ -252,7 +252,7 @@ fn unseen_or_stolen(detail: &str) -> &'static str {
 #[test]
 fn a_lost_machine_is_a_named_gap_and_earlier_data_is_kept() {
     needs_sshd!();
-    let theirs = Theirs::start("[]");
+    let theirs = ForeignCluster::start("[]");
     let lab = &theirs.machines.lab;
     let study = fs::read_to_string(lab.path().join("study.yaml"))
         .unwrap()
@@ -330,7 +330,7 @@ enum Killed {
     AgentAndGuard,
 }
 
-impl Theirs {
+impl ForeignCluster {
     /// Returns the processes whose command lines contain `part` and do not contain `but`.
     fn with_words(part: &str, but: &str) -> Vec<Identity> {
         let fits = |process: &Identity| {
@@ -362,7 +362,7 @@ impl Theirs {
             Killed::Command => {}
             Killed::Ssh => {
                 let config = self.machines.near("config");
-                kill(Theirs::with_words(
+                kill(ForeignCluster::with_words(
                     &format!("ssh -F {}", config.display()),
                     "exec /usr",
                 ));
@@ -381,7 +381,7 @@ impl Theirs {
 
 /// Lets a run stop the node, and then kills a process. Returns the command's output unless the
 /// command itself was killed.
-fn stopped_and_killed(theirs: &Theirs, who: Killed) -> Option<Said> {
+fn stopped_and_killed(theirs: &ForeignCluster, who: Killed) -> Option<ProgramOutput> {
     let before = theirs.process();
     let allow = "--allow=create=keyspace1,restart";
     let mut run = theirs.started(&["run", "study.yaml", "--trust", allow, "--view", "plain"]);
@@ -404,7 +404,7 @@ const STOP: &str = "[{at: 1s, kind: node-stop, for: 12s}]";
 fn a_stopped_node_restarts_after_a_kill_of_command_ssh_or_agent() {
     needs_sshd!();
     for who in [Killed::Command, Killed::Ssh, Killed::Agent] {
-        let theirs = Theirs::start(STOP);
+        let theirs = ForeignCluster::start(STOP);
         if let Some(said) = stopped_and_killed(&theirs, who) {
             assert!(said.code != Some(0), "{who:?}: {said}");
         }
@@ -417,7 +417,7 @@ fn a_stopped_node_restarts_after_a_kill_of_command_ssh_or_agent() {
 #[test]
 fn the_next_command_restarts_a_node_after_agent_and_guard_died() {
     needs_sshd!();
-    let theirs = Theirs::start(STOP);
+    let theirs = ForeignCluster::start(STOP);
     stopped_and_killed(&theirs, Killed::AgentAndGuard);
     assert!(!theirs.serves(), "nobody is left who would start it");
     let allow = "--allow=create=keyspace1,restart";
@@ -459,7 +459,7 @@ const KEEPERS: [(&str, &str, &str); 2] = [
 fn it_is_stopped_started_and_found_by_whatever_looks_after_it() {
     needs_sshd!();
     for (control, program, text) in KEEPERS {
-        let theirs = Theirs::start("[{at: 1s, kind: node-restart}]");
+        let theirs = ForeignCluster::start("[{at: 1s, kind: node-restart}]");
         let home = theirs.machines.home("db1").display().to_string();
         let is_up = "is_up() { read pid < HOME/node/pid; kill -0 $pid 2>/dev/null; }\n";
         let text = format!("{is_up}{text}").replace("HOME", &home);
@@ -484,7 +484,7 @@ fn it_is_stopped_started_and_found_by_whatever_looks_after_it() {
 #[test]
 fn a_process_of_another_user_is_refused_before_any_change() {
     needs_sshd!();
-    let theirs = Theirs::start_as(0, STOP);
+    let theirs = ForeignCluster::start_as(0, STOP);
     let allow = "--allow=create=keyspace1,restart";
     theirs.cassay(&["run", "study.yaml", "--trust", allow]).ended_with(2).says(&[
         "node-stop is not available: 127.0.0.1: db1: ",

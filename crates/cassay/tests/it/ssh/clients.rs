@@ -5,7 +5,7 @@
 use super::sshd::{Machines, TestMachine, missing};
 use crate::null_target::fleet::{at_a_rate, counts, lines, signal};
 use crate::null_target::{POINT, rule};
-use crate::program::{Said, Started, skip, wait_until};
+use crate::program::{ProgramOutput, Started, skip, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -51,8 +51,9 @@ fn clients_over_ssh_do_what_one_client_with_their_workers_does() {
     let sets: Vec<String> =
         sets.iter().flat_map(|set| ["--set".to_owned(), (*set).to_owned()]).collect();
     let far = arguments(&sets);
-    let said =
-        Said::from_output(machines.command(&texts(&far)).output().expect("the program runs"));
+    let said = ProgramOutput::from_output(
+        machines.command(&texts(&far)).output().expect("the program runs"),
+    );
     let together = said.measured(lab).json()["trials"][0].clone();
     for name in CLIENTS {
         machines.wait_until_left(name);
@@ -117,7 +118,7 @@ fn heard_until_s(machines: &Machines, client: &str) -> f64 {
 /// Checks that the run ends as invalid, and that the reason contains these words about the client
 /// and the time. The client was still connected at `before_s`.
 #[track_caller]
-fn assert_lost(said: &Said, words: &str, before_s: f64) {
+fn assert_lost(said: &ProgramOutput, words: &str, before_s: f64) {
     let trial = said.json()["trials"][0].clone();
     assert_eq!(trial["verdict"], "invalid", "{trial:#}");
     let judged = rule(&trial, "V4");

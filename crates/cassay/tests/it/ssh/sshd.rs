@@ -1,7 +1,7 @@
 //! Creates machines behind a real sshd. Each machine has a port of 127.0.0.1, a mount namespace
 //! with separate users, and a home below the folder of its test. The machines end with their test.
 
-use crate::program::{Lab, Said, command, wait_until};
+use crate::program::{Lab, ProgramOutput, command, wait_until};
 use rustix::process::Signal;
 use std::fs::{self, File, Permissions};
 use std::io::Write;
@@ -286,9 +286,9 @@ impl Machines {
     }
 
     /// Runs `cassay topology show` with arguments. This command sends each machine a few queries.
-    pub fn show(&self, arguments: &[&str]) -> Said {
+    pub fn show(&self, arguments: &[&str]) -> ProgramOutput {
         let arguments = [&["topology", "show", "--json"], arguments].concat();
-        Said::from_output(self.command(&arguments).output().unwrap())
+        ProgramOutput::from_output(self.command(&arguments).output().unwrap())
     }
 
     /// Returns the processes that run a program from the folder of a machine.

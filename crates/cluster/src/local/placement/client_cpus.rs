@@ -5,10 +5,10 @@ use super::Layout;
 use target_spec::{LocalSpec, Placing};
 use topology::{CpuSet, Machine, Part, Units};
 
-/// Minimum number of L3 groups of a machine for the client to get a whole group.
+/// Minimum number of L3 caches of a machine for the client to get a whole group.
 const L3_GROUPS_FOR_CLIENT: usize = 4;
 
-/// On a machine with fewer L3 groups, the client gets the number of cores divided by this number.
+/// On a machine with fewer L3 caches, the client gets the number of cores divided by this number.
 const CORES_FOR_CLIENT: usize = 4;
 
 /// Returns the CPUs of `machine` to reserve for the client before the nodes are planned. The client
@@ -88,7 +88,7 @@ impl Layout {
     }
 }
 
-/// Returns true if the groups of cores are real L3 groups. If the kernel does not report L3 caches,
+/// Returns true if the groups of cores are real L3 caches. If the kernel does not report L3 caches,
 /// the cores of a NUMA node count as one group.
 fn tells_l3(machine: &Machine) -> bool {
     let allowed = machine.allowed_cpus();

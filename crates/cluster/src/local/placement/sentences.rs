@@ -21,9 +21,9 @@ pub(super) fn plan_sentences(
     let mut said: Vec<String> = both.iter().map(|(one, node)| node_sentence(one, node)).collect();
     said.push(plan.crossings("node"));
     said.extend(memory_sentences(&both, collector));
-    // Only warnings of the kind `Other` are kept. This module describes the other kinds itself,
-    // because the planner counts nodes from 0 instead of `node1`, or mistakes the nodes' part of
-    // the machine for the whole machine.
+    // Only warnings of the kind `Other` are kept. This module describes the other kinds itself. The
+    // planner counts nodes from 0 instead of `node1`, or mistakes the nodes' part of the machine
+    // for the whole machine.
     let is_kept = |warning: &&Warning| warning.kind == WarningKind::Other;
     let warnings = plan.warnings.iter().filter(is_kept);
     said.extend(warnings.map(|warning| warning.text.replace("instances", "nodes")));
@@ -65,7 +65,7 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
         node.confinement.name,
         cpus.unwrap_or_default(),
         counted(instance.cores.len(), "core"),
-        counted(instance.l3.len(), "L3 group"),
+        counted(instance.l3.len(), "L3 cache"),
     )
 }
 

@@ -104,7 +104,7 @@ fn refuses_default(node: &LocalNode) -> Result<()> {
 }
 
 /// For a second or two, any client could have logged in as the default role and created another
-/// role, so this code checks for other roles.
+/// role. So this code checks for other roles.
 fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
     let roles = open(node, access)?.query("SELECT role FROM system_auth.roles")?;
     let names = roles.rows.iter().flatten().filter_map(|name| name.as_str());

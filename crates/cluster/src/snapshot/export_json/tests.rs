@@ -106,7 +106,10 @@ fn check(cases: &[(&str, Value, &str)]) {
 /// expected message.
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
-    let (no_node, no_file) = ("is not a valid node name", "not a file name");
+    let (no_node, no_file) = (
+        "is not a valid node name",
+        "not the name of an SSTable file",
+    );
     let of_index = "not an index";
     check(&[
         (

@@ -1,4 +1,5 @@
-//! Tests that the settings are read, and that the data rule agrees with the answer of the finding.
+//! Tests that the engine reads the durability settings of nodes, and that rule V14 agrees with the
+//! answer of the finding.
 
 use super::*;
 use analysis::rules::{Evidence, Limits, RuleOutcome, judge};

@@ -6,7 +6,7 @@
 //! from the other nodes. Repairs begin when all nodes run the same release, because nodes of two
 //! releases do not stream to each other.
 
-use super::{DRAINED_WITHIN, counted, files};
+use super::{DRAIN_LIMIT, counted, files};
 use crate::behaviour::{Tell, Work};
 use crate::behaviours::node_repair;
 use crate::cluster_under_test::{ExecutedBy, World};
@@ -28,10 +28,10 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// Time after which the agent restarts a node whose files are being kept or replaced. It is longer
 /// than these operations take, because the node must not start before they have ended. For example,
 /// linking a million files takes seconds.
-pub(super) const SWAPPED_WITHIN: Duration = Duration::from_secs(600);
+pub(super) const SWAP_LIMIT: Duration = Duration::from_secs(600);
 
 /// Time limit for the repair of one node. A repair of 1 TB at 40 MB/s takes 7 hours.
-const REPAIRED_WITHIN: Duration = Duration::from_secs(12 * 3600);
+const REPAIR_LIMIT: Duration = Duration::from_secs(12 * 3600);
 
 /// Nodes that can be downgraded.
 #[derive(Debug, Default)]
@@ -139,9 +139,9 @@ impl WayBack {
 /// discards the flushed data anyway.
 fn swap(world: &mut dyn World, node: NodeIndex) -> Result<Option<String>> {
     let drain = Operation::Upgrade(UpgradeStep::Drain);
-    let drained = world.tell(node, drain, DRAINED_WITHIN);
+    let drained = world.tell(node, drain, DRAIN_LIMIT);
     let stop = world.downgrade(node)?;
-    world.inject(ExecutedBy::Node(node), stop, &[node], SWAPPED_WITHIN)?;
+    world.inject(ExecutedBy::Node(node), stop, &[node], SWAP_LIMIT)?;
     world.put_files_back(node)?;
     world.heal_node(node)?;
     let why = |error| format!("cassay could not drain {}: {error:#}", node.name());
@@ -155,7 +155,7 @@ fn repaired(world: &mut dyn World, node: NodeIndex) -> Result<String> {
     // This call records the validations that other nodes performed before. Nodes with release 4.0
     // do not report validations.
     let before = repair.look(world, LIMIT);
-    repair.inject(world, REPAIRED_WITHIN)?;
+    repair.inject(world, REPAIR_LIMIT)?;
     let said = loop {
         match repair.proceed(world)? {
             Work::Done(said) => break said,

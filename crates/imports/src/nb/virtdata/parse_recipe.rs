@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
                 text.push(c);
             }
         }
-        Err(RecipeMistake::new("a text is unterminated", start))
+        Err(RecipeMistake::new("a string is unterminated", start))
     }
 
     fn number(&mut self) -> Result<Arg, RecipeMistake> {

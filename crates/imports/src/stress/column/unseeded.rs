@@ -33,7 +33,7 @@ impl Column {
         times_only || self.cluster.is_half_seeded()
     }
 
-    /// Returns true if the collections of the tool have other sizes in each run.
+    /// Returns true if the collections of cassandra-stress have other sizes in each run.
     pub(crate) fn has_unseeded_size(&self) -> bool {
         matches!(self.kind, ValueType::List(_) | ValueType::Set(_)) && !self.size.is_fixed()
     }
@@ -47,7 +47,7 @@ impl Column {
         inner || self.identity.is_half_seeded()
     }
 
-    /// Returns true if the texts or blobs of the tool have other sizes in each run.
+    /// Returns true if the texts or blobs of cassandra-stress have other sizes in each run.
     pub(crate) fn has_unseeded_length(&self) -> bool {
         matches!(self.kind, ValueType::Text | ValueType::Blob) && self.size.is_half_seeded()
     }

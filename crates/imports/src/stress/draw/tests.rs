@@ -1,4 +1,4 @@
-//! Tests that draws equal those of the tool, and that the parser refuses texts that are not
+//! Tests that draws equal those of cassandra-stress, and that the parser refuses texts that are not
 //! distributions.
 
 use super::*;
@@ -6,7 +6,7 @@ use super::*;
 /// Output of org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4. Each entry has the
 /// average, and the first eight values for seed 42.
 #[rustfmt::skip]
-const DRAWN: [(&str, i64, [i64; 8]); 13] = [
+const DRAW_CASES: [(&str, i64, [i64; 8]); 13] = [
     ("uniform(1..100)", 50, [73, 69, 31, 28, 67, 91, 37, 28]),
     ("uniform(20..40)", 30, [35, 34, 26, 25, 33, 38, 27, 25]),
     ("uniform(1..4)", 2, [3, 3, 2, 2, 3, 4, 2, 2]),
@@ -27,7 +27,7 @@ const DRAWN: [(&str, i64, [i64; 8]); 13] = [
 
 #[test]
 fn values_and_averages_are_cassandra_stress_s() {
-    for (text, average, values) in DRAWN {
+    for (text, average, values) in DRAW_CASES {
         let mut dist = Dist::parse(text).expect(text);
         dist.set_seed(42);
         assert_eq!(values.map(|_| dist.next()), values, "{text}");
@@ -69,9 +69,9 @@ fn shares_are_between_0_and_1() {
 proptest::proptest! {
     #[test]
     fn values_passed_over_are_those_that_would_have_been_drawn(
-        which in 0..DRAWN.len(), seed: i64, before in 0..3usize, count in 0..2_000i64
+        which in 0..DRAW_CASES.len(), seed: i64, before in 0..3usize, count in 0..2_000i64
     ) {
-        let mut drawn = Dist::parse(DRAWN[which].0).expect("a distribution");
+        let mut drawn = Dist::parse(DRAW_CASES[which].0).expect("a distribution");
         drawn.set_seed(seed.abs() >> 1);
         for _ in 0..before {
             drawn.next();
@@ -81,7 +81,7 @@ proptest::proptest! {
         for _ in 0..count {
             drawn.next();
         }
-        proptest::prop_assert_eq!(drawn.next(), skipped.next(), "{}", DRAWN[which].0);
+        proptest::prop_assert_eq!(drawn.next(), skipped.next(), "{}", DRAW_CASES[which].0);
     }
 
     #[test]

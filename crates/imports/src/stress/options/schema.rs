@@ -130,7 +130,8 @@ fn identifier(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err(format!(
-            "`{text}` is not a name of a keyspace: letters, digits and _, at most 48"
+            "`{text}` is not a valid keyspace name: use letters, digits and `_`, at most 48 \
+             characters"
         ))
     }
 }

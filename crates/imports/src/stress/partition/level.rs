@@ -16,7 +16,7 @@ use workload::random::Draws;
 /// Maximum number of values that are compared one by one. If a level has more values, the search
 /// for a value uses a set. Otherwise, a partition of a million rows would take a million million
 /// comparisons.
-const LOOKED_THROUGH: i64 = 32;
+const COMPARISONS_MAX: i64 = 32;
 /// Maximum width of a level whose values are always generated, which takes less than 50 µs. Up to
 /// this width, the visits are the same as in the first version of cassay.
 const WALKED_MAX: i64 = 256;
@@ -72,7 +72,7 @@ impl LevelRest {
             chance,
             passed: None,
         });
-        if count <= LOOKED_THROUGH {
+        if count <= COMPARISONS_MAX {
             while self.left > 0 {
                 let value = self.draw(column);
                 if !self.values.iter().any(|(known, _)| *known == value.0) {

@@ -1,4 +1,4 @@
-//! Tests that the rows equal the rows of the tool.
+//! Tests that the generated rows equal the rows of cassandra-stress.
 
 use super::*;
 use crate::stress::column::Spec;

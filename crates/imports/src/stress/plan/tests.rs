@@ -1,4 +1,4 @@
-//! Tests imported command lines against the rules of the tool.
+//! Tests imported command lines against the rules of cassandra-stress.
 
 use super::*;
 use core::time::Duration;

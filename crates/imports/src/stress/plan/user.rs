@@ -121,8 +121,8 @@ impl Planner<'_> {
     }
 
     /// Handles reads of rows that may not have been written yet. In a run that also writes, a query
-    /// may find no row if seeds are drawn, or if each operation takes the next seed of a sequence.
-    /// A read that looks back from the last write must find its row.
+    /// may find no row. This occurs if seeds are drawn, or if each operation takes the next seed of
+    /// a sequence. A read that looks back from the last write must find its row.
     fn allow_unwritten_rows(&mut self, profiles: &[Profile]) {
         let looks_back = matches!(
             &self.run.options.population.seeds,

@@ -1,5 +1,5 @@
-//! Tests profiles of the kinds that people write: the keys with an effect, the keys that only lead
-//! to a note, and the positions of mistakes.
+//! Tests profiles like those that people write. They have keys with an effect, keys that only lead
+//! to a note, and mistakes with their positions.
 
 use super::*;
 use crate::Import;

@@ -132,7 +132,7 @@ fn limited() -> HostSpec {
     }
 }
 
-/// Java 17 reads only the limits of its own group, so a JVM in a host of 1 GiB once mistook the
+/// Java 17 reads only the limits of its own group. So a JVM in a host of 1 GiB once mistook the
 /// machine's memory for that of the host.
 #[test]
 fn each_version_2_group_gets_its_limits_when_made_and_changed() {

@@ -223,8 +223,8 @@ mod tests {
  254       1 vda1 1 0 8 1
 ";
     /// The state two seconds later. In the meantime there were 100 reads of 1,600 sectors (25 of
-    /// them merged) in 50 ms, 10 writes of 80 sectors in 20 ms, no discard, and 4 flushes in 6 ms.
-    /// The device was busy for 500 ms.
+    /// them merged) in 50 ms. There were 10 writes of 80 sectors in 20 ms. There was no discard,
+    /// and there were 4 flushes in 6 ms. The device was busy for 500 ms.
     const NOW: &str = "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
  254       0 vda 3328347 119774 238583238 4531592 1040921 967337 601668560 2971786 3 529428 \
 7668933 807387 85 532278816 120155 196716 45405

@@ -18,7 +18,7 @@ use super::disk::{self, BUSY_MS, Columns, SECTOR_KB, SECTORS};
 use super::pressure::Pressure;
 use crate::probe::kernel_file::{KernelFile, Last, grown};
 use crate::probe::processes::{Io, Stat};
-use crate::probe::{Ours, Out, SampledSource};
+use crate::probe::{Out, OwnProcesses, SampledSource};
 use anyhow::{Context, Result};
 use measure::clock;
 use std::collections::{BTreeSet, HashMap};
@@ -38,14 +38,14 @@ pub(crate) struct ForeignLoad {
     agents: Vec<Process>,
     own: Process,
     pressure: Pressure,
-    last: Last<Now>,
+    last: Last<LoadSample>,
     /// Negative CPU time of the last samples, as a share. It is added to the next sample.
     cpu_owed: f64,
 }
 
 /// Values of one sample.
 #[derive(Clone, Debug, Default)]
-struct Now {
+struct LoadSample {
     ticks: Ticks,
     nodes_ticks: u64,
     own_ns: u64,
@@ -65,7 +65,7 @@ impl ForeignLoad {
     ///
     /// # Errors
     /// The machine's CPU time, or a node's, cannot be read.
-    pub fn open(ours: &Ours<'_>) -> Result<ForeignLoad> {
+    pub fn open(ours: &OwnProcesses<'_>) -> Result<ForeignLoad> {
         let process = |place: &str, pid: &u32| {
             let process = Process::open(place, &format!("/proc/{pid}"));
             process.with_context(|| format!("watch {place}"))
@@ -96,11 +96,11 @@ impl ForeignLoad {
         })
     }
 
-    fn read(&mut self) -> Result<Now> {
+    fn read(&mut self) -> Result<LoadSample> {
         let stat = cpu::parse(&self.stat.read()?).context("/proc/stat")?;
-        let mut now = Now {
+        let mut now = LoadSample {
             own_ns: clock::process_cpu_ns(),
-            ..Now::default()
+            ..LoadSample::default()
         };
         for (_, ticks) in stat.cpus.iter().filter(|(name, _)| self.cpus.contains(name)) {
             for (sum, ticks) in now.ticks.iter_mut().zip(ticks) {
@@ -126,7 +126,7 @@ impl ForeignLoad {
         Ok(now)
     }
 
-    fn put_cpu(&mut self, before: &Now, now: &Now, out: &mut Out) {
+    fn put_cpu(&mut self, before: &LoadSample, now: &LoadSample, out: &mut Out) {
         let spent = |index: usize| grown(before.ticks[index], now.ticks[index]).unwrap_or(0.0);
         let total: f64 = (0..GUEST).map(spent).sum();
         let nodes = grown(before.nodes_ticks, now.nodes_ticks);
@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     fn others() -> ForeignLoad {
-        ForeignLoad::open(&Ours::default()).unwrap()
+        ForeignLoad::open(&OwnProcesses::default()).unwrap()
     }
 
     fn found(out: &Out) -> HashMap<String, f64> {
@@ -343,10 +343,10 @@ mod tests {
         readings.map(|one| (one.name.to_string(), one.value)).collect()
     }
 
-    fn now_from(tasks: u64, idle: u64, nodes: u64, own_ns: u64) -> Now {
+    fn now_from(tasks: u64, idle: u64, nodes: u64, own_ns: u64) -> LoadSample {
         let mut ticks = Ticks::default();
         (ticks[0], ticks[3]) = (tasks, idle);
-        Now {
+        LoadSample {
             ticks,
             nodes_ticks: nodes,
             own_ns,
@@ -360,7 +360,7 @@ mod tests {
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         let mut out = Out::new();
         let now = now_from(150, 50, 60, 40 * tick_ns);
-        others.put_cpu(&Now::default(), &now, &mut out);
+        others.put_cpu(&LoadSample::default(), &now, &mut out);
         let seen = found(&out);
         for (name, value) in [
             ("cpu.others", 25.0),
@@ -380,7 +380,7 @@ mod tests {
             now_from(210, 190, 190, 0),
             now_from(310, 290, 260, 0),
         ];
-        let mut before = Now::default();
+        let mut before = LoadSample::default();
         let mut seen = Vec::new();
         for now in looks {
             let mut out = Out::new();
@@ -458,9 +458,9 @@ mod tests {
         assert!((0.0..=100.0).contains(&seen["cpu.others"]), "{seen:?}");
         assert_eq!(seen["cpu.nodes"], 0.0);
         assert!(seen["cpu.count"] >= 1.0);
-        let nobody = Ours {
+        let nobody = OwnProcesses {
             nodes: &[("node1", u32::MAX)],
-            ..Ours::default()
+            ..OwnProcesses::default()
         };
         assert!(ForeignLoad::open(&nobody).is_err());
     }

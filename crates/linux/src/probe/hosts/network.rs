@@ -35,8 +35,8 @@ const RATES: [(usize, &str, f64, &str); 16] = [
 const RX_BYTES: usize = 0;
 const TX_BYTES: usize = 8;
 
-/// Counters of `netstat -s`. Each has the line and the column in the file, and the name of the
-/// reading.
+/// Counters of `netstat -s`. Each entry has the line and the column in `/proc/net/snmp` or
+/// `/proc/net/netstat`, and the name of the reading.
 const TCP: [(&str, &str, &str); 18] = [
     ("Tcp", "ActiveOpens", "netstat.active_opens"),
     ("Tcp", "PassiveOpens", "netstat.passive_opens"),

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use std::path::PathBuf;
 
 /// Names that sar gives to the rates of the first three columns of the file. The columns count the
-/// packets received, the packets dropped because the queue of a CPU was full, and the times that a
-/// CPU had work left at the end of its time slice.
+/// packets received, and the packets dropped because the queue of a CPU was full. They also count
+/// the times that a CPU had work left at the end of its time slice.
 const RATES: [&str; 3] = ["sar.total/s", "sar.dropd/s", "sar.squeezd/s"];
 
 /// Probe of `softnet_stat`, which has a line per CPU.

@@ -111,11 +111,11 @@ fn messages_of_ssh_become_a_cause_with_the_next_step() {
     }
 }
 
-/// A test case: the stage, the exit status of `ssh`, the lines of a shell, a loader, `sudo` or the
-/// program, and the expected text in the report.
+/// A test case. It has the stage, the exit status of `ssh`, and the lines of a shell, a loader,
+/// `sudo` or the program. It also has the expected text in the report.
 type FarSideRow = (Stage, i32, &'static [&'static str], &'static str);
 
-const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
+const FAR_SIDE_ROWS: [FarSideRow; 13] = [
     (
         Stage::Login,
         1,
@@ -203,7 +203,7 @@ const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
 
 #[test]
 fn messages_of_the_far_side_become_a_cause_with_a_next_step() {
-    for (stage, code, lines, part) in BY_FAR_SIDE_ROWS {
+    for (stage, code, lines, part) in FAR_SIDE_ROWS {
         let told = sentences(stage, code, lines);
         assert!(told.contains(part), "{lines:?}: {told}");
     }
@@ -215,7 +215,7 @@ fn a_banner_is_neither_understood_nor_told_at_length() {
     lines.extend(["Everything that you do here is watched, and kept for years."; 100]);
     let told = sentences(Stage::Login, 255, &lines);
     assert!(told.starts_with("db3: ssh cannot log in: "), "{told}");
-    assert!(told.chars().count() < TOLD_CHARS_MAX + 100, "{told}");
+    assert!(told.chars().count() < MESSAGE_CHARS_MAX + 100, "{told}");
 }
 
 #[test]

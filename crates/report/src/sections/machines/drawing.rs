@@ -1,9 +1,9 @@
 //! Draws a machine as a picture. The picture contains packages, the NUMA nodes in each package, the
-//! L3 groups in each NUMA node, and cores with their threads. Cores have the colours of the nodes
+//! L3 caches in each NUMA node, and cores with their threads. Cores have the colours of the nodes
 //! that may run on them.
 //!
 //! Small machines show every core. On large machines, equal neighbouring cores form one tile. If a
-//! picture would still have too many tiles, a whole L3 group forms one tile.
+//! picture would still have too many tiles, a whole L3 cache forms one tile.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus, list};
 use crate::number;
@@ -40,7 +40,7 @@ enum Detail {
     Group,
 }
 
-/// Location of a core: package, NUMA node and L3 group, by their indexes in the record.
+/// Location of a core: package, NUMA node and L3 cache, by their indexes in the record.
 type CorePlace = (usize, usize, usize);
 
 struct Drawing<'a> {
@@ -397,8 +397,8 @@ pub fn summary(seen: &MachineView<'_>) -> String {
     }
     parts.push(of(record.numa_nodes.len(), "NUMA node", "NUMA nodes"));
     parts.push(match seen.l3.len() {
-        0 => "no known L3".to_owned(),
-        count => of(count, "L3 group", "L3 groups"),
+        0 => "no known L3 cache".to_owned(),
+        count => of(count, "L3 cache", "L3 caches"),
     });
     parts.push(of(seen.cores.len(), "core", "cores"));
     parts.push(of(cpus, "CPU", "CPUs"));

@@ -54,7 +54,7 @@ pub fn about_client(seen: &MachineView<'_>, placed: &[PlacedProcess<'_>]) -> Vec
         return vec![format!(
             "The client shares no core with a node, but an L3 cache with {}. {}",
             names(&by_l3),
-            avoided(&free(&seen.l3), "L3", seen.l3.len())
+            avoided(&free(&seen.l3), "L3 cache", seen.l3.len())
         )];
     }
     let sentence = if seen.l3.is_empty() {
@@ -127,11 +127,11 @@ pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
     match seen.l3.len() {
         0 => said.push(
             "The machine does not report which cores share an L3 cache, so the run shows nothing \
-             about L3 groups."
+             about L3 caches."
                 .to_owned(),
         ),
         1 => said.push(
-            "The machine has one L3, so the advantage of keeping a node within an L3 group is \
+            "The machine has one L3 cache, so the benefit of keeping a node within one cache is \
              unknown."
                 .to_owned(),
         ),

@@ -1,7 +1,7 @@
 //! The rows of one trial before they are drawn, with all values of every line.
 //!
-//! The page uses the rows twice for a figure: first to determine the number of traces, because the
-//! size of the page is limited, and then to draw.
+//! The page uses the rows twice for a figure. First it determines the number of traces, because the
+//! size of the page is limited, and then it draws.
 
 use super::node_colours::{PlaceColors, group};
 use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};

@@ -26,7 +26,7 @@ pub struct Part {
     pub label: &'static str,
     /// Patterns of the names of series. The row shows the first pattern that matches any series.
     pub names: &'static [&'static str],
-    /// How several series of one place are grouped into lines.
+    /// Rule by which several series of one place are grouped into lines.
     pub how: Grouping,
     /// Shape in which the lines are drawn.
     pub shape: Shape,

@@ -1,4 +1,4 @@
-//! The rows for the machines of an attached cluster.
+//! Study keys for the machines of an attached cluster, as rows of the table of keys.
 
 use super::row::{SECTION, optional, required};
 use crate::format::field::{Field, Type};

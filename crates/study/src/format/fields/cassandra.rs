@@ -1,4 +1,5 @@
-//! The rows for the Cassandra version and the Java version of local nodes.
+//! Study keys for the Cassandra version and the Java version of local nodes, as rows of the table
+//! of keys.
 
 use super::row::{SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
@@ -12,9 +13,9 @@ pub(super) const FIELDS: &[Field] = &[
             &Type::Section(|_| {}),
         ),
         versions::DEFAULT.pinned,
-        "Version of Apache Cassandra: a release such as `4.1.10`, or a line such as `4.1`, which \
-         means the newest release of that line whose digests this program has. Or, with `--trust`, \
-         your own build: exactly one of `home`, `tarball` and `build`.",
+        "Version of Apache Cassandra: a release such as `4.1.10`, or a line such as `4.1`. A line \
+         means its newest release whose digests this program has. Or, with `--trust`, your own \
+         build: exactly one of `home`, `tarball` and `build`.",
     ),
     optional(
         "target.local.cassandra.home",

@@ -1,4 +1,4 @@
-//! The rows for the pods in which clients run.
+//! Study keys for the pods in which clients run, as rows of the table of keys.
 
 use super::row::{optional, required, with};
 use crate::format::field::{Field, Type};

@@ -1,4 +1,4 @@
-//! The rows for faults.
+//! Study keys for faults, as rows of the table of keys.
 
 use super::row::{DAY, LOCAL_NODES_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};

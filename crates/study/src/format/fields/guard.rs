@@ -1,5 +1,5 @@
-//! The rows for `guard`. Its limits end the load, in order to protect a cluster that other users
-//! share.
+//! Study keys of `guard`, as rows of the table of keys. The limits of `guard` end the load, in
+//! order to protect a cluster that other users share.
 
 use super::row::{S, optional, with};
 use crate::format::field::{Field, Type};

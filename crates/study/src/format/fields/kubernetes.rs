@@ -1,4 +1,4 @@
-//! The rows for an attached cluster that Kubernetes describes.
+//! Study keys for an attached cluster that Kubernetes describes, as rows of the table of keys.
 
 use super::row::{SECTION, optional};
 use crate::format::field::{Field, Type};

@@ -1,4 +1,4 @@
-//! The rows for the procedures.
+//! Study keys for the procedures, as rows of the table of keys.
 
 use super::row::{DAY, LEVELS, RATE_MAX, S, SECTION, THREADS_MAX, optional, required, with};
 use crate::checked_tree::Tree;
@@ -319,8 +319,9 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Share(0.001, 0.5, |d, share| d.within = share),
         "4%",
         "Maximum difference of throughput that cassay ignores, as a share. This limit applies to \
-         the change from the start to the end of the long window, and to the differences between \
-         the windows of the load. For latency, the ignored difference is at least 10 %.",
+         the change from the start to the end of the long window. It also applies to the \
+         differences between the windows of the load. For latency, the ignored difference is at \
+         least 10 %.",
     ),
     optional(
         "procedure.scale_up",

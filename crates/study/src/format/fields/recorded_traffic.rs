@@ -1,4 +1,4 @@
-//! The rows for `workload.recorded`.
+//! Study keys of `workload.recorded`, as rows of the table of keys.
 
 use super::row::{DAY, optional, required, with};
 use crate::format::field::{Field, Type};
@@ -23,10 +23,10 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "workload.recorded.speed",
         Type::Number(0.001, 1000.0, |d, n| d.recorded().speed = Some(n)),
-        "Replay operations at their recorded times, this many times as fast: 1 is the recorded \
-         rate over time. cassay measures the whole recording, so `procedure` and `window` do not \
-         apply. Without `speed`, `procedure` sets the load, and the log determines only the order \
-         and the shares of the operations.",
+        "Speed of the replay. With 1, cassay sends each operation at its recorded time. With 2, it \
+         sends the operations twice as fast. cassay measures the whole recording, so `procedure` \
+         and `window` do not apply. Without `speed`, `procedure` sets the load, and the log \
+         determines only the order and the shares of the operations.",
     ),
     with(
         "workload.recorded.only",

@@ -1,4 +1,4 @@
-//! The rows for repetitions, and for the primary comparison.
+//! Study keys for repetitions and the primary comparison, as rows of the table of keys.
 
 use super::row::{RATE_MAX, SECTION, optional, with};
 use crate::format::field::{Field, Type};

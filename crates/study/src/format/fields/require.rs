@@ -1,4 +1,4 @@
-//! The rows for `require`: requirements of a variant.
+//! Study keys of `require` (requirements of a variant), as rows of the table of keys.
 
 use super::row::{RATE_MAX, SECTION, optional, with};
 use crate::format::field::{Field, Type};

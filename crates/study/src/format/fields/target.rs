@@ -1,4 +1,4 @@
-//! The rows for the system under test.
+//! Study keys for the system under test, as rows of the table of keys.
 
 use super::row::{DAY, LOCAL_NODES_MAX, RATE_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};

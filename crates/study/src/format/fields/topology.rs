@@ -1,4 +1,4 @@
-//! The rows for the placement of local nodes on their machine.
+//! Study keys for the placement of local nodes on their machine, as rows of the table of keys.
 
 use super::row::optional;
 use super::row::with;
@@ -29,7 +29,7 @@ pub(super) const FIELDS: &[Field] = &[
          anywhere, memory is interleaved over all NUMA nodes, and the JVM counts its assigned \
          CPUs. With `auto`, each node runs on the NUMA nodes that the planner assigns, with local \
          memory and shared CPUs. With `pinned`, each node has exclusive CPUs on these NUMA nodes. \
-         With `auto` and `pinned`, the client gets the remaining CPUs, in a separate L3 group if \
+         With `auto` and `pinned`, the client gets the remaining CPUs, in a separate L3 cache if \
          possible. cassay verifies the placement of every thread.",
     ),
     with(
@@ -54,8 +54,8 @@ pub(super) const FIELDS: &[Field] = &[
             "numa" => Units::Numa, "sockets" => Units::Sockets
         ),
         "Unit of the part of the machine that all nodes together may use: cores, groups of cores \
-         under one L3, NUMA nodes or sockets. cassay uses all units of one socket before the next \
-         socket. Needs `count`.",
+         under one L3 cache, NUMA nodes or sockets. cassay uses all units of one socket before the \
+         next socket. Needs `count`.",
     ),
     optional(
         "target.local.topology.count",
@@ -84,7 +84,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(1, 4096, |d, n| d.local.topology.client = Some(n as u32)),
         "Number of CPUs to reserve for the client, in whole cores, before cassay places nodes. \
          Nodes without a placement do not use these CPUs either. Default: with `cpus` or `count`, \
-         the remaining CPUs. Otherwise an L3 group if the machine has four, or a quarter of its \
+         the remaining CPUs. Otherwise an L3 cache if the machine has four, or a quarter of its \
          cores. With `none` and `one-socket-per-vcpu`, cassay reserves no CPUs.",
     ),
 ];

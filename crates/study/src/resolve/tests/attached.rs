@@ -1,5 +1,5 @@
-//! Tests the machines of an attached cluster: settings for all machines and for one machine, and
-//! the trust that is required to read files and run programs there.
+//! Tests the machines of an attached cluster: settings for all machines and for one machine. Also
+//! tests the trust that is required to read files and run programs there.
 
 use super::*;
 use std::path::PathBuf;

@@ -305,7 +305,7 @@ fn options_of_tables_are_read_and_judged() {
         (
             "attach: {contact_points: h}",
             "keyspace: {options: {\"a = 1 and b\": 4}}",
-            "`a = 1 and b` is not the name of an option: letters, digits and `_`",
+            "`a = 1 and b` is not a valid option name: use letters, digits and `_`",
         ),
         (
             "local: {}",

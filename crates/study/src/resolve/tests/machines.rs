@@ -1,5 +1,5 @@
-//! Tests machines as hosts: a list of machines or a file with such a list, trust in the file, and
-//! the limits that only simulated hosts have.
+//! Tests machines as hosts, from a list of machines or from a file with such a list. Also tests
+//! trust in the file, and the limits that only simulated hosts have.
 
 use super::*;
 use std::net::Ipv4Addr;

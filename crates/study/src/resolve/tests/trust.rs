@@ -77,7 +77,7 @@ const HOSTILE: &[(&str, &str)] = &[
     ),
     (
         "target: {attach: {contact_points: h, jolokia: {user: u, password: {env: A}}}}",
-        "`target.attach.jolokia.password` is your environment variable A",
+        "`target.attach.jolokia.password` reads your environment variable A",
     ),
     (
         "target: {attach: {contact_points: h, tls: {ca: /etc/passwd}}}",

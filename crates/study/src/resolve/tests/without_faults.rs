@@ -13,7 +13,7 @@ window: {measure: 60s}
 ";
 const PAUSE: &str = "faults: [{at: 20s, kind: node-pause, where: {node: 2}, for: 10s}]";
 const FIXED: &str = "procedure: {fixed: {rate: 100}}\n";
-const ASKED: &str = "repeat: {blocks: 2, without_faults: true}\n";
+const WITHOUT_FAULTS: &str = "repeat: {blocks: 2, without_faults: true}\n";
 
 fn study(rest: &str) -> Result<Study, String> {
     let text = format!("{HEAD}{rest}");
@@ -27,7 +27,7 @@ fn names(study: &Study) -> Vec<&str> {
 
 #[test]
 fn a_faulty_trial_has_a_fault_free_twin_in_each_block() {
-    let study = study(&format!("{PAUSE}\n{FIXED}{ASKED}")).unwrap();
+    let study = study(&format!("{PAUSE}\n{FIXED}{WITHOUT_FAULTS}")).unwrap();
     assert_eq!(names(&study), ["with-faults", "without-faults"]);
     let [with, without] = &study.variants[..] else {
         panic!("two")
@@ -55,20 +55,20 @@ fn a_faulty_trial_has_a_fault_free_twin_in_each_block() {
 fn variants_that_differ_only_by_faults_share_a_faultless_one() {
     let kill = PAUSE.replace("node-pause", "node-kill");
     let sides = format!("variants: {{pause: {{{PAUSE}}}, kill: {{{kill}}}}}\n");
-    let shared = study(&format!("{FIXED}{ASKED}{sides}")).unwrap();
+    let shared = study(&format!("{FIXED}{WITHOUT_FAULTS}{sides}")).unwrap();
     assert_eq!(names(&shared), ["pause", "kill", "without-faults"]);
     assert_eq!(shared.contenders(), 1);
     // A variant of the study may itself be the variant without faults. In this case, it remains a
     // side of the comparison.
     let own = format!("variants: {{none: {{}}, pause: {{{PAUSE}}}, kill: {{{kill}}}}}\n");
-    let own = study(&format!("{FIXED}{ASKED}{own}")).unwrap();
+    let own = study(&format!("{FIXED}{WITHOUT_FAULTS}{own}")).unwrap();
     assert_eq!(names(&own), ["none", "pause", "kill"]);
     let pause = own.without_faults(&own.variants[1]).unwrap();
     assert_eq!((pause.name.as_str(), own.contenders()), ("none", 2));
     // A side's requirement does not apply to the variant without faults.
     let required =
         format!("variants: {{pause: {{{PAUSE}, require: {{p99_ms: 10}}}}, kill: {{{kill}}}}}\n");
-    let required = study(&format!("{FIXED}{ASKED}{required}")).unwrap();
+    let required = study(&format!("{FIXED}{WITHOUT_FAULTS}{required}")).unwrap();
     assert_eq!(names(&required), ["pause", "kill", "without-faults"]);
     assert!(required.variants[2].tree.find("require").is_none());
     // If sides also differ in other settings, cassay adds a separate variant without faults for
@@ -78,7 +78,7 @@ fn variants_that_differ_only_by_faults_share_a_faultless_one() {
          all: {{workload: {{consistency: ALL}}}}}}, kind: {{pause: {{{PAUSE}}}, \
          kill: {{{kill}}}}}}}\n"
     );
-    let levels = study(&format!("{FIXED}{ASKED}{levels}")).unwrap();
+    let levels = study(&format!("{FIXED}{WITHOUT_FAULTS}{levels}")).unwrap();
     assert_eq!(
         names(&levels)[4..],
         ["one-pause-without-faults", "all-pause-without-faults"]
@@ -93,9 +93,11 @@ fn variants_that_differ_only_by_faults_share_a_faultless_one() {
 #[test]
 fn without_a_pair_at_the_same_point_of_one_block_it_is_refused() {
     for (rest, expected) in [
-        (FIXED.to_owned() + ASKED, "no variant has `faults`"),
+        (FIXED.to_owned() + WITHOUT_FAULTS, "no variant has `faults`"),
         (
-            format!("{PAUSE}\nprocedure: {{peak: {{rate: {{from: 100}}, p99_ms: 5}}}}\n{ASKED}"),
+            format!(
+                "{PAUSE}\nprocedure: {{peak: {{rate: {{from: 100}}, p99_ms: 5}}}}\n{WITHOUT_FAULTS}"
+            ),
             "`procedure.peak` chooses points",
         ),
         (
@@ -104,7 +106,7 @@ fn without_a_pair_at_the_same_point_of_one_block_it_is_refused() {
         ),
         (
             format!(
-                "{PAUSE}\n{FIXED}{ASKED}variants: {{without-faults: {{workload: \
+                "{PAUSE}\n{FIXED}{WITHOUT_FAULTS}variants: {{without-faults: {{workload: \
                  {{consistency: ALL}}}}}}\n"
             ),
             "would have the name `without-faults`",
@@ -126,7 +128,7 @@ fn the_null_target_has_no_faults_and_needs_none_without_them() {
         target: Some("null".to_owned()),
         ..Overrides::default()
     };
-    let text = format!("{HEAD}{PAUSE}\n{FIXED}{ASKED}");
+    let text = format!("{HEAD}{PAUSE}\n{FIXED}{WITHOUT_FAULTS}");
     let study = resolve("s", &text, &overrides).unwrap();
     assert_eq!(names(&study), ["-"]);
 }

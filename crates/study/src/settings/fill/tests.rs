@@ -1,4 +1,4 @@
-//! Tests that every row of the table sets a value.
+//! Tests that every key in the table of study keys sets a value.
 
 use super::*;
 use crate::settings::LADDER_POINTS_MAX;

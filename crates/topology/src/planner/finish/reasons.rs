@@ -54,7 +54,7 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
             _ => "first the node with the most free memory, then the nodes nearest to it",
         };
         said.push(format!(
-            "instance {} is on node {nodes} ({why}), on {groups} L3 group{}",
+            "instance {} is on node {nodes} ({why}), on {groups} L3 cache{}",
             instance.index,
             if groups == 1 { "" } else { "s" }
         ));
@@ -239,8 +239,8 @@ fn advise(attempt: &Attempt, plan: &mut Plan) {
         advice.push(format!(
             "V={near} fills {}",
             match near / l3 {
-                1 => "an L3".to_owned(),
-                count => format!("{count} L3s"),
+                1 => "an L3 cache".to_owned(),
+                count => format!("{count} L3 caches"),
             }
         ));
     }

@@ -95,17 +95,17 @@ fn rows_changed_by_others_or_by_time_are_not_checked() {
         (
             "statements:\n",
             "statements:\n  s: UPDATE t SET v = :v WHERE u = :other AND m = :m\n",
-            "s writes rows of other keys: u has another value",
+            "s writes rows of other keys: it binds u to another value than the read does",
         ),
         (
             "statements:\n",
             "statements:\n  s: UPDATE t SET v = :v WHERE u = :u AND m = 3\n",
-            "s writes rows of other keys: m has another value",
+            "s writes rows of other keys: it binds m to another value than the read does",
         ),
         (
             "statements:\n",
             "statements:\n  s: UPDATE t SET name = :name WHERE u = :other\n",
-            "s writes rows of other keys: u has another value",
+            "s writes rows of other keys: it binds u to another value than the read does",
         ),
     ] {
         let found = reason(from, to);

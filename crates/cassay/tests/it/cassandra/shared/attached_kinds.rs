@@ -2,7 +2,7 @@
 //! happen: the rows, their timestamps and the definitions remain the same.
 
 use super::one_node;
-use crate::program::{HANG_LIMIT, Lab, Said};
+use crate::program::{HANG_LIMIT, Lab, ProgramOutput};
 use ::cassandra::{Access, Session};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -311,11 +311,11 @@ fn five_tables_are_as_they_were_after_forty_kinds_of_study() {
     ] {
         lab.write(name, text);
     }
-    let mut same = |what: &str, said: &Said| {
+    let mut same = |what: &str, said: &ProgramOutput| {
         assert_eq!(all(&mut session), before, "{what}\n{said}");
     };
     let mut let_in = Vec::new();
-    let mut refused = |what: String, said: Said| {
+    let mut refused = |what: String, said: ProgramOutput| {
         same(&what, &said);
         if said.code != Some(2)
             || !said.stderr.contains(

@@ -2,7 +2,7 @@
 //! columns exist.
 
 use super::one_node;
-use crate::program::{HANG_LIMIT, Lab, Said, is_of_line};
+use crate::program::{HANG_LIMIT, Lab, ProgramOutput, is_of_line};
 use ::cassandra::{Access, Session};
 
 /// An indexed table of towns. Some reads bind the primary key of the table, and other reads do not.
@@ -30,7 +30,7 @@ queries:
 /// Number of rows that another tool wrote to the table that YCSB reads.
 const ROWS: u64 = 200;
 
-fn stress(lab: &Lab, ops: &str, more: &[&str]) -> Said {
+fn stress(lab: &Lab, ops: &str, more: &[&str]) -> ProgramOutput {
     let target = format!("attach:{}", one_node::address());
     let ops = format!("ops({ops})");
     let words = [
@@ -57,7 +57,7 @@ fn stress(lab: &Lab, ops: &str, more: &[&str]) -> Said {
 }
 
 /// Returns the result of V14 for the only trial.
-fn compared(said: &Said) -> (String, String) {
+fn compared(said: &ProgramOutput) -> (String, String) {
     let findings = said.json();
     let rules = findings["trials"][0]["rules"].as_array().expect("rules");
     let rule = rules.iter().find(|rule| rule["rule"] == "V14").expect("V14");

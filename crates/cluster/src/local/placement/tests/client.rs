@@ -65,7 +65,7 @@ fn nodes_that_run_anywhere_can_keep_no_core_free() {
     assert!(error.contains("hint: use `auto`"), "{error}");
 }
 
-/// If the machine does not report L3 caches, NUMA nodes replace the L3 groups. An earlier version
+/// If the machine does not report L3 caches, NUMA nodes replace the L3 caches. An earlier version
 /// still called these groups L3.
 #[test]
 fn nothing_is_said_of_an_l3_that_nobody_tells() {

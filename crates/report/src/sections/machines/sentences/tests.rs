@@ -8,7 +8,7 @@ use store::record::{
     PlacementRecord,
 };
 
-/// Returns a machine of one package with these L3 groups and cores.
+/// Returns a machine of one package with these L3 caches and cores.
 fn machine(l3: &[&str], cores: &[&str], allowed: &str) -> MachineTopologyRecord {
     MachineTopologyRecord {
         hosts: vec![MachineHostRecord {
@@ -56,7 +56,7 @@ fn sentences(machine: MachineTopologyRecord, client: &str, nodes: &[&str]) -> St
     about_client(&seen, &seen.placed(&record)).join(" ")
 }
 
-/// Returns a machine with two L3 groups. Each group has two cores with two threads.
+/// Returns a machine with two L3 caches. Each group has two cores with two threads.
 fn large() -> MachineTopologyRecord {
     machine(&["0-3", "4-7"], &["0-1", "2-3", "4-5", "6-7"], "0-7")
 }
@@ -77,7 +77,7 @@ fn cpus_shared_by_the_client_are_named_as_avoidable_or_not() {
             "1",
             &["0"],
             "The client shares no core with a node, but an L3 cache with node1. No placement could \
-             have avoided that: the machine has only one L3.",
+             have avoided that: the machine has only one L3 cache.",
         ),
         (
             machine(&["0-1"], &["0-1"], "0-1"),
@@ -98,14 +98,14 @@ fn cpus_shared_by_the_client_are_named_as_avoidable_or_not() {
             "2-3",
             &["0-1"],
             "The client shares no core with a node, but an L3 cache with node1. Another placement \
-             could have avoided that: no node may run on any L3 of CPUs 4-7.",
+             could have avoided that: no node may run on any L3 cache of CPUs 4-7.",
         ),
         (
             large(),
             "2-3",
             &["0-1", "4-5"],
             "The client shares no core with a node, but an L3 cache with node1. Only moving nodes \
-             could have avoided that: they may run on every L3 that the client may use.",
+             could have avoided that: they may run on every L3 cache that the client may use.",
         ),
         (
             large(),

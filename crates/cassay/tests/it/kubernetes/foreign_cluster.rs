@@ -3,7 +3,7 @@
 //! secret.
 
 use super::{java_image, kubectl, make};
-use crate::program::{HANG_LIMIT, Lab, Said, command, wait_until};
+use crate::program::{HANG_LIMIT, Lab, ProgramOutput, command, wait_until};
 use ::cassandra::{Access, Credentials, Session};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -74,18 +74,18 @@ exec java "$@" -cp '/jars/*' org.apache.cassandra.service.CassandraDaemon
 "#;
 
 /// The cluster. It exists until this value is dropped.
-pub struct Theirs {
+pub struct ForeignCluster {
     password: String,
     lab: Lab,
 }
 
-impl Theirs {
+impl ForeignCluster {
     /// Creates two ready nodes, a database user and a secret with the user's password. If
     /// `shares_ids` is true, the containers of a pod share process ids. Otherwise, each node is the
     /// first process of its container.
-    pub fn new(shares_ids: bool) -> Theirs {
+    pub fn new(shares_ids: bool) -> ForeignCluster {
         let lab = Lab::new();
-        let theirs = Theirs {
+        let theirs = ForeignCluster {
             password: format!("p{}", measure::clock::unix_ns()),
             lab,
         };
@@ -195,8 +195,8 @@ impl Theirs {
             None,
         );
         let mut opened = None;
-        // The server creates the first user a moment after its first answer, so the test waits for
-        // a login.
+        // Cassandra creates its default superuser shortly after it accepts connections, so the test
+        // waits until a login succeeds.
         wait_until("it lets its owner in", || {
             opened = Session::open(at, &access, HANG_LIMIT).ok();
             opened.is_some()
@@ -204,10 +204,10 @@ impl Theirs {
         opened.expect("a session")
     }
 
-    /// Asserts that the password is not in a file of a lab, not in the output of a command, and in
-    /// no object except its secret.
+    /// Asserts that the password is in no file of a lab and in no output of a command, and in no
+    /// object except its secret.
     #[track_caller]
-    pub fn assert_untold(&self, lab: &Lab, said: &Said) {
+    pub fn assert_untold(&self, lab: &Lab, said: &ProgramOutput) {
         let kinds = "pods,jobs,configmaps,networkpolicies,statefulsets,events";
         let objects = kubectl(&["get", kinds, "-A", "-o", "json"]);
         let texts = all_texts(lab, said) + &objects;
@@ -215,7 +215,7 @@ impl Theirs {
     }
 }
 
-impl Drop for Theirs {
+impl Drop for ForeignCluster {
     fn drop(&mut self) {
         // The test deletes the owners before their pods, so that no controller starts the pods
         // again. It needs no clean shutdown, because it does not need the data.
@@ -230,7 +230,7 @@ impl Drop for Theirs {
 }
 
 /// Returns all text in a lab's results, and in the output of a command.
-fn all_texts(lab: &Lab, said: &Said) -> String {
+fn all_texts(lab: &Lab, said: &ProgramOutput) -> String {
     let mut text = said.stdout.clone() + &said.stderr;
     let mut folders = vec![lab.path().to_owned()];
     while let Some(folder) = folders.pop() {
