@@ -2,7 +2,7 @@
 
 use crate::program::{kind, program, statement};
 use crate::server::{Response, Server};
-use crate::{Ran, config, run};
+use crate::{RunResults, config, run};
 use load::{Limit, Schedule};
 use measure::{ClientCount, Outcome};
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn writes() -> Program {
     program(kinds, vec![statement(INSERT, 0)], &[0])
 }
 
-fn never_sent(ran: &Ran) -> u64 {
+fn never_sent(ran: &RunResults) -> u64 {
     let intervals = ran.intervals.iter();
     intervals.map(|i| i.client.counts[ClientCount::DueNeverSent]).sum()
 }

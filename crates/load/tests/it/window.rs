@@ -3,7 +3,7 @@
 
 use crate::program::{kind, program, statement};
 use crate::server::{Response, Server};
-use crate::{Ran, config, run};
+use crate::{RunResults, config, run};
 use load::{Config, Flow, Limit, Schedule, Window};
 use measure::{ClientCount, Interval, Outcome, Times};
 use std::time::Duration;
@@ -25,11 +25,11 @@ fn open(server: &Server, ops_per_s: f64, in_flight_max: u32, limit: Limit) -> Co
     }
 }
 
-fn client(ran: &Ran, count: fn(&Interval) -> u64) -> u64 {
+fn client(ran: &RunResults, count: fn(&Interval) -> u64) -> u64 {
     ran.intervals.iter().map(count).sum()
 }
 
-fn latencies(ran: &Ran) -> Times {
+fn latencies(ran: &RunResults) -> Times {
     let mut latency = Times::default();
     let kind = &ran.kinds[0];
     latency.add(&kind.latency, &kind.censored.latency);
