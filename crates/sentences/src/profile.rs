@@ -243,7 +243,7 @@ mod tests {
         };
         assert_eq!(
             profiler_cost(&slower),
-            "The profiler changed the throughput of old by -3 % (95 % interval -4 to -2 %, 4 \
+            "The profiler changed the throughput of old by -3.0 % (95 % interval -4.0 to -2.0 %, 4 \
              blocks)."
         );
     }

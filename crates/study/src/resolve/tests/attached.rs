@@ -210,5 +210,5 @@ fn a_bundle_says_all_of_how_nodes_are_reached() {
     }
     // cassay refuses the file, because the study's folder is unknown.
     let said = with("").expect_err("no folder");
-    assert!(said.contains("cassay cannot find s.zip"), "{said}");
+    assert!(said.contains("cassay does not read s.zip"), "{said}");
 }

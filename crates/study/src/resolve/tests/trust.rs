@@ -201,7 +201,7 @@ fn secrets_are_beside_the_study_or_named_on_the_command_line() {
     // the file.
     let why = password("{file: secret.txt}", &given(|o| o.files = None)).expect_err("no folder");
     assert!(
-        why.contains("the study's folder only from the record of the run"),
+        why.contains("the study's folder comes from the record of the run"),
         "{why}"
     );
 }

@@ -135,7 +135,7 @@ fn only_what_the_client_may_use_could_have_been_taken() {
     machine.hosts[0].cpus = "0-3".into();
     let text = sentences(machine, "2-3", &["0-1"]);
     assert!(
-        text.ends_with("every L3 that the client may use."),
+        text.ends_with("every L3 cache that the client may use."),
         "{text}"
     );
 }
