@@ -18,7 +18,7 @@ pub struct Gap {
 
 impl Cluster {
     /// Returns the nodes on hosts that no longer answer. The readings of the probes on these hosts
-    /// are lost from that time on.
+    /// are missing from the time when the host stopped answering.
     pub fn unheard(&self) -> Vec<Gap> {
         let nodes = self.nodes().iter().enumerate();
         nodes

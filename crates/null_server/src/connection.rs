@@ -23,14 +23,14 @@ const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// stops reading from it. A client that follows the protocol cannot have more than 32768 requests
 /// in flight on a connection.
 const HELD_ANSWERS_MAX: usize = 65_536;
-/// Generation of a connection that is ending. Waiting answers can no longer find it.
+/// Generation of a connection that is ending. The server no longer sends waiting answers on it.
 pub const ENDED: u32 = 0;
 
 /// A connection of an event loop.
 pub struct Connection {
     /// The non-blocking socket.
     pub socket: OwnedFd,
-    /// Id by which waiting answers find the connection.
+    /// Id with which the server finds the connection of a waiting answer.
     pub id: ConnectionId,
     /// State of the engine for this connection.
     pub peer: Peer,

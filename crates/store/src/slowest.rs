@@ -1,8 +1,8 @@
 //! `slowest.json`: the slowest operations of a trial's measured window.
 //!
 //! Each operation has its times on two clocks. The seconds count from the trial's start line, like
-//! the seconds of all other records. So a reader can match operations with events of nodes. The
-//! time since 1970 belongs to the logs of the nodes.
+//! the seconds of all other records. So a reader can match operations with events of nodes.
+//! With the time since 1970, a reader can find an operation in the logs of the nodes.
 
 use crate::file;
 use crate::record::FORMAT;

@@ -70,8 +70,8 @@ measure::word_enum! {
 }
 
 impl Verdict {
-    /// Returns the worst of several verdicts. For an empty list, the result is invalid, because a
-    /// run without a finished trial shows nothing.
+    /// Returns the worst of several verdicts. For an empty list, returns [`Verdict::Invalid`],
+    /// because a run without a finished trial shows nothing.
     pub fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         verdicts.into_iter().max().unwrap_or(Verdict::Invalid)
     }

@@ -82,8 +82,8 @@ pub enum AxisScale {
     FromZero,
     /// Logarithmic scale around the values.
     Logarithmic,
-    /// Logarithmic scale of percentiles. A value of n means that one of n operations takes longer.
-    /// Its label is the percentile.
+    /// Logarithmic scale of percentiles. At the value n, one operation in n is slower than the
+    /// percentile. For example, 100 has the label p99.
     Percentile,
 }
 

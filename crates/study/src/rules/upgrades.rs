@@ -158,7 +158,7 @@ mod tests {
         assert!(!is("4.1", "4.1.10"));
     }
 
-    /// In an earlier version, the number of a user's own build was read as 0.
+    /// In an earlier release, cassay read the version number of a user's own build as 0.
     #[test]
     fn a_build_of_ones_own_is_as_new_as_its_number() {
         let built = |version: &str| Release::built(version).unwrap();

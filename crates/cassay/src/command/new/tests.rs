@@ -74,8 +74,8 @@ fn a_target_is_one_of_three_and_keeps_its_address_quoted() {
     }
 }
 
-/// For every subject of a target, the sides have names and the plan has no warnings. If compression
-/// matters, the rows can be compressed.
+/// For each subject that a target supports, the sides of the template have names, and its plan has
+/// no warnings. If the subject depends on compression, the rows are compressible.
 #[test]
 fn every_comparison_template_is_a_study_without_a_warning() {
     let compare = template("compare").unwrap();

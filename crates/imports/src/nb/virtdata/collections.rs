@@ -74,8 +74,8 @@ pub(super) enum Seed {
     Same,
     /// The input of the collection plus the index of the element.
     Stepped,
-    /// A hash that is repeated for each element. The hash for an element is that of the input of
-    /// the previous element's function.
+    /// A chain of hashes. The first input is the hash of the collection's input. Each further input
+    /// is the hash of the previous input.
     Hashed,
 }
 

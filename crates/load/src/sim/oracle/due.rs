@@ -21,7 +21,7 @@ pub enum Due {
 }
 
 impl Due {
-    /// Returns the due times for the simulated worker of a shape.
+    /// Returns the due times of the worker in a simulated run with these conditions.
     pub fn new(shape: &Shape) -> Due {
         let config = &shape.config;
         let worker = (config.others.before + shape.worker) as u64;

@@ -109,7 +109,7 @@ fn profile(name: &str) -> String {
     format!("profile={}", file.display())
 }
 
-/// Words of cassandra-stress for a profile.
+/// Returns the arguments of cassandra-stress for a profile.
 fn words<'a>(profile: &'a str, ops: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let fixed = ["n=1000", "no-warmup", "cl=LOCAL_ONE", "-pop", "seq=1..1000"];
     let mut words = vec!["user", profile, ops];
