@@ -8,6 +8,9 @@ use study::plan::Plan;
 use study::resolve::resolve;
 use study::settings::{Overrides, Study};
 
+/// Folder and findings of a child run. `None` if the user pressed Ctrl-C.
+pub type ChildResult = Option<(PathBuf, FindingsRecord)>;
+
 /// The means to start the child runs of one run.
 pub struct ChildRuns<'a> {
     /// Study of the parent.
@@ -16,17 +19,9 @@ pub struct ChildRuns<'a> {
     pub path: &'a Path,
     /// Runs a study with its plan, and puts the results into a folder. If an earlier start of the
     /// parent began the child run, continues it.
-    pub conduct: &'a mut dyn FnMut(&Study, &Plan, PathBuf) -> Result<ChildRun>,
+    pub conduct: &'a mut dyn FnMut(&Study, &Plan, PathBuf) -> Result<ChildResult>,
     /// Reports a sentence.
     pub say: &'a mut dyn FnMut(String),
-}
-
-/// A child run that has finished or was interrupted.
-pub struct ChildRun {
-    /// Folder of the run.
-    pub path: PathBuf,
-    /// Findings. `None` if the user pressed Ctrl-C.
-    pub findings: Option<FindingsRecord>,
 }
 
 /// How the child runs of a run ended.
@@ -45,13 +40,12 @@ impl ChildRuns<'_> {
     /// The text has mistakes, or cassay cannot plan the study.
     pub(crate) fn plan(&self, text: &str) -> Result<(Study, Plan), String> {
         let study = resolve("study.yaml", text, &overrides(self.study))
-            .map_err(|mistakes| mistakes.to_string())?;
+            .map_err(|mistakes| format!("the study has mistakes: {mistakes}"))?;
         let plan = study::plan::plan(&study).map_err(|error| error.to_string())?;
         Ok((study, plan))
     }
 
-    /// Runs a study in `folder` of the parent's folder. Returns its folder and its findings, or
-    /// `None` if the user pressed Ctrl-C.
+    /// Runs a study, and puts the results into `folder` of the parent's folder.
     ///
     /// # Errors
     /// The files of the run cannot be written.
@@ -60,9 +54,8 @@ impl ChildRuns<'_> {
         study: &Study,
         plan: &Plan,
         folder: impl AsRef<Path>,
-    ) -> Result<Option<(PathBuf, FindingsRecord)>> {
-        let end = (self.conduct)(study, plan, self.path.join(folder))?;
-        Ok(end.findings.map(|findings| (end.path, findings)))
+    ) -> Result<ChildResult> {
+        (self.conduct)(study, plan, self.path.join(folder))
     }
 }
 

@@ -27,12 +27,12 @@ const EXPERIMENTS_MAX: usize = 3;
 /// useful confidence interval.
 const BLOCKS: [usize; 4] = [6, 5, 4, 3];
 
-/// Tests the candidates for the limit in the answer, one after the other, until one is
-/// confirmed. Adds the results to the findings, and to the sentence in the answer.
+/// Tests the candidates for the limit in the answer, one after the other, until one is confirmed.
+/// Adds the results to the findings, and to the sentence in the answer.
 ///
 /// # Errors
-/// The files of an experiment cannot be written. A failure of the experiment's target is part
-/// of the result, not an error.
+/// The files of an experiment cannot be written. A failure of the experiment's target is part of
+/// the result, not an error.
 pub fn test(runs: &mut ChildRuns<'_>, findings: &mut FindingsRecord) -> Result<ChildRunsEnd> {
     let Some(why) = runs.study.why else {
         return Ok(ChildRunsEnd::Done);

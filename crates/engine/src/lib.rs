@@ -58,7 +58,7 @@ pub use workload_check::{PrepareResult, prepare};
 
 use anyhow::Result;
 use ceiling::Ceilings;
-use child_runs::{ChildRun, ChildRuns, ChildRunsEnd};
+use child_runs::{ChildRuns, ChildRunsEnd};
 use cluster::Dirs;
 use findings::data_generation;
 use fleet_use::FleetUse;
@@ -247,10 +247,7 @@ impl<'a> Engine<'a> {
             let end = run_or_continue(study, plan, &options, &mut |event| {
                 (events.borrow_mut())(event);
             })?;
-            Ok(ChildRun {
-                path: end.path,
-                findings: end.findings,
-            })
+            Ok(end.findings.map(|findings| (end.path, findings)))
         };
         let mut say = |said| (events.borrow_mut())(Event::Said(said));
         let mut runs = ChildRuns {

@@ -16,12 +16,10 @@ use study::settings::{Study, Variant};
 /// Maximum number of variants to profile. A comparison has two sides.
 const VARIANTS_MAX: usize = 2;
 
-/// Runs the extra trials, if the study profiles its nodes, and adds the profiles to the
-/// findings.
+/// Runs the extra trials, if the study profiles its nodes, and adds the profiles to the findings.
 ///
 /// # Errors
-/// The files of the extra trials cannot be written. Failures of their target are in their
-/// findings.
+/// The files of the extra trials cannot be written. Failures of their target are in their findings.
 pub fn profile(runs: &mut ChildRuns<'_>, findings: &mut FindingsRecord) -> Result<ChildRunsEnd> {
     let Some(profile) = profile_study::wanted(runs.study) else {
         return Ok(ChildRunsEnd::Done);

@@ -68,12 +68,9 @@ impl Outbox {
             (Err(_), _) => return,
         };
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let send = |writer: &mut Box<dyn Write + Send>| {
-            writer.write_all(&bytes).and_then(|()| writer.flush())
-        };
         // If the controller has ended, the write fails, and the reading thread detects the end. The
         // controller may have received a part of this message, so it could not read another one.
-        if writer.as_mut().is_some_and(|writer| send(writer).is_err()) {
+        if writer.as_mut().is_some_and(|writer| frame::send(writer, &bytes).is_err()) {
             *writer = None;
         }
     }

@@ -13,9 +13,17 @@ const BYTES_MAX: usize = 1 << 20;
 /// # Errors
 /// The message is too long, or the other side has ended.
 pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<()> {
+    send(to, &encode(message)?)
+}
+
+/// Writes the bytes of one message.
+///
+/// # Errors
+/// The other side has ended.
+pub(crate) fn send(to: &mut impl Write, bytes: &[u8]) -> Result<()> {
     // The whole message is written at once, so that the receiver is unlikely to get half a message
     // if this process is killed.
-    to.write_all(&encode(message)?).context("send a message")?;
+    to.write_all(bytes).context("send a message")?;
     to.flush().context("send a message")
 }
 

@@ -1,6 +1,7 @@
 //! Describes the frames in which the profiles of two variants differ, and the cost of the profiler.
 
 use crate::result_place::variant_words;
+use analysis::profile::BLOCKS_MIN;
 use measure::number::{change, changes, counted, significant};
 use store::record::{
     FrameDifferenceRecord, ProfileDifferenceRecord, ProfileUnit, ProfilerCostRecord,
@@ -9,8 +10,6 @@ use store::record::{
 
 /// Maximum number of frames in the sentences of one comparison. The table has all of them.
 const FRAMES_MAX: usize = 3;
-/// Minimum number of blocks for a verdict on frames.
-const BLOCKS_MIN: usize = 4;
 
 /// Returns the sentences: the frames of each comparison, then the cost of the profiler.
 pub fn sentences(record: &ProfilesRecord) -> Vec<String> {

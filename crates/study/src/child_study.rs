@@ -11,7 +11,7 @@ use analysis::procedure::Point;
 use serde_json::{Map, Value, json};
 
 /// Keys that a child study does not take from its parent.
-const PARENT_KEYS: [&str; 5] = ["faults", "require", "price_per_hour", "procedure", "why"];
+const OMITTED_KEYS: [&str; 5] = ["faults", "require", "price_per_hour", "procedure", "why"];
 
 /// A study that follows the trials of another study.
 pub(crate) struct ChildStudy<'a> {
@@ -51,7 +51,7 @@ pub(crate) fn settings_of(tree: &Tree) -> Map<String, Value> {
     let Value::Object(mut settings) = without_defaults(tree, "") else {
         return Map::new();
     };
-    settings.retain(|key, _| !PARENT_KEYS.contains(&key.as_str()));
+    settings.retain(|key, _| !OMITTED_KEYS.contains(&key.as_str()));
     if let Some(Value::Object(probes)) = settings.get_mut("probes") {
         probes.remove("profile");
     }

@@ -10,8 +10,8 @@ const UNNAMED: [&str; 6] = [
     "nobody", "somebody", "whoever", "whom", "of ours", "so many",
 ];
 
-/// Words that `tidy` permits after `is no`, because they form a comparison, as in `is no longer`.
-const COMPARED: [&str; 13] = [
+/// `tidy` permits these words after `is no`, because they form a comparison, as in `is no longer`.
+const COMPARISON_WORDS: [&str; 13] = [
     "better",
     "different",
     "earlier",
@@ -77,7 +77,7 @@ fn broken_rule(sentence: &str) -> Option<String> {
     let has = |phrase: &str| format!(" {lower} ").contains(&format!(" {phrase} "));
     let is_no = words.windows(4).any(|four| {
         let next = four[3].trim_matches(|c: char| !c.is_alphanumeric());
-        four[0] != "there" && four[1..3] == ["is", "no"] && !COMPARED.contains(&next)
+        four[0] != "there" && four[1..3] == ["is", "no"] && !COMPARISON_WORDS.contains(&next)
     });
     if words.len() > WORDS_MAX {
         Some(format!(

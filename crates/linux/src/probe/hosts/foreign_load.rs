@@ -458,10 +458,10 @@ mod tests {
         assert!((0.0..=100.0).contains(&seen["cpu.others"]), "{seen:?}");
         assert_eq!(seen["cpu.nodes"], 0.0);
         assert!(seen["cpu.count"] >= 1.0);
-        let nobody = OwnProcesses {
+        let missing_node = OwnProcesses {
             nodes: &[("node1", u32::MAX)],
             ..OwnProcesses::default()
         };
-        assert!(ForeignLoad::open(&nobody).is_err());
+        assert!(ForeignLoad::open(&missing_node).is_err());
     }
 }
