@@ -60,7 +60,7 @@ fn commit() -> Option<String> {
 /// Runs git and returns the output. `None` if git is missing or prints nothing.
 #[expect(
     clippy::disallowed_methods,
-    reason = "git ends by itself, and is waited for"
+    reason = "git ends by itself, and this script waits for it"
 )]
 fn git(words: &[&str]) -> Option<String> {
     let said = Command::new("git").args(words).output().ok()?;

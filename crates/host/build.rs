@@ -26,7 +26,7 @@ const OPTIONS: [&str; 8] = [
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the compiler ends by itself, and is waited for"
+    reason = "the compiler ends by itself, and this script waits for it"
 )]
 fn main() {
     println!("cargo::rerun-if-changed={SOURCE}");

@@ -102,7 +102,7 @@ fn bisections(options: &Options, folder: &Path) -> Result<usize> {
             "{} {} is the first slow build: {}",
             if is_found { "found " } else { "MISSED" },
             name(first),
-            said["words"].as_str().unwrap_or("nothing was said")
+            said["words"].as_str().unwrap_or("the bisection gave no answer")
         );
     }
     Ok(found)

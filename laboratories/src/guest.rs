@@ -8,7 +8,7 @@ mod cpio;
 mod facts;
 mod image;
 mod parts;
-mod plans;
+mod placement_checks;
 mod programs;
 mod qemu;
 mod shape;
@@ -170,7 +170,7 @@ impl Guest<'_> {
         wrong.extend(differences.iter().map(|what| format!("bound by taskset: {what}")));
         for (index, wish) in self.shape.wishes.iter().enumerate() {
             let plan = json(told.output(&format!("plan-{index}"))?)?;
-            let faults = plans::faults(self.shape, wish, &plan)?;
+            let faults = placement_checks::faults(self.shape, wish, &plan)?;
             wrong.extend(faults.iter().map(|what| format!("plan {index}: {what}")));
         }
         told.output("files")?;
@@ -190,7 +190,7 @@ impl Guest<'_> {
     fn compare_with_files(&self, told: &GuestOutput, machine: &Value) -> Result<Vec<String>> {
         let mut wrong = Vec::new();
         let files = self.folder.join(qemu::LINES[2]);
-        let files = files.to_str().context("the path of the tree is not a UTF-8")?;
+        let files = files.to_str().context("the path of the tree is not UTF-8")?;
         let (mut inside, mut outside) = (machine.clone(), self.ask("show --json", files)?);
         for one in [&mut inside, &mut outside] {
             // The source is not compared, because it is different on purpose.
@@ -201,11 +201,11 @@ impl Guest<'_> {
         }
         if inside != outside {
             wrong.push(format!(
-                "{files} are read differently from the guest's own files"
+                "cassay reads {files} differently from the guest's own files"
             ));
         }
         for (index, wish) in self.shape.wishes.iter().enumerate() {
-            let words = plans::arguments(wish);
+            let words = placement_checks::arguments(wish);
             let inside = json(told.output(&format!("plan-{index}"))?)?;
             if self.ask(&words, files)? != inside {
                 wrong.push(format!(
@@ -215,7 +215,9 @@ impl Guest<'_> {
             let Some(synthetic) = self.shape.synthetic else {
                 continue;
             };
-            if plans::cpus(&self.ask(&words, synthetic)?)? != plans::cpus(&inside)? {
+            if placement_checks::cpus(&self.ask(&words, synthetic)?)?
+                != placement_checks::cpus(&inside)?
+            {
                 wrong.push(format!(
                     "plan {index} for \"{synthetic}\" differs from the guest's plan"
                 ));
@@ -229,11 +231,11 @@ impl Guest<'_> {
         let words = words.split(' ');
         let words: Vec<&str> =
             ["topology"].into_iter().chain(words).chain(["--machine", machine]).collect();
-        let program = self.cassay.to_str().context("the path of the tree is not a UTF-8")?;
+        let program = self.cassay.to_str().context("the path of the tree is not UTF-8")?;
         json(&process::output(program, &words)?)
     }
 }
 
 fn json(text: &str) -> Result<Value> {
-    serde_json::from_str(text).with_context(|| format!("read as JSON: {text:.200}"))
+    serde_json::from_str(text).with_context(|| format!("parse as JSON: {text:.200}"))
 }

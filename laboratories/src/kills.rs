@@ -1,7 +1,7 @@
-//! Sends kill -9 to the command, an agent or a guard. The signal comes at a random time during a
-//! study on a real Cassandra, or in the middle of each kind of fault. After the longest lease, all
-//! resources must have disappeared. Before that, the command runs the tests that kill a process in
-//! each phase, of which the gate runs only one for each signal.
+//! Kills cassay's command, an agent or a guard with SIGKILL. The signal comes at a random time
+//! during a study on a real Cassandra, or in the middle of each kind of fault. After the longest
+//! lease, all resources must have disappeared. Unless faults are requested, the tests that kill a
+//! process in each phase run first. The gate runs only one of these tests for each signal.
 
 mod faults;
 
@@ -61,7 +61,7 @@ enum Victim {
 /// Kills each of the three processes, round after round.
 ///
 /// # Errors
-/// Resources remain. The error names these resources and the kill that preceded.
+/// Resources remain. The error names these resources and the kill before them.
 pub fn run(options: &Options) -> Result<()> {
     process::run(
         &process::cargo(),
@@ -172,7 +172,11 @@ fn kill_one(victim: Option<Victim>, moment_ms: u64, choice: usize) -> Result<Kil
     };
     let ended = study.wait().context("wait for the command")?;
     let waited_ms = until_nothing_remains(&lab, &mut seen)?;
-    let what = if killed { "" } else { " (none was there)" };
+    let what = if killed {
+        ""
+    } else {
+        " (no such process was running)"
+    };
     Ok(KillOutcome {
         ran_ms,
         words: format!("nothing remained after {waited_ms} ms; the command: {ended}{what}"),
@@ -220,6 +224,7 @@ impl Seen {
 }
 
 /// Returns the name of the link from the machine to the hosts, from the text of a state file.
+/// Returns `None` if the cluster has no network.
 fn link(state: &str) -> Option<String> {
     let (_, after) = state.split_once("\"network\":")?;
     let mut parts = after.trim_start().trim_start_matches('"').split('.');
@@ -283,8 +288,8 @@ fn processes() -> Vec<Process> {
     pids.map(process).collect()
 }
 
-/// Lists the remaining resources of the clusters: processes, control groups, links, mounts and
-/// folders.
+/// Lists the remaining resources of the clusters: processes, control groups, folders, links and
+/// loop devices.
 fn remains(lab: &Lab, seen: &Seen) -> Vec<String> {
     let mut left = Vec::new();
     let clusters = &seen.clusters;

@@ -34,7 +34,7 @@ struct LargeRun {
     /// Arguments of the example `long_run`: seconds of each trial, number of nodes, and number of
     /// runs.
     shape: [&'static str; 3],
-    /// Commands that are measured, each with its limit in seconds.
+    /// Commands that are measured, each with the limit of its CPU time in seconds.
     commands: &'static [(&'static str, f64)],
     /// Limits of the memory and of the page, in MB.
     most_mb: [f64; 2],
@@ -71,7 +71,7 @@ const MADE: [LargeRun; 3] = [
 const PLAN_S: f64 = 0.05;
 /// Time between two samples of the program's memory and time.
 const LOOKS: Duration = Duration::from_millis(1);
-/// Accepted exit codes of a command. They are that of success, and that for an invalid run. The
+/// Accepted exit codes of a command: the code of success, and the code for an invalid run. The
 /// generated runs are judged invalid, because they lack some data of a real run.
 const MAY_END_WITH: [i32; 2] = [0, 3];
 /// Factor by which a limit must be exceeded for the command to fail. A smaller excess may be caused
@@ -122,8 +122,8 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
         let page = results.join("page.html");
         let (results, to) = (results.display().to_string(), page.display().to_string());
         let study = format!("long-{}", made.name);
-        // A single new run has no findings yet, so a command analyses it before its report is
-        // written.
+        // A single new run has no findings yet, so `resume` analyzes the run before the other
+        // commands.
         if is_new && made.shape[2] == "1" {
             let taken = CommandCost::measure(1, &["resume", &study, "--out", &results])?;
             report(

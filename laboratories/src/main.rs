@@ -9,7 +9,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a developer command speaks to its developer"
+    reason = "commands for developers print their results"
 )]
 
 mod apt;

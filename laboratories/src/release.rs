@@ -46,7 +46,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let version = options.version;
     let here = Repository::in_folder(&tree::root());
-    let base = ready(&here, version).context("nothing was begun")?;
+    let base = ready(&here, version).context("the release has not begun")?;
     process::run("scripts/prerequisites", &["rust", "java", "maven"])?;
     dist::check_tools()?;
     let folder = xtask::target().join(format!("release-{version}"));
@@ -217,9 +217,9 @@ fn say_what_is_left(base: &Base, version: Version, packages: &Path) -> Result<()
         println!("  {}", entry.context("list the packages")?.path().display());
     }
     println!(
-        "What is left for you is in docs/releasing.md: look at them, then\n  \
+        "docs/releasing.md describes the remaining steps: check the files, then run\n  \
          git push --atomic origin {branch} {tag}\n\
-         and publish the files. To take it back before that:\n  \
+         and publish the files. To undo the release before the push:\n  \
          git tag --delete {tag} && git reset --keep {}",
         base.commit
     );

@@ -87,7 +87,7 @@ impl SearchCase {
         format!(
             "
 study: searches-{name}
-question: Is it found what is known?
+question: Does the search find the known value?
 target: {{null: {{capacity: {capacity}}}}}
 workload: {{use: standard1}}
 procedure: {procedure}

@@ -37,7 +37,7 @@ pub fn run() -> Result<()> {
 }
 
 fn text(path: &Path) -> Result<&str> {
-    path.to_str().context("the path of the tree is not a UTF-8")
+    path.to_str().context("the path of the tree is not UTF-8")
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -61,7 +61,7 @@ fn libvirt(domains: &[PathBuf]) -> Result<()> {
     for domain in domains {
         process::output("virt-xml-validate", &[text(domain)?, "domain"])?;
     }
-    println!("{} domains: as libvirt's schema has it", domains.len());
+    println!("{} domains: valid by libvirt's schema", domains.len());
     Ok(())
 }
 

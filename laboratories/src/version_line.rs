@@ -1,5 +1,5 @@
 //! Makes the files for a line of Cassandra's versions from a release in Maven. These are the lock
-//! of the jars, the settings of `cassandra.yaml`, and the list of releases.
+//! of the jars, the settings of `cassandra.yaml` with their limits, and the list of releases.
 //!
 //! The other data of a line is in its `mod.rs`, which is written by hand.
 
@@ -52,6 +52,8 @@ pub fn run(options: &Options) -> Result<()> {
     )?;
     let settings = settings(&jars)?;
     write(&folder.join("settings.txt"), &settings)?;
+    let limits = limits(release, &jars, &folder.join("settings.txt"))?;
+    write(&folder.join("limits.txt"), &limits)?;
     if let Some(guardrails) = guardrails(server, &settings)? {
         write(&folder.join("guardrails.txt"), &guardrails)?;
     }
@@ -255,6 +257,46 @@ fn settings(jars: &[PathBuf]) -> Result<String> {
     Ok(names.into_iter().chain(renamed).map(|line| line + "\n").collect())
 }
 
+/// Packages of Java that Cassandra's classes use without a module.
+const PACKAGES: [&str; 8] = [
+    "java.base/java.io",
+    "java.base/java.lang",
+    "java.base/java.nio",
+    "java.base/jdk.internal.loader",
+    "java.base/jdk.internal.ref",
+    "java.base/jdk.internal.util.jar",
+    "java.base/sun.nio.ch",
+    "java.management.rmi/com.sun.jmx.remote.internal.rmi",
+];
+
+/// Returns the limits of Cassandra's settings in the notation of the crate `versions`. The program
+/// `Limits.java` asks Cassandra's class `DatabaseDescriptor` about values. It takes some minutes.
+fn limits(release: &str, jars: &[PathBuf], settings: &Path) -> Result<String> {
+    let paths: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
+    let asks = tree::root().join("laboratories/src/version_line/Limits.java");
+    let opened = PACKAGES.iter().flat_map(|package| {
+        ["opens", "exports"].map(|verb| format!("--add-{verb}={package}=ALL-UNNAMED"))
+    });
+    let mut arguments: Vec<String> = opened.collect();
+    arguments.push("-Dorg.apache.cassandra.disable_mbean_registration=true".to_owned());
+    arguments.push("-cp".to_owned());
+    arguments.push(paths.join(":"));
+    arguments.push(asks.display().to_string());
+    arguments.push(settings.display().to_string());
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let said = process::output("java", &arguments)?;
+    // Other lines are logs of Cassandra's classes, and settings whose limits are not known.
+    let rows: BTreeSet<&str> =
+        said.lines().filter_map(|line| line.strip_prefix("LIMIT ")).collect();
+    ensure!(rows.len() > 20, "only {} limits were found", rows.len());
+    let head = format!(
+        "# Limits of the settings in cassandra-all-{release}.jar, in addition to their types.\n\
+         # `cargo xtask line {release}` asked the jar's class DatabaseDescriptor about values.\n\
+         # The documentation of the crate `versions` describes the rows.\n"
+    );
+    Ok(rows.into_iter().fold(head, |text, row| text + row + "\n"))
+}
+
 /// Abbreviates the unit in a type, so that `time:int:Milliseconds` becomes `time:int:ms`.
 fn in_short(kind: &str) -> Result<String> {
     let (head, end) = match kind.strip_suffix('?') {
@@ -274,7 +316,7 @@ fn in_short(kind: &str) -> Result<String> {
         "Kibibytes" => "KiB",
         "Mebibytes" => "MiB",
         "BytesPerSecond" => "B/s",
-        other => bail!("the form of the unit {other} is unknown: add it to line.rs"),
+        other => bail!("the form of the unit {other} is unknown: add it to version_line.rs"),
     };
     Ok(format!("{head}:{unit}{end}"))
 }
@@ -320,6 +362,6 @@ fn unit(converter: &str) -> Result<&'static str> {
         other if other.contains("MEBIBYTES") => "MiB",
         other if other.starts_with("KIBIBYTES_") => "KiB",
         other if other.starts_with("BYTES_") => "B",
-        other => bail!("the unit of the converter {other} is unknown: add it to line.rs"),
+        other => bail!("the unit of the converter {other} is unknown: add it to version_line.rs"),
     })
 }

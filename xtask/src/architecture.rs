@@ -12,10 +12,10 @@ pub const SYSROOT_TARGETS: &str = "lib/rustlib";
 /// A processor architecture for which a program is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Architecture {
-    /// Processors of Intel and AMD with 64 bits.
+    /// 64-bit x86 processors of Intel and AMD.
     #[value(name = "x86_64")]
     X86,
-    /// ARM, 64 bits.
+    /// 64-bit ARM processors.
     #[value(name = "aarch64")]
     Arm,
 }

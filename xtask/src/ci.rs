@@ -8,8 +8,8 @@
 //! that fails makes the gate fail. The test also runs again alone to classify the failure. See
 //! [`again`].
 
-mod again;
 mod programs;
+mod rerun_alone;
 mod skips;
 mod times;
 mod units;
@@ -17,9 +17,9 @@ mod units;
 use crate::process::{self, cargo};
 use crate::stress::Busy;
 use crate::tree;
-use again::Failed;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use programs::Program;
+use rerun_alone::Failed;
 use skips::Skips;
 pub use skips::skip;
 use std::path::{Path, PathBuf};
@@ -158,8 +158,8 @@ fn gate(options: &Options) -> Result<()> {
 }
 
 /// Returns the environment variable with the Python that `scripts/prerequisites notebook` has
-/// installed, for the test of the documented notebook. The user may set the variable to another
-/// Python.
+/// installed, for the test of the documented notebook. The list is empty if this Python is not
+/// installed, or if the user has set the variable.
 fn notebook() -> Vec<(&'static str, String)> {
     let python = target().join("notebook/bin/python");
     let is_wanted = python.exists() && std::env::var_os(PYTHON).is_none();
@@ -211,7 +211,10 @@ fn tests_of_all(programs: &[Program], stored: &Times) -> Result<Ran> {
     // The number of processes is one more than the number of CPUs, because tests that apply load
     // mostly wait for their windows.
     let outcomes = units::run(all, process::cpus() + 1, &[], &[])?;
-    Ok((again::failed(&outcomes, &[], &[])?, seconds_of(&outcomes)))
+    Ok((
+        rerun_alone::failed(&outcomes, &[], &[])?,
+        seconds_of(&outcomes),
+    ))
 }
 
 fn seconds_of(outcomes: &[UnitResult]) -> Seconds {
@@ -353,7 +356,8 @@ const KILLS_OF_AGENTS: [&str; 2] = ["endings::", "volume_ends::"];
 pub fn kills() -> Result<()> {
     let (programs, stored) = (programs::built()?, Times::stored()?);
     let agents = programs.iter().find(|program| program.name == "agent it");
-    let agents = Arc::new(agents.context("cargo has built no `it` of agent")?.clone());
+    let agents =
+        Arc::new(agents.context("cargo built no test program `it` of the crate agent")?.clone());
     let tests = agents.listed(&KILLS_OF_AGENTS)?;
     ensure!(
         !tests.is_empty(),
@@ -364,7 +368,7 @@ pub fn kills() -> Result<()> {
     // These tests run one after the other, because on a busy machine the times of the kills would
     // be less exact.
     let outcomes = units::run(units::divide(&agents, tests, &stored), 1, &[], &variables)?;
-    again::failed(&outcomes, &[], &variables)?.alone()?;
+    rerun_alone::failed(&outcomes, &[], &variables)?.alone()?;
     tests_on_cassandra(&programs, &stored, KILLS, (1, ""), &[])?.0.alone()
 }
 
@@ -376,7 +380,8 @@ fn tests_on_cassandra(
     skipped: &[&str],
 ) -> Result<Ran> {
     let program = programs.iter().find(|program| program.name == CASSANDRA_TESTS);
-    let program = Arc::new(program.context("cargo has built no `it` of cassay")?.clone());
+    let program =
+        Arc::new(program.context("cargo built no test program `it` of the crate cassay")?.clone());
     let mut tests = program.listed(&[&["--ignored", filter], skipped].concat())?;
     tests.retain(|test| test.starts_with(CASSANDRA));
     // Without this check, the command would pass without running a test after the module was
@@ -399,7 +404,7 @@ fn tests_on_cassandra(
         (LINE, line.to_owned()),
     ];
     let outcomes = units::run(all, threads_count()?, &["--ignored"], &variables)?;
-    let failed = again::failed(&outcomes, &["--ignored"], &variables)?;
+    let failed = rerun_alone::failed(&outcomes, &["--ignored"], &variables)?;
     Ok((failed, seconds_of(&outcomes)))
 }
 
@@ -503,7 +508,7 @@ fn children_cpu_s() -> f64 {
 /// because it does not depend on cassay's crates.
 #[expect(
     clippy::disallowed_methods,
-    reason = "xtask uses none of the crates, so not their clock"
+    reason = "xtask uses no crate of cassay, so it cannot use measure::clock"
 )]
 fn now() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();

@@ -65,7 +65,7 @@ fn own() -> Result<()> {
     ];
     let metadata = process::output(&cargo(), &words)?;
     let metadata: Metadata =
-        serde_json::from_str(&metadata).context("understand what cargo metadata says")?;
+        serde_json::from_str(&metadata).context("parse the output of cargo metadata")?;
     let taken = taken(&rules.graph.targets)?;
     let packages: Vec<Package> = metadata
         .packages
@@ -114,7 +114,7 @@ fn taken(targets: &[String]) -> Result<BTreeSet<String>> {
 }
 
 /// Parses the package in a line of `cargo tree`, so that `name v1.2.3 (where) (*)` becomes `name
-/// 1.2.3`.
+/// 1.2.3`. Returns `None` for other lines.
 fn parse_package(line: &str) -> Option<String> {
     let mut words = line.split(' ');
     let (name, version) = (words.next()?, words.next()?);

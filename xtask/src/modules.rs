@@ -119,7 +119,8 @@ impl Modules {
         reached
     }
 
-    /// Returns the file that defines the item at a path. Re-exports are followed.
+    /// Returns the file that defines the item at a path, and follows re-exports. Returns `None` if
+    /// no file does.
     fn defined_in(&self, name: &[String]) -> Option<&str> {
         let mut name = name.to_vec();
         for _ in 0..8 {
@@ -147,7 +148,7 @@ impl Modules {
         None
     }
 
-    /// Returns the glob import by which a module gets a name.
+    /// Returns the glob import by which a module gets a name. Returns `None` if there is none.
     fn passed_on<'a>(&self, module: &'a Module, name: &str) -> Option<&'a (String, Vec<String>)> {
         let has = |from: &[String]| {
             let known = self.files.get(&from.join("::"));

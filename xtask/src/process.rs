@@ -98,7 +98,7 @@ pub fn read_output(
         return Ok((said, output.status.success()));
     }
     let mut child = command.stdout(Stdio::piped()).spawn().with_context(line)?;
-    let stdout = child.stdout.take().context("what it says")?;
+    let stdout = child.stdout.take().context("read its output")?;
     let mut said = String::new();
     for text in std::io::BufReader::new(stdout).split(b'\n') {
         let text = text.with_context(line)?;
@@ -189,7 +189,7 @@ pub fn stderr(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Res
 /// returns only if the program cannot be started. It then returns the error.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the program takes the place of this process, and has its owner"
+    reason = "the program replaces this process, so it needs no other owner"
 )]
 pub fn replace(program: &str, arguments: &[OsString]) -> anyhow::Error {
     let error = Command::new(program).args(arguments).exec();

@@ -61,7 +61,7 @@ const DEFECTS: [Defect; 8] = [
         to: "repeat.count += 2;",
     },
     Defect {
-        name: "operations on a lost connection are forgotten, but for the first",
+        name: "operations on a lost connection are forgotten, except the first",
         file: "worker/timeouts.rs",
         from: "            next = id + 1;\n",
         to: "            next = id + 1;\n            if id > 0 { continue; }\n",
@@ -79,7 +79,7 @@ const DEFECTS: [Defect; 8] = [
         to: "let sent_ns = slot.sent_ns;",
     },
     Defect {
-        name: "what is due at the stop is sent",
+        name: "an operation that is due at the stop is sent",
         file: "worker/release.rs",
         from: "due_ns >= self.control.stop_ns()",
         to: "due_ns > self.control.stop_ns()",
@@ -91,13 +91,13 @@ const DEFECTS: [Defect; 8] = [
         to: "slot.state != State::Free && slot.connection <= connection",
     },
     Defect {
-        name: "a try more than is allowed",
+        name: "a retry more than the limit allows",
         file: "worker/retries.rs",
         from: ".retries >= retries_max",
         to: ".retries > retries_max",
     },
     Defect {
-        name: "memory is taken when a connection is lost",
+        name: "the worker allocates memory when a connection is lost",
         file: "worker/timeouts.rs",
         from: "        let mut next = 0;\n",
         to: "        std::hint::black_box(Box::new(index));\n        let mut next = 0;\n",
@@ -146,7 +146,7 @@ fn find_planted() -> Result<()> {
     };
     let simulate = ["--", SIMULATION];
     cargo_test(&simulate).context("run the simulation without a defect")?;
-    println!("none: not found, as it must be");
+    println!("no defect: the simulation found none, as expected");
     for defect in DEFECTS {
         let path = copy.join("crates/load/src").join(defect.file);
         let text = read(&path)?;

@@ -21,7 +21,7 @@ pub fn run(options: &Options) -> Result<()> {
         return Ok(());
     }
     let mut sum = 0;
-    println!("crate       lines  largest circle of files");
+    println!("crate       lines  largest cycle of files");
     for name in tree.crates() {
         let modules = Modules::read(&tree, &name);
         let circle = modules.circles().first().map_or(1, Vec::len);

@@ -94,7 +94,7 @@ const RULES: [(&str, Rule); 38] = [
         "errors of a parse are not dropped",
         parse_errors::parse_errors,
     ),
-    ("files make no large circle", circles::circles),
+    ("imports of files form no large cycle", circles::circles),
     ("calls that follow each other are a chain", chains::chains),
     (
         "the name of a type describes the type",

@@ -72,7 +72,7 @@ impl Tree {
         }
     }
 
-    /// Returns the file with this path.
+    /// Returns the file with this path. Returns `None` if the tree does not contain it.
     pub fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
@@ -102,5 +102,5 @@ impl Tree {
 /// Returns the root of the tree, which is the folder above `xtask`.
 pub fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask.parent().expect("find the parent folder of xtask").to_owned()
+    xtask.parent().expect("xtask has a parent folder").to_owned()
 }

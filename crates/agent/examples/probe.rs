@@ -8,7 +8,7 @@
 //! `pidstat` over the same seconds. Then it prints the cost of each probe in this process and in an
 //! agent. The agent reports this cost itself. The total CPU time of the agent and of this process
 //! comes from the kernel.
-#![expect(clippy::print_stdout, reason = "its output is its purpose")]
+#![expect(clippy::print_stdout, reason = "the example prints its result")]
 
 use anyhow::{Context, Result};
 use host::probe::{ProbeCost, Probes, Reading, Sampler};

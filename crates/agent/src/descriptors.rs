@@ -1,4 +1,4 @@
-//! Open files of a process, and the limit of their number.
+//! Open files of a process, and the limit on their number.
 
 use anyhow::{Context, Result};
 use host::process::Identity;

@@ -124,7 +124,8 @@ fn read(file: &File, work: DiskWork) -> Result<(), Errno> {
     read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
-/// Finds a file with at least `bytes` bytes.
+/// Finds a file of at least `bytes` bytes in a folder or below it, except files of cassay. Returns
+/// `None` if none of the first [`ENTRIES_MAX`] entries is such a file.
 fn file_below(folder: &Path, bytes: u64) -> Option<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut left = ENTRIES_MAX;

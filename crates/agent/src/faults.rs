@@ -125,7 +125,7 @@ impl AgentState {
             self.faults.news.notify_all();
         }
         let State::Whole(healed) = state else {
-            anyhow::bail!("the fault is still in force after the attempt to heal it")
+            anyhow::bail!("the fault is still in effect after the attempt to heal it")
         };
         let healed = healed.clone().map_err(anyhow::Error::msg)?;
         Ok(HealAnswer {

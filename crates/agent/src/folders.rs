@@ -244,7 +244,7 @@ mod tests {
         ];
         for bad in bad {
             let refused = folders.admit(Path::new(bad)).err().map(|why| why.to_string());
-            let said = refused.unwrap_or_else(|| panic!("{bad} was let in"));
+            let said = refused.unwrap_or_else(|| panic!("{bad} was admitted"));
             assert!(said.contains("/data/host1, /data/other"), "{said}");
         }
         let none = Folders::new(Vec::new());

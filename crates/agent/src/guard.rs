@@ -46,7 +46,8 @@ struct State {
     dismissed: bool,
 }
 
-/// Runs the guard.
+/// Receives undo lists until the pipe closes or the agent is killed, and then undoes the changes of
+/// the last list.
 pub fn run() -> Result<()> {
     let copy = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3);
     let mut pipe = File::from(copy.context("copy the pipe")?);
@@ -194,7 +195,10 @@ mod tests {
         child.kill().unwrap();
         assert!(!has_news(&pipe, agent));
         drop(writer);
-        assert!(has_news(&pipe, agent), "that it has ended");
+        assert!(
+            has_news(&pipe, agent),
+            "the pipe reports the end of the agent"
+        );
         child.wait().unwrap();
     }
 }

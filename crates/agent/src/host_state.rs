@@ -82,7 +82,8 @@ impl AgentState {
         })
     }
 
-    /// Returns a reference to this state, for a thread.
+    /// Returns a reference to this state, for a thread. Returns `None` once the state no longer
+    /// exists.
     pub(crate) fn own(&self) -> Option<Arc<AgentState>> {
         self.own.upgrade()
     }

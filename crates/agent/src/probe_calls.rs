@@ -17,9 +17,9 @@ struct Watches {
     all: HashMap<u64, Arc<Mutex<ActiveWatch>>>,
 }
 
-/// A running watch.
+/// A watch, from its start until the controller has ended it and has received all its readings.
 struct ActiveWatch {
-    /// Probes of the current watch. `None` once the watch has ended.
+    /// Probes of the watch. `None` once the watch has ended.
     probes: Option<Probes>,
     costs: Vec<ProbeCost>,
     /// Readings that the agent has not yet sent.

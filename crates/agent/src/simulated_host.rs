@@ -20,8 +20,8 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use target_spec::LinkSpec;
 
 /// Moves this process, and all processes that it starts from now on, into the namespaces of its
-/// role. The caller must call this function before it starts any thread. If something is missing,
-/// returns a note for the log.
+/// role. The caller must call this function before it starts any thread. If systemd refuses to
+/// delegate control groups, returns a note for the log.
 ///
 /// # Errors
 /// The kernel refuses a namespace.
@@ -50,8 +50,9 @@ fn keep_mounts() -> Result<()> {
     mount_change("/", downstream).context("make mounts private")
 }
 
-/// Gives a machine that hosts nodes its own mount namespace if permitted. Otherwise the agent
-/// refuses requests for a volume. If systemd runs, it delegates control groups to the agent.
+/// Moves the agent of a machine that hosts nodes into its own mount namespace, if permitted.
+/// Without this namespace, the agent refuses requests for a volume. If systemd runs, it delegates
+/// control groups to the agent. If systemd refuses, returns a note for the log.
 fn enter_host(name: &str) -> Result<Option<String>> {
     // SAFETY: as in `enter`, no other thread runs yet. The agent creates the thread that starts
     // programs later.

@@ -165,7 +165,7 @@ mod tests {
         list.forget(&passing).unwrap();
         list.add(Undo::Tree(inner)).unwrap();
         list.run().unwrap();
-        assert!(!outer.exists(), "the folder was empty when its turn came");
+        assert!(!outer.exists(), "the list removes the inner folder first");
         list.run().unwrap();
         assert_eq!(*told.lock().unwrap(), [1, 2, 1, 2, 0, 0]);
     }
@@ -175,7 +175,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let list = UndoList::new(Box::new(|_| Ok(())));
         let undo = Undo::Tree(root.path().join("none"));
-        assert!(list.add_noted(undo.clone()).is_err(), "nothing says where");
+        assert!(
+            list.add_noted(undo.clone()).is_err(),
+            "the list has no path yet"
+        );
         list.note(UndoFile::below(Some(root.path())).unwrap());
         list.add_noted(undo.clone()).unwrap();
         let files = || std::fs::read_dir(root.path().join("undo")).into_iter().flatten().flatten();

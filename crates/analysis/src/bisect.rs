@@ -167,8 +167,8 @@ pub fn next(seen: &[SeenBuild], higher_is_better: bool) -> Next {
     Next::Found { build: bad, effect }
 }
 
-/// Returns the build that is nearest to the middle between the builds `good` and `bad`. Builds that
-/// cannot be compared do not count.
+/// Returns the build that is nearest to the middle between the builds `good` and `bad`. Returns
+/// `None` if no build lies between them, or if none of these builds can be compared.
 fn between(seen: &[SeenBuild], good: usize, bad: usize) -> Option<usize> {
     let middle = good.midpoint(bad);
     let can = (good + 1..bad).filter(|build| !seen[*build].is_skipped);
@@ -327,7 +327,7 @@ mod tests {
             loop {
                 match next(&seen, true) {
                     Next::Compare { build, .. } if broken.contains(&build) => {
-                        assert!(!seen[build].is_skipped, "asked twice");
+                        assert!(!seen[build].is_skipped, "this build is already skipped");
                         seen[build].is_skipped = true;
                     }
                     Next::Compare { build, .. } => {

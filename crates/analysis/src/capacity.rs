@@ -12,7 +12,7 @@ pub struct Demand {
     pub skew: f64,
     /// Number of nodes that may fail together.
     pub failures: u64,
-    /// Number of copies of each row. The cluster needs at least one node for each copy.
+    /// Number of replicas of each row. The cluster needs at least one node for each replica.
     pub copies: u64,
 }
 

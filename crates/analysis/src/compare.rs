@@ -177,8 +177,8 @@ impl Bound {
         }
     }
 
-    /// Returns the direction in which a ratio is open. Each argument is true if that variant has
-    /// lower bounds.
+    /// Returns the direction in which a ratio is open, or `None` if the exact ratio is known. Each
+    /// argument is true if that variant has lower bounds.
     fn for_sides(baseline: bool, contender: bool) -> Result<Option<Bound>, NotCompared> {
         match (baseline, contender) {
             (false, false) => Ok(None),
@@ -345,7 +345,8 @@ impl Comparison {
     }
 
     /// Returns the interval of the ratio. If the ratio is a bound, the unknown end of the interval
-    /// is infinite or 0.
+    /// is infinite or 0. Returns `None` with one block per variant, before the first look, and if
+    /// the interval is not finite.
     fn reach(&self) -> Option<[f64; 2]> {
         let half = self.half(self.error?, self.blocks, self.level())?;
         let [low, high] = [self.ratio * (-half).exp(), self.ratio * half.exp()];

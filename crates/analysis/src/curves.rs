@@ -83,7 +83,7 @@ pub enum Peak {
         threads: f64,
     },
     /// κ does not differ significantly from 0: throughput levels off within the measured loads.
-    Untold,
+    Inconclusive,
     /// The peak is at a load to which the curve must not be extrapolated.
     Beyond,
 }
@@ -240,7 +240,7 @@ pub(crate) fn peak(
 ) -> Peak {
     let threads = found.peak_threads();
     if found.kappa <= NONE_MAX || kappa_ci95[0] <= NONE_MAX {
-        Peak::Untold
+        Peak::Inconclusive
     } else if threads <= first {
         Peak::First { threads: first }
     } else if threads > BEYOND_MAX * last {

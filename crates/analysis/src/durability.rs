@@ -1,9 +1,9 @@
 //! Judges whether a configuration promises that acknowledged writes survive and are read.
 //!
-//! The promise has two conditions. First, a read from R of RF copies includes at least one of the W
-//! copies that acknowledged the write (R + W > RF). Second, failures destroyed so few of these W
-//! copies that the read still includes one of them. The data that a failed node loses depends on
-//! its commit log. The node syncs the log before the acknowledgement (batch, group) or
+//! The promise has two conditions. First, a read from R of RF replicas includes at least one of the
+//! W replicas that acknowledged the write (R + W > RF). Second, failures destroyed so few of these
+//! W replicas that the read still includes one of them. The data that a failed node loses depends
+//! on its commit log. The node syncs the log before the acknowledgement (batch, group) or
 //! periodically. With periodic syncs, a loss of power destroys the writes that the node
 //! acknowledged since the last sync. Invariant: a promise counts as kept only if neither the
 //! configuration nor a failure allows a loss. If this module cannot tell whether a loss is
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// Consistency levels, commit log and failures of a trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configuration {
-    /// Number of copies of every row (RF).
+    /// Replication factor of the keyspace (RF).
     pub copies: u64,
     /// Weakest consistency level of the writes.
     pub written: ConsistencyLevel,
@@ -148,7 +148,7 @@ pub fn promise(of: &Configuration) -> Promise {
     }
     if read.replicas + written.replicas <= copies {
         return Promise::None(format!(
-            "a read at {} requires {} of {copies} copies, and may miss the {} that acknowledged \
+            "a read at {} requires {} of {copies} replicas, and may miss the {} that acknowledged \
              at {}",
             read.name, read.replicas, written.replicas, written.name
         ));
@@ -181,19 +181,19 @@ pub fn promise(of: &Configuration) -> Promise {
     let seen = left > 0 && read.replicas + left > copies;
     match (words.is_empty(), seen) {
         (true, _) => Promise::Kept(format!(
-            "{} and {} overlap in at least one of {copies} copies, and no failure loses \
+            "{} and {} overlap in at least one of {copies} replicas, and no failure loses \
              acknowledged writes",
             written.name, read.name
         )),
         (false, true) => Promise::Kept(format!(
-            "{} of {copies} copies had each write, and {} lost writes, so each read at {} uses at \
-             least one intact copy",
+            "{} of {copies} replicas had each write, and {} lost writes, so each read at {} uses \
+             at least one intact replica",
             written.replicas,
             nodes(hit.len()),
             read.name
         )),
         (false, false) => Promise::None(format!(
-            "{}, on {}, and only {} of {copies} copies had acknowledged each write at {}",
+            "{}, on {}, and only {} of {copies} replicas had acknowledged each write at {}",
             words.join("; "),
             nodes(hit.len()),
             written.replicas,
@@ -310,8 +310,8 @@ mod tests {
         }
     }
 
-    /// The keyspace has three copies. Each row contains the numbers of copies written and read (W,
-    /// R), the commit log, the failures, and the expected promise.
+    /// The keyspace has three replicas. Each row contains the numbers of replicas written and read
+    /// (W, R), the commit log, the failures, and the expected promise.
     #[test]
     fn a_promise_is_kept_where_a_read_still_meets_a_copy() {
         use DataLoss::{Everything, Memory, Nothing, Order, Unsynced};
@@ -339,7 +339,7 @@ mod tests {
             ((2, 2), Some(unused), vec![(two, Memory)], "none"),
             ((1, 3), Some(PERIODIC), vec![(one, Unsynced)], "none"),
             ((1, 3), Some(BATCH), vec![(one, Unsynced)], "kept"),
-            // A read of two copies may miss the one remaining copy.
+            // A read from two replicas may miss the one replica that still has the write.
             ((2, 2), Some(PERIODIC), vec![(one, Unsynced)], "none"),
             ((2, 3), Some(PERIODIC), vec![(one, Unsynced)], "kept"),
             (
@@ -358,7 +358,7 @@ mod tests {
             ((2, 2), Some(BATCH), vec![(one, Everything)], "none"),
             ((2, 2), None, vec![(one, Unsynced)], "unknown"),
             ((2, 2), None, vec![(one, Nothing)], "kept"),
-            // All copies have both writes, and agree on the wrong order.
+            // All replicas have both writes, and agree on the wrong order.
             ((3, 3), Some(BATCH), vec![(one, Order)], "none"),
             ((3, 3), None, vec![(one, Nothing), (one, Order)], "none"),
         ] {
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(
             promise(&of).why(),
             "host-power-off of host2 loses writes acknowledged since the last sync of its commit \
-             log (periodic, every 10 s), on 1 node, and only 1 of 3 copies had acknowledged each \
+             log (periodic, every 10 s), on 1 node, and only 1 of 3 replicas had acknowledged each \
              write at ONE"
         );
     }

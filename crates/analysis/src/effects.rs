@@ -62,7 +62,7 @@ pub struct Effect {
     /// Comparison that contains the ratio of the effect. Here, `blocks` is the number of blocks
     /// that contain every cell of the effect.
     pub comparison: Comparison,
-    /// Absolute value of the logarithm of the ratio. In its unit, all effects have the same error
+    /// Absolute value of the logarithm of the ratio. In this unit, all effects have the same error
     /// if all cells have the same error. A half-normal plot shows this value (Daniel 1959).
     pub scaled: f64,
 }
@@ -183,7 +183,7 @@ pub fn effects(
     blocks: &[Vec<Option<Known>>],
     metric: Metric,
 ) -> (Vec<Effect>, Vec<(EffectContrast, NotCompared)>) {
-    let (mut found, mut untold) = (Vec::new(), Vec::new());
+    let (mut found, mut inconclusive) = (Vec::new(), Vec::new());
     for kind in design.kinds() {
         let weights = design.weights(kind);
         let sides = blocks.iter().filter_map(|cells| sides(&weights, cells));
@@ -197,10 +197,10 @@ pub fn effects(
                     scaled,
                 });
             }
-            Err(why) => untold.push((kind, why)),
+            Err(why) => inconclusive.push((kind, why)),
         }
     }
-    (found, untold)
+    (found, inconclusive)
 }
 
 /// Returns the two values that a contrast compares in one block, as a pair for [`compare_paired`]:

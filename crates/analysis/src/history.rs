@@ -48,8 +48,7 @@ impl Limits {
 /// machine.
 pub const RUNS_MIN: usize = 10;
 
-/// Number of runs on each side that confirm a change. A single run may be an accident, such as a
-/// spike.
+/// Number of runs on each side that confirm a change. A single run may be an outlier.
 pub const CONFIRMED_BY: usize = 3;
 
 /// A change of a series from one level to another.

@@ -1,7 +1,7 @@
 //! Fits curves of throughput by least squares. A curve has a scale and a few bounded coefficients.
 //!
-//! A place is a point on the axis of the curve, such as a number of operations in flight. The
-//! throughput at a place is a multiple of the scale: X = scale × relative(place). The curve is
+//! A point on the axis of the curve is, for example, a number of operations in flight. The
+//! throughput at a point is a multiple of the scale: X = scale × relative(point). The curve is
 //! fitted to ln X. Every block of trials has a separate level, and the scale is the mean of the
 //! levels. So if a block lacks a trial, this does not distort the curve. For given coefficients,
 //! the levels are means, so the search covers only the coefficients. The search uses Gauss-Newton
@@ -33,7 +33,7 @@ const SQUARES_MIN: f64 = 1e-18;
 
 /// A curve with `P` coefficients in addition to the scale.
 pub trait Curve<const P: usize> {
-    /// Type of a place on the axis, such as the number of operations in flight or the number of
+    /// Type of a point on the axis, such as the number of operations in flight or the number of
     /// units.
     type At;
     /// Minimum and maximum of each coefficient.
@@ -44,7 +44,7 @@ pub trait Curve<const P: usize> {
     /// that are nearly flat or straight. The fit keeps the best result.
     const BEGINS: &'static [[f64; P]];
 
-    /// Returns the logarithm of the ratio of the throughput at a place to the scale.
+    /// Returns the logarithm of the ratio of the throughput at a point to the scale.
     fn ln_relative(at: &Self::At, coefficients: &[f64; P]) -> f64;
     /// Returns the derivatives of the logarithm of the throughput with respect to each coefficient.
     fn slopes(at: &Self::At, coefficients: &[f64; P]) -> [f64; P];
@@ -62,7 +62,7 @@ pub struct Fit<const P: usize> {
 /// Coefficients that have a fixed value and are not fitted.
 pub type FixedCoefficients<const P: usize> = [Option<f64>; P];
 
-/// Returns the logarithm of the relative throughput of the curve at each place.
+/// Returns the logarithm of the relative throughput of the curve at each point.
 fn relative<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     at: &[f64; P],
@@ -93,7 +93,7 @@ pub fn squares<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: 
     seen.weighted(&left::<P, C>(seen, at))
 }
 
-/// Returns the distance of the places from the curve, as the root mean square of ln (measured ÷
+/// Returns the distance of the points from the curve, as the root mean square of ln (measured ÷
 /// curve).
 pub fn off<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: &[f64; P]) -> f64 {
     let places = seen.place_residuals(&left::<P, C>(seen, at));
@@ -101,7 +101,7 @@ pub fn off<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: &[f6
     (squares / seen.weights()).sqrt()
 }
 
-/// Fits a curve to observations of at least one place.
+/// Fits a curve to observations of at least one point.
 pub fn fit<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     held: &FixedCoefficients<P>,
@@ -259,8 +259,8 @@ where
             counts[at as usize] += 1;
         }
         let seen = seen(&counts);
-        // A resample is not usable if it omits all blocks of a place, or if none of its blocks
-        // connects a place to the others. Such a resample describes another curve.
+        // A resample is not usable if it omits all blocks of a point, or if none of its blocks
+        // connects a point to the others. Such a resample describes another curve.
         let is_same = seen.places.len() == places && seen.is_bound();
         is_same.then(|| fit_from::<P, C>(&seen, held, begins).coefficients)
     };

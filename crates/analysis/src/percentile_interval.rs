@@ -33,7 +33,10 @@ const LOGIT_HALF_MAX: f64 = 2.0;
 /// enough to estimate the spread between blocks (see [`mod@crate::autocorrelation`]). Because of
 /// this limit, a run of any length fits in about 3 MB for each kind of histogram.
 const BLOCKS_MAX: usize = 64;
-const _: () = assert!(BLOCKS_MAX.is_multiple_of(2), "joined blocks must be whole");
+const _: () = assert!(
+    BLOCKS_MAX.is_multiple_of(2),
+    "pairs require an even number of blocks"
+);
 
 /// Histograms of one kind of operation in one window, in blocks.
 #[derive(Clone, Debug)]

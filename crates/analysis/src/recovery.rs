@@ -37,6 +37,12 @@ pub const FIRST: usize = 5;
 /// Minimum number of intervals for a level. The standard deviation of fewer intervals is almost
 /// meaningless.
 pub const BEFORE_MIN: usize = 10;
+/// Step of proposed window lengths, in seconds. Each proposed length is a multiple of this step.
+const WINDOW_STEP_S: f64 = 30.0;
+/// Time of the first fault to propose if the level before it was unknown, in seconds after the
+/// start of the window. It includes five intervals more than [`BEFORE_MIN`], because a stall of the
+/// client may make intervals longer.
+pub const EARLIEST_PROPOSED_S: u64 = 15;
 /// Maximum number of intervals for a level, counted back from the fault. Older intervals show
 /// little about the state at the moment of the fault.
 pub const BEFORE_MAX: usize = 300;
@@ -44,8 +50,20 @@ pub const BEFORE_MAX: usize = 300;
 /// complete stop would not stand out.
 pub const NOISE_MAX: f64 = 0.8;
 
+/// Maximum share by which the p99 of a normal interval may exceed its level. Beyond 100 times the
+/// level, a return to normal would mean nothing. This limit is high, because 15 intervals whose
+/// logarithms deviate by 0.5 often have a normal range of 10 to 30 times their level.
+pub const P99_NOISE_MAX: f64 = 99.0;
+
 /// Minimum length of an interval for which a rate is computed, in seconds.
 const WHOLE_S: f64 = 0.5;
+
+/// Returns the window length to propose, in seconds, if the target is whole again `whole_s` seconds
+/// after the start of the window. The load then has [`HOLD_S`] to return to normal, and [`HOLD_S`]
+/// in which it must be normal.
+pub fn proposed_window_s(whole_s: f64) -> f64 {
+    ((whole_s + 2.0 * HOLD_S) / WINDOW_STEP_S).ceil() * WINDOW_STEP_S
+}
 
 /// One interval of the measured window, for all kinds of operations together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -118,6 +136,8 @@ pub struct Before {
     pub ops_per_s: BaselineLevel,
     /// Median of the p99 of the intervals, in ms.
     pub p99_ms: Option<BaselineLevel>,
+    /// Reason why p99 has no level, if it varied too much.
+    pub p99_unknown: Option<String>,
 }
 
 /// Loss of throughput, from the injection until throughput was normal again after the healing.
@@ -332,7 +352,14 @@ impl Recovery {
     /// if the end of the fault's effect was not observed.
     fn over_s(&self, fault: &FaultTimes) -> f64 {
         let healed = |returns: &Option<Returns>| returns.as_ref()?.healed?.back_s;
-        match (fault.healing_s, healed(&self.throughput), healed(&self.p99)) {
+        // A p99 that varies too much cannot show the end of the effect.
+        let is_wild = self.before.as_ref().is_ok_and(|before| before.p99_unknown.is_some());
+        let p99_s = if is_wild {
+            Some(0.0)
+        } else {
+            healed(&self.p99)
+        };
+        match (fault.healing_s, healed(&self.throughput), p99_s) {
             (Some(healing_s), Some(ops_s), Some(p99_s)) => healing_s + ops_s.max(p99_s),
             _ => f64::INFINITY,
         }
@@ -372,8 +399,18 @@ fn before(slices: &[Slice], fault: &FaultTimes, touched: &[[f64; 2]]) -> Result<
             NOISE_MAX * 100.0
         ));
     }
+    let p99_ms = level(&|slice| slice.p99_ms, Worse::Above);
+    let p99_unknown = p99_ms.filter(|p99| p99.within > P99_NOISE_MAX).map(|p99| {
+        format!(
+            "p99 before the fault varied too much: its normal range reaches {:.0} times the median \
+             (limit {:.0} times)",
+            p99.within + 1.0,
+            P99_NOISE_MAX + 1.0
+        )
+    });
     Ok(Before {
-        p99_ms: level(&|slice| slice.p99_ms, Worse::Above),
+        p99_ms: p99_ms.filter(|_| p99_unknown.is_none()),
+        p99_unknown,
         slices: free,
         ops_per_s,
     })
@@ -403,7 +440,7 @@ fn returns(course: &IntervalSeries, fault: &FaultTimes, until_s: f64) -> Returns
 /// Function that returns one of the counters of an interval.
 type Count = fn(&Slice) -> u64;
 
-/// Returns the first symptom that clients could notice.
+/// Returns the first symptom that clients could notice, if any.
 fn noticed(slices: &[Slice], fault: &FaultTimes, found: &Recovery) -> Option<FirstSymptom> {
     let before = found.before.as_ref().ok();
     let usual = |count: Count| {

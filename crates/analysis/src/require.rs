@@ -2,7 +2,7 @@
 //!
 //! A requirement is met or missed only if the whole 95 % interval is on one side of the limit. So
 //! of 100 requirements that are just met, at most 2.5 count as missed. If the interval contains the
-//! limit, or if the interval is unknown, the result is [`RequirementResult::Untold`].
+//! limit, or if the interval is unknown, the result is [`RequirementResult::Inconclusive`].
 
 use crate::autocorrelation;
 use crate::compare::Bound;
@@ -64,7 +64,7 @@ measure::word_enum! {
         Missed = "missed",
         /// The interval contains the limit, or no interval could be computed.
         #[default]
-        Untold = "untold",
+        Inconclusive = "inconclusive" | "untold",
     }
 }
 
@@ -89,7 +89,7 @@ impl Limit {
     pub fn judge(self, value: Known, interval: Option<[f64; 2]>) -> RequirementResult {
         let [low, high] = match (value, interval) {
             (Known::Exactly(_), Some(interval)) => interval,
-            (Known::Exactly(_), None) => return RequirementResult::Untold,
+            (Known::Exactly(_), None) => return RequirementResult::Inconclusive,
             (Known::AtLeast(least), None) => [least, f64::INFINITY],
             (Known::AtLeast(_), Some([low, _])) => [low, f64::INFINITY],
         };
@@ -98,7 +98,7 @@ impl Limit {
             Limit::AtMost(limit) if low > limit => RequirementResult::Missed,
             Limit::AtLeast(limit) if low >= limit => RequirementResult::Met,
             Limit::AtLeast(limit) if high < limit => RequirementResult::Missed,
-            Limit::AtMost(_) | Limit::AtLeast(_) => RequirementResult::Untold,
+            Limit::AtMost(_) | Limit::AtLeast(_) => RequirementResult::Inconclusive,
         }
     }
 }
@@ -147,11 +147,21 @@ mod tests {
         let (most, least) = (Limit::AtMost(10.0), Limit::AtLeast(10.0));
         for (limit, value, interval, expected) in [
             (most, exactly, Some([8.0, 10.0]), RequirementResult::Met),
-            (most, exactly, Some([8.0, 10.1]), RequirementResult::Untold),
+            (
+                most,
+                exactly,
+                Some([8.0, 10.1]),
+                RequirementResult::Inconclusive,
+            ),
             (most, exactly, Some([10.1, 12.0]), RequirementResult::Missed),
-            (most, exactly, None, RequirementResult::Untold),
+            (most, exactly, None, RequirementResult::Inconclusive),
             (least, exactly, Some([10.0, 12.0]), RequirementResult::Met),
-            (least, exactly, Some([9.0, 12.0]), RequirementResult::Untold),
+            (
+                least,
+                exactly,
+                Some([9.0, 12.0]),
+                RequirementResult::Inconclusive,
+            ),
             (least, exactly, Some([8.0, 9.9]), RequirementResult::Missed),
             // If the value is only a lower bound, it may certainly exceed a maximum, but it can
             // never certainly be below a maximum.
@@ -165,9 +175,14 @@ mod tests {
                 Limit::AtMost(11.0),
                 at_least,
                 None,
-                RequirementResult::Untold,
+                RequirementResult::Inconclusive,
             ),
-            (most, at_least, Some([8.0, 9.0]), RequirementResult::Untold),
+            (
+                most,
+                at_least,
+                Some([8.0, 9.0]),
+                RequirementResult::Inconclusive,
+            ),
         ] {
             let seen = limit.judge(value, interval);
             assert_eq!(seen, expected, "{limit:?} {value:?} {interval:?}");

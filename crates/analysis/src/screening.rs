@@ -63,14 +63,14 @@ impl Design {
     pub fn price(self) -> &'static str {
         match self {
             Design::Eight => {
-                "each effect is mixed with the interactions of up to three pairs of settings"
+                "each effect is confounded with the interactions of up to three pairs of settings"
             }
             Design::Twelve => {
                 "every other effect contains a third of each interaction of two settings"
             }
             Design::Sixteen | Design::EightFolded | Design::TwelveFolded => {
-                "effects contain no interactions of two settings, but these interactions are mixed \
-                 together"
+                "effects contain no interactions of two settings, but these interactions are \
+                 confounded with each other"
             }
         }
     }

@@ -45,7 +45,7 @@ pub enum Knee {
     /// The sweep has no knee, because throughput still grows at the end.
     Growing,
     /// The knee is unknown, because the load grows by too little or the noise is too large.
-    Untold,
+    Inconclusive,
 }
 
 /// Results of a sweep. The values are indexes of points. Unusable points are not considered.
@@ -60,7 +60,7 @@ pub struct Reading {
     pub best_within_bound: Option<usize>,
     /// Point with the highest throughput whose p99 is only known as a lower bound. `None` unless
     /// the throughput exceeds that of `best_within_bound`.
-    pub untold_within_bound: Option<usize>,
+    pub inconclusive_within_bound: Option<usize>,
     /// First point that is saturated, or whose p99 is certainly above the bound.
     pub first_over_bound: Option<usize>,
     /// First saturated point. `None` unless all later points are saturated as well.
@@ -112,7 +112,7 @@ pub fn read_sweep(points: &[SweepStep], p99_bound_ms: Option<f64>) -> Reading {
             left.total_cmp(&right).then(b.cmp(&a))
         })
     };
-    let [within, untold] = [Some(false), None].map(|wanted| {
+    let [within, inconclusive] = [Some(false), None].map(|wanted| {
         let so = kept.iter().copied().filter(|i| over(i) == wanted);
         highest(&so.collect::<Vec<usize>>()).filter(|_| p99_bound_ms.is_some())
     });
@@ -127,7 +127,7 @@ pub fn read_sweep(points: &[SweepStep], p99_bound_ms: Option<f64>) -> Reading {
     Reading {
         best,
         best_within_bound: within,
-        untold_within_bound: untold.filter(more),
+        inconclusive_within_bound: inconclusive.filter(more),
         first_over_bound: usable.iter().find(is_over).copied().filter(|_| p99_bound_ms.is_some()),
         saturated_from: saturated_from(&kept, &saturated),
         knee: knee(points, &usable, &kept, &saturated),
@@ -152,7 +152,7 @@ fn knee(points: &[SweepStep], usable: &[usize], kept: &[usize], saturated: &[usi
     let positive =
         |p: &&SweepStep| p.load > 0.0 && p.mean_ops_per_s() > 0.0 && p.p99_ms.least() > 0.0;
     if !is_ladder || !rising.iter().all(positive) {
-        return Knee::Untold;
+        return Knee::Inconclusive;
     }
     let noise = Noise::pooled(&rising);
     if let Some(at) = (0..rising.len()).find(|&at| is_knee(&rising[at..], noise)) {
@@ -161,7 +161,7 @@ fn knee(points: &[SweepStep], usable: &[usize], kept: &[usize], saturated: &[usi
     if still_grows(&rising, noise) {
         Knee::Growing
     } else {
-        Knee::Untold
+        Knee::Inconclusive
     }
 }
 

@@ -7,10 +7,10 @@
 //!
 //! Slow operations come in groups, because one stall slows many of them. A test that counted
 //! operations as independent would find far too many explanations. So [`judge`] moves all events by
-//! the same time, for many different times. What leaves the window at its end enters it at its
-//! start. The operations keep their groups, and the events their distances. The p-value is the
-//! share of these positions with at least as many matches as the true position. This is a test by
-//! random rotation, as for point processes (Lotwick and Silverman, 1982, doi
+//! the same time, for many different times. An event that leaves the window at its end enters the
+//! window at its start. The operations keep their groups, and the events their distances. The
+//! p-value is the share of these positions with at least as many matches as the true position. This
+//! is a test by random rotation, as for point processes (Lotwick and Silverman, 1982, doi
 //! 10.1111/j.2517-6161.1982.tb01221.x).
 
 /// Number of positions of the events, including the true one. The smallest p-value is then 0.001.

@@ -32,7 +32,7 @@ impl Trend {
     /// Returns true if the trend is larger than `drift`, but the series has too few values for the
     /// test. For example, with six values, a rise of 94 % in which two of fifteen pairs fall counts
     /// as chance.
-    pub fn is_untold(self, drift: f64) -> bool {
+    pub fn is_inconclusive(self, drift: f64) -> bool {
         !self.is_significant() && self.drift.abs() > drift && self.count < VALUES_TO_TELL
     }
 }
@@ -281,13 +281,13 @@ mod tests {
         let six = [100.0, 60.0, 140.0, 150.0, 80.0, 190.0];
         let seen = trend_of_correlated(&six);
         assert!(!seen.is_significant() && seen.drift > 0.5, "{seen:?}");
-        assert!(seen.is_untold(0.10));
+        assert!(seen.is_inconclusive(0.10));
         // With ten values, the test recognizes the same trend as chance. Six values that do not
         // drift are not reported as uncertain either.
         let ten = [
             100.0, 60.0, 140.0, 150.0, 80.0, 190.0, 100.0, 60.0, 140.0, 150.0,
         ];
-        assert!(!trend_of_correlated(&ten).is_untold(0.10));
-        assert!(!trend_of_correlated(&[100.0, 101.0, 99.0]).is_untold(0.10));
+        assert!(!trend_of_correlated(&ten).is_inconclusive(0.10));
+        assert!(!trend_of_correlated(&[100.0, 101.0, 99.0]).is_inconclusive(0.10));
     }
 }

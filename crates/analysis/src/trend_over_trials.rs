@@ -140,7 +140,8 @@ fn p_of_sum(groups: &[Vec<RunStep>]) -> f64 {
 }
 
 /// Returns the time from which the results of all configurations are near the last result of their
-/// configuration, in seconds since the first trial.
+/// configuration, in seconds since the first trial. Returns `None` if this is unknown for any
+/// configuration.
 fn arrived_s(groups: &[Vec<RunStep>], first_s: f64, is_rising: bool) -> Option<f64> {
     let is_away = |step: &RunStep, end: &RunStep| {
         let short = if is_rising {
@@ -195,7 +196,10 @@ mod tests {
         assert!(course.is_rising() && course.factor > 3.0, "{course:?}");
         assert_eq!(course.ends, [7_200.0, 34_700.0]);
         assert!((course.p - 2.0 / 36.0).abs() < 1e-12, "{}", course.p);
-        assert_eq!(course.arrived_s, None, "it had not arrived");
+        assert_eq!(
+            course.arrived_s, None,
+            "the series did not reach a steady level"
+        );
     }
 
     #[test]

@@ -120,7 +120,7 @@ mod tests {
                 state => return (state, t),
             }
         }
-        unreachable!("the limit ends it")
+        unreachable!("the limit ends the warm-up")
     }
 
     #[test]

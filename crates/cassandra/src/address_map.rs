@@ -7,12 +7,9 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use target_spec::Translation;
+use target_spec::{CQL_PORT, Translation};
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
-
-/// Default port for CQL clients.
-pub(crate) const CQL_PORT: u16 = 9042;
 
 /// Addresses of nodes. A node has a first address, an address that the cluster uses now, and an
 /// address at which clients reach the node.

@@ -142,7 +142,7 @@ mod tests {
         assert!(names(&node.join("commitlog")).is_empty());
         let mut all = FOLDERS.to_vec();
         all.sort_unstable();
-        assert_eq!(names(&node), all, "nothing is left of what was kept");
+        assert_eq!(names(&node), all, "no saved file remains");
 
         let said = format!("{:#}", put_back(&agent, &own).unwrap_err());
         assert!(said.contains("before-upgrade does not exist"), "{said}");

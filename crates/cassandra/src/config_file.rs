@@ -33,13 +33,18 @@ pub fn merge(
     settings
 }
 
-/// Refuses settings that only cassay may set, and settings that exclude each other.
+/// Refuses settings that only cassay may set, and settings that do not fit each other. `rest`
+/// contains other settings of the same node.
 ///
 /// # Errors
 /// Every refused key, with the reason and a hint.
-pub fn refuse(of: (&Release, &Origin), yaml: &Map<String, Value>) -> Result<()> {
+pub fn refuse(
+    of: (&Release, &Origin),
+    yaml: &Map<String, Value>,
+    rest: &Map<String, Value>,
+) -> Result<()> {
     let refused = yaml.iter().filter_map(|(key, value)| yaml_refusal(of, key, value));
-    let twice = yaml_together(of.0.line(), yaml).into_iter().map(|(_, refusal)| refusal);
+    let twice = yaml_together(of, yaml, rest).into_iter().map(|(_, refusal)| refusal);
     let refused = refused.chain(twice);
     let problems: Vec<String> =
         refused.map(|YamlRefusal { why, hint }| format!("{why}: {hint}")).collect();
@@ -59,7 +64,6 @@ pub fn change(
     of: (&Release, &Origin),
     overrides: &Map<String, Value>,
 ) -> Result<String> {
-    refuse(of, overrides)?;
     if overrides.contains_key("num_tokens") {
         bail!("cassay cannot change num_tokens of a node that already has tokens");
     }
@@ -71,6 +75,7 @@ pub fn change(
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let settings: Result<Map<String, Value>> = lines.map(line).collect();
     let settings = settings.context("the file differs from the file that cassay wrote")?;
+    refuse(of, overrides, &settings)?;
     Ok(write_yaml(&merge(
         settings,
         &yaml_named(of.0.line(), overrides),

@@ -43,9 +43,9 @@ impl Access {
         }
     }
 
-    /// Returns the user and the password for the load. If cassay created an ordinary user, the load
-    /// uses that user. Then guardrails and permissions apply to the load as they apply to an
-    /// application.
+    /// Returns the user and the password for the load. Returns `None` if the cluster requires no
+    /// authentication. If cassay created an ordinary user, the load uses that user. Then guardrails
+    /// and permissions apply to the load as they apply to an application.
     pub fn load_credentials(&self) -> Option<(String, String)> {
         let own = self.credentials.as_ref()?;
         let user = self.load_user.unwrap_or(&own.user);

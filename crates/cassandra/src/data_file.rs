@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct DataFile {
     /// Name of the table's keyspace.
     pub keyspace: String,
-    /// Name of the table's folder, which consists of the name and the id of the table.
+    /// Path of the table's folder, whose name consists of the name and the id of the table.
     pub table: PathBuf,
     /// Name of the file.
     pub name: String,

@@ -78,7 +78,7 @@ pub struct NodeHandle {
 pub struct AddedNode {
     /// Handle for the node after it has been added. The node has no process yet.
     pub node: NodeHandle,
-    /// Steps by which the node joins the ring.
+    /// How the agent starts the process that joins the ring, and how it removes the node later.
     pub join: Join,
 }
 
@@ -226,8 +226,8 @@ impl NodeHandle {
     /// Returns the injection that shuts the node down cleanly. Healing restarts the node.
     ///
     /// # Errors
-    /// The node does not run. Or it is attached, and the command line names no command that stops
-    /// it.
+    /// The node is not running. For an attached node, the command line names no command that stops
+    /// the node.
     pub fn stopping(&self) -> Result<Injection> {
         match &self.service {
             Some(service) => service.breaking(ServiceBreak::Stop, self.process),
@@ -263,7 +263,7 @@ impl NodeHandle {
     /// Returns the process of the node, and the start command that restarts it.
     ///
     /// # Errors
-    /// The node does not run, or is not managed.
+    /// The node is not running, or is not managed.
     pub fn restartable(&self) -> Result<Restartable> {
         let stopped = || format!("the process of {} is not running", self.name);
         let process = self.process.with_context(stopped)?;
@@ -275,8 +275,8 @@ impl NodeHandle {
     /// Healing restarts the node with that release. Every later start also uses that release.
     ///
     /// # Errors
-    /// The node does not run, cassay cannot write the configuration, or the upgrade to `to` was not
-    /// prepared.
+    /// The node is not running, cassay cannot write the configuration, or the upgrade to `to` was
+    /// not prepared.
     pub fn upgrade(&mut self, to: &Release) -> Result<Injection> {
         let of_release = |one: &mut UpgradedNode| one.own.release.0 == *to;
         let upgraded = self.upgraded.take_if(of_release).with_context(|| {
@@ -334,7 +334,7 @@ impl NodeHandle {
     /// before a power loss.
     ///
     /// # Errors
-    /// The node does not run, or is not managed.
+    /// The node is not running, or is not managed.
     pub fn forgiving(&self) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);
         let start = own.started_by(&own.forgiving)?;
@@ -346,7 +346,7 @@ impl NodeHandle {
     /// shifted clock, and the steps that undo the change.
     ///
     /// # Errors
-    /// The node does not run, or is not managed.
+    /// The node is not running, or is not managed.
     pub fn shifted(&self, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
         let library = self.own()?.folder.join("clock.so");
         let (one, file) = self.restartable()?.shifted(by_ms, &library)?;
@@ -356,7 +356,7 @@ impl NodeHandle {
     /// Like [`NodeHandle::restartable`], but the node starts without its data.
     ///
     /// # Errors
-    /// The node does not run, or is not managed.
+    /// The node is not running, or is not managed.
     pub fn anew(&self, how: RestartMode) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);
         let (command, forgiving) = match how {

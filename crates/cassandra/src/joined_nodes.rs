@@ -1,12 +1,13 @@
 //! Nodes that have joined the ring, as one node reports them: addresses, racks, tokens and
 //! versions.
 
-use crate::address_map::{CQL_PORT, Proxy};
+use crate::address_map::Proxy;
 use crate::node_info::NodeInfo;
 use crate::session::{QueryResult, ServerError, Session};
 use anyhow::{Context, Result, bail};
 use cql::value::Value;
 use std::net::{IpAddr, SocketAddr};
+use target_spec::CQL_PORT;
 
 /// Returns the nodes that have joined the ring according to the queried node. The queried node
 /// comes first.

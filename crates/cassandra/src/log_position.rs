@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(
             marks.new_from(&entry("debug.log", 8, 20)),
             Some(0),
-            "begun anew"
+            "the log was truncated"
         );
         marks.set(&entry("system.log", 7, 130), 120);
         assert_eq!(marks.new_from(&entry("system.log", 7, 130)), Some(120));
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(
             marks.new_from(&entry("other.log", 7, 200)),
             Some(0),
-            "another file of that inode"
+            "another file reuses the inode"
         );
     }
 

@@ -30,7 +30,8 @@ pub fn processes(id: &str) -> Vec<Identity> {
     process::jvms_with(&[mark(id)])
 }
 
-/// Returns the running process of a node, as the agent of its host finds it.
+/// Returns the running process of a node, as the agent of its host finds it. Returns `None` if the
+/// node is not running.
 ///
 /// # Errors
 /// The agent has ended.
@@ -39,8 +40,8 @@ pub fn process_by(host: &Agent, id: &str, node: &str) -> Result<Option<Identity>
 }
 
 /// Returns the running process of a node that has this start command, as the agent of its host
-/// finds it. It does not matter who started the process. Returns `None` if the agent does not
-/// answer.
+/// finds it. It does not matter who started the process. Returns `None` if the node is not running,
+/// or if the agent does not answer.
 pub fn started_by(host: &Agent, command: &Command) -> Option<Identity> {
     let marks = marks(command);
     // If the command lacked the tagging arguments, every JVM would match.

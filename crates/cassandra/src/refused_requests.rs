@@ -137,7 +137,8 @@ fn node_cause(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String
     (!parts.is_empty()).then(|| format!("{name}: {}", parts.join(", ")))
 }
 
-/// Returns the primary cause that a log names, with the first line that names this cause.
+/// Returns the primary cause that a log names, with the first line that names this cause. Returns
+/// `None` if the log names no cause.
 pub fn sign(log: &str) -> Option<(&'static str, &str)> {
     SIGNS.iter().find_map(|(texts, what)| {
         let says = |line: &&str| texts.iter().any(|text| line.contains(text));
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!(log_since(&path, mark), "");
         assert_eq!(log_since(&path, 0), FULL);
         std::fs::write(&path, "new").unwrap();
-        assert_eq!(log_since(&path, mark), "new", "it has begun anew");
+        assert_eq!(log_since(&path, mark), "new", "the log was truncated");
         assert_eq!(log_since(&folder.path().join("absent"), 0), "");
     }
 }

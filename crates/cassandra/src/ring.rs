@@ -6,10 +6,10 @@
 //!
 //! - simple: the first distinct nodes, regardless of their data center and rack;
 //! - by data center: in each data center the first nodes of racks not yet used. A node of a used
-//!   rack is taken only while enough copies remain for every unused rack.
+//!   rack is taken only while enough replicas remain for every unused rack.
 //!
 //! Invariants: shares are exact fractions of 2^64 until the last division. If the ring has enough
-//! nodes, the shares of a keyspace add up to its number of copies.
+//! nodes, the shares of a keyspace add up to its number of replicas.
 
 use crate::node_info::NodeInfo;
 use anyhow::{Context, Result, bail};
@@ -21,13 +21,13 @@ const RING: u128 = 1 << 64;
 /// Replication of a keyspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replication {
-    /// Number of copies, regardless of data centers.
+    /// Number of replicas, regardless of data centers.
     Simple(usize),
-    /// Number of copies by data center.
+    /// Number of replicas by data center.
     ByDatacenter(BTreeMap<String, usize>),
     /// Every node has all data.
     Everywhere,
-    /// Every node stores only its own data, without copies on other nodes.
+    /// Every node stores only its own data, without replicas on other nodes.
     Local,
 }
 
@@ -35,17 +35,17 @@ impl Replication {
     /// Parses the map in `system_schema.keyspaces`: `class` and the options of the strategy.
     ///
     /// # Errors
-    /// The strategy is not one of Cassandra's own, or a number of copies is not a number.
+    /// The strategy is not one of Cassandra's own, or a number of replicas is not an integer.
     pub fn parse(options: &BTreeMap<String, String>) -> Result<Replication> {
         let class = options.get("class").context("the replication options contain no class")?;
         let copies = |(name, text): (&String, &String)| -> Result<usize> {
-            // `3/1` means three copies. One of the copies is transient, but its node still stores
-            // the range.
+            // `3/1` means three replicas. One of them is transient, but its node still stores the
+            // range.
             let whole = text.split('/').next().unwrap_or_default();
             let number = whole.parse();
             number.with_context(|| {
                 format!(
-                    "the number of copies for {name:?} in the replication options is {text:?}, \
+                    "the number of replicas for {name:?} in the replication options is {text:?}, \
                      which is not a number"
                 )
             })
@@ -55,7 +55,7 @@ impl Replication {
                 let found = options.get_key_value("replication_factor");
                 Ok(Replication::Simple(copies(found.context(
                     "the options of SimpleStrategy contain no replication_factor, the number of \
-                     copies",
+                     replicas",
                 )?)?))
             }
             "NetworkTopologyStrategy" => {
@@ -93,11 +93,11 @@ struct RackId {
     rack: usize,
 }
 
-/// Number of copies that a data center still needs for a range.
+/// Number of replicas that a data center still needs for a range.
 #[derive(Clone, Copy, Debug)]
 struct Remaining {
     copies: usize,
-    /// Number of nodes of used racks that may still be taken before every rack has a copy.
+    /// Number of nodes of used racks that may still be taken before every rack has a replica.
     repeats: usize,
 }
 
@@ -181,7 +181,7 @@ impl Ring {
         owned.iter().map(|size| *size as f64 / RING as f64).collect()
     }
 
-    /// Returns each node's share of the token ranges, without copies. The shares add up to 1.
+    /// Returns each node's share of the ring, by its primary token ranges. The shares add up to 1.
     pub fn primary_shares(&self) -> Vec<f64> {
         self.shares(&Replication::Simple(1))
     }
@@ -215,7 +215,7 @@ impl Ring {
         replicas
     }
 
-    /// Returns the number of copies that each data center needs for every range.
+    /// Returns the number of replicas that each data center needs for every range.
     fn demand(&self, copies: &BTreeMap<String, usize>) -> Vec<Remaining> {
         let of = |(index, name): (usize, &String)| {
             let here = |node: &usize| self.places[*node].datacenter == index;

@@ -142,6 +142,6 @@ mod tests {
         assert_eq!(standings, [Normal, Down, Leaving, Joining]);
         assert_eq!(found.all.values().next().unwrap().host_id, "a");
         answers[2] = None;
-        assert_eq!(members_of(&answers), None, "who is up is not known");
+        assert_eq!(members_of(&answers), None, "the live nodes are unknown");
     }
 }

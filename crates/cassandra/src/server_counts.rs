@@ -91,8 +91,8 @@ impl Node<'_> {
     }
 }
 
-/// Returns a table of the keyspace whose requests Accord executes. In 6.0-alpha2, only DESCRIBE
-/// shows which tables use Accord. The tables of `system_schema` do not.
+/// Returns a table of the keyspace whose requests Accord executes, if any. In 6.0-alpha2, only
+/// DESCRIBE shows which tables use Accord. The tables of `system_schema` do not.
 fn accord_table(session: &mut Session, keyspace: &str) -> Result<Option<String>> {
     let named = cql::tokens::literal(keyspace);
     let tables = session.query(&format!(

@@ -23,7 +23,7 @@ pub struct NodeService {
 }
 
 impl NodeService {
-    /// Returns the node's current process. Returns `None` if the node does not run, or if its
+    /// Returns the node's current process. Returns `None` if the node is not running, or if its
     /// process cannot be determined.
     pub fn process(&self) -> Option<Identity> {
         self.agent.find(&self.service).ok().flatten()
@@ -32,7 +32,7 @@ impl NodeService {
     /// Returns the injection of this kind of fault on the node.
     ///
     /// # Errors
-    /// The command line does not name this action, or the node does not run.
+    /// The command line does not name this action, or the node is not running.
     pub fn breaking(&self, how: ServiceBreak, process: Option<Identity>) -> Result<Injection> {
         for act in acts(how) {
             self.may(*act)?;
@@ -46,8 +46,9 @@ impl NodeService {
         }))
     }
 
-    /// Starts the node as an operator would, and returns its process if it appears within the
-    /// limit. If a process of the node runs but does not serve clients, stops that process first.
+    /// Starts the node as an administrator would, and returns its process, or `None` if no process
+    /// appears in time. If a process of the node runs but does not serve clients, stops that
+    /// process first.
     ///
     /// # Errors
     /// The command line does not name this action, or the start fails.

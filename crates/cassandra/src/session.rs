@@ -199,9 +199,9 @@ impl RepeatedQuery {
         &self.cql
     }
 
-    /// Runs the statement, unless the node has permanently refused it. Stores a refusal in
-    /// `refusal` if the user should know about it. If this Cassandra version lacks the table, the
-    /// refusal is not stored.
+    /// Runs the statement, unless the node has permanently refused it. Returns `None` if the node
+    /// has refused or refuses the statement. Stores a refusal in `refusal` if the user should know
+    /// about it. If this Cassandra version lacks the table, the refusal is not stored.
     ///
     /// # Errors
     /// The connection has failed.
@@ -269,9 +269,9 @@ impl Session {
     /// session may take up to `timeout`.
     ///
     /// # Errors
-    /// The node is not reachable, its certificate is not trusted, or credentials are missing or
-    /// wrong. Or the node and cassay have no protocol version in common. The messages never contain
-    /// the password.
+    /// The node is not reachable, its certificate is not trusted, credentials are missing or wrong,
+    /// or the node and cassay have no common protocol version. The messages never contain the
+    /// password.
     pub fn open(node: SocketAddr, access: &Access, timeout: Duration) -> Result<Session> {
         Session::open_named(node, None, access, timeout)
     }
@@ -485,7 +485,7 @@ impl Session {
         }
     }
 
-    /// Returns the keyspace to which unqualified names refer.
+    /// Returns the keyspace to which unqualified names refer, if the session has selected one.
     pub fn used(&self) -> Option<&str> {
         self.used.as_deref()
     }

@@ -216,7 +216,7 @@ mod tests {
             let absent = if change.if_absent { " if absent" } else { "" };
             format!("{} {object}{absent}", change.act.word())
         };
-        let all = changes(cql, None).expect("it can be read");
+        let all = changes(cql, None).expect("the statement can be parsed");
         let all: Vec<String> = all.iter().map(words).collect();
         all.join(", ")
     }
@@ -290,9 +290,13 @@ mod tests {
     fn a_name_without_a_keyspace_is_in_the_one_that_is_used() {
         assert_eq!(used("USE \"Shop\"").as_deref(), Some("Shop"));
         assert_eq!(used("SELECT a FROM b"), None);
-        let object = changes("TRUNCATE users", Some("shop")).expect("it can be read")[0]
-            .object
-            .clone();
-        assert_eq!(object.expect("it is known").to_string(), "shop.users");
+        let object = changes("TRUNCATE users", Some("shop")).expect("the statement can be parsed")
+            [0]
+        .object
+        .clone();
+        assert_eq!(
+            object.expect("the object is known").to_string(),
+            "shop.users"
+        );
     }
 }

@@ -58,8 +58,8 @@ pub struct NodeState {
 pub struct Overview {
     /// Nodes, in the order of the cluster.
     pub nodes: Vec<NodeState>,
-    /// Share of the token ranges by node, without copies. The shares add up to 1 over the whole
-    /// ring.
+    /// Share of the ring in the primary token ranges of each node. The shares add up to 1 over the
+    /// whole ring.
     pub primary: BTreeMap<String, f64>,
     /// Ownership by keyspace and node, where 1.0 is a whole copy of the data.
     pub owned: BTreeMap<String, BTreeMap<String, f64>>,

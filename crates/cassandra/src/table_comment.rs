@@ -56,7 +56,7 @@ impl Mark {
         Mark(run.to_owned())
     }
 
-    /// Parses the mark in a table's comment.
+    /// Parses the mark in a table's comment. Returns `None` if the comment is not a mark.
     pub fn read(comment: &str) -> Option<Mark> {
         comment.strip_prefix(MARK).map(|run| Mark(run.to_owned()))
     }

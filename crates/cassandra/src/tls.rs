@@ -43,7 +43,8 @@ fn read(path: &Path, what: &str) -> Result<(String, Vec<u8>)> {
     Ok((place, pem))
 }
 
-/// Returns a warning if other users of this machine can read the client's private key.
+/// Returns a warning if other users of this machine can read the client's private key, or else
+/// `None`.
 pub fn others_may_read(spec: &TlsSpec) -> Option<String> {
     use std::os::unix::fs::PermissionsExt;
     /// Permission bits that let the group and other users read the file.

@@ -9,7 +9,7 @@
 //! client sets the timestamp), `text` (not prepared), `batch10`, `pages3`, `chain2`. The engine's
 //! worker runs on CPU 0 and the null target on CPU 1, in one process. Only the best interval
 //! counts, because every disturbance on a busy machine adds time.
-#![expect(clippy::print_stdout, reason = "its output is its purpose")]
+#![expect(clippy::print_stdout, reason = "the example prints its result")]
 
 use anyhow::{Context, Result, anyhow};
 use cql::Consistency;

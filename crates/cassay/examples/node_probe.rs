@@ -8,7 +8,7 @@
 //! the mean of each series. Then it prints the CPU time of the node and of the probe per reading
 //! while the node is idle. At the end, the example attaches to the node by CQL alone, as to an
 //! external cluster.
-#![expect(clippy::print_stdout, reason = "its output is its purpose")]
+#![expect(clippy::print_stdout, reason = "the example prints its result")]
 
 use anyhow::{Context, Result};
 use cassandra::probe::{ProbeCost, ProbeSpec, Reading};

@@ -32,7 +32,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use study::settings::GrantedPermissions;
-use target_spec::{Allow, SecretSource};
+use target_spec::{Allow, ContactPoint, SecretSource};
 use versions::Release;
 
 const ABOUT: &str =
@@ -524,7 +524,7 @@ pub enum TargetCommand {
     /// nodetool. Ownership includes replicas: 100 % is one full copy of the keyspace.
     Status(StatusArgs),
     /// List the capabilities of a target, and how to get the missing capabilities.
-    #[command(name = "abilities")]
+    #[command(alias = "abilities")]
     Capabilities(CapabilitiesArgs),
     /// Stop one kept cluster or all kept clusters, and delete their data.
     Down {
@@ -843,7 +843,7 @@ pub struct HostArgs {
     /// CPU time of each host, in cores, such as 1.5.
     #[arg(long, value_name = "CORES", requires = "on_hosts", value_parser = cores)]
     pub host_quota: Option<f64>,
-    /// Memory of each host, including page cache, such as 3GiB.
+    /// Memory limit of each host, such as 3GiB. The limit includes the page cache.
     #[arg(long, value_name = "SIZE", requires = "on_hosts",
           value_parser = study::units::parse_bytes)]
     pub host_memory: Option<u64>,
@@ -951,7 +951,10 @@ fn target_setting(text: &str) -> Result<String, String> {
 /// Parses `attach:HOST[:PORT]` into the contact point.
 fn contact_point(text: &str) -> Result<String, String> {
     match text.strip_prefix("attach:") {
-        Some(point) if !point.is_empty() => Ok(point.to_owned()),
+        Some(point) if !point.is_empty() => match point.parse::<ContactPoint>() {
+            Ok(_) => Ok(point.to_owned()),
+            Err(why) => Err(format!("the contact point {why}")),
+        },
         _ => Err("write attach:HOST or attach:HOST:PORT".to_owned()),
     }
 }
@@ -979,7 +982,7 @@ mod tests {
     #[test]
     fn a_contact_point_says_that_it_is_attached_to() {
         assert_eq!(contact_point("attach:db1:9042"), Ok("db1:9042".into()));
-        for bad in ["db1", "attach:", "local"] {
+        for bad in ["db1", "attach:", "local", "attach:db1:99999"] {
             assert!(contact_point(bad).is_err(), "{bad}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Result of a command.
+/// How a command ended. Each variant has an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Success. For a run, the verdict is valid or suspect.

@@ -210,7 +210,8 @@ impl Shared {
     }
 }
 
-/// Returns the way in which a run is shown: the requested view, if the terminal supports it.
+/// Returns the way in which a run is shown: the requested view, if the terminal supports it. By
+/// default, a full screen on a large terminal, except in CI.
 fn manner(mode: ViewMode) -> Manner {
     let is_ours = terminal::has_reader() && !terminal::is_dumb();
     let is_watched = || std::env::var_os("CI").is_none_or(|value| value.is_empty());
@@ -276,8 +277,9 @@ fn silence_max(elapsed: Duration) -> Duration {
     }
 }
 
-/// Starts the painter, which changes to lines when the screen is too small. Returns `None` if no
-/// thread can be started. The run is then shown as lines from the start.
+/// Starts the painter, which changes to lines when the screen is too small, or when the user
+/// presses q. Returns `None` if no thread can be started. The run is then shown as lines from the
+/// start.
 fn paint(mut screen: Screen, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     let paint = move || {

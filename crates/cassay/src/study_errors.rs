@@ -3,11 +3,11 @@
 use crate::exit::Exit;
 use crate::terminal;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use yaml::{Diagnostic, Diagnostics};
+use yaml::{Diagnostic, Diagnostics, MaskedSource, without_secrets};
 
 /// Prints all mistakes.
 pub fn say(diagnostics: &Diagnostics) {
-    terminal::styled(&render(&plain(diagnostics)));
+    terminal::styled(&render(&plain(&masked(diagnostics))));
 }
 
 /// Prints all mistakes. If `json` is true, also prints them as JSON. Returns the exit of the
@@ -18,6 +18,32 @@ pub fn refuse(diagnostics: &Diagnostics, json: bool) -> Exit {
     }
     say(diagnostics);
     Exit::Usage
+}
+
+/// Returns the same mistakes without the secrets in their sources. Any mistake may be in a line
+/// with a secret, also a mistake in the syntax. Places refer to the masked lines. The numbers of
+/// lines and columns stay those of the original text.
+fn masked(diagnostics: &Diagnostics) -> Diagnostics {
+    let mut masked = diagnostics.clone();
+    let sources: Vec<MaskedSource<'_>> = diagnostics
+        .sources
+        .iter()
+        .map(|source| MaskedSource::new(&source.text))
+        .collect();
+    let without_quoted =
+        |text: &str| sources.iter().fold(text.to_owned(), |text, one| one.without_quoted(&text));
+    for mistake in &mut masked.list {
+        if let Some(source) = sources.get(mistake.place.source) {
+            mistake.place.span = source.place_of(&mistake.place.span);
+        }
+        mistake.message = without_quoted(&mistake.message);
+        mistake.hint = mistake.hint.as_deref().map(without_quoted);
+    }
+    for (source, text) in masked.sources.iter_mut().zip(&sources) {
+        source.name = without_secrets(&source.name).into_owned();
+        source.text = text.text();
+    }
+    masked
 }
 
 /// Returns the same mistakes with texts that cannot control the terminal. The renderer replaces
@@ -56,6 +82,7 @@ fn render(diagnostics: &Diagnostics) -> String {
 
 /// Formats mistakes for `--json`.
 pub fn to_json(diagnostics: &Diagnostics) -> serde_json::Value {
+    let diagnostics = &masked(diagnostics);
     let mistake = |diagnostic: &Diagnostic| {
         let source = diagnostics.sources.get(diagnostic.place.source);
         serde_json::json!({
@@ -163,6 +190,68 @@ mod tests {
                 help: write `target.attach.password: {secret: NAME}`, pass --secret NAME=file:PATH
             "#]],
         );
+    }
+
+    /// Texts with the planted word, each of which leads to a mistake. Earlier versions showed the
+    /// word in the excerpt of another mistake on the same line, or of a mistake in the syntax.
+    const PLANTED: [&str; 14] = [
+        "target: {attach: {user: u, password: planted}}",
+        "target: {attach: {contact_points: [h], jolokia: {user: u, password: planted}, heep: 1}}",
+        "target: {attach: {contact_points: [h], passwort: planted}}",
+        "target: {attach: {contact_points: [h], tls: {key_password: planted}}}",
+        "target: {attach: {contact_points: [h], credentials: {user: u, pass: planted}}}",
+        "target: {attach: {contact_points: [h], token: planted}}",
+        "target: {attach: {contact_points: ['u:planted@h']}}",
+        "target:\n  attach:\n    contact_points: [h]\n    password: 'planted",
+        "target:\n  attach:\n    contact_points: [h]\n    password: @planted",
+        "target:\n  attach:\n    contact_points: [h]\n    password: planted: x",
+        "target:\n  attach:\n    password: {secret: db}\n    password: planted",
+        "target:\n  attach:\n    password:\n      - planted",
+        "target: {attach: {contact_points: [h], password: {key: planted}}}",
+        "target: {null: {}}\nprobes: {scrape: ['http://u:planted@h/metrics'], x: 1}",
+    ];
+
+    #[test]
+    fn no_mistake_in_a_study_shows_a_password() {
+        for target in PLANTED {
+            let text = format!("study: s\n{REST}{target}\n");
+            let mistakes =
+                study::resolve::resolve("s.yaml", &text, &Default::default()).expect_err(target);
+            let mut shown = to_json(&mistakes).to_string();
+            for mistake in &masked(&mistakes).list {
+                shown += &Renderer::plain().render(&groups(&masked(&mistakes), mistake));
+            }
+            assert!(!shown.contains("planted"), "{target}: {shown}");
+        }
+    }
+
+    #[test]
+    fn no_mistake_on_the_command_line_shows_a_password() {
+        for (target, set) in [
+            ("{null: {}}", "target.attach.password=planted"),
+            ("{null: {}}", "target.attach.jolokia.password=planted"),
+            ("{null: {}}", "target.attach.passwort=planted"),
+            (
+                "{attach: {contact_points: [h]}}",
+                "target.attach.password=planted",
+            ),
+            (
+                "{attach: {contact_points: [h]}}",
+                "target.attach.contact_points=[u:planted@h]",
+            ),
+        ] {
+            let text = format!("study: s\n{REST}target: {target}\n");
+            let overrides = study::settings::Overrides {
+                set: vec![set.to_owned()],
+                ..Default::default()
+            };
+            let mistakes = study::resolve::resolve("s.yaml", &text, &overrides).expect_err(set);
+            let mut shown = to_json(&mistakes).to_string();
+            for mistake in &masked(&mistakes).list {
+                shown += &Renderer::plain().render(&groups(&masked(&mistakes), mistake));
+            }
+            assert!(!shown.contains("planted"), "{set}: {shown}");
+        }
     }
 
     #[test]

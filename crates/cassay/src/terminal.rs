@@ -11,16 +11,16 @@
 mod ask;
 mod escape;
 mod full_screen;
-mod line;
 mod output;
+mod text_width;
 mod tty;
 
 pub use ask::{ask, has_asker, is_confirmed};
 use escape::is_command;
 pub use escape::{shown, shown_in_place};
 pub use full_screen::{Screen, Size, give_back, is_full, size};
-pub use line::{Line, Tone, shortened, shortened_name};
 pub use output::{end_moving, last_line_ns, show_moving};
+pub use text_width::{Line, Tone, shortened, shortened_name};
 use tty::wants_colour;
 pub use tty::{columns, has_colour, has_reader, is_dumb};
 
@@ -93,7 +93,7 @@ fn write_data(text: &str) {
 /// Writes lines of data. If a person reads stdout, the lines have colours and styles.
 #[expect(
     clippy::disallowed_methods,
-    reason = "only asked whether it is a terminal"
+    reason = "this function only checks whether stdout is a terminal"
 )]
 pub fn data_lines(lines: &[Line]) {
     if IS_STEP.load(Ordering::Relaxed) {
@@ -125,7 +125,7 @@ pub fn end(exit: Exit) -> Exit {
     };
     say(&format!(
         "error: write to stdout: {why}. The output is incomplete\nhint: the results of a run are \
-         in its folder: cassay show"
+         in its folder; to show them, run `cassay show`"
     ));
     // A failed command keeps its exit, because it has already printed its error.
     if exit == Exit::Done {
@@ -155,9 +155,10 @@ fn json_text(value: &serde_json::Value) -> String {
     out
 }
 
-/// Writes a message to stderr.
+/// Writes a message to stderr, without secrets. Messages quote words of the command line, such as
+/// an address with a password.
 pub fn say(text: &str) {
-    styled(&shown(text));
+    styled(&shown(&yaml::without_secrets(text)));
 }
 
 /// Writes a message with its tones.
@@ -224,7 +225,7 @@ fn is_mistake(error: &anyhow::Error) -> bool {
 /// Prints clap's output: help on stdout as data, and mistakes on stderr as messages.
 #[expect(
     clippy::disallowed_methods,
-    reason = "only asked whether it is a terminal"
+    reason = "this function only checks whether stdout is a terminal"
 )]
 pub fn usage(usage: &clap::Error) -> Exit {
     if usage.use_stderr() {

@@ -12,7 +12,7 @@ pub(crate) mod pods;
 
 use crate::capability::{self, Sources};
 use crate::cluster::Cluster;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use cassandra::{
     Access, BehindProxy, Credentials, Jolokia, NoPassword, NodeAddressMap, NodeInfo, Session,
     addresses_of, credentials, joined_nodes, others_may_read, tls_of,
@@ -24,6 +24,7 @@ use hosts::AttachedHosts;
 use kubernetes::NodePod;
 use measure::clock::{self, Deadline};
 use pods::Pods;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -107,22 +108,50 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
 /// Returns the first contact point that answers, and the nodes that it lists.
 ///
 /// # Errors
-/// No contact point answers. The error contains the reason for each.
+/// A contact point requires a password, or no contact point answers. The error contains the reason
+/// for each.
 fn first_that_answers<'a>(
     spec: &'a AttachSpec,
     access: &Access,
 ) -> Result<(&'a str, Vec<NodeInfo>)> {
-    let mut failures = Vec::new();
+    let (mut failures, mut hints) = (Vec::new(), Vec::new());
     for point in &spec.contact_points {
         match discover(point, access) {
             Ok(nodes) => return Ok((point, nodes)),
             // The contact point requires a password. The other contact points would give the same
             // answer.
             Err(error) if error.is::<NoPassword>() => return Err(error),
-            Err(error) => failures.push(format!("{point}: {error:#}")),
+            Err(error) => {
+                failures.push(format!("{point}: {error:#}"));
+                hints.extend(hint(&error).filter(|hint| !hints.contains(hint)));
+            }
         }
     }
-    bail!("no contact point answers:\n  {}", failures.join("\n  "))
+    let hints: String = hints.iter().map(|hint| format!("\nhint: {hint}")).collect();
+    bail!(
+        "no contact point answers:\n  {}{hints}",
+        failures.join("\n  ")
+    )
+}
+
+/// Returns the next step after an error of a contact point. `None` if the error itself suggests it.
+fn hint(error: &Error) -> Option<&'static str> {
+    let io = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
+    match io.map(io::Error::kind) {
+        Some(ErrorKind::ConnectionRefused) => Some(
+            "nothing listens there: check that Cassandra runs, and its `native_transport_port`",
+        ),
+        Some(
+            ErrorKind::TimedOut
+            | ErrorKind::WouldBlock
+            | ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable,
+        ) => Some("the address does not answer: check the address, the network and firewalls"),
+        Some(ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::InvalidData) => {
+            Some("check that the port is a CQL port (usually 9042), and whether it needs `tls`")
+        }
+        _ => None,
+    }
 }
 
 /// Interval between two attempts to reach a node that has just started.
@@ -260,8 +289,8 @@ fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     Ok(found)
 }
 
-/// Returns the capabilities of the attached cluster. They are those that need only CQL, those of
-/// Jolokia agents if every node has an agent, and those on the machines of the nodes.
+/// Returns the capabilities of the attached cluster. They depend on the versions of the nodes, on
+/// their Jolokia agents, and on the machines or pods of the nodes.
 fn capabilities(
     nodes: &[NodeInfo],
     agents: &[Agent],
@@ -341,6 +370,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("no closing bracket"), "{text}");
+        assert!(text.ends_with("and its `native_transport_port`"), "{text}");
         let error = attach(&AttachSpec::default(), &mut |_| ()).unwrap_err();
         assert!(error.to_string().contains("at least one contact point"));
     }

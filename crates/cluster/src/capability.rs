@@ -73,8 +73,9 @@ fn local(capability: Capability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer
         Capability::NodeSignals | Capability::NodeControl => ok("cassay's agents own the \
              processes"),
         Capability::PodControl => Err(
-            "no operator would start a node in a new pod after cassay deleted one of these pods. \
-             cassay can delete pods of an attached cluster (`attach: {kubernetes: …}`)"
+            "no Kubernetes operator would start a node in a new pod after cassay deleted one of \
+             these pods. cassay can delete pods of an attached cluster (`attach: {kubernetes: \
+             …}`)"
                 .to_owned(),
         ),
         Capability::NetworkPolicy => {
@@ -236,7 +237,7 @@ pub(crate) mod tests {
         let found = all.iter().find(|one| one.capability == capability);
         found
             .map(|one| (one.present, one.detail.as_str()))
-            .expect("every capability is answered")
+            .expect("the list has an entry for every capability")
     }
 
     /// Returns the answers of a machine that has all capabilities except delaying a link.

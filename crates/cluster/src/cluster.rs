@@ -273,8 +273,8 @@ impl Cluster {
         }
     }
 
-    /// Returns the MBean access of all nodes, by name and in node order. An entry is `None` if the
-    /// MBeans of the node are not accessible.
+    /// Returns the MBean access of all nodes, by name and in node order. Returns `None` if the
+    /// MBeans of one node are not accessible.
     pub(crate) fn agents(&self) -> Option<Vec<(&str, &Jolokia)>> {
         let of = |node: &'_ NodeInfo| self.agent(&node.name).ok();
         let agents = self.nodes.iter().map(|node| Some((node.name.as_str(), of(node)?)));

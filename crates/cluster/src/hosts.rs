@@ -19,7 +19,8 @@ impl Cluster {
         self.control().hosts(self.nodes())
     }
 
-    /// Returns the kind of hosts.
+    /// Returns the kind of hosts: simulated hosts, remote machines, loopback addresses, or attached
+    /// machines.
     pub fn hosts_are(&self) -> HostKind {
         self.control().host_kind()
     }

@@ -82,7 +82,8 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
 /// cluster running, with all changes.
 ///
 /// # Errors
-/// No kept cluster matches, more than one matches, or another command is using the cluster.
+/// No kept cluster matches, more than one matches, another command is using the cluster, or another
+/// machine has started it.
 pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
     let (states, _) = persistent_state::all(dirs);
     let kept: Vec<_> = states.into_iter().filter(|(_, one)| one.keep).collect();
@@ -90,7 +91,7 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     let index = match id {
         Some(id) => names.iter().position(|name| *name == id),
         None if names.len() > 1 => bail!(
-            "{} kept clusters are running: name the one to use: {}",
+            "{} kept clusters are running; name one of them: {}",
             names.len(),
             names.join(", ")
         ),
@@ -113,8 +114,8 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     Ok(Cluster::from_local(nodes))
 }
 
-/// Builds the message that no kept cluster has the name `id`. The message lists the existing kept
-/// clusters.
+/// Builds the message that no kept cluster has the name `id`, or that none exists if `id` is
+/// `None`. The message lists the existing kept clusters.
 fn no_such(id: Option<&str>, names: &[&str]) -> String {
     let known = if names.is_empty() {
         "none".to_string()

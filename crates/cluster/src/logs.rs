@@ -33,8 +33,8 @@ pub enum LogsUntil {
 impl Cluster {
     /// Appends the new part of every node's logs to `into/<node>/`. The first call copies all logs
     /// of managed nodes. For attached nodes, it copies the lines that were added since attaching,
-    /// if the logs can be read. If the logs of one node cannot be read, the logs of the other nodes
-    /// are still copied.
+    /// if the logs can be read. If the logs of one node cannot be read, returns the reason, and
+    /// still copies the logs of the other nodes.
     pub fn collect_logs(&self, taken: &mut LogsTaken, into: &Path, until: LogsUntil) -> Vec<Gap> {
         let mut missing = Vec::new();
         for (index, node) in self.nodes().iter().enumerate() {
@@ -92,6 +92,10 @@ fn collect(
     Ok(())
 }
 
+/// Longest line that is copied at once, in bytes. A longer line is copied in parts, so that a file
+/// without line ends does not fill the memory. The arguments of a JVM are always shorter.
+const PART_BYTES_MAX: u64 = 16 << 20;
+
 /// Appends a part of a log, and returns the number of bytes copied. If the part contains the node's
 /// JVM options, omits the secrets in the options.
 fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::Result<u64> {
@@ -100,8 +104,8 @@ fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::R
     let mut reader = BufReader::new(log);
     let mut line = Vec::new();
     let mut copied = 0;
-    while reader.read_until(b'\n', &mut line)? > 0 {
-        let is_whole = line.ends_with(b"\n");
+    while reader.by_ref().take(PART_BYTES_MAX).read_until(b'\n', &mut line)? > 0 {
+        let is_whole = line.ends_with(b"\n") || line.len() as u64 == PART_BYTES_MAX;
         if !is_whole && until == LogsUntil::WholeLine {
             break;
         }

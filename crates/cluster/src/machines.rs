@@ -28,7 +28,7 @@ pub struct MachineSeen {
     pub folder: PathBuf,
     /// Address at which other machines can connect to this machine. `None` if unknown.
     pub address: Option<Ipv4Addr>,
-    /// Properties of the machine.
+    /// Properties of the machine, as its agent reports them.
     pub seen: MachineProperties,
     /// Offsets of the machine's clocks from the clocks of this machine.
     pub clock: ClockSeen,

@@ -48,16 +48,16 @@ impl Cluster {
         Ok(replicas.into_iter().filter_map(index_of).collect())
     }
 
-    /// Returns states and ownership from the answers at one moment. Returns the ownership of
-    /// `keyspace`, or of all user keyspaces if `keyspace` is `None`.
+    /// Queries all nodes once. Returns their states, and the ownership of `keyspace`, or of all
+    /// user keyspaces if `keyspace` is `None`.
     pub fn overview(&self, keyspace: Option<&str>) -> Overview {
         overview(self.nodes(), look(&self.all()), keyspace)
     }
 }
 
 impl KeptCluster {
-    /// Returns states and ownership from the answers at one moment. Returns the ownership of
-    /// `keyspace`, or of all user keyspaces if `keyspace` is `None`.
+    /// Queries all nodes once. Returns their states, and the ownership of `keyspace`, or of all
+    /// user keyspaces if `keyspace` is `None`.
     pub fn overview(&self, keyspace: Option<&str>) -> Overview {
         let info = |node: &KeptNode| NodeInfo {
             name: node.name.clone(),

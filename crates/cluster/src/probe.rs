@@ -135,7 +135,7 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
         }));
     }
     if spec.hosts.is_some() {
-        unseen.extend(host::probe::unseen().map(|what| format!("hosts: {what}")));
+        unseen.extend(host::probe::unseen().iter().map(|what| format!("hosts: {what}")));
     }
     unseen
 }

@@ -160,7 +160,7 @@ fn run(
 }
 
 /// For each node, returns the tables whose compactions cassay may enable. Excludes tables whose
-/// definition disables compaction, and tables whose compactions an operator has disabled on an
+/// definition disables compaction, and tables whose compactions an administrator has disabled on an
 /// attached node.
 fn kicks_of<'a>(
     cluster: &Cluster,

@@ -25,7 +25,7 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     /// The kernel does not report the limits of a managed host.
     fn hosts(&self, nodes: &[NodeInfo]) -> Result<Vec<HostInfo>>;
 
-    /// Returns the kind of the hosts.
+    /// Returns the kind of the hosts, such as simulated hosts or remote machines.
     fn host_kind(&self) -> HostKind;
 
     /// Returns the names of the hosts in order, or an empty list if the nodes share one machine.
@@ -62,7 +62,8 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     /// The agent of a managed host does not report the CPUs or the memory.
     fn places(&self, nodes: &[NodeInfo]) -> Result<Vec<NodePlace>>;
 
-    /// Returns the report of every node, compared with the settings that the study requests.
+    /// Returns the report of every node, compared with the settings that the study requests. Empty
+    /// if an attached node does not show its settings.
     ///
     /// # Errors
     /// A node does not answer.
@@ -81,7 +82,7 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     fn gc_log(&self, node: NodeIndex, name: &str) -> Option<GcLog>;
 
     /// Returns the nodes that have ended, except those in `expected`, which should be down. Returns
-    /// an empty list if the processes of the nodes are not visible.
+    /// an empty list for attached nodes.
     fn died(&self, expected: &[&str]) -> Vec<NodeDied>;
 
     /// Returns the handles for breaking and healing the nodes.

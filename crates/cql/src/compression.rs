@@ -125,8 +125,8 @@ pub fn compress_frame(out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
 /// has enough capacity. `limit` is the maximum length of the uncompressed body, in bytes.
 ///
 /// # Errors
-/// The body announces more bytes than `limit`, or more bytes than its compressed bytes can expand
-/// to. Or it is not an LZ4 block of the announced length. `out` is then empty.
+/// The body is not an LZ4 block of the announced length. It may also announce more bytes than
+/// `limit`, or more than its compressed bytes can expand to. `out` is then empty.
 pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), FrameError> {
     out.clear();
     let bytes = body.len();

@@ -23,16 +23,16 @@ pub enum Consistency {
     Quorum = 0x0004,
     /// Every replica.
     All = 0x0005,
-    /// More than half of the replicas in the coordinator's data centre.
+    /// More than half of the replicas in the coordinator's data center.
     LocalQuorum = 0x0006,
-    /// More than half of the replicas in each data centre.
+    /// More than half of the replicas in each data center.
     EachQuorum = 0x0007,
-    /// Paxos over all data centres. This level is only valid as a serial consistency or for reads.
+    /// Paxos over all data centers. This level is only valid as a serial consistency or for reads.
     Serial = 0x0008,
-    /// Paxos within the coordinator's data centre. This level is only valid as a serial consistency
+    /// Paxos within the coordinator's data center. This level is only valid as a serial consistency
     /// or for reads.
     LocalSerial = 0x0009,
-    /// One replica in the coordinator's data centre.
+    /// One replica in the coordinator's data center.
     LocalOne = 0x000A,
 }
 

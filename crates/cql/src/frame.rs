@@ -72,7 +72,7 @@ pub mod flag {
     pub const WARNING: u8 = 0x08;
 }
 
-/// A frame header.
+/// The nine bytes before the body of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Version byte of the header: 0x04 in requests of version 4, 0x84 in responses.
@@ -271,7 +271,7 @@ pub fn receive<E>(
             Some(version) => Header::parse_response(&head, version),
             None => Header::parse_first_response(&head),
         };
-        let header = header.map_err(&wrong)?.expect("all bytes of a header are there");
+        let header = header.map_err(&wrong)?.expect("the buffer contains a whole header");
         if header.length > limit {
             let (length, limit) = (u64::from(header.length), u64::from(limit));
             return Err(wrong(FrameError::TooLong { length, limit }));

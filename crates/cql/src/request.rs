@@ -139,7 +139,7 @@ impl BatchKind {
         ("counter", BatchKind::Counter),
     ];
 
-    /// Returns the kind with this name, in upper or lower case.
+    /// Returns the kind with this name, in upper or lower case. Returns `None` for an unknown name.
     pub fn from_name(name: &str) -> Option<BatchKind> {
         let named = |(known, _): &&(&str, BatchKind)| known.eq_ignore_ascii_case(name);
         BatchKind::NAMES.iter().find(named).map(|(_, kind)| *kind)

@@ -20,7 +20,7 @@ use crate::request::StatementId;
 use crate::version::Version;
 use crate::wire::{ParseError, Reader, Result};
 
-/// A response.
+/// A parsed response of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response<'a> {
     /// The request failed.

@@ -291,7 +291,7 @@ impl SegmentReader {
         self.segment.resize(header_bytes, 0);
         fill(&mut self.segment)?;
         let whole = self.segments.segment_bytes(&self.segment).map_err(wrong)?;
-        self.segment.resize(whole.expect("the header is there"), 0);
+        self.segment.resize(whole.expect("the segment has a whole header"), 0);
         fill(&mut self.segment[header_bytes..])?;
         self.taken = 0;
         self.segments.unwrap(&self.segment, &mut self.payload).map_err(wrong)

@@ -180,7 +180,7 @@ impl Value {
     }
 
     /// Returns the value as a floating point number, for floats, doubles, decimals and the types of
-    /// [`as_i64`](Self::as_i64). Rounds large numbers.
+    /// [`as_i64`](Self::as_i64). Rounds large numbers. Returns `None` for other types.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Double(v) => Some(*v),

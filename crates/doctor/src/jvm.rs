@@ -98,7 +98,8 @@ impl<'a> Jvm<'a> {
         self.flags.get(flag).is_some_and(|value| value == "true")
     }
 
-    /// Returns the value of a flag. The value is a number or a size in bytes.
+    /// Returns the value of a flag, which is a number or a size in bytes. `None` if the flag is not
+    /// set, or is not a number.
     pub fn number(&self, flag: &str) -> Option<u64> {
         size(self.flags.get(flag)?)
     }
@@ -108,7 +109,7 @@ impl<'a> Jvm<'a> {
     }
 
     /// Returns the number of CPUs that the kernel permits the JVM to use, limited by the quota of
-    /// CPU time.
+    /// CPU time. `None` if the CPUs are unknown.
     pub fn allowed(&self) -> Option<usize> {
         let cpus = self.cpus()?.len();
         let quota = self.process.cpu_quota.map(|quota| quota.ceil().max(1.0) as usize);
@@ -160,7 +161,8 @@ pub(super) fn list(told: &FactResult<String>) -> Option<CpuSet> {
     Some(set).filter(|set| !set.is_empty())
 }
 
-/// Returns the name and the value of an argument.
+/// Returns the flag that an argument sets, and its value. `-Xmx` and `-Xms` set the flags of the
+/// heap size. `None` for other arguments.
 fn flag_of(argument: &str) -> Option<(String, String)> {
     let pair = |name: &str, value: &str| Some((name.to_owned(), value.to_owned()));
     if let Some(value) = argument.strip_prefix("-Xmx") {

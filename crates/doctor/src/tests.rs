@@ -540,8 +540,8 @@ fn an_unreadable_setting_is_neither_good_nor_wrong() {
     let all = rules::judge(&facts, &[]);
     let judged: Vec<_> = all.iter().filter(|one| one.level < Severity::NotTold).collect();
     assert!(judged.is_empty(), "{judged:#?}");
-    let untold = all.iter().filter(|one| one.level == Severity::NotTold);
-    assert!(untold.clone().count() > 25, "{}", untold.count());
+    let unknown = all.iter().filter(|one| one.level == Severity::NotTold);
+    assert!(unknown.clone().count() > 25, "{}", unknown.count());
     assert!(all.iter().all(|one| !one.value.is_empty()), "{all:#?}");
 }
 

@@ -66,8 +66,9 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Stops the nodes in two cases: cassay did not observe a healthy target after the faults of
-    /// this trial, or the faults upgraded the nodes.
+    /// Stops the nodes if the faults of this trial upgraded them, or if cassay did not observe a
+    /// healthy target after the faults. If an attached cluster is not healthy, ends the run
+    /// instead.
     pub(super) fn after_faults(
         &mut self,
         trial: &Trial,

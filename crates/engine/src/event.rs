@@ -32,7 +32,7 @@ pub enum Event {
     Said(String),
     /// The target is ready. Contains the names of its nodes.
     TargetReady(Vec<String>),
-    /// The target is stopped.
+    /// cassay has stopped its nodes, or has detached from the cluster.
     TargetStopped,
     /// Nodes have ended although the study plans no fault that would take them down. Contains the
     /// names of the nodes.
@@ -173,11 +173,11 @@ pub struct PlannedFault {
 }
 
 measure::word_enum! {
-    /// Stage of a fault.
+    /// Stage of a planned fault, as the screen names it.
     pub enum FaultStage {
         /// The fault is being injected.
-        Injecting = "being brought about",
-        /// The fault is in force.
+        Injecting = "being injected",
+        /// The fault is in effect.
         Holding = "broken",
         /// The fault is being healed.
         Healing = "being healed",

@@ -43,8 +43,8 @@ pub enum LoopEvent {
     ClientLost(String),
     /// Nodes are down. Contains the nodes.
     Died(Vec<DeadNode>),
-    /// The fault with this number is in force since the given time of the monotonic clock. If the
-    /// injection takes a while, this is the time when the injection ended.
+    /// The fault with this number has been in effect since the given time of the monotonic clock.
+    /// If the injection takes a while, this is the time when the injection ended.
     FaultHolds(usize, u64),
     /// The fault with this number has ended. It was healed, or the study does not heal it.
     FaultOver(usize),
@@ -224,7 +224,7 @@ pub struct Conduct<'c> {
     decide: &'c mut dyn FnMut(&SummedInterval) -> Decision,
     agenda: Agenda,
     faults: Vec<Breaking>,
-    /// Numbers of the faults in force.
+    /// Numbers of the faults in effect.
     open: BTreeSet<usize>,
     /// Numbers of the faults that have ended.
     over: BTreeSet<usize>,
@@ -280,8 +280,8 @@ impl<'c> Conduct<'c> {
         self.progress.of = Some(operations);
     }
 
-    /// Ends the load at `at_ns`, unless another event ends the load earlier. The load generator
-    /// already has this time at the start.
+    /// Ends the load at `at_ns`, unless another event ends the load earlier. The caller tells the
+    /// load generator this time.
     pub fn ends_at(&mut self, at_ns: u64) {
         self.ends_ns = Some(at_ns);
     }
@@ -361,8 +361,8 @@ impl<'c> Conduct<'c> {
                 self.agenda.0.insert((to_ns, Due::Heal(number)));
                 Vec::new()
             }
-            // The fault has ended, so from now on an unplanned death is reported if the node is
-            // down.
+            // The fault has ended, so from now on, a node that is still down counts as an unplanned
+            // death.
             LoopEvent::FaultOver(number) => {
                 self.open.remove(&number);
                 self.over.insert(number);
@@ -397,9 +397,9 @@ impl<'c> Conduct<'c> {
         Some(Act::Steer(Flow::StopAt(at_ns)))
     }
 
-    /// Returns the action that is due, or `None` if it is obsolete. When the load is about to end,
-    /// the loop does not check nodes and does not inject faults. The loop does not heal a fault
-    /// that is not in force.
+    /// Returns the action that is due, or `None` if it is obsolete. After the decision to end the
+    /// load early, the loop does not check nodes and does not inject faults. The loop does not heal
+    /// a fault that is not in effect.
     fn due(&mut self, now_ns: u64, due: Due) -> Option<Act> {
         let wanted = match due {
             Due::LookAtNodes => self.cut.is_none(),
@@ -410,8 +410,8 @@ impl<'c> Conduct<'c> {
         wanted.then(|| due.act())
     }
 
-    /// Begins a fault if the previous fault has ended. Omits the fault if the load ends before half
-    /// of the fault's duration has passed.
+    /// Begins a fault. A fault that waits for an earlier fault tries again after a tick. cassay
+    /// omits it if less than half of its duration is left before the end of the load.
     fn may_begin(&mut self, now_ns: u64, number: usize) -> Option<Act> {
         if self.cut.is_some() {
             return None;

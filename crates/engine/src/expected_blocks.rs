@@ -43,13 +43,13 @@ pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<Str
         return said;
     };
     vec![format!(
-        "By the run {name}, {}",
+        "Estimated from the run {name}: {}",
         noise_sentence(study, noise)
     )]
 }
 
-/// Describes how many blocks are needed to find the difference at this noise level, and whether the
-/// blocks can show equivalence.
+/// Describes how often the blocks find the difference at this noise level, and how often they show
+/// equivalence.
 fn noise_sentence(study: &Study, noise: f64) -> String {
     let most = study.repeat.blocks;
     let (looks, least) = match study.repeat.first_look {
@@ -100,7 +100,8 @@ fn noise_sentence(study: &Study, noise: f64) -> String {
     format!("with {noise} % scatter {found}; {same}.")
 }
 
-/// Returns the metric of the primary comparison if it is known before the first measurement.
+/// Returns the metric of the primary comparison. If the study does not name it, it is latency if a
+/// point is a rate, and otherwise throughput.
 fn metric(study: &Study) -> Metric {
     let outlooks = study.variants.iter();
     let mut points = outlooks.flat_map(|variant| variant.settings.procedure.outlook().points);
@@ -163,7 +164,7 @@ mod tests {
     fn the_noise_of_the_last_run_says_how_many_blocks() {
         let said = expected(&study(ANSWERED), Some(("r1", &ran(0.02))));
         assert_eq!(said.len(), 1);
-        let begin = "By the run r1, with 2.0 % scatter about 5";
+        let begin = "Estimated from the run r1: with 2.0 % scatter about 5";
         assert!(said[0].starts_with(begin), "{said:?}");
         assert!(
             said[0].contains("find a difference of 5 % in 100 of 100 studies"),

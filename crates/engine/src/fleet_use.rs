@@ -106,7 +106,7 @@ impl FleetUse {
         are_seated_alike(&self.asked, client) && self.clients.lost().is_none()
     }
 
-    /// Returns the record of each client and its machine.
+    /// Returns the name, place, CPUs and machine of each client, for the records of a run.
     pub fn records(&self) -> Vec<ClientMachineRecord> {
         let clients = self.clients.all().iter();
         let record = |client: &fleet::Client| ClientMachineRecord {
@@ -214,9 +214,9 @@ struct Sources {
     /// Names of the secrets in the study. The values of the secrets are part of the access to the
     /// cluster.
     secrets: Vec<String>,
-    /// Number of the variant in the study.
+    /// Index of the variant in the study.
     variant: usize,
-    /// Number of rows, if it becomes known only in the load phase.
+    /// Number of loaded rows, which may become known only in the load phase.
     rows: u64,
     /// For each statement, true if the client compares the rows that the statement returns.
     judged: Vec<bool>,

@@ -9,7 +9,7 @@ pub mod import;
 use crate::phase_times::TimeSpan;
 use anyhow::{Context, Result, bail, ensure};
 use foreign::FileKind;
-use import::{Series, line_up, read_esxtop, read_prometheus};
+use import::{SeriesFile, line_up, read_esxtop, read_prometheus};
 use measure::clock::SECOND_NS;
 use std::io::Read;
 use std::path::Path;
@@ -18,8 +18,8 @@ use store::{Run, RunWriter};
 use study::inputs::located;
 use study::settings::{Import, Study};
 
-/// Adds the imports of the study to the trials. Returns a sentence for each import. The sentence
-/// names the added series, or the reason why cassay added none.
+/// Adds the series in the imported files of the study to the trials. Returns a sentence for each
+/// file: the number of series and points, or the reason why cassay added none.
 pub fn lay_beside(
     study: &Study,
     trials: &[(String, &TrialFinding)],
@@ -50,7 +50,7 @@ fn add(
 ) -> Result<String> {
     let locate =
         |file: &str| located(study.overrides.files.as_ref(), file).map_err(anyhow::Error::msg);
-    let (probe, file, series) = match import {
+    let (probe, file, imported) = match import {
         Import::Esxtop { file, columns } => ("esxtop", file, read_esxtop(&locate(file)?, columns)?),
         Import::PrometheusFile { file } => {
             ("prometheus", file, read_prometheus(&locate(file)?, &[])?)
@@ -63,7 +63,7 @@ fn add(
             probe,
             file,
             name,
-            series,
+            imported,
         },
         trials,
         writer,
@@ -82,14 +82,14 @@ const HEAD_BYTES: u64 = 16;
 ///
 /// # Errors
 /// No known tool wrote the file, the file has no time in common with the run, or the run already
-/// contains the file. Or the run is not finished, or another process writes it.
+/// contains the file. An unfinished run, or a run that another process writes, is also refused.
 pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String> {
     ensure!(
         run.findings.is_some(),
         "the run {} is not finished, so cassay cannot import a series yet",
         run.path.display()
     );
-    let (probe, series) = read(file, columns)?;
+    let (probe, imported) = read(file, columns)?;
     let findings = run.trial_findings();
     let slug_of = |finding: &TrialFinding| {
         let mut planned = run.plan.trials.iter();
@@ -112,7 +112,7 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
         probe,
         file: &shown,
         name,
-        series,
+        imported,
     };
     let said = lay(&laid, &trials, &mut writer)?;
     writer.journal(None, JournalEvent::Imported(said.clone()))?;
@@ -124,12 +124,12 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
 /// # Errors
 /// No known tool wrote the file, or `columns` matches none of its series.
 pub fn series_names(file: &Path, columns: &[String]) -> Result<Vec<String>> {
-    let (_, series) = read(file, columns)?;
-    Ok(series.into_iter().map(|one| one.name).collect())
+    let (_, imported) = read(file, columns)?;
+    Ok(imported.series.into_iter().map(|one| one.name).collect())
 }
 
 /// Returns the series of a file of another tool, with the name of the tool.
-fn read(file: &Path, columns: &[String]) -> Result<(&'static str, Vec<Series>)> {
+fn read(file: &Path, columns: &[String]) -> Result<(&'static str, SeriesFile)> {
     let mut head = Vec::new();
     let is_esxtop = file.is_file()
         && foreign::open(FileKind::Series, file)
@@ -154,7 +154,7 @@ struct AlignedSeries<'l> {
     probe: &'static str,
     file: &'l str,
     name: String,
-    series: Vec<Series>,
+    imported: SeriesFile,
 }
 
 /// Returns a name for the probe. Two files of the same tool must have different names.
@@ -172,7 +172,7 @@ fn lay(
         probe,
         file,
         name,
-        series,
+        imported: SeriesFile { series, notes },
     } = laid;
     let spans: Vec<TimeSpan> = trials.iter().map(|(_, trial)| span(trial)).collect();
     let from_ns = spans.iter().map(|span| span.from_ns).min();
@@ -188,10 +188,14 @@ fn lay(
             writer.write_imported(slug, name, &samples)?;
         }
     }
-    Ok(format!(
+    let mut said = format!(
         "{file}: {} series, {points} points within the run",
         series.len()
-    ))
+    );
+    for note in notes {
+        said += &format!("; {note}");
+    }
+    Ok(said)
 }
 
 /// Returns the time span of a trial, in ns since 1970.

@@ -6,11 +6,9 @@
 //! run can continue where it stopped.
 
 mod ceiling;
-mod child_runs;
 mod client_tally;
 mod clients_needed;
 mod confirm;
-mod counter_experiments;
 mod dirty_target;
 mod event;
 mod event_loop;
@@ -28,7 +26,6 @@ mod phase_times;
 pub mod plan_record;
 pub mod preflight;
 mod probe_collector;
-mod profile_run;
 mod resume;
 mod running_target;
 mod schema_check;
@@ -234,8 +231,8 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Tests the cause of the limit by experiments, and profiles the nodes in extra trials, if the
-    /// study asks for them.
+    /// Tests the cause of the limit by experiments, tunes settings, and profiles the nodes in extra
+    /// trials, if the study asks for them.
     fn extra_runs(&mut self, path: &Path, findings: &mut FindingsRecord) -> Result<ChildRunsEnd> {
         let (options, events) = (self.options, RefCell::new(&mut *self.events));
         let mut conduct = |study: &Study, plan: &Plan, results: PathBuf| {
@@ -256,10 +253,7 @@ impl<'a> Engine<'a> {
             conduct: &mut conduct,
             say: &mut say,
         };
-        if counter_experiments::test(&mut runs, findings)? == ChildRunsEnd::Interrupted {
-            return Ok(ChildRunsEnd::Interrupted);
-        }
-        profile_run::profile(&mut runs, findings)
+        child_runs::follow(&mut runs, findings)
     }
 
     /// Records the interruption of the run.
@@ -411,7 +405,7 @@ impl<'a> Engine<'a> {
         self.ready_upgrades(trial)?;
         self.ready_clients(trial)?;
         let ceilings = self.ceilings(trial)?;
-        let running = self.running.as_mut().expect("find the target that ready_target has started");
+        let running = self.running.as_mut().expect("ready_target has started a target");
         self.logs = Some(trial.slug.clone());
         let inputs = Inputs::recorded(&self.study.inputs);
         let settings = trial.settings(&self.study.variant(trial.variant).settings);

@@ -81,8 +81,8 @@ impl Watch {
 /// State of a target's other clients, if the guard depends on them.
 #[derive(Clone, Debug)]
 pub enum GuardState {
-    /// The study turns the guard on or off regardless of other clients, so cassay has not looked
-    /// for them.
+    /// cassay has not looked for other clients. The study sets the guard regardless of them, or the
+    /// target is a local cluster or a null target.
     Unasked,
     /// Connections of other clients. The list is empty if the target has no other clients.
     Others(OtherClients),
@@ -132,7 +132,7 @@ pub fn for_trial(settings: &Settings, running: &Running) -> Result<Option<Guard>
     Ok(seen.is_guarded(&guard).then_some(guard))
 }
 
-/// Returns the time that the load takes to rise to its full rate.
+/// Returns the time that the load takes to ramp up to its full rate. Zero without a guard.
 pub fn rise(guard: Option<&Guard>) -> Duration {
     guard.map_or(Duration::ZERO, |guard| Duration::from_nanos(guard.rise_ns))
 }

@@ -47,7 +47,7 @@ pub struct Offer<'o> {
     pub written: Option<Arc<EarlierWrites>>,
     /// Faults during the measured load.
     pub faults: &'o [StudyFault],
-    /// True if the load may rise slowly, because the rise is not part of a measured window.
+    /// True if the load may ramp up slowly, because the ramp is not part of a measured window.
     pub may_rise: bool,
 }
 
@@ -88,7 +88,8 @@ pub fn closed(in_flight: u32, operations: u64) -> Schedule {
     }
 }
 
-/// Returns the schedule of a point. The settings of the variant determine the arrival process.
+/// Returns the schedule of a point. The settings of the variant determine the arrival process,
+/// which may be that of recorded traffic.
 pub fn arrivals(point: Point, settings: &Settings) -> Schedule {
     match settings.workload.recorded.as_ref().and_then(|one| one.speed) {
         Some(speed) => Schedule::Recorded { speed },
@@ -96,7 +97,8 @@ pub fn arrivals(point: Point, settings: &Settings) -> Schedule {
     }
 }
 
-/// Returns the schedule of a point.
+/// Returns the schedule of a point. If `poisson` is true, a rate has Poisson arrivals. Otherwise,
+/// it has equal distances between operations.
 pub fn schedule(point: Point, poisson: bool) -> Schedule {
     match point {
         Point::Threads(in_flight) => Schedule::Closed { in_flight },
@@ -171,15 +173,16 @@ pub fn config(
     }
 }
 
-/// Returns the number of event loops (workers) for `in_flight` operations. More workers than
-/// operations would be useless, because some workers would have nothing to do.
+/// Returns the number of event loops (workers) for `in_flight` operations: the number in the study,
+/// or [`workers_auto`]. More workers than operations would be useless, because some workers would
+/// have nothing to do.
 pub fn workers(client: &Client, in_flight: usize) -> usize {
     let asked = client.workers.unwrap_or_else(workers_auto);
     asked.clamp(1, in_flight.max(1))
 }
 
-/// Returns the number of event loops (workers) on these CPUs. The number is one per CPU, unless the
-/// study sets another number.
+/// Returns the number of event loops (workers) on these CPUs. The number is the result of
+/// [`workers`], but at most one per CPU, unless the study sets the number.
 pub fn workers_on(client: &Client, in_flight: usize, cpus: &[usize]) -> usize {
     let workers = workers(client, in_flight);
     match (client.workers, cpus.len()) {
@@ -188,8 +191,8 @@ pub fn workers_on(client: &Client, in_flight: usize, cpus: &[usize]) -> usize {
     }
 }
 
-/// Returns half of the CPUs. The other half is for the measured target, or for the network code of
-/// the kernel.
+/// Returns half of the number of CPUs, but at least 1. The other half is for the measured target,
+/// or for the network code of the kernel.
 pub fn workers_auto() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| (cpus.get() / 2).max(1))
 }

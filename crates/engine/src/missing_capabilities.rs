@@ -73,7 +73,8 @@ fn lacking(needs: Vec<Need>, capabilities: &[CapabilityStatus]) -> Vec<UnmetNeed
 /// Refuses a study with unmet needs. Reports all unmet needs at once, and does not start processes.
 ///
 /// # Errors
-/// The unmet needs, each with its reason and with the section of the study that causes it.
+/// The unmet needs, each with its reason and with the section of the study that causes it. Also the
+/// reasons why this machine cannot start the nodes now.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
     refuse(study, not_startable(study, plan, dirs))
 }
@@ -291,8 +292,8 @@ pub fn busy_neighbours() -> Option<String> {
     })
 }
 
-/// Parses the format of `/proc/pressure`. Returns the share of the last 10 s during which at least
-/// one task waited.
+/// Parses a file of `/proc/pressure`. Returns the share of the last 10 s during which at least one
+/// task waited, from 0 to 1.
 fn waited_share(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     let avg10 = some.split(' ').find_map(|word| word.strip_prefix("avg10="))?;

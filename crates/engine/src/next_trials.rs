@@ -172,8 +172,8 @@ fn still_counts<'f>(
     is_asked.then_some((finding, ask))
 }
 
-/// Returns the number of trials that remain after the `finished` trials. Counts every trial that
-/// may depend on later results.
+/// Returns the number of trials that remain after the `finished` trials. Also counts each trial
+/// that a procedure may still request, depending on later results.
 pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>) -> usize {
     let mut histories = Histories::new(study);
     let mut left = 0;
@@ -441,7 +441,11 @@ mod tests {
         let ask = Ask::probe(Point::Threads(1));
         let first = plan.trials[0].trial_for(ask, &study.variants[0].settings);
         let over = BTreeMap::from([(0, finding(&first, 0.0))]);
-        assert_eq!(left(&study, &plan, &over), 9, "its block of its variant");
+        assert_eq!(
+            left(&study, &plan, &over),
+            9,
+            "the run omits the rest of the block"
+        );
     }
 
     #[test]
@@ -472,13 +476,17 @@ mod tests {
         };
         let counts =
             |turn: &Turn, next| still_counts(&found, turn, &next).map(|(_, ask)| ask.point);
-        assert_eq!(counts(planned, points()), Some(four), "as it was planned");
+        assert_eq!(
+            counts(planned, points()),
+            Some(four),
+            "the plan contains this trial"
+        );
         assert_eq!(counts(&open, points()), Some(eight));
         let only_four = || Next::Measure(vec![Ask::probe(four)]);
         assert_eq!(counts(&open, only_four()), None);
         let role = Role::Hold;
         let held = Next::Measure(vec![Ask { point: eight, role }]);
-        assert_eq!(counts(&open, held), None, "it was no hold");
+        assert_eq!(counts(&open, held), None, "the trial had another role");
         assert_eq!(counts(&open, answer()), None);
     }
 }

@@ -28,7 +28,8 @@ use target_spec::Target;
 use workload::Program;
 
 /// Returns `nodes.json` of a trial whose keyspace exists. `asked` contains the options that the
-/// study requests for its tables. It is `None` if the statements of an import define these options.
+/// study requests for this keyspace and its tables. It is `None` if the statements of an import
+/// define these options.
 pub fn record(
     running: &Running,
     settings: &Settings,

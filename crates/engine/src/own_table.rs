@@ -54,8 +54,8 @@ impl TableReader<'_> {
         Ok(sample)
     }
 
-    /// Returns a workload file, with its name, for each table of a study that has not been read
-    /// yet. Reads at most `keys_max` keys of each table.
+    /// Returns a workload file, with its name, for each table that cassay has not read yet for this
+    /// study. Reads at most `keys_max` keys of each table.
     ///
     /// # Errors
     /// The errors of [`TableReader::read`], or a CSV file of the study lacks a required column.

@@ -21,7 +21,7 @@ pub struct PhaseSchedule {
     /// recorded traffic.
     pub measure_ns: u64,
     steady: Steady,
-    /// Number of intervals in which the load still rises. Such an interval does not count as
+    /// Number of intervals in which the load still ramps up. Such an interval does not count as
     /// steady.
     rising: u64,
     /// True once the measured window has begun.
@@ -32,9 +32,9 @@ pub struct PhaseSchedule {
 }
 
 impl PhaseSchedule {
-    /// Creates the schedule, which begins at the start line of a load. The load takes the time
-    /// `rise` to reach its full rate. The rise is part of the warm-up. `is_first` is true for the
-    /// first load that is measured on these node processes.
+    /// Creates the schedule, which begins at the start line of a load. The load ramps up to its
+    /// full rate in the time `rise`, which is part of the warm-up. `is_first` is true for the first
+    /// load that is measured on these node processes.
     pub fn new(settings: &Settings, is_first: bool, rise: Duration) -> PhaseSchedule {
         let window = settings.window;
         let warmup = window.warmup_of(is_first);
@@ -164,7 +164,7 @@ impl RecordedArrivals {
 
 /// Returns the limits of the steady-state detector. The second in which the detector reports still
 /// belongs to the warm-up, and counts towards the limit of the warm-up. If the limit were too short
-/// for a report, every warm-up would end by force.
+/// for a report, every warm-up would end at its limit instead of in a steady state.
 fn steady_limits(warmup: Warmup) -> SteadyLimits {
     let max_s = match warmup {
         Warmup::Auto(ns) => ((ns / SECOND_NS) as usize).saturating_sub(1).max(1),
@@ -234,7 +234,7 @@ mod tests {
             phases,
             ["warmup", "warmup", "measure", "measure", "measure"]
         );
-        assert_eq!(told, None, "the engine knows it from the start");
+        assert_eq!(told, None, "the engine knows the schedule from the start");
     }
 
     #[test]
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(count("{warmup: 2s, measure: 3s}", true), Some(2));
     }
 
-    /// Intervals in which the load still rises do not have the load that the study measures.
+    /// Intervals in which the load still ramps up do not have the load that the study measures.
     #[test]
     fn a_load_that_rises_is_warmed_up_no_sooner_than_it_has_risen() {
         let rise = Duration::from_millis(2500);

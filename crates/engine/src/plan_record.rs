@@ -318,7 +318,7 @@ mod tests {
         let plan = study::plan::plan(&study).unwrap();
         let resolved = plan_record(&study, &plan, "0.0.0").resolved;
         let [(name, faults)] = &resolved.faults.iter().collect::<Vec<_>>()[..] else {
-            panic!("of the one that has some")
+            panic!("only one variant has faults")
         };
         assert_eq!(name.as_str(), "with-faults");
         let times: Vec<(f64, Option<f64>)> =

@@ -215,7 +215,8 @@ impl Rehearsal<'_> {
         self.writes(program, Stage::Main)
     }
 
-    /// Checks the actions that the run performs on the nodes themselves.
+    /// Checks that the target supports the faults of a variant, and that the user permits their
+    /// actions on the nodes.
     fn breaks(&mut self, settings: &Settings) {
         for fault in &settings.faults {
             for one in self.cluster.capabilities() {
@@ -282,7 +283,7 @@ fn says_that_it_exists(error: &anyhow::Error) -> bool {
     refused.is_some_and(cassandra::ServerError::says_that_it_exists)
 }
 
-/// Describes the content of a keyspace.
+/// Describes a keyspace: its replication, its tables and their sizes, or that it does not exist.
 fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<String> {
     let node = session.node();
     let named = cql::tokens::literal(keyspace);

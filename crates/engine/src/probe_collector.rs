@@ -117,7 +117,7 @@ impl ProbeCollector {
         self.keep(files, last)
     }
 
-    /// Starts keeping the readings of a long window.
+    /// Starts collecting the readings of the measured window. Only endurance trials need them.
     pub fn watch(&mut self) {
         self.watched = Some(WindowReadings::default());
     }
@@ -137,7 +137,8 @@ impl ProbeCollector {
         self.cpu_shares
     }
 
-    /// Returns the readings of a long window.
+    /// Returns the readings of an endurance trial's measured window. Returns `None` for other
+    /// trials.
     pub fn watched(&self) -> Option<&WindowReadings> {
         self.watched.as_ref()
     }

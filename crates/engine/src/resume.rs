@@ -78,8 +78,8 @@ impl InterruptedRun {
             plan,
             path: run.path.clone(),
             finished: salvaged.whole.clone(),
-            // If lines of the journal are damaged, cassay rewrites the journal and records the
-            // damage in it.
+            // If lines of the journal are damaged, the run counts as unfinished. cassay then
+            // rewrites the journal and records the damage in it.
             has_findings: run.findings.is_some() && !run.is_journal_damaged,
             starts: {
                 let lines = run.journal.iter();
@@ -147,7 +147,8 @@ impl InterruptedRun {
         &self.damages
     }
 
-    /// Returns the number of remaining trials. Counts every trial that may depend on later results.
+    /// Returns the number of remaining trials. Also counts each trial that a procedure may still
+    /// request.
     pub fn trials_left(&self) -> usize {
         next_trials::left(&self.study, &self.plan, &self.finished)
     }
@@ -155,7 +156,7 @@ impl InterruptedRun {
     /// Runs the remaining trials.
     ///
     /// # Errors
-    /// The errors of [`super::run`], or another process still writes the run.
+    /// The errors of [`super::run`], or another process still writes to the folder of the run.
     pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<RunEnd> {
         missing_capabilities::check_with_machines(&self.study, &self.plan, &options.dirs)?;
         let run = self.path.file_name().unwrap_or_default().to_string_lossy();

@@ -71,7 +71,8 @@ impl Running {
     /// Gives the nodes another configuration, and keeps the data.
     ///
     /// # Errors
-    /// A node is not up afterwards, so the engine cannot use the target again.
+    /// cassay did not start the nodes, or a node is not up afterwards. In the latter case, the
+    /// engine cannot use the target again.
     pub fn reconfigure(
         &mut self,
         target: &Target,
@@ -94,11 +95,12 @@ impl Running {
         Ok(())
     }
 
-    /// Records the releases that the nodes run now. If they differ from the releases at the start,
-    /// the engine cannot use the target for another trial, because data files cannot be downgraded.
+    /// Records the releases that the nodes run now. Does nothing if cassay did not start the nodes.
+    /// If a release differs from that of the study, the engine cannot use the target for another
+    /// trial, because data files cannot be downgraded.
     ///
     /// # Errors
-    /// cassay did not start the nodes.
+    /// The cluster does not manage its nodes.
     pub fn took_releases(&mut self, releases: &[Option<Release>]) -> Result<()> {
         let Target::Local(local) = &self.settings else {
             return Ok(());
@@ -155,8 +157,8 @@ impl Running {
         }
     }
 
-    /// Returns true if nodes on this machine share cores with the client. If the hosts or nodes
-    /// have separate CPUs, the client is pinned to other CPUs.
+    /// Returns true if nodes on this machine may share cores with the client. Returns false if the
+    /// nodes and the client are pinned to different CPUs.
     pub fn shares_cores(&self, client: &Client) -> bool {
         let client_cpus = self.client_cpus(client);
         let Some(local) = self.settings.local().filter(|local| local.machines().is_empty()) else {
@@ -188,8 +190,8 @@ impl Running {
         nodes.any(|node| is_own(node.address.ip()))
     }
 
-    /// Returns the memory that is available to each local node, in bytes. This is the memory of the
-    /// machine or of the host. Returns `None` for remote nodes.
+    /// Returns the memory that is available to each local node, in bytes. This is the node's part
+    /// of the memory of the machine or of the host. Returns `None` for remote nodes.
     pub fn memory_bytes(&self) -> Option<u64> {
         let Target::Local(local) = &self.settings else {
             return None;

@@ -15,7 +15,7 @@ mod profiles;
 mod read_back;
 mod registers;
 mod server_counts;
-mod slowest;
+mod slowest_operations;
 
 use super::ceiling::Ceiling;
 use super::client_tally::ClientTallies;
@@ -115,7 +115,7 @@ struct State {
     counting: Counting,
     storage: Storage,
     gather: ProbeCollector,
-    /// Series of the long trial of an endurance study. `None` for other trials.
+    /// Series of an endurance trial. `None` for other trials.
     courses: Option<Courses>,
     timeline: Timeline,
     /// Profiles of the nodes in the window.
@@ -132,7 +132,8 @@ struct State {
     beyond: u64,
     /// Processes of the nodes at the start of the measured phases.
     pids: Vec<(String, Option<u32>)>,
-    /// Facts about the nodes that put their readings into relation, such as the number of CPUs.
+    /// Facts with which the analysis judges the readings of the nodes' resources, such as the
+    /// number of CPUs.
     node_facts: Vec<NodeFacts>,
     /// Lengths of the nodes' logs at the start of the measured phases.
     log_marks: LogMarks,

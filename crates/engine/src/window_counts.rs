@@ -83,8 +83,8 @@ impl Tally {
         self.all.counts.counts[KindCount::Retries]
     }
 
-    /// Returns the number of operations, including failed ones, that ended per second in the second
-    /// half of the window.
+    /// Returns the successful operations per second in the second half of the window, plus the
+    /// failed operations per second in the whole window.
     pub fn later_ended_per_s(&self) -> f64 {
         let rates = &self.window.ops_per_s;
         let failed: u64 = self.window.errors.iter().map(|(_, count)| count).sum();
@@ -193,7 +193,8 @@ impl Series {
     }
 }
 
-/// Counts of the operations that the server answered, over all phases of a trial.
+/// Counts of the operations that the server has executed or may have executed, over all phases of a
+/// trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnsweredCounts {
     /// Number of reads that the server executed successfully.

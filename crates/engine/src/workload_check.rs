@@ -117,8 +117,7 @@ impl Ask<'_> {
         Ok(prepared)
     }
 
-    /// Returns true if the check continues. The check ends after Ctrl-C, and after a mistake that
-    /// causes further mistakes.
+    /// Returns true unless the user has pressed Ctrl-C. Records the interruption in `prepared`.
     fn goes_on(&self, prepared: &mut PrepareResult) -> bool {
         prepared.is_interrupted = self.stop.load(Ordering::Relaxed);
         !prepared.is_interrupted
@@ -175,7 +174,10 @@ impl Ask<'_> {
     }
 }
 
-/// Returns the message of the server, if the server answered.
+/// Returns the refusal of the server as a message.
+///
+/// # Errors
+/// The server did not answer.
 fn refusal(node: &str, error: Error) -> Result<String> {
     match error.downcast::<ServerError>() {
         Ok(ServerError { code, message, .. }) => {
@@ -197,7 +199,7 @@ fn tables(session: &mut Session, keyspace: &str) -> Result<BTreeSet<String>> {
     Ok(names.map(str::to_owned).collect())
 }
 
-/// Returns the scratch keyspaces that earlier checks did not drop.
+/// Returns the scratch keyspaces that other checks have created and not yet dropped.
 fn scratches(session: &mut Session) -> Result<Vec<String>> {
     let rows = session
         .query("SELECT keyspace_name FROM system_schema.keyspaces")

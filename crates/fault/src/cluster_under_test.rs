@@ -5,7 +5,7 @@ mod client;
 mod files;
 mod mbeans;
 mod pods;
-mod starter;
+mod start_and_stop;
 mod timer;
 
 pub use agents::Agents;
@@ -13,7 +13,7 @@ pub use client::Client;
 pub use files::NodeFiles;
 pub use mbeans::Mbeans;
 pub use pods::Pods;
-pub use starter::Starter;
+pub use start_and_stop::Starter;
 pub use timer::Timer;
 
 use host::process::Identity;
@@ -46,7 +46,7 @@ pub struct HealResult {
 /// A node of the target cluster.
 #[derive(Clone, Debug)]
 pub struct NodeSeen {
-    /// Process of the node. `None` while the node does not run.
+    /// Process of the node. `None` while the node is not running.
     pub process: Option<Identity>,
     /// Host of the node. `None` if all nodes share the machine.
     pub host: Option<HostIndex>,
@@ -54,8 +54,8 @@ pub struct NodeSeen {
     pub cql: SocketAddr,
     /// Internode address of the node.
     pub storage: SocketAddr,
-    /// True if cassay manages the process. If `process` of such a node is `None`, the node does not
-    /// run.
+    /// True if cassay manages the process. If `process` of such a node is `None`, the node is not
+    /// running.
     pub is_ours: bool,
     /// All ports on which the node listens.
     pub ports: Vec<u16>,

@@ -27,8 +27,8 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// Time from the planned end of a fault until the host's agent heals the fault by itself.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// Time after which agents heal a fault that is still being injected, unless cassay renews this
-/// deadline, which it does repeatedly.
+/// Time after which agents heal a fault that is still being injected. cassay renews this deadline
+/// repeatedly during the injection.
 const INJECTION_DEADLINE: Duration = Duration::from_secs(120);
 
 /// Time limit for moved nodes to end on the other host.
@@ -172,11 +172,11 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Observes the target until it is whole, because it may still be recovering from an earlier
-    /// fault. The time limit is that of the healing of this fault.
+    /// Observes the target until it is whole or a time limit has passed. The target may still be
+    /// recovering from an earlier fault.
     fn before(&mut self) -> Observation {
-        // The limit includes the time for which an agent may keep an earlier fault whose controller
-        // has ended.
+        // The limit is that of the healing, and the time for which an agent may keep an earlier
+        // fault whose controller has ended.
         let limit = self.kind.healed_within + self.armed(Duration::ZERO);
         let began_ns = self.world.now_ns();
         let until_ns = began_ns + limit.as_nanos() as u64;
@@ -220,7 +220,7 @@ impl LifeCycle<'_> {
         matches!(seen, Ok(QueryAnswer::VolumeTaken(true))).then(|| Observation {
             fault: Presence::Present,
             target: Health::Impaired,
-            words: "another fault is in force on the host's volume".to_owned(),
+            words: "another fault is in effect on the host's volume".to_owned(),
         })
     }
 
@@ -299,8 +299,8 @@ impl LifeCycle<'_> {
         }
     }
 
-    /// Observes the target until the traces of a finished operation are visible. If the study has a
-    /// duration, keeps the traces for this duration.
+    /// Observes the target until the traces of a finished operation are visible. If faults of this
+    /// kind have a duration, then keeps the traces for this duration.
     fn left(&mut self, words: &str, is_seen: bool, planned: Duration) -> Presence {
         let until_ns = self.world.now_ns() + PROOF_LIMIT.as_nanos() as u64;
         loop {
@@ -354,9 +354,9 @@ impl LifeCycle<'_> {
         while !self.world.wait(planned) {}
     }
 
-    /// Heals the fault, and observes the target until it is whole. Returns true if the target is
-    /// whole. Like an operator, restarts nodes that do not start again by themselves, because some
-    /// nodes stop permanently after a fault.
+    /// Heals the fault, and observes the target until it is whole or the time limit passes. Returns
+    /// true if the target is whole. Restarts nodes that stay down, as an administrator would,
+    /// because some nodes do not restart after a fault.
     fn heal(&mut self) -> bool {
         self.say(FaultStep::Healing, self.fault.healing().to_owned());
         let (steps, tell) = (&mut self.steps, &mut self.tell);
@@ -420,13 +420,13 @@ struct Revival {
     restarts_count: usize,
 }
 
-/// Time for which a running node may be silent after the healing, before it is restarted. It
-/// applies only to nodes that were not restarted yet.
+/// Time for which a running node may be silent after the healing, before cassay restarts it. It
+/// applies only to nodes that cassay has not restarted yet.
 const SILENT_MAX: Duration = Duration::from_secs(20);
 
-/// Time for which all other nodes may consider a node down although it answers clients, before it
-/// is restarted. This happens if the node has announced a later gossip generation than its current
-/// generation. The other nodes then ignore the node until it restarts.
+/// Time for which all other nodes may consider a node down although it answers clients, before
+/// cassay restarts it. This happens if the node has announced a later gossip generation than its
+/// current generation. The other nodes then ignore the node until it restarts.
 const SHUNNED_MAX: Duration = Duration::from_secs(60);
 
 /// Minimum interval between two starts of a node that fails to start.
@@ -444,8 +444,8 @@ impl Revival {
         }
     }
 
-    /// Restarts a node that has ended, or that was silent for too long. If this function has
-    /// restarted the node, it returns the reason.
+    /// Restarts a node that has ended, was silent for too long, or is considered down by all other
+    /// nodes. Returns the reason, or `None` if the function has not restarted the node.
     fn revive(&mut self, node: NodeIndex, world: &mut dyn World) -> Option<String> {
         let now_ns = world.now_ns();
         let known = self.started.iter().position(|(started, _)| *started == node);
@@ -458,7 +458,8 @@ impl Revival {
         } else if is_gone {
             return None;
         } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
-            // This excludes a node that has just been started, because such a node needs some time.
+            // A node that cassay has just started needs some time, so this case excludes such a
+            // node.
             "the node runs but answers no request, although the fault is healed"
         } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
             "the node answers clients, but all other nodes consider it down"

@@ -203,7 +203,7 @@ pub(crate) fn still_starting(world: &mut dyn Agents, node: NodeIndex, name: &str
 /// Returns the process of a running node.
 pub(crate) fn running(world: &dyn Agents, node: NodeIndex) -> Result<Identity> {
     let process = world.nodes().get(node).and_then(|node| node.process);
-    process.context("the node does not run")
+    process.context("the node is not running")
 }
 
 /// Returns the nodes that the fault affects.

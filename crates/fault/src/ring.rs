@@ -108,7 +108,7 @@ pub(crate) fn emptied(world: &mut dyn NodeFiles, node: NodeIndex) -> Observation
 }
 
 /// Adds conditions to `seen`. The target is whole only if all other nodes report the node as up and
-/// normal, and the node itself no longer streams data.
+/// normal. The node itself must report the mode NORMAL and no streams.
 pub(crate) fn and_back(
     world: &mut dyn World,
     seen: Observation,
@@ -119,8 +119,8 @@ pub(crate) fn and_back(
     and_settled(world, back, node, limit)
 }
 
-/// Adds the conditions of [`and_back`] to `seen`, except for a node without peers, which needs no
-/// confirmation.
+/// Adds a condition to `seen`. The target is whole only if all other nodes report the node as up
+/// and normal. A node without peers needs no confirmation.
 pub(crate) fn and_known(
     world: &mut dyn World,
     seen: Observation,
@@ -141,8 +141,8 @@ pub(crate) fn is_shunned(world: &mut dyn World, node: NodeIndex) -> bool {
         && held(world, node, MEMBERS_LIMIT, is_down).shows_fault()
 }
 
-/// Adds a condition to `seen`. The target is whole only if the node also reports that it does not
-/// stream data.
+/// Adds a condition to `seen`. The target is whole only if the node also reports the mode NORMAL
+/// and no streams.
 pub(crate) fn and_settled(
     world: &mut dyn Mbeans,
     seen: Observation,

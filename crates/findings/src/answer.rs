@@ -40,7 +40,7 @@ impl Facts<'_> {
     pub fn answer(&self) -> (Vec<String>, Vec<SweepRecord>) {
         // The question of a matrix is about the effects of its axes, so the effects come first.
         let mut sentences = effects::sentences(self.effects);
-        sentences.extend(screen::sentences(self.screens));
+        sentences.extend(screen::sentences(self.screens, self.study.tune.is_some()));
         // In a study that ends when its question is answered, the answers of the comparisons come
         // next.
         let answers = self.compared.records.iter();
@@ -111,7 +111,12 @@ impl Facts<'_> {
             if is_configuration && !self.is_only_broken(&of) {
                 let compared = |one: &PointRecord, metric: &str| self.compared(one, metric);
                 match ladder::best(&variant.name, &of, &sweep, bound_ms, compared) {
-                    Some(sentence) => sentences.push(sentence),
+                    Some(sentence) => {
+                        let traffic = variant.settings.workload.recorded.as_ref();
+                        let speed = traffic.and_then(|traffic| traffic.speed);
+                        sentences.push(sentence);
+                        sentences.extend(speed.map(ladder::recorded_speed));
+                    }
                     None => unbelieved.push(&variant.name),
                 }
             }
@@ -141,8 +146,8 @@ impl Facts<'_> {
         trials.peek().is_some() && trials.all(is_broken) && points.iter().all(is_kept_up)
     }
 
-    /// Returns the range of a comparison's metric in the trials of one variant. The variant is that
-    /// of the two whose values scatter more.
+    /// Returns the range of a comparison's metric in the trials of one variant: the variant whose
+    /// values scatter more.
     fn scatter(&self, comparison: &ComparisonRecord) -> Option<Scatter<'_>> {
         let compared = COMPARED.iter().find(|one| one.name == comparison.metric)?;
         let ends = |variant: &VariantName| {
@@ -170,11 +175,13 @@ impl Facts<'_> {
     }
 
     /// Returns the sentences on the comparisons that answer the question. If the study has a single
-    /// block, also returns a sentence on the conclusions that it does not allow.
+    /// block, also returns a sentence on the conclusions that a single block does not allow.
     fn comparisons(&self) -> (Vec<String>, Option<String>) {
         let (mut sentences, mut of_one_block) = (Vec::new(), Vec::new());
         let Comparisons {
-            records, untold, ..
+            records,
+            inconclusive,
+            ..
         } = self.compared;
         // In a matrix, comparing a cell with the first cell mixes several axes. So the answer omits
         // these comparisons, and only the table has them.
@@ -191,11 +198,11 @@ impl Facts<'_> {
             }
             sentences.extend(comparison::robust(one));
         }
-        let untold = untold
+        let inconclusive = inconclusive
             .iter()
             .filter(|_| self.study.screen.is_none())
             .filter(|u| is_asked(u.metric, u.place));
-        sentences.extend(untold.map(|pair| {
+        sentences.extend(inconclusive.map(|pair| {
             comparison::incomparable(&IncomparablePair {
                 baseline: &pair.baseline,
                 contender: &pair.contender,
@@ -233,8 +240,8 @@ impl Facts<'_> {
     }
 }
 
-/// Returns true if the question is about this metric at this point. At a rate, the answer mentions
-/// throughput only if it shows a difference.
+/// Returns true if the answer mentions comparisons of this metric at this point. These are the
+/// metric that answers the question, throughput, and results of searches.
 fn is_asked(metric: &str, place: Option<Point>) -> bool {
     metric == metric_of(place) || metric == "ops_per_s" || metric == PEAK
 }

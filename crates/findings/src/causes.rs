@@ -8,25 +8,25 @@ use analysis::procedure::Point;
 use analysis::{RunStep, RunTrend, VariantName, autocorrelation};
 use store::record::{CauseKind, CauseRecord, CostKind, RuleOutcome, TrialFinding};
 
-/// Number of windows in which throughput must rise (or fall) to count as a trend of the run. The
-/// opposite trend may occur in at most a quarter of this number. By chance, five windows all have
-/// the same trend in 6 % of cases.
+/// Minimum number of windows in which throughput must rise (or fall) to count as a trend of the
+/// run. The opposite trend may occur in at most a quarter of this number. By chance, five windows
+/// all have the same trend in 6 % of cases.
 const WINDOWS_MIN: usize = 3;
 /// Number of compactions pending on all nodes at the end of a run that counts as a backlog. Two
 /// nodes with four compactors each work on eight compactions at a time.
 const BACKLOG_MIN: f64 = 16.0;
-/// Minimum share of time in collections that counts as a cause. Collections with this share of time
-/// change throughput by as much as rule V12 allows.
+/// Minimum share of time in garbage collections that counts as a cause. Collections with this share
+/// of time change throughput by as much as rule V12 allows.
 const COLLECTIONS_MIN: f64 = 0.10;
-/// Number of blocks required to report that one block differs. The next constant is the share by
-/// which this block must differ.
+/// Minimum number of blocks for reporting an outlier. The next constant is the share by which an
+/// outlier must differ from the other blocks.
 const BLOCKS_MIN: usize = 4;
 const BLOCK_DIFFERS: f64 = 0.10;
-/// Minimum number of robust standard deviations by which a differing block must deviate from the
-/// other blocks. Pairs use the same number.
+/// Minimum number of robust standard deviations by which an outlier must differ from the other
+/// blocks. Pairs use the same number.
 const BLOCK_Z: f64 = 5.0;
-/// Smallest standard deviation of blocks that is assumed, as a share. Without this minimum, any
-/// block would seem to deviate strongly when the other blocks agree to three digits.
+/// Lower bound for the standard deviation of blocks, as a share. Without this bound, any block
+/// would seem to be an outlier when the other blocks agree to three digits.
 const BLOCK_DEVIATION_LEAST: f64 = 0.01;
 
 /// Returns the causes, each before its consequences. The list is empty if no cause was found.
@@ -184,7 +184,7 @@ fn backlog(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     })
 }
 
-/// Finds collections that stopped nodes for much of the time.
+/// Finds garbage collections that stopped nodes for much of the time.
 fn collections(trials: &[&TrialFinding]) -> Option<CauseRecord> {
     let share = |trial: &&&TrialFinding| {
         let share = trial.costs.get(&CostKind::Collections).copied();

@@ -61,7 +61,7 @@ pub fn metric_of(place: Option<Point>) -> &'static str {
     }
 }
 
-/// Two variants at one place, by one metric, with their comparison, or with the reason why they
+/// Two variants at one point, by one metric, with their comparison, or with the reason why they
 /// cannot be compared.
 struct Pairing<'a, C = Comparison> {
     baseline: &'a Variant,
@@ -78,7 +78,7 @@ struct Pairing<'a, C = Comparison> {
 /// Values of a baseline and of a contender, each with the number of its block, starting at 0.
 pub type Pairs = Vec<(usize, (Known, Known))>;
 
-/// Two variants at one place, both of which have only a lower bound for a metric.
+/// Two variants at one point, both of which have only a lower bound for a metric.
 pub struct UnboundedPair {
     pub baseline: VariantName,
     pub contender: VariantName,
@@ -93,7 +93,7 @@ pub struct Comparisons {
     /// Expected number of false findings. `None` if the study has fewer than two comparisons.
     pub multiplicity: Option<MultiplicityRecord>,
     /// Pairs of variants without a ratio.
-    pub untold: Vec<UnboundedPair>,
+    pub inconclusive: Vec<UnboundedPair>,
 }
 
 /// Compares every contender with the first variant of its step, after `blocks` blocks, at every
@@ -107,7 +107,7 @@ pub fn comparisons(
     searches: &[SearchRecord],
     blocks: usize,
 ) -> Comparisons {
-    let (mut pairings, untold) = pairings(study, trials, searches);
+    let (mut pairings, inconclusive) = pairings(study, trials, searches);
     let primary = Primary::choose(study, trials, &pairings);
     let flagged: Vec<(Comparison, bool)> = pairings
         .iter_mut()
@@ -130,7 +130,7 @@ pub fn comparisons(
     Comparisons {
         records: records.collect(),
         multiplicity: multiplicity(chances),
-        untold,
+        inconclusive,
     }
 }
 
@@ -234,7 +234,7 @@ fn pairings<'a>(
     trials: &[TrialFinding],
     searches: &[SearchRecord],
 ) -> (Vec<Pairing<'a>>, Vec<UnboundedPair>) {
-    let (mut pairings, mut untold) = (Vec::new(), Vec::new());
+    let (mut pairings, mut inconclusive) = (Vec::new(), Vec::new());
     for [baseline, contender] in baselines_and_contenders(study) {
         if is_search(baseline) || is_search(contender) {
             if is_search(baseline) && is_search(contender) {
@@ -248,7 +248,7 @@ fn pairings<'a>(
                     pairs,
                     how,
                 };
-                note(pairing, &mut pairings, &mut untold);
+                note(pairing, &mut pairings, &mut inconclusive);
             }
             continue;
         }
@@ -278,18 +278,18 @@ fn pairings<'a>(
                     pairs,
                     how: compared.metric,
                 };
-                note(pairing, &mut pairings, &mut untold);
+                note(pairing, &mut pairings, &mut inconclusive);
             }
         }
     }
-    (pairings, untold)
+    (pairings, inconclusive)
 }
 
 /// Records a comparison, or the reason why the variants cannot be compared.
 fn note<'a>(
     pairing: Pairing<'a, Result<Comparison, NotCompared>>,
     pairings: &mut Vec<Pairing<'a>>,
-    untold: &mut Vec<UnboundedPair>,
+    inconclusive: &mut Vec<UnboundedPair>,
 ) {
     match pairing.comparison {
         Ok(comparison) => pairings.push(Pairing {
@@ -301,7 +301,7 @@ fn note<'a>(
             pairs: pairing.pairs,
             how: pairing.how,
         }),
-        Err(NotCompared::BoundsOnBothSides) => untold.push(UnboundedPair {
+        Err(NotCompared::BoundsOnBothSides) => inconclusive.push(UnboundedPair {
             baseline: pairing.baseline.name.clone(),
             contender: pairing.contender.name.clone(),
             place: pairing.place,
@@ -366,7 +366,7 @@ fn is_as_offered(
         && sides.iter().flatten().flatten().all(kept)
 }
 
-/// Returns the usable trial of each block, for blocks that have a usable trial. For latency,
+/// Returns the usable trial of each block, or `None` for a block without one. For latency,
 /// saturated trials are not usable. Their latency grows as long as the trial lasts, so it is not a
 /// property of the target.
 pub fn used<'t>(
@@ -418,16 +418,16 @@ fn latest_generation(
     })
 }
 
-/// Places and metrics of the primary comparisons.
+/// Points and metrics of the primary comparisons.
 struct Primary {
-    /// Place and metric of the primary comparison, for each step.
+    /// Point and metric of the primary comparison, for each step.
     places: Vec<(Option<String>, Option<Point>, &'static str)>,
 }
 
 impl Primary {
     fn choose(study: &Study, trials: &[TrialFinding], pairings: &[Pairing<'_>]) -> Primary {
-        // In a study with a look after each block, the primary place is chosen before the first
-        // look, and later blocks do not change it.
+        // In a study with a look after each block, the first look chooses the primary point, and
+        // later blocks do not change it.
         let until = study.repeat.first_look.unwrap_or(study.repeat.blocks);
         let trials: Vec<&TrialFinding> = trials.iter().filter(|t| t.block < until).collect();
         let mut steps: Vec<&Option<String>> = pairings.iter().map(|p| &p.contender.step).collect();
@@ -435,7 +435,7 @@ impl Primary {
         let place = |step: &Option<String>| {
             let of = pairings.iter().filter(|p| p.contender.step == *step);
             let places: Vec<Option<Point>> = of.map(|p| p.place).collect();
-            // The results of searches have no place. If the study has searches, their comparison is
+            // The results of searches have no point. If the study has searches, their comparison is
             // the primary one.
             if places.contains(&None) {
                 return Some((step.clone(), None, PEAK));
@@ -475,8 +475,8 @@ impl Primary {
     }
 }
 
-/// Returns the default place. In a closed loop, this is the place with the highest throughput of
-/// all variants together. The sum of their throughputs is independent of the difference, so the
+/// Returns the default point of the primary comparison. In a closed loop, the geometric mean of all
+/// variants' throughputs is highest at this point. This mean is independent of their ratio, so the
 /// choice does not favour a variant. At rates, it is the highest rate that all variants kept up
 /// with, or otherwise the lowest rate.
 pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Option<Point> {
@@ -496,12 +496,13 @@ pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Opti
         let logs: Vec<f64> = at(place).iter().map(|t| t.all.ops_per_s.ln()).collect();
         analysis::autocorrelation::mean(&logs)
     };
-    // Among places with equal throughput, the first place is chosen, because it has less load.
+    // Among points with equal throughput, this code chooses the first one, because it has less
+    // load.
     let best = places.iter().rev();
     *best.max_by(|a, b| together(**a).total_cmp(&together(**b)))?
 }
 
-/// Returns the place with this load.
+/// Returns the point with this load.
 pub fn at_value(places: &[Option<Point>], value: f64) -> Option<Point> {
     let mut points = places.iter().flatten();
     points.find(|at| at.value() == value).copied()

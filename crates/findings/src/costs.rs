@@ -56,8 +56,9 @@ fn at_place(
     .collect()
 }
 
-/// Returns `None` if the cost is unknown for one of the variants, or zero in some block. A block
-/// with a cost of zero has no ratio, and a ratio of only the other blocks would be biased.
+/// Compares a cost of two variants. Returns `None` if the cost is unknown for one of them, or zero
+/// in some block. A block with a cost of zero has no ratio, and a ratio of only the other blocks
+/// would be biased.
 fn compared(
     sides: &[Vec<Option<&TrialFinding>>; 2],
     cost: CostKind,

@@ -94,7 +94,7 @@ fn record(variant: &VariantName, loads: &[Load]) -> CurveRecord {
             (Some(peak), None)
         }
         Peak::First { .. } => (None, Some(WithoutPeak::First)),
-        Peak::Untold => (None, Some(WithoutPeak::Untold)),
+        Peak::Inconclusive => (None, Some(WithoutPeak::Inconclusive)),
         Peak::Beyond => (None, Some(WithoutPeak::Beyond)),
     };
     CurveRecord {

@@ -28,7 +28,7 @@ struct Factors<'a> {
     planned: usize,
 }
 
-/// Matrix of results at one place, for one metric.
+/// Results of the study's matrix at one point, for one metric.
 struct Matrix<'a> {
     study: &'a Study,
     factors: Factors<'a>,
@@ -44,8 +44,8 @@ struct Matrix<'a> {
 
 /// Returns the effects of a study's matrix at every point, for the metric that answers the question
 /// at that point. The list is empty without a matrix of at least two axes. The effects at the
-/// primary point share one error level. All other effects, and all simple effects, are adjusted
-/// together for their number.
+/// primary point share one significance level. All other effects, and all simple effects, are
+/// adjusted together for their number.
 pub fn effects(
     study: &Study,
     trials: &[TrialFinding],
@@ -131,7 +131,7 @@ fn effects_of_searches<'a>(
 }
 
 /// Returns the effects, adjusted for the study's looks. If the study ends when its question is
-/// answered, the error level of the intervals applies to all looks together.
+/// answered, the confidence level of the intervals applies to all looks together.
 fn measured_effects(
     study: &Study,
     design: &Design,
@@ -183,7 +183,7 @@ fn effects_of_step<'a>(
     places.into_iter().filter_map(matrix).collect()
 }
 
-/// Returns the metric that answers the question at a place, and its values by block and cell. If no
+/// Returns the metric that answers the question at a point, and its values by block and cell. If no
 /// variant kept up with a rate, the metric is throughput, because latency then has no meaning.
 pub fn values(
     study: &Study,
@@ -275,7 +275,8 @@ impl Matrix<'_> {
         }
     }
 
-    /// Returns the reason why no effect has an interval.
+    /// Returns the reason why no effect has an interval. Returns `None` if effects may have
+    /// intervals.
     fn without_interval(&self) -> Option<WithoutInterval> {
         let blocks = self.effects.iter().map(|effect| effect.comparison.blocks);
         if !self.study.repeat.interleaved {

@@ -26,7 +26,8 @@ pub fn looks_of(study: &Study) -> Looks {
     }
 }
 
-/// Returns the word for a schedule in records. Returns `None` if the study has only one look.
+/// Returns the name of a study's schedule of looks in records. Returns `None` if the study has only
+/// one look.
 pub fn name(study: &Study) -> Option<LooksHow> {
     how(looks_of(study))
 }
@@ -47,7 +48,7 @@ pub fn compared(pairs: &Pairs, metric: Metric) -> Result<Comparison, NotCompared
     compare_paired(&values, metric)
 }
 
-/// Returns the number of comparisons that share the level of the interval. These are the
+/// Returns the number of comparisons that share the confidence level of the interval. These are the
 /// comparisons on which the end of the study depends. If the end does not depend on comparisons,
 /// the number is 1.
 fn among(study: &Study, is_primary: bool) -> usize {
@@ -82,7 +83,7 @@ impl StopReason {
 }
 
 /// Evaluates a study after `blocks` blocks with these trials. Returns `None` if the study
-/// continues.
+/// continues, or if it has no look before its last block.
 pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<StopReason> {
     let min = study.repeat.first_look?;
     let max = study.repeat.blocks;

@@ -13,9 +13,9 @@ mod curves;
 mod data_first;
 pub mod data_generation;
 mod effects;
-mod endurance;
 mod interim_looks;
 mod limits;
+mod long_trials;
 mod next_step;
 mod points;
 mod price_performance;
@@ -110,9 +110,9 @@ pub fn combine(
     let costs = costs::comparisons(study, &once);
     let effects = effects::effects(study, &once, &searches, blocks);
     let curves = curves::curves(study, &once);
-    let endured = endurance::endured(study, &trials);
+    let endured = long_trials::endured(study, &trials);
     let screens = screen::screens(study, &once);
-    let prices = price_performance::prices(study, &points, &compared.records, &searches);
+    let prices = price_performance::prices(study, &once, &points, &compared.records, &searches);
     let capacities = price_performance::capacities(study, &once, &points, &searches);
     let scale_ups = scale_up::records(study, &once, &points, &searches);
     let known = Facts {
@@ -169,7 +169,8 @@ pub fn combine(
 /// an earlier run.
 ///
 /// # Errors
-/// One of the trials cannot be read. In this case, nothing is added.
+/// A trial or the earlier run cannot be read. The first comparison that fails, and the one after
+/// it, are not added.
 fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
     // The leading sentences are replaced, because they must also describe the added comparisons.
     let first = lead(found).len();
@@ -203,8 +204,9 @@ fn faults_of(trials: &[TrialFinding]) -> Vec<FaultRecord> {
     each.cloned().collect()
 }
 
-/// Returns the verdict on the run, which is based on the trials that the findings use. Also returns
-/// the reasons for the verdict, as sentences and as data.
+/// Returns the verdict on the run, which ignores trials at loads that were too high for a search. A
+/// run that ended early is invalid. Also returns the reasons for the verdict, as sentences and as
+/// data.
 fn verdict_and_reasons(
     searches: &[SearchRecord],
     trials: &[TrialFinding],

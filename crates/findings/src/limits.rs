@@ -5,19 +5,19 @@
 //! was full in more than half of the blocks.
 
 use super::comparisons::is_search;
-use super::points::{load_of, places_of};
+use super::points::{load_of, places_of, state_of};
 use analysis::VariantName;
 use analysis::limits::{Before, Candidate, LimitKind, LimitReading, NodeUse, Observation};
 use analysis::limits::{candidates, nearest};
 use analysis::procedure::Point;
+use analysis::sweep::State;
 use store::record::{
     ComparisonRecord, Finding, FindingsRecord, LimitCandidateRecord, LimitEvent, LimitRecord,
     LimitSpan, NodeCpuRecord, SearchRecord, SweepRecord, TrialFinding, TrialLimitsRecord,
 };
 use study::settings::Study;
 
-/// Adds the explanations to the findings, and adds the explanation that belongs to the answer to
-/// the answer.
+/// Adds the explanations to the findings. Also adds one of them to the answer, if it belongs there.
 pub fn explain(study: &Study, trials: &[TrialFinding], found: &mut FindingsRecord) {
     found.limits = limits(study, trials, found);
     let of_answer = of_answer(&found.limits).map(|at| found.limits[at].says.clone());
@@ -51,7 +51,7 @@ fn limits(study: &Study, trials: &[TrialFinding], of: &FindingsRecord) -> Vec<Li
 pub fn of_answer(limits: &[LimitRecord]) -> Option<usize> {
     let is_limit = |record: &LimitRecord| match record.event {
         LimitEvent::Difference | LimitEvent::Peak | LimitEvent::Knee => true,
-        LimitEvent::HighestLoad => {
+        LimitEvent::HighestLoad | LimitEvent::OnlyLoad => {
             !record.candidates.is_empty() || matches!(record.point, Some(Point::Threads(_)))
         }
         LimitEvent::Fault | LimitEvent::Drift => false,
@@ -85,7 +85,8 @@ fn candidate_record(candidate: Candidate) -> LimitCandidateRecord {
 }
 
 /// Returns the explanation of a sweep. It explains the knee, or the highest load if the sweep has
-/// no knee. Returns `None` for a single load, which is not a sweep.
+/// no knee. Returns `None` if the target kept up with the only rate of a study, because this rate
+/// is not a limit. Also returns `None` without a usable trial.
 fn knee(
     trials: &[TrialFinding],
     variant: &VariantName,
@@ -99,10 +100,25 @@ fn knee(
         let mut above = places.iter().filter(|place| load_of(**place) > load.value());
         above.next().copied().flatten()
     };
+    let is_usable =
+        |trial: &TrialFinding| trial.variant == *variant && state_of(trial) != State::Unusable;
     let beyond = knee.and_then(after).or(saturated_from);
-    let (event, at) = match beyond {
-        Some(at) => (LimitEvent::Knee, Some(at)),
-        None => (LimitEvent::HighestLoad, places.last().copied()?),
+    let is_only_rate = matches!(places.as_slice(), [Some(Point::Rate(_))]);
+    let is_exceeded =
+        |trial: &TrialFinding| trial.variant == *variant && state_of(trial) == State::Saturated;
+    let is_sustained = is_only_rate && !trials.iter().any(is_exceeded);
+    if is_sustained || !trials.iter().any(is_usable) {
+        return None;
+    }
+    let event = match (beyond, places.len()) {
+        (Some(_), _) => LimitEvent::Knee,
+        (None, 1) => LimitEvent::OnlyLoad,
+        (None, _) => LimitEvent::HighestLoad,
+    };
+    let at = if beyond.is_some() {
+        beyond
+    } else {
+        places.last().copied()?
     };
     let below = places.iter().rev().find(|place| load_of(**place) < load_of(at));
     let before = below.and_then(|place| at_point(trials, variant, *place));
@@ -196,8 +212,8 @@ fn differences(trials: &[TrialFinding], compared: &[ComparisonRecord]) -> Vec<Li
     found
 }
 
-/// Returns the resources that were full while a fault was in effect. If no resource was full, the
-/// fault has no explanation, because the fault itself is the cause.
+/// Returns an explanation for each fault during which a resource was full. If no resource was full,
+/// the fault itself is the cause.
 fn faults(trial: &TrialFinding) -> Vec<LimitRecord> {
     let before = part(trial, LimitSpan::BeforeFaults).map(observation);
     let broken = trial.limits.iter().filter(|part| part.span == LimitSpan::Fault);
@@ -288,7 +304,7 @@ fn median(mut readings: Vec<LimitReading>) -> Option<LimitReading> {
     let full = readings.iter().filter(|reading| reading.is_full).count();
     let is_full = 2 * full > readings.len();
     let middle = readings.get(readings.len() / 2)?;
-    // The place comes from a reading that agrees with the result about being full.
+    // The result takes its place from a reading that agrees with it about being full.
     let alike = readings.iter().rev().find(|one| one.is_full == is_full).unwrap_or(middle);
     Some(LimitReading {
         place: alike.place.clone(),

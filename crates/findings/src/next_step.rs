@@ -1,14 +1,15 @@
 //! Proposes the next run if a run leaves its question open. The proposal is one command, with its
 //! expected duration.
 
-use analysis::recovery::HOLD_S;
+use analysis::recovery::{BEFORE_MIN, EARLIEST_PROPOSED_S, proposed_window_s};
+use analysis::rules::{Quantity, title};
 use measure::number::{about_duration, counted};
 use sentences::comparison::BLOCKS_ADDED_MAX;
 use sentences::data;
 use std::path::Path;
 use store::record::{
-    Aftermath, CauseKind, ComparisonRecord, Finding, FindingsRecord, NextStepRecord, NotMeasured,
-    SearchOutcome, TrialFinding, Verdict,
+    Aftermath, CauseKind, ComparisonRecord, Finding, FindingsRecord, MeasurementRecord,
+    NextStepRecord, NotMeasured, ReasonRecord, RuleOutcome, SearchOutcome, TrialFinding, Verdict,
 };
 use study::rerun_command::rerun;
 use study::settings::Study;
@@ -19,13 +20,16 @@ const WARMUPS_S: [f64; 7] = [10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0];
 /// Number of blocks to propose if the run could not judge a difference.
 const BLOCKS_TO_BEGIN_WITH: usize = 5;
 
-/// Returns the next run to propose. Returns `None` if no question is open.
+/// Returns the next run to propose. Returns `None` if no question is open, or if no proposal fits.
 pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
     // If data was lost or wrong, the user should examine it before further measurements.
     if !data::against(&found.trials).is_empty() {
         return Some(look_at_data(found, run));
     }
-    let step = without_a_client(found, run).or_else(|| with_longer_window(study, found));
+    let step = without_a_client(found, run)
+        .or_else(|| after_failed_rule(found, run))
+        .or_else(|| with_longer_window(study, found))
+        .or_else(|| with_later_fault(study, found));
     if step.is_some() {
         return step;
     }
@@ -33,12 +37,15 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     let open: Vec<_> = found.comparisons.iter().filter(is_open).collect();
     let is_searching = found.searches.iter().any(|search| {
         let outcome = search.outcome;
-        matches!(outcome, SearchOutcome::Nowhere | SearchOutcome::Untold)
+        matches!(
+            outcome,
+            SearchOutcome::Nowhere | SearchOutcome::Inconclusive
+        )
     });
     if found.verdict == Verdict::Valid && open.is_empty() && !is_searching {
         return None;
     }
-    let took_s: f64 = found.trials.iter().map(seconds_of).sum();
+    let took_s = run_seconds(found);
     let has = |kind| found.causes.iter().find(|cause| cause.kind == kind);
     if let Some(cause) = has(CauseKind::Warming)
         && let Some(step) = with_longer_warmup(study, &found.trials, cause.arrived_s, took_s)
@@ -48,6 +55,13 @@ pub fn suggest(study: &Study, found: &FindingsRecord, run: &Path) -> Option<Next
     if has(CauseKind::Others).is_some() {
         return Some(NextStepRecord {
             says: "Repeat the run while no other program runs on this machine".to_owned(),
+            command: rerun(study, &[]),
+            seconds: Some(took_s),
+        });
+    }
+    if failed_rules(found).next().is_some() {
+        return Some(NextStepRecord {
+            says: "Repeat the run with a client that has more CPU time".to_owned(),
             command: rerun(study, &[]),
             seconds: Some(took_s),
         });
@@ -87,8 +101,68 @@ fn without_a_client(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord
     })
 }
 
-/// Proposed window lengths are multiples of this number of seconds.
-const WINDOW_STEP_S: f64 = 30.0;
+/// Rules that can fail because other programs use the machine of the client. A failure of any other
+/// rule has another cause, which a quieter machine does not remove.
+const RULES_OF_BUSY_MACHINES: [&str; 8] = ["V1", "V3", "V4", "V5", "V12", "V17", "V18", "V19"];
+
+/// Returns the reasons whose rules failed, the most serious first.
+fn failed_rules(found: &FindingsRecord) -> impl Iterator<Item = ReasonRecord> {
+    let reasons = found.reasons_as_data().into_owned().into_iter();
+    reasons.filter(|reason| reason.rule.is_some() && reason.result == Some(RuleOutcome::Fail))
+}
+
+/// Returns true if other programs may be the cause of a failed rule. A timeout of the client also
+/// occurs if other programs delay its machine.
+fn may_come_from_others(reason: &ReasonRecord) -> bool {
+    let is_timeout = |one: &MeasurementRecord| one.quantity == Quantity::ClientTimeouts;
+    let rule = reason.rule.as_deref().unwrap_or_default();
+    RULES_OF_BUSY_MACHINES.contains(&rule) || reason.measured.iter().any(is_timeout)
+}
+
+/// Proposes to remove the cause of the most serious failed rule, if a repetition of the run would
+/// fail again.
+fn after_failed_rule(found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
+    let reason = failed_rules(found).find(|reason| !may_come_from_others(reason))?;
+    let rule = reason.rule?;
+    let is_failed = |trial: &&TrialFinding| {
+        let mut own = trial.rules.iter();
+        own.any(|one| one.rule == rule && one.result == RuleOutcome::Fail)
+    };
+    Some(NextStepRecord {
+        says: format!(
+            "Remove the cause before you measure again: {rule} (“{}”) failed in {} of {}",
+            title(&rule)?,
+            found.trials.iter().filter(is_failed).count(),
+            counted(found.trials.len(), "trial")
+        ),
+        command: format!(
+            "cassay show --trials {}",
+            yaml::shell_word(&run.display().to_string())
+        ),
+        seconds: None,
+    })
+}
+
+/// Proposes a later first fault, if too little of the window precedes it to determine the level
+/// before the fault. Otherwise returns `None`, and also if the study is not a file.
+fn with_later_fault(study: &Study, found: &FindingsRecord) -> Option<NextStepRecord> {
+    let is_early = |trial: &TrialFinding| {
+        let window = trial.phases.iter().find(|phase| phase.name == "measure")?;
+        let injected = trial.faults.iter().filter_map(|fault| Some((fault.injected_s?, fault)));
+        let (at_s, first) = injected.min_by(|one, other| one.0.total_cmp(&other.0))?;
+        let is_unknown = first.recovery.as_ref()?.ops_per_s.is_none();
+        Some(is_unknown && at_s - window.from_s < BEFORE_MIN as f64)
+    };
+    let is_any_early = found.trials.iter().any(|trial| is_early(trial).unwrap_or(false));
+    (is_any_early && study.overrides.command.is_none()).then(|| NextStepRecord {
+        says: format!(
+            "Set `at: {EARLIEST_PROPOSED_S}s` or more for the first fault, so that the level \
+             before it is known"
+        ),
+        command: rerun(study, &[]),
+        seconds: Some(run_seconds(found)),
+    })
+}
 
 /// Proposes a window long enough to show the recovery from faults that ended too late. Returns
 /// `None` if all recoveries completed, or if the study is not a file.
@@ -99,15 +173,15 @@ fn with_longer_window(study: &Study, found: &FindingsRecord) -> Option<NextStepR
             let why = Aftermath::from_fault(fault)?.not_measured?;
             let is_cut = fault.recovery.as_ref()?.cut_by_fault;
             let is_late = matches!(why, NotMeasured::WholeLater(_) | NotMeasured::LittleLeft(_));
-            (is_late && !is_cut).then_some(fault.whole_s? - window?.from_s + 2.0 * HOLD_S)
+            (is_late && !is_cut).then_some(fault.whole_s? - window?.from_s)
         })
     });
-    let needed_s = needed.reduce(f64::max)?;
+    let whole_s = needed.reduce(f64::max)?;
     if study.overrides.command.is_some() {
         return None;
     }
-    let window_s = (needed_s / WINDOW_STEP_S).ceil() * WINDOW_STEP_S;
-    let took_s: f64 = found.trials.iter().map(seconds_of).sum();
+    let window_s = proposed_window_s(whole_s);
+    let took_s = run_seconds(found);
     let longer_s: f64 = found.trials.iter().map(|one| (window_s - one.seconds).max(0.0)).sum();
     Some(NextStepRecord {
         says: format!(
@@ -180,6 +254,15 @@ fn starts_nodes_once(study: &Study) -> bool {
             .all(|one| one.settings.target == *target && one.settings.faults.is_empty())
 }
 
+/// Returns the wall time of the run. Without a record of its time use, the result is the wall time
+/// of its trials.
+fn run_seconds(found: &FindingsRecord) -> f64 {
+    match &found.time_use {
+        Some(used) if used.seconds > 0.0 => used.seconds,
+        _ => found.trials.iter().map(seconds_of).sum(),
+    }
+}
+
 /// Returns the wall time of a trial, from the start of its first phase to the end of its last.
 fn seconds_of(trial: &TrialFinding) -> f64 {
     let from = trial.phases.iter().map(|phase| phase.from_s).reduce(f64::min);
@@ -195,7 +278,7 @@ mod tests {
     use super::*;
     use store::record::{
         CauseRecord, ClientEndRecord, FaultRecord, PhaseTimeRecord, RecoveryRecord, ReturnTime,
-        Returns, WarmupRecord,
+        Returns, RuleRecord, TimeUseRecord, WarmupRecord,
     };
     use study::resolve::resolve;
     use study::settings::Overrides;
@@ -324,6 +407,82 @@ mod tests {
         );
     }
 
+    /// Returns findings in which these rules failed in the first trial.
+    fn failed(rules: &[&str], causes: &[CauseKind]) -> FindingsRecord {
+        let mut found = found(causes, open(4, Some(9)));
+        found.verdict = Verdict::Invalid;
+        for rule in rules {
+            found.reasons.push(format!("a: {rule}: words"));
+            found.reason_records.push(ReasonRecord {
+                rule: Some((*rule).to_owned()),
+                result: Some(RuleOutcome::Fail),
+                trials: vec![0],
+                ..ReasonRecord::default()
+            });
+            found.trials[0].rules.push(RuleRecord {
+                rule: (*rule).to_owned(),
+                result: RuleOutcome::Fail,
+                detail: String::new(),
+                measured: Vec::new(),
+            });
+        }
+        found
+    }
+
+    /// In a user's run, 3 % of the operations failed on a busy machine. The report proposed to
+    /// repeat the run on a quiet machine, which would fail again.
+    #[test]
+    fn a_failed_rule_decides_the_next_step() {
+        let says = |found: FindingsRecord| {
+            let step = suggest(&study(), &found, Path::new("results/s/1")).unwrap();
+            (step.says, step.command)
+        };
+        let (words, command) = says(failed(&["V8"], &[CauseKind::Others]));
+        assert_eq!(
+            words,
+            "Remove the cause before you measure again: V8 (“Errors stay within their budget”) \
+             failed in 1 of 4 trials"
+        );
+        assert_eq!(command, "cassay show --trials results/s/1");
+        let (words, _) = says(failed(&["V1"], &[CauseKind::Others]));
+        assert!(words.contains("while no other program runs"), "{words}");
+        let (words, command) = says(failed(&["V1"], &[]));
+        assert!(words.contains("a client that has more CPU time"), "{words}");
+        assert_eq!(command, "cassay run 'my studies/s.yaml'");
+        // A client that stops waiting on a busy machine may succeed on a quiet one.
+        let mut timeouts = failed(&["V8"], &[CauseKind::Others]);
+        timeouts.reason_records[0].measured.push(MeasurementRecord {
+            quantity: Quantity::ClientTimeouts,
+            value: 3.0,
+            limit: Some(1.0),
+            fail_limit: Some(1.0),
+            minimum: false,
+            unit: "operations".to_owned(),
+            place: None,
+        });
+        assert!(says(timeouts).0.contains("while no other program runs"));
+    }
+
+    #[test]
+    fn a_fault_too_early_for_its_level_leads_to_a_later_one() {
+        let mut found = found(&[], open(1, None));
+        let mut trial = back_late();
+        trial.faults[0].injected_s = Some(8.4);
+        // Without a level before the fault, the recovery of throughput is unknown.
+        trial.faults[0].recovery.as_mut().unwrap().throughput = None;
+        found.trials[0] = trial;
+        let step = suggest(&study(), &found, Path::new("results/s/1")).unwrap();
+        assert!(
+            step.says.starts_with("Set `at: 15s` or more"),
+            "{}",
+            step.says
+        );
+        // Later, another reason makes the level unknown.
+        found.trials[0].faults[0].injected_s = Some(20.0);
+        let step = suggest(&study(), &found, Path::new("results/s/1")).unwrap();
+        assert!(!step.says.contains("`at:"), "{}", step.says);
+    }
+
     #[test]
     fn each_open_run_has_one_command_with_its_time() {
         let run = Path::new("results/s/1");
@@ -335,7 +494,7 @@ mod tests {
         assert_eq!(
             next(&[CauseKind::Others, CauseKind::Warming], open(4, None)),
             Some((run_with(" --set window.warmup=60s"), 60.0 + 4.0 * 55.0)),
-            "a node that warms up is cured on a busy machine too"
+            "a longer warm-up also helps on a busy machine"
         );
         assert_eq!(
             next(&[CauseKind::Others], open(4, Some(9))),
@@ -349,8 +508,23 @@ mod tests {
             next(&[], open(1, None)),
             Some((run_with(" --set repeat.blocks=5"), 300.0))
         );
-        assert_eq!(next(&[], open(4, Some(900))), None, "nobody adds so many");
+        assert_eq!(
+            next(&[], open(4, Some(900))),
+            None,
+            "900 blocks are too many"
+        );
         // A node was up again only after the end of the window, so a longer window is proposed.
+        let mut timed = found(&[], open(1, None));
+        timed.time_use = Some(TimeUseRecord {
+            seconds: 70.0,
+            ..TimeUseRecord::default()
+        });
+        let seconds = suggest(&study(), &timed, run).unwrap().seconds;
+        assert_eq!(
+            seconds,
+            Some(350.0),
+            "a run takes more time than its trials alone"
+        );
         let mut late = found(&[CauseKind::Others], open(4, Some(9)));
         late.trials[0] = back_late();
         let step = suggest(&study(), &late, run).unwrap();

@@ -1,4 +1,4 @@
-//! The points of a run. At each point, all blocks of one variant at one place are merged.
+//! The points of a run. A point merges all blocks of one variant at one load.
 //!
 //! Throughput is the arithmetic mean over the blocks, which have equal weight. A percentile is that
 //! of all operations of all blocks together, from the histograms on disk. cassay never averages
@@ -12,8 +12,8 @@ use analysis::sweep::{Knee, Reading, State, SweepStep, read_sweep};
 use anyhow::Result;
 use std::path::Path;
 use store::record::{
-    CostKind, CostRecord, PointRecord, QuantilesRecord, RuleOutcome, SweepRecord, TrialFinding,
-    WithoutKnee,
+    CostKind, CostRecord, MeasurementRecord, PointRecord, QuantilesRecord, RuleOutcome, RuleRecord,
+    SweepRecord, TrialFinding, WithoutKnee,
 };
 use store::{HistogramKind, Run, WindowHistograms};
 
@@ -43,25 +43,31 @@ pub fn read_back(path: &Path) -> Result<impl Fn(&[&TrialFinding]) -> Option<Quan
 const SHORTFALL_MIN: f64 = 0.03;
 /// Limit for the ratio of p99 latency to p50 latency. With a lower ratio, no queue has grown.
 const STEADY_RATIO: f64 = 1.5;
-/// Returns the state of a trial, which decides for what conclusions it may be used.
+/// Returns the state of a trial, which decides which conclusions may use the trial. A trial that
+/// fell short is unusable if a stopped client explains the missing operations: the target may have
+/// kept up.
 pub fn state_of(trial: &TrialFinding) -> State {
-    if is_saturated(trial) {
-        State::Saturated
-    } else if usable(trial) {
-        State::Kept
-    } else {
-        State::Unusable
+    match missing_s(trial) {
+        Some(missing_s) if is_of_client(trial, missing_s) => State::Unusable,
+        Some(_) => State::Saturated,
+        None if usable(trial) => State::Kept,
+        None => State::Unusable,
     }
 }
 
 /// Returns true if the target completed fewer operations than were offered, and the trial had no
-/// other problem. Failed operations count as completed. Rule V1 passes if the limit of operations
-/// in flight held operations back, because a slow target causes that. Rule V8 may fail, because
-/// some operations time out at saturation.
+/// other problem.
 pub fn is_saturated(trial: &TrialFinding) -> bool {
+    state_of(trial) == State::Saturated
+}
+
+/// Returns how much of the window is missing, in seconds, if only the target fell short of the
+/// rate. Failed operations count as completed. V1 may warn: at its limit in flight, a slow target
+/// delays operations. V8 may fail: operations time out at saturation.
+fn missing_s(trial: &TrialFinding) -> Option<f64> {
     let rate = match trial.point {
         Some(Point::Rate(rate)) if trial.all.ops > 0 => rate as f64,
-        _ => return false,
+        _ => return None,
     };
     let fails = trial.rules.iter().filter(|rule| rule.result == RuleOutcome::Fail);
     let timed_out = trial.errors.keys().all(|how| how == "client_timeout");
@@ -72,7 +78,27 @@ pub fn is_saturated(trial: &TrialFinding) -> bool {
     let is_short = |done: f64| done < rate * (1.0 - SHORTFALL_MIN);
     let later = trial.later_ended_per_s.unwrap_or(done);
     let missing_s = (1.0 - done / rate) * trial.seconds;
-    is_explained && is_short(done) && is_short(later) && !is_only_slow(trial, missing_s)
+    let is_target = is_explained && is_short(done) && is_short(later);
+    (is_target && !is_only_slow(trial, missing_s)).then_some(missing_s)
+}
+
+/// Returns true if a client was stopped for so long that the other missing operations are not a
+/// shortfall. Rule V4 judges that every client ran, and measures the times in which one did not.
+fn is_of_client(trial: &TrialFinding, missing_s: f64) -> bool {
+    let is_away = |rule: &&RuleRecord| {
+        rule.rule == "V4" && matches!(rule.result, RuleOutcome::Warn | RuleOutcome::Fail)
+    };
+    let Some(rule) = trial.rules.iter().find(is_away) else {
+        return false;
+    };
+    let seconds = |measured: &MeasurementRecord| match measured.quantity.unit() {
+        "share" => measured.value * trial.seconds,
+        _ => measured.value,
+    };
+    // The record of an earlier version does not contain the measurements of rules.
+    let stalled_s = trial.client.stalled_share * trial.seconds;
+    let away_s = rule.measured.iter().map(seconds).fold(stalled_s, f64::max);
+    missing_s - away_s <= SHORTFALL_MIN * trial.seconds
 }
 
 /// Returns true if the operations that are missing at the end of the window were in flight at that
@@ -86,8 +112,9 @@ fn is_only_slow(trial: &TrialFinding, missing_s: f64) -> bool {
         && missing_s * 1e3 <= STEADY_RATIO * p50_ms
 }
 
-/// Returns every point of every variant with a usable trial. If blocks differ, a point is saturated
-/// if most of its blocks are saturated. In case of a tie, the target counts as having kept up.
+/// Returns the points of each variant that have a usable trial. If blocks differ, a point is
+/// saturated if most of its blocks are saturated. In case of a tie, the target counts as having
+/// kept up.
 pub fn points(
     variants: &[&VariantName],
     trials: &[TrialFinding],
@@ -100,9 +127,9 @@ pub fn points(
     variants.iter().flat_map(|variant| of(variant)).collect()
 }
 
-/// Adds the points that have no usable trial. Such a point consists of all its trials, and has the
-/// verdict `invalid`. cassay shows and exports these points, but does not draw conclusions from
-/// them.
+/// Adds the points that have no usable trial. Such a point consists of all its trials in which an
+/// operation succeeded, and has the verdict `invalid`. cassay shows and exports these points, but
+/// does not draw conclusions from them.
 pub fn add_invalid(
     variants: &[&VariantName],
     trials: &[TrialFinding],
@@ -152,8 +179,8 @@ fn point(
     })
 }
 
-/// Merges the trials `used` of a variant at a place into a record. `all` is the number of all
-/// trials of the variant at this place.
+/// Merges the trials `used` of a variant at a point into a record. `all` is the number of all
+/// trials of the variant at this point.
 fn made_of(
     variant: &VariantName,
     place: Option<Point>,
@@ -201,7 +228,7 @@ pub fn costs_of(trials: &[&TrialFinding]) -> Vec<CostRecord> {
     CostKind::ALL.into_iter().filter_map(of).collect()
 }
 
-/// Returns the places of a variant's trials, ordered by load.
+/// Returns the points of a variant's trials, ordered by load.
 pub fn places_of(trials: &[TrialFinding], variant: &VariantName) -> Vec<Option<Point>> {
     let mut places: Vec<Option<Point>> = Vec::new();
     for trial in trials.iter().filter(|trial| trial.variant == *variant) {
@@ -241,16 +268,16 @@ pub fn sweep_record(points: &[&PointRecord], sweep: &Reading) -> Option<SweepRec
         variant: points.first().filter(|_| points.len() > 1)?.variant.clone(),
         best: sweep.best.and_then(place),
         best_within_bound: sweep.best_within_bound.and_then(place),
-        untold_within_bound: sweep.untold_within_bound.and_then(place),
+        inconclusive_within_bound: sweep.inconclusive_within_bound.and_then(place),
         saturated_from: sweep.saturated_from.and_then(place),
         knee: match sweep.knee {
             Knee::At(at) => place(at),
-            Knee::Growing | Knee::Untold => None,
+            Knee::Growing | Knee::Inconclusive => None,
         },
         without_knee: match sweep.knee {
             Knee::At(_) => None,
             Knee::Growing => Some(WithoutKnee::Growing),
-            Knee::Untold => Some(WithoutKnee::Untold),
+            Knee::Inconclusive => Some(WithoutKnee::Inconclusive),
         },
     })
 }
@@ -258,8 +285,8 @@ pub fn sweep_record(points: &[&PointRecord], sweep: &Reading) -> Option<SweepRec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::rules::Quantity;
     use measure::Known;
-    use store::record::RuleRecord;
 
     fn at_rate(ops_per_s: f64, errors: &[(&str, u64)], verdict: Verdict, fails: &[&str]) -> State {
         let rule = |name: &&str| RuleRecord {
@@ -328,6 +355,42 @@ mod tests {
         // In this trial, more operations are missing than the latency can explain.
         assert_eq!(state(100.0, 101.0, Some(950.0)), State::Saturated);
         assert_eq!(state(150.0, 300.0, None), State::Saturated);
+    }
+
+    /// In one run, a client was stopped for 3 s, and the report stated that the target did not keep
+    /// up.
+    #[test]
+    fn a_stopped_client_does_not_saturate_the_target() {
+        let state = |result: RuleOutcome, stalled_s: f64, ops_per_s: f64| {
+            let rule = RuleRecord {
+                rule: "V4".to_owned(),
+                result,
+                detail: String::new(),
+                measured: vec![MeasurementRecord {
+                    quantity: Quantity::Stalled,
+                    value: stalled_s,
+                    limit: Some(0.12),
+                    fail_limit: None,
+                    minimum: false,
+                    unit: "s".to_owned(),
+                    place: None,
+                }],
+            };
+            let mut trial = TrialFinding {
+                point: Some(Point::Rate(1000)),
+                verdict: Verdict::Suspect,
+                seconds: 12.0,
+                rules: vec![rule],
+                ..TrialFinding::default()
+            };
+            (trial.all.ops, trial.all.ops_per_s) = (1, ops_per_s);
+            state_of(&trial)
+        };
+        assert_eq!(state(RuleOutcome::Warn, 3.0, 850.0), State::Unusable);
+        assert_eq!(state(RuleOutcome::Warn, 3.0, 990.0), State::Kept);
+        // In this trial, 2.4 s are missing, and the stall explains only 0.2 s.
+        assert_eq!(state(RuleOutcome::Warn, 0.2, 800.0), State::Saturated);
+        assert_eq!(state(RuleOutcome::Pass, 0.1, 960.0), State::Saturated);
     }
 
     #[test]

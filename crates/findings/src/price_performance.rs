@@ -6,6 +6,7 @@ use analysis::autocorrelation;
 use analysis::capacity::{BEYOND_MAX, Demand, for_price, nodes};
 use analysis::procedure::{Percentile, Point};
 use analysis::sweep::State;
+use measure::number::counted;
 use store::record::PEAK;
 use store::record::{
     CapacityRecord, ComparisonRecord, PointRecord, PriceRecord, SearchOutcome, SearchRecord,
@@ -19,9 +20,10 @@ const HOUR_S: f64 = 3600.0;
 
 /// Returns the throughput per price of each variant that has a price. The throughput is the result
 /// of the variant's searches. Without searches, it is the throughput at the primary point of
-/// comparisons, or otherwise the highest throughput.
+/// comparisons, or otherwise the highest throughput at a load that the target sustained.
 pub fn prices(
     study: &Study,
+    trials: &[TrialFinding],
     points: &[PointRecord],
     comparisons: &[ComparisonRecord],
     searches: &[SearchRecord],
@@ -31,7 +33,7 @@ pub fn prices(
         let did = if is_search(variant) {
             found(variant, searches)?
         } else {
-            measured(variant, points, comparisons)?
+            measured(variant, trials, points, comparisons)?
         };
         let worth = HOUR_S / price.per_hour;
         let against = against(study, variant, price, did.place, comparisons);
@@ -74,13 +76,24 @@ fn found(variant: &Variant, searches: &[SearchRecord]) -> Option<MeasuredThrough
 
 fn measured(
     variant: &Variant,
+    trials: &[TrialFinding],
     points: &[PointRecord],
     comparisons: &[ComparisonRecord],
 ) -> Option<MeasuredThroughput> {
     let own = points.iter().filter(|point| point.variant == variant.name);
     let primary = comparisons.iter().find(|c| c.primary);
     let at_primary = own.clone().find(|p| primary.is_some_and(|c| c.point == p.point));
-    let most = own.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s));
+    let is_exceeded = |point: &PointRecord| {
+        let mut here =
+            trials.iter().filter(|t| t.variant == variant.name && t.point == point.point);
+        here.any(|trial| state_of(trial) == State::Saturated)
+    };
+    // Without a sustained load, an exceeded load still shows the throughput of the target.
+    let order = |point: &&PointRecord| (!is_exceeded(point), point.ops_per_s);
+    let most = own.max_by(|a, b| {
+        let (a, b) = (order(a), order(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
     at_primary.or(most).map(|point| MeasuredThroughput {
         place: point.point,
         ops_per_s: point.ops_per_s,
@@ -88,7 +101,8 @@ fn measured(
     })
 }
 
-/// Returns the comparison of throughput with the baseline, if both variants have a price.
+/// Returns the comparison of throughput per price with the baseline. Returns an empty record unless
+/// both variants have a price in the same currency.
 fn against(
     study: &Study,
     variant: &Variant,
@@ -138,7 +152,14 @@ pub fn capacities(
     study.variants.iter().map(of).collect()
 }
 
-fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> CapacityRecord {
+/// Rate that the target sustained, and the lower end of the interval of its throughput.
+type SustainedRate = (f64, f64);
+
+fn capacity(
+    asked: &Capacity,
+    variant: &Variant,
+    held: Result<SustainedRate, String>,
+) -> CapacityRecord {
     let record = CapacityRecord {
         variant: variant.name.clone(),
         ops_per_s: asked.ops_per_s,
@@ -160,13 +181,9 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
             return refused("the number of nodes of an attached target is unknown".to_owned());
         }
     };
-    let Some((rate, least)) = held else {
-        let bound = asked.p99_ms;
-        return refused(format!(
-            "the target sustained no rate with a p99 of at most {bound} ms in every block; measure \
-             rates (`procedure: {{sweep: {{rate: …}}}}`), or search for a rate in three blocks \
-             (`peak`)"
-        ));
+    let (rate, least) = match held {
+        Ok(held) => held,
+        Err(why) => return refused(why),
     };
     let per_node = least / measured as f64;
     let demand = Demand {
@@ -192,15 +209,27 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
     }
 }
 
+/// Returns the reason why no rate is known that the target sustained in every block.
+fn none_held(asked: &Capacity) -> String {
+    format!(
+        "the target sustained no rate with a p99 of at most {} ms in every block; measure rates \
+         (`procedure: {{sweep: {{rate: …}}}}`), or search for a rate in three blocks (`peak`)",
+        asked.p99_ms
+    )
+}
+
 /// Returns the highest rate that the target kept up with in every block. At this rate and all lower
 /// rates, p99 must certainly be within the bound. The second value is the lower end of the interval
 /// of throughput at this rate.
+///
+/// # Errors
+/// The target held no rate, or the throughput has no interval. The error is the reason.
 fn held(
     asked: &Capacity,
     variant: &Variant,
     trials: &[TrialFinding],
     points: &[PointRecord],
-) -> Option<(f64, f64)> {
+) -> Result<SustainedRate, String> {
     let is_held = |place: Option<Point>| {
         let here = trials.iter().filter(|t| t.variant == variant.name && t.point == place);
         let mut seen = here.filter(|t| state_of(t) != State::Unusable).peekable();
@@ -212,32 +241,63 @@ fn held(
     };
     let places = places_of(trials, &variant.name);
     let rates = places.into_iter().flatten().filter(|at| at.is_rate());
-    let rate = rates.take_while(|rate| is_held(Some(*rate))).last()?;
+    let held = rates.take_while(|rate| is_held(Some(*rate))).last();
+    let rate = held.ok_or_else(|| none_held(asked))?;
     let point = points
         .iter()
-        .find(|point| point.variant == variant.name && point.point == Some(rate))?;
+        .find(|point| point.variant == variant.name && point.point == Some(rate));
     // A point without an interval cannot be used for planning, because planning uses the lower end
     // of the interval.
-    let [least, _] = point.ops_per_s_ci95?;
-    Some((rate.value(), least))
+    let [least, _] = point.and_then(|point| point.ops_per_s_ci95).ok_or_else(|| {
+        format!(
+            "the target sustained {}, but this throughput has no 95 % interval, whose lower end \
+             determines the number of nodes. Measure a longer window (`window.measure`) or more \
+             blocks (`repeat.blocks: 3`)",
+            rate.words()
+        )
+    })?;
+    Ok((rate.value(), least))
 }
 
 /// Returns the geometric mean of the rates that searches with a sufficient bound held, and the
-/// lower end of the interval of this mean. Returns `None` if the search of a block held no rate, or
-/// if the study has fewer than three blocks.
-fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> Option<(f64, f64)> {
-    let bound = variant.settings.procedure.bound()?;
-    let is_asked = bound.of == Percentile::P99 && bound.ms <= asked.p99_ms;
-    let of = searches.iter().filter(|s| is_asked && s.variant == variant.name);
+/// lower end of the interval of this mean.
+///
+/// # Errors
+/// The searches have another bound, the search of a block held no rate, or the blocks are too few
+/// for an interval. The error is the reason.
+fn searched(
+    asked: &Capacity,
+    variant: &Variant,
+    searches: &[SearchRecord],
+) -> Result<SustainedRate, String> {
+    let bound = variant.settings.procedure.bound();
+    let is_asked = bound.is_some_and(|b| b.of == Percentile::P99 && b.ms <= asked.p99_ms);
+    if !is_asked {
+        return Err(format!(
+            "the searches do not ask for a p99 of at most {} ms",
+            asked.p99_ms
+        ));
+    }
+    let of = searches.iter().filter(|s| s.variant == variant.name);
     let log = |search: &SearchRecord| match search.at {
         Some(Point::Rate(rate)) if search.outcome == SearchOutcome::Held => {
             Some((rate as f64).ln())
         }
         _ => None,
     };
-    let logs = of.map(log).collect::<Option<Vec<f64>>>()?;
-    let [least, _] = autocorrelation::mean_of_blocks_ci95(&logs)?;
-    Some((autocorrelation::mean(&logs).exp(), least.exp()))
+    let logs = of
+        .map(log)
+        .collect::<Option<Vec<f64>>>()
+        .filter(|logs| !logs.is_empty())
+        .ok_or_else(|| none_held(asked))?;
+    let [least, _] = autocorrelation::mean_of_blocks_ci95(&logs).ok_or_else(|| {
+        format!(
+            "the searches sustained a rate in only {}, too few for a 95 % interval; search in at \
+             least three blocks (`repeat.blocks: 3`)",
+            counted(logs.len(), "block")
+        )
+    })?;
+    Ok((autocorrelation::mean(&logs).exp(), least.exp()))
 }
 
 /// Lists the assumptions on which the number of nodes is based.
@@ -270,6 +330,7 @@ fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use crate::{combine, test_runs};
+    use analysis::procedure::Point;
     use measure::Known;
     use store::record::FindingsRecord;
     use study::resolve::resolve;
@@ -278,9 +339,17 @@ mod tests {
     /// Returns the findings of a study with these keys and five blocks. `did` returns the
     /// throughput and the p99 of a variant.
     fn run(keys: &str, did: impl Fn(&str, f64) -> (f64, Known)) -> FindingsRecord {
+        run_with(5, keys, did)
+    }
+
+    fn run_with(
+        blocks: usize,
+        keys: &str,
+        did: impl Fn(&str, f64) -> (f64, Known),
+    ) -> FindingsRecord {
         let text = format!(
             "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
-             repeat: {{blocks: 5}}\n{keys}\n"
+             repeat: {{blocks: {blocks}}}\n{keys}\n"
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
         let trials = test_runs::trials(&study, |trial| {
@@ -345,6 +414,27 @@ mod tests {
             "{:?}",
             found.answer
         );
+    }
+
+    /// In a user's run, the answer said that the target kept up with 600 op/s, and then that it
+    /// sustained no rate.
+    #[test]
+    fn a_sustained_rate_without_an_interval_is_named() {
+        let found = run_with(1, HELD, |_, rate| (rate.min(21_000.0), Known::Exactly(8.0)));
+        let refused = found.capacities[0].refused.clone().unwrap();
+        assert!(
+            refused
+                .starts_with("the target sustained 20,000 op/s, but this throughput has no 95 %"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_price_relates_to_a_load_that_the_target_sustained() {
+        let keys = "procedure: {sweep: {rate: [10000, 20000, 30000]}}\n\
+                    price_per_hour: {amount: 1, currency: USD}";
+        let found = run(keys, |_, rate| (rate.min(23_000.0), Known::Exactly(8.0)));
+        assert_eq!(found.prices[0].point, Some(Point::Rate(20_000)));
     }
 
     #[test]

@@ -77,12 +77,13 @@ fn put(mut profiles: ProfilesRecord, found: &mut FindingsRecord) {
 
 fn no_profiles(reasons: &[String]) -> String {
     match reasons.first() {
-        Some(first) => format!("no trial with profiler may be used: {first}"),
-        None => "no trial with profiler has a profile".to_owned(),
+        Some(first) => format!("no trial with the profiler is usable: {first}"),
+        None => "no trial with the profiler has a profile".to_owned(),
     }
 }
 
-/// Returns the profiles of a run's own trials. `None` if no usable trial has any.
+/// Returns the profiles of a run's own trials, for the highest load that has a profile. Returns
+/// `None` if no usable trial has a profile.
 ///
 /// # Errors
 /// A file of a profile cannot be read.
@@ -286,7 +287,7 @@ fn tree_record(frames: &[PrunedFrame]) -> CallTreeRecord {
     record
 }
 
-/// Rounds a cost to a thousandth. The error of a cost is larger.
+/// Rounds a cost to a thousandth, because the error of a cost is larger.
 fn rounded(cost: f64) -> f64 {
     (cost * 1e3).round() / 1e3
 }

@@ -49,8 +49,8 @@ fn exactly(latency: &QuantilesRecord, name: &str) -> Option<f64> {
     }
 }
 
-/// Returns the ratio of the values of two places. The ratio has an interval if the blocks are
-/// pairs.
+/// Returns the ratio `of` ÷ `to` of the values of two variants or points, given by block. The ratio
+/// has an interval if the blocks are pairs.
 fn by_blocks(metric: &str, of: &[f64], to: &[f64]) -> Option<(f64, Option<[f64; 2]>)> {
     let margins = if metric.starts_with(LATENCY) {
         Metric::LATENCY
@@ -129,7 +129,8 @@ fn failure(failure: &Failure) -> PublishedFailureRecord {
     }
 }
 
-/// Returns, for each search of a variant, the last trial at its result. That trial held the load.
+/// Returns the measurement of a variant's searches. It consists of the last trial of each search at
+/// the load that the search found. Returns `None` if no search has an exact result.
 fn found<'a>(
     variant: &VariantName,
     trials: &'a [TrialFinding],
@@ -393,7 +394,7 @@ mod tests {
         assert!((ops.ours.unwrap() - expected).abs() < 1e-9, "{ops:?}");
         assert!(ops.ci95.is_some_and(|[low, high]| low <= expected && expected <= high));
         assert_eq!((p99.ours, p99.ci95), (Some(1.0), None));
-        assert_eq!(p50.ours, None, "nothing is known of it");
+        assert_eq!(p50.ours, None, "the run has no such value");
     }
 
     /// A search also tries loads above its result. At these loads, throughput is higher, and

@@ -55,8 +55,8 @@ pub fn measure(trial: &Trial, finding: &mut TrialFinding, offered: LoadSchedule)
     Ok(())
 }
 
-/// Period from the injection of a fault on, and period after the fault. `None` for a period that
-/// contains no interval of the log.
+/// Period that begins with the injection of a fault, and period after the fault. `None` for a
+/// period that contains no interval of the log.
 pub type FromInjection = [Option<StretchRecord>; 2];
 
 /// Returns the periods of a trial without faults that correspond to the faults of another trial, in
@@ -139,7 +139,10 @@ fn to_record(
     let (repair, repair_why) = repair.map(|repair| (repair.need, repair.why)).unzip();
     RecoveryRecord {
         watched_s: seconds((found.until_s - fault.injected_s).max(0.0)),
-        unseen: before.err().cloned().into_iter().collect(),
+        unseen: match before {
+            Ok(before) => before.p99_unknown.iter().cloned().collect(),
+            Err(why) => vec![why.clone()],
+        },
         ops_per_s: level(|before| Some(before.ops_per_s)),
         p99_ms: level(|before| before.p99_ms),
         dip: found.dip,

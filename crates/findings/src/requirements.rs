@@ -64,7 +64,10 @@ struct PendingRequirement<'a> {
     baseline: Option<&'a VariantName>,
     place: Option<Point>,
     limit: Limit,
-    untold: IfInconclusive,
+    inconclusive: IfInconclusive,
+    /// Words for the estimator of a point with several blocks, such as ` over all operations of 3
+    /// blocks`. Other parts of the report show geometric means of the blocks (decision 078).
+    estimator: String,
     earlier: Option<EarlierNumbers>,
 }
 
@@ -77,6 +80,8 @@ struct EarlierNumbers {
     /// Share by which this run may be worse than the earlier run.
     worse_by: f64,
     is_latency: bool,
+    /// True if a run has several blocks, so that its number is a geometric mean.
+    are_means: bool,
 }
 
 /// Returns the records of all requirements of the study.
@@ -98,7 +103,7 @@ impl RequirementFacts<'_> {
         records
     }
 
-    /// Returns the places at which a variant has requirements.
+    /// Returns the points at which a variant has requirements.
     fn places(&self, variant: &Variant) -> Vec<Option<Point>> {
         let outlook = variant.settings.procedure.outlook();
         let measured = places_of(self.trials, &variant.name);
@@ -137,7 +142,8 @@ impl RequirementFacts<'_> {
         named
     }
 
-    /// Returns the best point of a sweep.
+    /// Returns the best point of a sweep. If the sweep has none, returns the first point of the
+    /// variant.
     fn best(&self, variant: &Variant) -> Option<Point> {
         let sweep = self.sweeps.iter().find(|s| s.variant == variant.name);
         let named = sweep.and_then(|s| s.best_within_bound.or(s.best));
@@ -149,7 +155,8 @@ impl RequirementFacts<'_> {
         let require = &variant.settings.require;
         let here = |p: &&PointRecord| p.variant == variant.name && p.point == place;
         let point = self.points.iter().find(here);
-        let required = |metric, words: &str, unit, limit| PendingRequirement {
+        let blocks = point.map_or(0, |point| point.blocks);
+        let required = |metric: RequiredMetric, words: &str, unit, limit| PendingRequirement {
             metric,
             words: words.to_owned(),
             unit,
@@ -157,7 +164,8 @@ impl RequirementFacts<'_> {
             baseline: None,
             place,
             limit,
-            untold: require.untold,
+            inconclusive: require.inconclusive,
+            estimator: estimator(metric, blocks),
             earlier: None,
         };
         let mut records = Vec::new();
@@ -221,7 +229,7 @@ impl RequirementFacts<'_> {
             (_, None) if is_far_above(&point.latency_ms, key, limit_ms) => {
                 Some((RequirementResult::Missed, far))
             }
-            (true, _) => Some((RequirementResult::Untold, grows)),
+            (true, _) => Some((RequirementResult::Inconclusive, grows)),
             (false, _) => None,
         };
         Number {
@@ -297,10 +305,28 @@ impl RequirementFacts<'_> {
             baseline: Some(&baseline.name),
             place: comparison.map(|c| c.point).unwrap_or_default(),
             limit: Limit::AtLeast(least),
-            untold: variant.settings.require.untold,
+            inconclusive: variant.settings.require.inconclusive,
+            estimator: String::new(),
             earlier: None,
         };
         Some(required.judged(comparison.map(ratio)))
+    }
+}
+
+/// Returns the words for the estimator of a metric over several blocks. Returns an empty text for
+/// one block, where all estimators are equal.
+fn estimator(metric: RequiredMetric, blocks: usize) -> String {
+    match metric {
+        _ if blocks < 2 => String::new(),
+        RequiredMetric::OpsPerS => format!(", the mean of {blocks} blocks"),
+        RequiredMetric::ErrorRate
+        | RequiredMetric::P50Ms
+        | RequiredMetric::P95Ms
+        | RequiredMetric::P99Ms
+        | RequiredMetric::P999Ms => format!(" over all operations of {blocks} blocks"),
+        RequiredMetric::Ratio | RequiredMetric::NotWorseOpsPerS | RequiredMetric::NotWorseP99Ms => {
+            String::new()
+        }
     }
 }
 
@@ -357,7 +383,7 @@ fn ratio(comparison: &ComparisonRecord) -> Number {
     let is_thin = too_few_blocks(used, planned, comparison.looks_in());
     let few = "too few blocks have two usable trials";
     Number {
-        decided: is_thin.then_some((RequirementResult::Untold, few)),
+        decided: is_thin.then_some((RequirementResult::Inconclusive, few)),
         ..how_good(comparison.ratio, ends, is_latency)
     }
 }
@@ -387,25 +413,27 @@ impl PendingRequirement<'_> {
         let by_interval = number.value.map(|v| self.limit.judge(v, number.ci95));
         let (outcome, why) = match (by_interval, number.decided) {
             (None, _) => (
-                RequirementResult::Untold,
+                RequirementResult::Inconclusive,
                 "no trial at this point is usable",
             ),
             // If the interval shows that the value is beyond the limit, the requirement is missed,
             // although `decided` has another outcome.
-            (Some(RequirementResult::Missed), Some((RequirementResult::Untold, _))) => {
+            (Some(RequirementResult::Missed), Some((RequirementResult::Inconclusive, _))) => {
                 (RequirementResult::Missed, "")
             }
             (Some(_), Some((decided, why))) => (decided, why),
-            (Some(RequirementResult::Untold), None) if number.ci95.is_none() => {
-                (RequirementResult::Untold, "too little data for an interval")
-            }
-            (Some(RequirementResult::Untold), None) => {
-                (RequirementResult::Untold, "the interval contains the limit")
-            }
+            (Some(RequirementResult::Inconclusive), None) if number.ci95.is_none() => (
+                RequirementResult::Inconclusive,
+                "too little data for an interval",
+            ),
+            (Some(RequirementResult::Inconclusive), None) => (
+                RequirementResult::Inconclusive,
+                "the interval contains the limit",
+            ),
             (Some(told), None) => (told, ""),
         };
         let ci95 = number.ci95.filter(|ends| ends.iter().all(|e| e.is_finite()));
-        let untold_is_missed = self.untold_is_missed(number.value);
+        let inconclusive_is_missed = self.inconclusive_is_missed(number.value);
         let clause = match &self.earlier {
             Some(earlier) => self.beside_earlier(earlier, &number),
             None => self.clause(&number),
@@ -427,7 +455,7 @@ impl PendingRequirement<'_> {
             value_at_least: number.value.is_some_and(Known::is_at_least),
             ci95,
             outcome,
-            untold_is_missed,
+            inconclusive_is_missed,
         }
     }
 
@@ -439,8 +467,8 @@ impl PendingRequirement<'_> {
         })
     }
 
-    fn untold_is_missed(&self, value: Option<Known>) -> bool {
-        match self.untold {
+    fn inconclusive_is_missed(&self, value: Option<Known>) -> bool {
+        match self.inconclusive {
             IfInconclusive::Miss => true,
             IfInconclusive::Pass => false,
             IfInconclusive::Estimate => self.is_beyond(value),

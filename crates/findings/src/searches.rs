@@ -112,8 +112,8 @@ fn percentile(procedure: &Procedure) -> Percentile {
     procedure.bound().map_or(Percentile::P99, |bound| bound.of)
 }
 
-/// Returns trials that are not part of the result of their search. In these trials, a search that
-/// later got a result found a load too high, or got no answer and tried again.
+/// Returns the trials that do not count for the result of their search, if the search has a result.
+/// In these trials, the load was too high, or the search got no answer and tried again.
 pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
     let is_answer = |one: &&SearchRecord| {
         matches!(

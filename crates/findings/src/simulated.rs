@@ -164,7 +164,7 @@ fn audit_of_equal_variants_at_most_1_in_30_differs() {
 fn audit_seeds() -> Range<u64> {
     let given = |name: &str| {
         let text = std::env::var(name).ok()?;
-        Some(text.parse::<u64>().expect("`cargo xtask audit` sets numbers"))
+        Some(text.parse::<u64>().expect("`cargo xtask audit` sets this variable to a number"))
     };
     let runs = given("CASSAY_AUDIT_RUNS").unwrap_or(4000);
     let first = given("CASSAY_AUDIT_SEED").unwrap_or(1) << 32;

@@ -12,8 +12,8 @@ use store::record::{
 };
 use store::{Run, Trial};
 
-/// Largest probability of the matches by chance, over all series of events of a trial together. It
-/// is the level of all other findings.
+/// Largest probability of the matches by chance, over all series of events of a trial together. All
+/// other findings use the same significance level.
 const CHANCE_MAX: f64 = 0.05;
 
 /// Name of the probe that reads the collector's log.

@@ -127,10 +127,12 @@ fn the_answer_names_the_peak_and_the_differences() {
             At 8 threads, “b” and “a” perform the same: -0.1 % throughput
               (95 %: -0.3 to +0.2 %).
             “a” achieved 1,011 op/s
-              (± 0.248 %, geometric mean of 3 blocks) at 8 threads, with a p99 of 7.91 ms;
+              (± 0.248 %, geometric mean of 3 blocks) at 8 threads, with a p99 of 7.91 ms
+              (geometric mean of 3 blocks);
               beyond 4 threads, more load only increased latency.
             “b” achieved 1,201 op/s
-              (geometric mean of 3 blocks) at 4 threads, with a p99 of 3.33 ms.
+              (geometric mean of 3 blocks) at 4 threads, with a p99 of 3.33 ms
+              (geometric mean of 3 blocks).
             Corrected for 6 comparisons
               (Holm's method).
         "#]],
@@ -319,14 +321,15 @@ fn a_point_that_may_be_within_the_bound_is_named_and_not_chosen() {
         known.contains("8 threads, with a p99 of 6.00 ms, the highest within 10 ms"),
         "{known}"
     );
-    let untold = said([Known::Exactly(5.0), Known::AtLeast(6.0)]);
+    let inconclusive = said([Known::Exactly(5.0), Known::AtLeast(6.0)]);
     assert!(
-        untold.contains("4 threads, with a p99 of 5.00 ms, the highest that certainly stayed"),
-        "{untold}"
+        inconclusive
+            .contains("4 threads, with a p99 of 5.00 ms, the highest that certainly stayed"),
+        "{inconclusive}"
     );
     assert!(
-        untold.contains("it is unclear whether 8 threads (1,900 op/s) did"),
-        "{untold}"
+        inconclusive.contains("it is unclear whether 8 threads (1,900 op/s) did"),
+        "{inconclusive}"
     );
     let neither = said([Known::AtLeast(11.0), Known::AtLeast(6.0)]);
     assert!(
@@ -374,8 +377,8 @@ fn a_run_that_stopped_is_invalid_and_says_why() {
     );
 }
 
-/// In a demo on a busy laptop, the export of an earlier version had no rows for such points, and
-/// did not say so.
+/// In a demo on a busy laptop, the export of an earlier version silently omitted the points without
+/// a usable trial.
 #[test]
 fn points_of_invalid_trials_keep_verdicts_and_conclude_nothing() {
     let study = study(2);

@@ -13,8 +13,8 @@ type Excuse = (&'static str, &'static str, fn(String) -> TrialJudgement);
 
 /// Rules whose failure shows nothing about the target, each with the meaning of its failure. The
 /// list has three kinds of failures. The client was at its limit or its numbers contradict each
-/// other, other programs interfered, or the client itself was late. Rule V1 passes if the limit of
-/// operations in flight held operations back, because then the target was slow. The order is
+/// other, other programs interfered, or the client itself was late. If the limit of operations in
+/// flight held operations back, rule V1 only warns, because the target was slow. The order is
 /// important, because a client at its limit also stalls and is late.
 const NOT_OF_TARGET: [Excuse; 7] = [
     ("V3", "the client was at its limit", TrialJudgement::Client),
@@ -120,9 +120,8 @@ fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
     }
 }
 
-/// Decides whether an invalid trial still provides information about the target. If the client
-/// could not apply the requested load, the trial does not provide such information, regardless of
-/// other problems.
+/// Returns how a procedure must judge a trial. An invalid trial whose client could not apply the
+/// requested load shows nothing about the target, regardless of other problems.
 fn judged(finding: &TrialFinding) -> TrialJudgement {
     if finding.verdict != Verdict::Invalid {
         return TrialJudgement::Fair;

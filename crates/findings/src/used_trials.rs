@@ -4,7 +4,7 @@ use analysis::procedure::Role;
 use analysis::rules::Verdict;
 use store::record::TrialFinding;
 
-/// Returns one trial for each variant, place and block. This is the first usable trial, or the
+/// Returns one trial for each variant, point and block. This is the first usable trial, or the
 /// first trial if none is usable. A trial that confirms a point or repeats an invalid trial does
 /// not count as another block. For an endurance study, this is the long trial, if it is usable.
 pub fn once_each(trials: &[TrialFinding]) -> Vec<TrialFinding> {

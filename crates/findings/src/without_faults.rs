@@ -84,7 +84,7 @@ struct PeriodPairs<'a> {
     pairs: Vec<(usize, [StretchRecord; 2])>,
 }
 
-/// Returns all periods of the faults of a variant at one place for which at least one pair exists.
+/// Returns all periods of the faults of a variant at one point for which at least one pair exists.
 fn stretches<'a>(
     study: &Study,
     trials: &'a [TrialFinding],

@@ -400,13 +400,13 @@ fn tell(interval: &Interval, start_ns: u64, outbox: &Outbox) {
 
 fn kept_note(piece: RecordPiece) -> KeptNote {
     let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(&piece.bytes).expect("writing to memory");
+    packed.write_all(&piece.bytes).expect("a write to memory cannot fail");
     KeptNote {
         what: piece.what,
         first: piece.first,
         chunk: piece.chunk,
         at: piece.at,
-        bytes: BASE64.encode(packed.finish().expect("writing to memory")),
+        bytes: BASE64.encode(packed.finish().expect("a write to memory cannot fail")),
     }
 }
 

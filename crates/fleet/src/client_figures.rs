@@ -32,7 +32,8 @@ pub struct ClientSecond {
 pub struct ClientNow {
     /// Name of the client, such as `client1`.
     pub name: String,
-    /// Place of the client. It is `here`, or the name of the client's machine for `ssh`.
+    /// Place of the client: `here`, the name of the machine for `ssh`, or a pod and its Kubernetes
+    /// node.
     pub place: String,
     /// Last interval of the client. `None` before the first interval.
     pub second: Option<SecondNow>,
@@ -80,7 +81,8 @@ impl SecondNow {
 pub struct ClientEnd {
     /// Name of the client, such as `client1`.
     pub name: String,
-    /// Place of the client. It is `here`, or the name of the client's machine for `ssh`.
+    /// Place of the client: `here`, the name of the machine for `ssh`, or a pod and its Kubernetes
+    /// node.
     pub place: String,
     /// Number of event loops of the client.
     pub workers: usize,
@@ -148,7 +150,7 @@ impl Population {
     pub fn kinds(&self) -> Vec<KindInterval> {
         let mut kinds = vec![KindInterval::default(); self.kinds_count];
         for (at, packed) in &self.packed {
-            add_kinds(packed, &mut kinds[*at..]).expect("the figures were unpacked on arrival");
+            add_kinds(packed, &mut kinds[*at..]).expect("the figures were checked on arrival");
         }
         kinds
     }

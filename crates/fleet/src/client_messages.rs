@@ -1,7 +1,7 @@
 //! Reads the messages of clients under load, and merges their intervals.
 //!
 //! Invariants: each interval is returned once, in order, and only after all clients have completed
-//! it. It includes every message about this interval.
+//! it. It includes every message about this interval. Intervals do not overlap.
 
 use crate::client_figures::{ClientEnd, ClientSecond, SecondNow};
 use crate::client_requests::{EndNote, IntervalNote, KeptNote, Note};
@@ -11,8 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use flate2::read::DeflateDecoder;
 use load::RecordPiece;
-use measure::{Interval, KindInterval};
-use std::collections::BTreeMap;
+use measure::{Interval, IntervalTiles, KindInterval, SourceProgress};
 use std::io::Read;
 
 /// Threshold above which the wall clock counts as having been set, in ns. The threshold applies to
@@ -25,9 +24,8 @@ const SET_NS: u64 = 30_000_000;
 pub(crate) struct ClientCourse {
     /// Time of the start line on the client's clock, in ns.
     pub theirs_start_ns: u64,
-    /// Number of the first interval that the client has not completed. `None` if the client has
-    /// ended or is lost.
-    pub next: Option<u64>,
+    /// Intervals that the client has completed. `None` if the client has ended or is lost.
+    pub next: Option<SourceProgress>,
     /// Time of the client's last message on the local monotonic clock, in ns.
     pub heard_ns: u64,
     pub end: ClientEnd,
@@ -42,7 +40,7 @@ impl ClientCourse {
     pub fn new(name: &str, place: &str) -> ClientCourse {
         ClientCourse {
             theirs_start_ns: 0,
-            next: Some(0),
+            next: Some(SourceProgress::NOTHING),
             heard_ns: 0,
             end: ClientEnd {
                 name: name.to_owned(),
@@ -58,7 +56,7 @@ impl ClientCourse {
 
 /// Intervals that not all clients have completed yet.
 pub(crate) struct Merging {
-    pending: BTreeMap<u64, Interval>,
+    tiles: IntervalTiles,
     pub seconds: Vec<ClientSecond>,
     /// Time of the start line on the local monotonic clock, in ns.
     pub start_ns: u64,
@@ -69,7 +67,7 @@ impl Merging {
     /// Returns an empty merge for a program with this many kinds of operations.
     pub fn new(kinds_count: usize) -> Merging {
         Merging {
-            pending: BTreeMap::new(),
+            tiles: IntervalTiles::default(),
             seconds: Vec::new(),
             start_ns: 0,
             kinds_count,
@@ -134,7 +132,7 @@ impl Merging {
             latency_ns: note.latency_ns,
             figures: unpack_client(&note.client)?,
         };
-        said.next = Some(note.index + 1);
+        said.next = Some(SourceProgress::after(note.index, second.end_ns));
         said.second = Some(SecondNow::from_second(&second, said.end.workers));
         if let Some(before_ns) = said.day_ns.replace(note.day_ns) {
             let by_ns = note.day_ns - before_ns;
@@ -155,34 +153,18 @@ impl Merging {
     /// yet.
     fn interval_at(&mut self, index: u64) -> &mut Interval {
         let kinds_count = self.kinds_count;
-        self.pending.entry(index).or_insert_with(|| Interval {
-            index,
-            start_ns: u64::MAX,
-            end_ns: 0,
-            window_from_ns: u64::MAX,
-            draining: false,
-            kinds: vec![KindInterval::default(); kinds_count],
-            client: Default::default(),
-        })
+        self.tiles.at(index, || vec![KindInterval::default(); kinds_count])
     }
 
     /// Returns the next interval, if all clients have completed it.
     pub fn next(&mut self, all: &[ClientCourse]) -> Option<Interval> {
-        let open_from = all.iter().filter_map(|said| said.next).min().unwrap_or(u64::MAX);
-        loop {
-            let entry = self.pending.first_entry()?;
-            let interval = (*entry.key() < open_from).then(|| entry.remove())?;
-            // An interval without an end time is skipped. The client that began it was lost after
-            // its first message about this interval.
-            if interval.end_ns > 0 {
-                return Some(interval);
-            }
-        }
+        let open = all.iter().filter_map(|said| said.next);
+        self.tiles.take(SourceProgress::of_all(open))
     }
 
     /// Returns true if all intervals have been returned.
     pub fn is_empty(&self) -> bool {
-        self.pending.is_empty()
+        self.tiles.is_empty()
     }
 }
 
@@ -200,4 +182,97 @@ fn piece(note: KeptNote) -> Result<RecordPiece> {
         at: note.at,
         bytes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client_requests::KindsNote;
+    use crate::codec::{pack_client, pack_kinds};
+    use measure::clock::SECOND_NS;
+    use measure::interval::ClientInterval;
+    use measure::outcome::OutcomeCounts;
+    use measure::{IntervalConsumer, Outcome, SummedInterval};
+
+    const PER_S: u64 = 100;
+
+    /// A simulated client, which ends its intervals at these seconds.
+    struct SimulatedClient {
+        number: usize,
+        ends_s: Vec<u64>,
+    }
+
+    impl SimulatedClient {
+        /// Reports all intervals of the client.
+        fn report(&self, merging: &mut Merging, said: &mut ClientCourse) {
+            let mut start_s = 0;
+            for end_s in &self.ends_s {
+                let count = PER_S * (end_s - start_s);
+                let mut kind = KindInterval::default();
+                kind.succeed(false, 1_000_000, 900_000, count);
+                let mut outcomes = OutcomeCounts::default();
+                outcomes.add_many(Outcome::Ok, count);
+                let (packed, _) = pack_kinds(&[kind], usize::MAX);
+                let kinds = KindsNote {
+                    index: start_s,
+                    at: 0,
+                    packed,
+                };
+                let interval = IntervalNote {
+                    index: start_s,
+                    start_ns: start_s * SECOND_NS,
+                    end_ns: end_s * SECOND_NS,
+                    draining: false,
+                    outcomes,
+                    latency_ns: [0; 3],
+                    client: pack_client(&ClientInterval::default()),
+                    day_ns: 0,
+                };
+                for note in [Note::Kinds(kinds), Note::Interval(interval)] {
+                    merging.take(self.number, said, note, 0).unwrap();
+                }
+                start_s = *end_s;
+            }
+            said.next = None;
+        }
+    }
+
+    /// Sum of the lengths of intervals, and their operations.
+    #[derive(Default)]
+    struct Sum {
+        seconds: f64,
+        ended: u64,
+        rates: Vec<f64>,
+    }
+
+    impl IntervalConsumer for Sum {
+        fn push(&mut self, summed: &SummedInterval) {
+            self.seconds += summed.interval.seconds();
+            self.ended += summed.interval.ended();
+            self.rates.push(summed.ok_per_s());
+        }
+    }
+
+    /// In one run, client3 was stopped for 3 s. All 3600 operations of 12 s were answered, but an
+    /// earlier version added 14 s, and so stated 257 instead of 300 op/s.
+    #[test]
+    fn a_stopped_client_does_not_lengthen_the_window() {
+        let steady: Vec<u64> = (1..=12).collect();
+        let stopped = vec![1, 2, 3, 4, 7, 8, 9, 10, 11, 12];
+        let mut merging = Merging::new(1);
+        let mut all: Vec<ClientCourse> =
+            (0..3).map(|_| ClientCourse::new("client", "here")).collect();
+        let mut sum = Sum::default();
+        for (number, ends_s) in [steady.clone(), steady, stopped].into_iter().enumerate() {
+            SimulatedClient { number, ends_s }.report(&mut merging, &mut all[number]);
+            while let Some(interval) = merging.next(&all) {
+                sum.push(&SummedInterval::new(interval.into()));
+            }
+        }
+        assert_eq!(
+            (sum.seconds, sum.ended, merging.is_empty()),
+            (12.0, 3600, true)
+        );
+        assert_eq!(sum.rates, [300.0; 10]);
+    }
 }

@@ -78,7 +78,7 @@ pub(crate) struct Go {
 }
 
 /// Changes a running load, at times of the client's clock. The answer is the time at which the
-/// client received the request.
+/// client had passed the change on to its workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Steer {
     StopAt(u64),

@@ -60,7 +60,7 @@ pub struct Seat {
 
 impl Seat {
     /// Describes the place of the client. The text is `here`, the machine's name for `ssh`, or a
-    /// pod and its node.
+    /// pod and its Kubernetes node.
     pub fn place(&self) -> String {
         self.far.as_ref().map_or_else(|| "here".to_owned(), Destination::words)
     }

@@ -225,7 +225,7 @@ pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, u
     let mut packed = 0;
     for one in kinds {
         let before = writer.0.len();
-        kind(&mut writer, &mut one.clone()).expect("writing never ends early");
+        kind(&mut writer, &mut one.clone()).expect("a write to memory cannot fail");
         if packed > 0 && writer.0.len() > bytes_max {
             writer.0.truncate(before);
             break;
@@ -253,7 +253,7 @@ pub(crate) fn add_kinds(text: &str, to: &mut [KindInterval]) -> Result<()> {
 /// Packs the figures that a client measures about itself into a text.
 pub(crate) fn pack_client(figures: &ClientInterval) -> String {
     let mut writer = Writer(Vec::new());
-    client(&mut writer, &mut figures.clone()).expect("writing never ends early");
+    client(&mut writer, &mut figures.clone()).expect("a write to memory cannot fail");
     BASE64.encode(writer.0)
 }
 

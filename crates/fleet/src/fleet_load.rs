@@ -445,7 +445,8 @@ fn add(all: &mut Summary, note: EndNote) {
 
 impl Drop for FleetLoad {
     fn drop(&mut self) {
-        // This waits until the load has ended, so that all resources are free for the next load.
+        // The call waits until the load has ended, so that all resources are free for the next
+        // load.
         let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
         std::thread::scope(|scope| {
             for (_, link) in there {
@@ -465,7 +466,7 @@ fn when(at_ns: u64, window_from_ns: u64, load_from_ns: u64) -> String {
         format!("{:.1} s after the window began", since(from_ns))
     } else {
         format!(
-            "before the window began, {:.1} s after the load did",
+            "{:.1} s after the load began, before the window began",
             since(load_from_ns)
         )
     }
@@ -480,7 +481,7 @@ mod tests {
         const S: u64 = 1_000_000_000;
         assert_eq!(when(12 * S, 7 * S, 5 * S), "5.0 s after the window began");
         assert_eq!(when(12 * S, 0, 5 * S), "7.0 s after the window began");
-        let before = "before the window began, 1.5 s after the load did";
+        let before = "1.5 s after the load began, before the window began";
         assert_eq!(when(6 * S + S / 2, 7 * S, 5 * S), before);
         assert_eq!(when(6 * S + S / 2, u64::MAX, 5 * S), before);
     }

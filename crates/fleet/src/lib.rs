@@ -14,7 +14,6 @@
 //! the first operations. See [`Maker`].
 
 mod client;
-mod client_arrivals;
 mod client_figures;
 mod client_messages;
 mod client_requests;
@@ -23,6 +22,7 @@ mod codec;
 mod fleet_load;
 mod on_all_clients;
 mod start;
+mod start_clients;
 
 pub use client::{CompiledSources, Maker, answer};
 pub use client_figures::{ClientEnd, ClientNow, ClientSecond, ClockReading, Population, SecondNow};

@@ -11,9 +11,9 @@ use measure::clock;
 /// Number of operations that controller and client compare before the load begins.
 const FINGERPRINT_OPERATIONS: u64 = 1000;
 
-/// Minimum time between sending the start line and the start line itself, in ns. To this time,
-/// `WAYS_AHEAD` times the largest error bound of a client's clock offset is added, because this
-/// bound measures the transit time. So each client receives the start line in time.
+/// Minimum time between sending the start line and the start line itself, in ns. The controller
+/// adds `WAYS_AHEAD` times the largest error bound of a client's clock offset, because this bound
+/// measures the transit time. So each client receives the start line in time.
 const START_AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
 

@@ -1,6 +1,9 @@
 //! The only crate that knows how to open a file that others may have made, with limits on type,
 //! size and time.
 //!
+//! [`TextLines`] reads a text with a limit on each line. [`output`] opens a pipe or a device that a
+//! user names for output.
+//!
 //! A user, a study, another tool or a shared results folder names these files. Such a path may lead
 //! to a pipe without data, a device without an end, or a file that is larger than memory. [`open`]
 //! never waits for such an object. It accepts only regular files, and only up to the size that
@@ -8,8 +11,12 @@
 //! the disk does not answer in time. `cargo xtask tidy` refuses every other way to open a file.
 
 mod kind;
+mod output;
+mod text_lines;
 
 pub use kind::FileKind;
+pub use output::{Output, output};
+pub use text_lines::{Hole, Line, LineEnd, Source, TextLines};
 
 use measure::clock;
 use rustix::fs::{FileType, OFlags};
@@ -74,7 +81,15 @@ pub fn read(kind: FileKind, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// As for [`read`], or the content is not UTF-8. If the content is not UTF-8, the error names the
 /// first line with the mistake.
 pub fn text(kind: FileKind, path: impl AsRef<Path>) -> io::Result<String> {
-    String::from_utf8(read(kind, path)?).map_err(|error| {
+    utf8(read(kind, path)?)
+}
+
+/// Returns the text of these bytes.
+///
+/// # Errors
+/// The content is not UTF-8. The error names the first line with the mistake.
+pub fn utf8(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
         let (bytes, at) = (error.as_bytes(), error.utf8_error().valid_up_to());
         let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
         let message = format!(
@@ -144,18 +159,25 @@ fn refuse_socket(opened: io::Result<File>) -> io::Result<File> {
 /// Fails if a file is not regular. Returns the kernel's data about the file.
 fn check_plain(file: &File) -> io::Result<rustix::fs::Stat> {
     let found = rustix::fs::fstat(file)?;
-    let what = match FileType::from_raw_mode(found.st_mode) {
-        FileType::RegularFile => return Ok(found),
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile => Ok(found),
+        _ => Err(no_file(file_type(&found))),
+    }
+}
+
+/// Returns the name of an object's type in messages.
+fn file_type(found: &rustix::fs::Stat) -> &'static str {
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile => "a regular file",
         FileType::Directory => "a folder",
         FileType::Fifo => "a named pipe",
         FileType::CharacterDevice | FileType::BlockDevice => "a device",
         FileType::Socket => "a socket",
         _ => "an object of another kind",
-    };
-    Err(no_file(what))
+    }
 }
 
-/// Error for a path that leads to another object than a regular file. It contains the name of that
+/// Error for a path that leads to an object other than a regular file. It contains the name of that
 /// object.
 #[derive(Debug)]
 struct NoFile(&'static str);
@@ -179,7 +201,7 @@ fn too_large(kind: FileKind, what: &str) -> io::Error {
 }
 
 impl OpenFile {
-    /// Returns the underlying file for other uses than reading and writing, such as its owner and
+    /// Returns the underlying file for uses other than reading and writing, such as its owner and
     /// its locks.
     pub fn file(&self) -> &File {
         &self.file

@@ -1,4 +1,4 @@
-//! Tests paths that lead to other objects than regular files.
+//! Tests paths that lead to objects other than regular files.
 
 use super::*;
 use std::path::PathBuf;
@@ -113,4 +113,29 @@ fn a_place_in_a_file_is_gone_to_and_read() {
     let mut end = String::new();
     opened.read_to_string(&mut end).unwrap();
     assert_eq!(end, "ef");
+}
+
+#[test]
+fn a_pipe_for_output_is_written_to_and_stays_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fifo(&path("pipe"));
+    let error = output(path("pipe")).unwrap_err();
+    assert!(error.to_string().contains("no process reads"), "{error}");
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let mut options = OpenOptions::new();
+    let mut reader = options.read(true).custom_flags(flags).open(path("pipe")).unwrap();
+    let mut opened = output(path("pipe")).unwrap().unwrap();
+    io::Write::write_all(&mut opened, b"text").unwrap();
+    drop(opened);
+    let mut said = String::new();
+    reader.read_to_string(&mut said).unwrap();
+    assert_eq!(said, "text");
+    std::fs::write(path("plain"), "").unwrap();
+    assert!(output(path("plain")).unwrap().is_none());
+    assert!(output(path("absent")).unwrap().is_none());
+    let _listener = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+    for refused in [path("socket"), folder.path().to_owned()] {
+        assert!(is_no_file(&output(refused).unwrap_err()));
+    }
 }

@@ -82,8 +82,8 @@ impl Agent {
     /// The errors of [`Agent::start_on_machine`], or this machine does not permit a network
     /// namespace.
     pub fn start_switch(cluster: &str, folder: &Path) -> Result<Agent> {
-        // This call comes before this command has a second process. Otherwise all processes of the
-        // command would have to move to the new control group.
+        // cassay makes this call before the command starts a second process. Otherwise all
+        // processes of the command would have to move to the new control group.
         cgroup::step_aside()?;
         Agent::begin(cluster, SWITCH, folder)
     }

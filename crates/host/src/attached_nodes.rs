@@ -36,7 +36,8 @@ pub struct GrantReadOnly(pub PathBuf);
 #[derive(Serialize, Deserialize)]
 pub struct FindService(pub Service);
 
-/// Starts a server unless it runs. The answer is the server's process, if the process appears soon.
+/// Starts a server unless it is running. The answer is the server's process, if the process appears
+/// soon.
 #[derive(Serialize, Deserialize)]
 pub struct StartService(pub Service);
 
@@ -71,7 +72,7 @@ impl Agent {
         self.call(&GrantReadOnly(folder.to_owned()))
     }
 
-    /// Returns the process of a server on its host. Returns `None` if the server does not run.
+    /// Returns the process of a server on its host. Returns `None` if the server is not running.
     ///
     /// # Errors
     /// The errors of [`Service::process`], or the agent has ended.
@@ -79,8 +80,8 @@ impl Agent {
         self.call(&FindService(service.clone()))
     }
 
-    /// Starts a server on its host unless it runs. Returns the server's process, if the process
-    /// appears soon.
+    /// Starts a server on its host unless it is running. Returns the server's process, if the
+    /// process appears soon.
     ///
     /// # Errors
     /// The start fails, or the agent has ended.

@@ -18,9 +18,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use target_spec::{Invocation, LinkSpec};
 
-/// A fault that an agent can inject. It affects only processes that the agent has started. A volume
-/// can have only one fault at a time, so the agent refuses a second fault. Slowness of the disk
-/// does not count as such a fault.
+/// A fault that an agent can inject. Faults of processes affect only processes that the agent has
+/// started, except for [`Injection::Service`]. A volume can have only one fault at a time, so the
+/// agent refuses a second fault. Slowness of the disk does not count as such a fault.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Injection {
     /// Stops a process (SIGSTOP). Healing continues the process.

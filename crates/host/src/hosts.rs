@@ -181,7 +181,7 @@ impl Hosts {
     /// ports.
     ///
     /// # Errors
-    /// The network has no free address, or the kernel refuses.
+    /// The network has no free address, or the kernel refuses to add the address.
     pub fn address(&self, seat: Seat) -> Result<Ipv4Addr> {
         let host = self.hosts.get(seat.host.0).context("the host does not exist")?;
         if seat.slot == 0 || self.are_machines() {
@@ -291,8 +291,8 @@ impl Hosts {
         })
     }
 
-    /// Ends the remains of the cluster of `state` on its machines, whether the agents still run or
-    /// have ended. The processes of the cluster's nodes have the argument `mark`. Returns the
+    /// Removes the remains of the cluster of `state` from its machines. The agents of the cluster
+    /// may still run. The processes of the cluster's nodes have the argument `mark`. Returns the
     /// number of killed processes.
     ///
     /// # Errors

@@ -22,21 +22,21 @@ use target_spec::Invocation;
 /// A query that an agent can answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Query {
-    /// State of a process. Answered by [`QueryAnswer::Process`].
+    /// State of a process. The answer is [`QueryAnswer::Process`].
     Process(Identity),
-    /// Open files of a process. Answered by [`QueryAnswer::Descriptors`].
+    /// Open files of a process. The answer is [`QueryAnswer::Descriptors`].
     Descriptors(Identity),
     /// CPU time that the host gets under full load. An additional thread keeps the host busy for
-    /// this time, in ms. Answered by [`QueryAnswer::Cpu`].
+    /// this time, in ms. The answer is [`QueryAnswer::Cpu`].
     Cpu(u64),
-    /// Attempt of a TCP connection from the host. Answered by [`QueryAnswer::Reach`].
+    /// Attempt of a TCP connection from the host. The answer is [`QueryAnswer::Reach`].
     Reach {
         /// Address to which the host connects.
         address: SocketAddr,
         /// Time limit of the attempt.
         limit: Duration,
     },
-    /// Number of successful connections in several attempts. See [`Reach::count`]. Answered by
+    /// Number of successful connections in several attempts. See [`Reach::count`]. The answer is
     /// [`QueryAnswer::Open`].
     Tries {
         /// Address to which the host connects.
@@ -47,7 +47,7 @@ pub enum Query {
         limit: Duration,
     },
     /// Duration of sending data from the host to another host, which must listen with
-    /// [`Agent::receive`]. Answered by [`QueryAnswer::Transfer`].
+    /// [`Agent::receive`]. The answer is [`QueryAnswer::Transfer`].
     Transfer {
         /// Address to which the host connects.
         address: SocketAddr,
@@ -56,19 +56,19 @@ pub enum Query {
         /// Time limit of the transfer.
         limit: Duration,
     },
-    /// State of a link of the switch. Answered by [`QueryAnswer::Link`].
+    /// State of a link of the switch. The answer is [`QueryAnswer::Link`].
     Port(Link),
-    /// State of the link of the host. Answered by [`QueryAnswer::Link`].
+    /// State of the link of the host. The answer is [`QueryAnswer::Link`].
     Link,
     /// Number of packets that one fault has dropped, as counted by the packet filter. The fault is
-    /// on the switch, or on a host that uses its machine's own network. Answered by
+    /// on the switch, or on a host that uses its machine's own network. The answer is
     /// [`QueryAnswer::Dropped`].
     Dropped(Broken),
-    /// Number of TCP connections of the host that ended by a reset. Answered by
+    /// Number of TCP connections of the host that ended by a reset. The answer is
     /// [`QueryAnswer::Resets`].
     Resets,
     /// Disk test by a process of the host. The process writes to an unnamed file and syncs it. It
-    /// also reads a file, bypassing all caches. Answered by [`QueryAnswer::Disk`].
+    /// also reads a file, bypassing all caches. The answer is [`QueryAnswer::Disk`].
     TryDisk {
         /// A folder on the disk to test.
         folder: PathBuf,
@@ -78,19 +78,19 @@ pub enum Query {
         limit: Duration,
     },
     /// Query for the existence of a fault other than slowness on the host's volume. Such a fault
-    /// excludes further faults. Answered by [`QueryAnswer::VolumeTaken`].
+    /// excludes further faults. The answer is [`QueryAnswer::VolumeTaken`].
     VolumeTaken,
-    /// Free space on the disk of a folder. Answered by [`QueryAnswer::Space`].
+    /// Free space on the disk of a folder. The answer is [`QueryAnswer::Space`].
     Space {
         /// Path of the folder.
         folder: PathBuf,
     },
-    /// File system that is mounted at a folder. Answered by [`QueryAnswer::Mount`].
+    /// File system that is mounted at a folder. The answer is [`QueryAnswer::Mount`].
     Mount {
         /// Path of the folder.
         folder: PathBuf,
     },
-    /// Bytes of a file, both as a reader gets them and as they are on disk. Answered by
+    /// Bytes of a file, both as a reader gets them and as they are on disk. The answer is
     /// [`QueryAnswer::Bytes`].
     Bytes {
         /// Path of the file.
@@ -100,7 +100,7 @@ pub enum Query {
         /// Number of bytes to read, at most 256 KiB.
         bytes: u64,
     },
-    /// Result of a program. Answered by [`QueryAnswer::Command`].
+    /// Result of a program. The answer is [`QueryAnswer::Command`].
     Command {
         /// Program to run, with its arguments and working directory.
         what: Invocation,

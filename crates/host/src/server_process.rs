@@ -1,7 +1,7 @@
 //! Finds, stops and starts the process of a server that cassay did not start.
 //!
 //! Invariants: a process is identified by its socket or by its supervisor (systemd, Docker), never
-//! by its name. cassay starts a server only after it has checked that the server does not run.
+//! by its name. cassay starts a server only after it has checked that the server is not running.
 
 use crate::invocation::{self, ProgramResult};
 use crate::process::Identity;
@@ -30,7 +30,7 @@ const FOUND_LIMIT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(250);
 
 impl Service {
-    /// Returns the current process of the server. Returns `None` if the server does not run.
+    /// Returns the current process of the server. Returns `None` if the server is not running.
     ///
     /// # Errors
     /// The process cannot be determined: the owner of its socket is not visible, or a program
@@ -78,7 +78,8 @@ impl Service {
         wait_until_gone(process)
     }
 
-    /// Starts the server unless it runs. Returns the server's process, if the process appears soon.
+    /// Starts the server unless it is running. Returns the server's process, if the process appears
+    /// soon.
     ///
     /// # Errors
     /// The start program fails.

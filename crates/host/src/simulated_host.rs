@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use target_spec::HostSpec;
 
-/// A host.
+/// A simulated host, or a remote machine that hosts nodes.
 #[derive(Debug)]
 pub struct Host {
     name: String,

@@ -49,7 +49,7 @@ impl Switch {
     /// Creates a switch in a free network, through the agent of the switch.
     ///
     /// # Errors
-    /// The switch is not permitted, or no network is free.
+    /// The machine does not permit the switch, or no network is free.
     pub fn make(agent: Agent) -> Result<Switch> {
         agent.call(&MakeBridge)?;
         let namespace = Namespace::open(&format!("/proc/{}/ns/net", agent.process().pid))?;
@@ -72,7 +72,7 @@ impl Switch {
     /// `eth0` and `lo` up.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses to create the link or to add its address.
     pub fn plug(&self, number: usize, host: &Agent) -> Result<()> {
         let process = host.process();
         self.agent.call(&ConnectToSwitch { number, process })?;

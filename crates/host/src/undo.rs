@@ -28,8 +28,7 @@ const POLL: Duration = Duration::from_millis(50);
 pub enum Undo {
     /// Removes a folder with all its contents.
     Tree(PathBuf),
-    /// Removes a data volume. If an empty plain folder has the path of the volume, removes this
-    /// folder.
+    /// Removes a data volume. Also removes an empty plain folder at the same path.
     Volume(PathBuf),
     /// Removes control groups, and kills the processes in them.
     Groups(Vec<CgroupDir>),
@@ -42,7 +41,7 @@ pub enum Undo {
     Table(String),
     /// Runs a program that undoes the change of another program.
     Command(Invocation),
-    /// Starts a server again that cassay did not start, after a fault has stopped it.
+    /// Restarts a server that a fault has stopped, and that cassay did not start.
     Serve(Service),
     /// Removes the file that contains the undo list.
     Note(PathBuf),

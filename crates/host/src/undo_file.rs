@@ -1,12 +1,12 @@
 //! Undo list of an agent in a file on its host. A later command uses the list if agent and guard
 //! were both killed, or if the machine lost power.
 //!
-//! Each agent has a file, which it keeps locked while it lives. Each line contains a complete list,
-//! and the last complete line counts. An agent writes a list to disk before it makes the change
-//! that the list describes. Invariants: no process undoes a list unless it has the lock of the
-//! file. So no change is undone twice, and no object is removed that belongs to another machine
-//! with the same folder. cassay does not read files that another user could have written, because
-//! the files contain programs to run.
+//! Each agent has a file, and keeps the file locked while the agent runs. Each line contains a
+//! complete list, and the last complete line counts. An agent writes a list to disk before it makes
+//! the change that the list describes. Invariants: no process undoes a list unless it has the lock
+//! of the file. So no change is undone twice, and no object is removed that belongs to another
+//! machine with the same folder. cassay does not read files that another user could have written,
+//! because the files contain programs to run.
 
 use crate::process::{Identity, ProcessSpace};
 use crate::undo::{Undo, remove_note, undo};
@@ -176,7 +176,7 @@ fn locked(path: &Path, limit: Duration) -> Result<Option<OpenFile>> {
             Err(Errno::WOULDBLOCK | Errno::INTR) => {
                 ensure!(
                     !deadline.passed(),
-                    "another process has held {} for {} s",
+                    "another process has kept {} locked for {} s",
                     path.display(),
                     limit.as_secs()
                 );
@@ -282,7 +282,7 @@ mod tests {
         noted.write(&list).unwrap();
         assert!(
             mend(Some(root.path())).unwrap().is_empty(),
-            "its agent, which is us, lives"
+            "the agent of the list, this process, still runs"
         );
         // The undo file belongs to another agent, which has ended. The last line of the file is
         // incomplete.
@@ -303,7 +303,7 @@ mod tests {
         .unwrap();
         assert!(
             mend(Some(root.path())).unwrap().is_empty(),
-            "another machine's, which has the folder too"
+            "the list belongs to another machine that shares the folder"
         );
         let gone = Line {
             machine: None,
@@ -323,7 +323,11 @@ mod tests {
         undo_of_another(&list).unwrap();
         assert_eq!(times(&shown), 1);
         undo_of_another(&list[1..]).unwrap();
-        assert_eq!(times(&shown), 2, "a list without a file is undone as it is");
+        assert_eq!(
+            times(&shown),
+            2,
+            "without a file, the agent undoes the list that it has"
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Shifts the wall clock of one process. The kernel has one wall clock for all processes, and its
-//! time namespaces do not change it. So cassay preloads a library into the process, which shifts
+//! Shifts the wall clock of one process. The kernel has one wall clock for all processes, and time
+//! namespaces do not shift this clock. So cassay preloads a library into the process, which shifts
 //! the time that the process reads.
 
 use crate::faults::Restartable;
@@ -10,9 +10,9 @@ use std::path::Path;
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clock.so"));
 
 impl Restartable {
-    /// Returns the start command with a wall clock that is shifted by `by_ms`, where a negative
-    /// value is a clock that is behind. Also returns the step that writes the library to the path
-    /// `library`. The monotonic clock does not change.
+    /// Returns the start command with a wall clock that is shifted by `by_ms`. A negative value
+    /// sets the clock behind. Also returns the step that writes the library to the path `library`.
+    /// The monotonic clock does not change.
     ///
     /// # Errors
     /// The path is not Unicode.

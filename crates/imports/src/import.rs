@@ -35,6 +35,21 @@ impl Tool {
         }
     }
 
+    /// Returns the words of a command line without the tool's own program. A command line that the
+    /// user has pasted may begin with it, such as `bin/ycsb load …`.
+    pub(crate) fn own_words(self, words: &[String]) -> &[String] {
+        let programs: &[&str] = match self {
+            Tool::Stress => &["cassandra-stress", "cassandra-stress.bat"],
+            Tool::Nb => &["nb", "nb5"],
+            Tool::Ycsb => &["ycsb", "ycsb.sh", "ycsb.bat"],
+            Tool::Easy => &["cassandra-easy-stress", "easy-cass-stress", "tlp-stress"],
+        };
+        match words.split_first() {
+            Some((first, rest)) if programs.contains(&file_name(first)) => rest,
+            _ => words,
+        }
+    }
+
     /// Returns the options whose value is a password. Such a value is a separate word.
     pub fn secret_options(self) -> &'static [&'static str] {
         match self {
@@ -44,14 +59,17 @@ impl Tool {
     }
 }
 
+/// Returns the last component of a path of Unix or of Windows.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
 impl Tool {
-    /// Returns the words with `***` in place of the password. Masks the value of each password
-    /// option. Elsewhere, masks the password only after a key for passwords, because a password
-    /// such as `cassandra` also occurs in many other words.
-    pub fn without_password(self, words: &[String], password: &str) -> Vec<String> {
-        if password.is_empty() {
-            return words.to_vec();
-        }
+    /// Returns the words with `***` in place of each secret: the value of a password option, the
+    /// value of a name that marks secrets, the password of an address. Elsewhere, masks `password`
+    /// only after a key for passwords, because a password such as `cassandra` also occurs in many
+    /// other words.
+    pub fn without_secrets(self, words: &[String], password: &str) -> Vec<String> {
         let mut before = String::new();
         let mut hidden = Vec::new();
         for word in words {
@@ -63,13 +81,32 @@ impl Tool {
             });
             before = format!("{before} {word}");
         }
-        hidden
+        let masked = yaml::words_without_secrets(&hidden);
+        let pairs = hidden.into_iter().zip(masked);
+        pairs
+            .map(|(word, masked)| {
+                if self.names_queries(&word) {
+                    word
+                } else {
+                    masked
+                }
+            })
+            .collect()
+    }
+
+    /// Returns true if a word contains names that the user gave to queries, such as
+    /// `ops(get_password=1)`. Such a word contains shares, but no secret.
+    fn names_queries(self, word: &str) -> bool {
+        self == Tool::Stress && word.starts_with("ops(")
     }
 }
 
 /// Returns a word with the password masked, if the word contains the password as the value of a key
 /// for passwords. `before` contains the preceding words.
 fn hide_in(word: &str, password: &str, before: &str) -> String {
+    if password.is_empty() {
+        return word.to_owned();
+    }
     let (mut out, mut copied) = (String::new(), 0);
     for (at, _) in word.match_indices(password) {
         let until = format!("{before} {}", &word[..at]);
@@ -84,8 +121,8 @@ fn hide_in(word: &str, password: &str, before: &str) -> String {
     out + &word[copied..]
 }
 
-/// Function that reads a file that an import names. The error explains why the function cannot read
-/// the file.
+/// Function that reads a file that an import names. The error is a whole message, which names the
+/// file and explains why the function cannot read it.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Result of an import.
@@ -206,8 +243,8 @@ pub struct Connection {
     pub compression: Option<cql::Compression>,
     /// Number of connections that the tool opens to each node in total.
     pub connections_per_node: Option<u32>,
-    /// Data centre of the nodes that the client contacts. The client does not contact nodes of
-    /// other data centres.
+    /// Data center of the nodes that the client contacts. The client does not contact nodes of
+    /// other data centers.
     pub datacenter: Option<String>,
 }
 
@@ -241,7 +278,7 @@ mod tests {
     fn a_password_is_hidden_where_it_is_one_and_only_there() {
         let hidden = |tool: Tool, line: &str| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            tool.without_password(&words, "cassandra").join(" ")
+            tool.without_secrets(&words, "cassandra").join(" ")
         };
         for (tool, line, expected) in [
             (
@@ -263,6 +300,26 @@ mod tests {
                 Tool::Easy,
                 "run KeyValue --password cassandra --host cassandra -U cassandra -P cassandra",
                 "run KeyValue --password *** --host cassandra -U cassandra -P ***",
+            ),
+            (
+                Tool::Stress,
+                "write n=1 -jmx user=u password=x -transport keystore-password=y -node u:z@h",
+                "write n=1 -jmx user=u password=*** -transport keystore-password=*** -node u:***@h",
+            ),
+            (
+                Tool::Stress,
+                "user profile=p ops(get_password=1,secret=2) n=1",
+                "user profile=p ops(get_password=1,secret=2) n=1",
+            ),
+            (
+                Tool::Ycsb,
+                "load -p javax.net.ssl.trustStorePassword=x -p cassandra.passwort:y",
+                "load -p javax.net.ssl.trustStorePassword=*** -p cassandra.passwort:***",
+            ),
+            (
+                Tool::Easy,
+                "run KeyValue --passwd x --Password y --partitions 5",
+                "run KeyValue --passwd *** --Password *** --partitions 5",
             ),
         ] {
             assert_eq!(hidden(tool, line), expected);

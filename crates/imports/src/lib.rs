@@ -8,6 +8,8 @@
 //! Reading order: [`import`] converts words to [`ImportStep`]s, each with a [`workload::Program`].
 //! Each tool has a module.
 
+use std::borrow::Cow;
+
 mod easy;
 mod import;
 pub mod nb;
@@ -16,7 +18,6 @@ mod tls_files;
 mod ycsb;
 
 pub use import::{Connection, Import, ImportStep, Offer, ReadFile, Secret, StepLimit, Tool};
-pub use tls_files::without_store_passwords;
 pub use ycsb::property as ycsb_property;
 
 /// Imports the command line of a tool, without the tool's own name. Every random choice is a
@@ -30,12 +31,34 @@ pub fn import(
     seed: u64,
     read: ReadFile,
 ) -> Result<Import, yaml::Diagnostics> {
-    match tool {
+    let mut import = match tool {
         Tool::Stress => stress::import(words, seed, read),
         Tool::Nb => nb::import(words, read),
         Tool::Ycsb => ycsb::import(words, seed, read),
         Tool::Easy => easy::import(words, seed),
+    }?;
+    if import.connection.nodes.iter().any(|node| node.contains('@')) {
+        return Err(login_in_address(words));
     }
+    for note in &mut import.notes {
+        if let Cow::Owned(masked) = yaml::without_secrets(note) {
+            *note = masked;
+        }
+    }
+    Ok(import)
+}
+
+/// Returns the mistake of a command line whose node addresses contain a login. Addresses appear in
+/// records, and no tool reads a login from an address.
+fn login_in_address(words: &[String]) -> yaml::Diagnostics {
+    let mut out = yaml::Diagnostics::new(vec![yaml::SourceText {
+        name: "command line".to_owned(),
+        text: words.join(" "),
+    }]);
+    let message = "the address of a node contains a login, but an address is HOST or HOST:PORT";
+    let hint = "write the name of the user and the password as options of the tool";
+    out.add(&yaml::Place::default(), message, Some(hint.to_owned()));
+    out
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ const CA: &str = "--set target.attach.tls.ca=";
 const CERT: &str = "--set target.attach.tls.cert=";
 const KEY: &str = "--set target.attach.tls.key=";
 
-/// Returns a note on a Java keystore that contains certificates of authorities.
+/// Returns a note on a Java keystore that contains the certificates of certificate authorities.
 pub(crate) fn java_truststore(path: &str) -> String {
     let file = shell_word(path);
     format!(
@@ -49,32 +49,6 @@ pub(crate) fn note_for_nb(key: &str, value: &str) -> Option<String> {
     Some(format!("{key}={value}{join} {why}"))
 }
 
-/// Keys of the passwords of keystores. cassay does not open keystores, so these passwords have no
-/// effect.
-const STORE_PASSWORDS: [&str; 5] = [
-    "truststore-password=",
-    "keystore-password=",
-    "kspass=",
-    "tspass=",
-    "keyPassword=",
-];
-
-/// Masks the passwords of keystores in a word of a command line. Replaces each password, up to the
-/// next blank, with `***`. The word may be a whole command line in quotes.
-pub fn without_store_passwords(word: &str) -> String {
-    let mut out = word.to_owned();
-    for key in STORE_PASSWORDS {
-        let mut from = 0;
-        while let Some(found) = out[from..].find(key) {
-            let begin = from + found + key.len();
-            let end = out[begin..].find(char::is_whitespace).map_or(out.len(), |at| begin + at);
-            out.replace_range(begin..end, "***");
-            from = begin;
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,23 +77,5 @@ mod tests {
             assert!(note.contains(part) && !note.contains("hunter2"), "{note}");
         }
         assert_eq!(note_for_nb("tlsversion", "TLSv1.2"), None);
-    }
-
-    /// In an earlier version, these passwords appeared in the question of the study, and therefore
-    /// in all results.
-    #[test]
-    fn passwords_of_keystores_are_hidden_in_words_and_lines() {
-        for (word, hidden) in [
-            ("truststore-password=hunt,er2", "truststore-password=***"),
-            ("kspass=x", "kspass=***"),
-            (
-                "write -transport keystore=k keystore-password=x truststore-password=y n=1",
-                "write -transport keystore=k keystore-password=*** truststore-password=*** n=1",
-            ),
-            ("keystore=k.jks", "keystore=k.jks"),
-            ("keyPassword=", "keyPassword=***"),
-        ] {
-            assert_eq!(without_store_passwords(word), hidden);
-        }
     }
 }

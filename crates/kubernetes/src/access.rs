@@ -37,19 +37,19 @@ pub enum Purpose {
     Tasks,
 }
 
-/// Verbs that cassay requires on a kind of objects.
+/// Verbs that cassay must be permitted to use on a resource.
 struct Rule {
     /// API group. It is empty for the core group.
     group: &'static str,
     /// Resource, such as `pods` or `pods/exec`.
     resource: &'static str,
     verbs: &'static [&'static str],
-    /// True if objects of this kind are cluster-scoped.
+    /// True if the resource is cluster-scoped.
     is_cluster_wide: bool,
 }
 
 impl Rule {
-    /// Creates a rule for a kind of objects in a namespace.
+    /// Creates a rule for a resource in a namespace.
     const fn on(
         group: &'static str,
         resource: &'static str,
@@ -128,7 +128,7 @@ impl Purpose {
         ("tasks", Purpose::Tasks),
     ];
 
-    /// Returns the word for this purpose.
+    /// Returns the name of this purpose, as in [`Purpose::ALL`].
     pub fn name(self) -> &'static str {
         let found = Purpose::ALL.into_iter().find(|(_, one)| *one == self);
         found.map_or("clients", |(word, _)| word)
@@ -152,14 +152,14 @@ impl Purpose {
     }
 }
 
-/// Verbs on a kind of objects that the user lacks.
+/// Verbs that the user is not permitted to use on a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingVerbs {
-    /// Verbs that the user lacks, such as `create`.
+    /// Verbs that the user is not permitted to use, such as `create`.
     pub verbs: Vec<String>,
-    /// Kind of the objects, such as `jobs.batch` or `pods/exec`.
+    /// Resource, such as `jobs.batch` or `pods/exec`.
     pub resource: String,
-    /// Namespace of the objects. `None` means the whole cluster.
+    /// Namespace of the resource. `None` means the whole cluster.
     pub namespace: Option<String>,
     /// Reason that the cluster states. The text is empty if the cluster does not state a reason.
     pub why: String,

@@ -1,5 +1,5 @@
-//! Attached clusters, as their operators describe them: the addresses of their nodes, their data
-//! centers, and the login. All access is read-only.
+//! Attached clusters, as their Kubernetes operators describe them: the addresses of their nodes,
+//! their data centers, and the login. All access is read-only.
 //!
 //! The module does not derive names that it can read. For example, the services are those that a
 //! CassandraDatacenter owns. An exception is the name of the superuser's secret. If it is not
@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
-use target_spec::{KubernetesOwner, Secret};
+use target_spec::{CQL_PORT, KubernetesOwner, Secret};
 
 /// Kind and API group of cass-operator's objects. The next constant is the kind and group of
 /// k8ssandra-operator's objects.
@@ -26,9 +26,6 @@ const OF_K8SSANDRA: &str = "k8ssandra.io/cluster-name";
 /// images. The next constant has the names of the port of the management API.
 const METRICS: [&str; 2] = ["metrics", "prometheus"];
 const MANAGEMENT: [&str; 2] = ["mgmt-api-http", "mgmt-api"];
-
-/// Default port of CQL.
-const CQL_PORT: u16 = 9042;
 
 /// A cluster, as described in Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,7 +49,7 @@ pub struct FoundNode {
     /// Pod of the node. `None` for an endpoint that is not a pod.
     pub pod: Option<FoundPod>,
     /// Ports that may offer metrics in Prometheus's text format. A node may have several such
-    /// ports, because operators name the ports of all possible agents.
+    /// ports, because Kubernetes operators name the ports of all possible agents.
     pub metrics_ports: Vec<u16>,
     /// Port of cass-operator's management API. `None` if the node's service does not name such a
     /// port.

@@ -26,7 +26,7 @@ pub struct Kubectl {
     namespace: Option<String>,
 }
 
-/// Selects objects of a kind.
+/// Selection of objects of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selector {
     /// Objects with these labels, such as `app=db`.
@@ -283,7 +283,7 @@ fn explained(why: &str, arguments: &[&str]) -> String {
 }
 
 /// Remedy for a missing `kubectl`.
-const INSTALL_HINT: &str = "hint: cassay reaches Kubernetes with kubectl: install a kubectl whose \
+const INSTALL_HINT: &str = "hint: cassay reaches Kubernetes with kubectl; install a kubectl whose \
                             version is close to that of the cluster";
 
 fn spawned(command: Command) -> Result<Child> {

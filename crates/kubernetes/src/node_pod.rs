@@ -42,7 +42,7 @@ pub enum Deletion {
 pub struct NodePod {
     kubectl: Kubectl,
     name: String,
-    /// Reports on the pod. The watch begins with the first query. It is `None` before.
+    /// Reports on the pod. `None` until the first query, which starts the watch.
     told: Mutex<Option<Pods>>,
 }
 
@@ -154,7 +154,7 @@ impl NodePod {
         let node = self.status()?.node;
         ensure!(
             !node.is_empty(),
-            "the pod {} is not yet on a node",
+            "Kubernetes has not yet scheduled the pod {} to a node",
             self.name
         );
         Ok(["cordon", "uncordon"].map(|what| self.kubectl.program_words(&[what, &node])))

@@ -45,6 +45,15 @@ const END_LIMIT: Duration = Duration::from_secs(20);
 /// Interval between two checks of whether a group has ended.
 const POLL: Duration = Duration::from_millis(5);
 
+/// Returns the list of CPUs that the processes of a group may use. `dir` is the directory of the
+/// controller `cpuset`.
+///
+/// # Errors
+/// The kernel reports no such list.
+pub fn effective_cpus(dir: &Path) -> Result<String> {
+    effective(dir, CPUS)
+}
+
 /// Directory of a control group in one hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CgroupDir {
@@ -60,8 +69,8 @@ pub struct CgroupDir {
 #[derive(Debug)]
 pub struct Group {
     places: Vec<CgroupDir>,
-    /// Locked while a process enters its group. Also locked while limits change that a group copies
-    /// from the host.
+    /// Locked while a process enters its group, and while limits change that the groups within the
+    /// host's group copy.
     confined: Mutex<Confinements>,
 }
 

@@ -139,7 +139,7 @@ impl Mask {
 
 /// Resets the memory policy with which the calling thread was started. A user who starts cassay by
 /// `numactl` does not intend to bind the nodes that cassay starts. If the kernel has no policies
-/// (ENOSYS), or a container forbids setting one (EPERM), no policy can be in force, and the reset
+/// (ENOSYS), or a container forbids setting one (EPERM), no policy can be in effect, and the reset
 /// succeeds.
 fn govern_by_default() -> std::io::Result<()> {
     let (mode, nodes) = (libc::MPOL_DEFAULT, std::ptr::null::<libc::c_ulong>());

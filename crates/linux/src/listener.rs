@@ -152,7 +152,7 @@ mod tests {
             };
             assert_eq!(pid(asked).unwrap(), Some(own), "{address}");
             drop(listener);
-            assert_eq!(pid(asked).unwrap(), None, "nobody is left at {address}");
+            assert_eq!(pid(asked).unwrap(), None, "no process listens at {address}");
         }
     }
 

@@ -452,11 +452,11 @@ pub fn thaw(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unmounts the volume at `folder` and removes the folder. The contents of the volume are lost. If
-/// an empty plain folder has the same path, it is removed.
+/// Unmounts the volume at `folder` and removes the folder. The contents of the volume are lost.
+/// Also removes an empty plain folder at the same path.
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refuses to unmount the volume, or to remove its image or the folder.
 pub fn end(folder: &Path) -> Result<()> {
     let deadline = Deadline::after(BUSY_LIMIT);
     loop {

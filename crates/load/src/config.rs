@@ -6,7 +6,7 @@ use crate::ledger::{Ledger, LedgerMode};
 use crate::missed_rows::MISSED_ROWS_MAX;
 use crate::register_history::History;
 use crate::schedule::Schedule;
-use crate::slowest::SlowOperation;
+use crate::slowest_operations::SlowOperation;
 use cql::{Compression, Version};
 use measure::{Outcome, WriteMismatch};
 use std::net::SocketAddr;
@@ -31,9 +31,8 @@ pub struct Config {
     pub access: Access,
     /// Schedule of the operations' due times.
     pub schedule: Schedule,
-    /// Time in which the load rises linearly from zero. With an open schedule, the rate rises to
-    /// its final value. With a closed loop, the number of operations in flight rises to its final
-    /// value.
+    /// Time in which the load ramps up linearly from zero. With an open schedule, the rate ramps up
+    /// to its final value. With a closed loop, the number of operations in flight does.
     pub rise: Duration,
     /// Number of the first operation.
     pub first_operation: u64,

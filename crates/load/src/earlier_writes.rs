@@ -474,6 +474,6 @@ mod tests {
         let mut most = Sum::default();
         most.add(i64::MAX, WriteState::Acknowledged);
         most.add(i64::MAX, WriteState::Acknowledged);
-        assert_eq!(most.off_by(i64::MAX), 0, "and nothing overflows");
+        assert_eq!(most.off_by(i64::MAX), 0, "the sum does not overflow");
     }
 }

@@ -30,7 +30,7 @@ mod schedule;
 mod segment_stream;
 #[cfg(test)]
 mod sim;
-mod slowest;
+mod slowest_operations;
 mod socket;
 mod statement_facts;
 mod thread_setup;
@@ -56,4 +56,4 @@ pub use record_pieces::{ClientRecords, ClockConversion, KeptRecords, RecordKind,
 pub use register_history::{HISTORY_OPERATIONS_MAX, History, RegisterResult};
 pub use run::{ArmedLoad, Load, Next, Steering, run};
 pub use schedule::Schedule;
-pub use slowest::{SLOWEST_MAX, SlowOperation, keep_slowest};
+pub use slowest_operations::{SLOWEST_MAX, SlowOperation, keep_slowest};

@@ -1,27 +1,27 @@
 //! Joins the parts that the workers contribute to an interval, on the caller's thread.
 //!
 //! Invariants: the merger returns every interval once, in order, and only when no worker can still
-//! add to the interval. Every part of a worker is in exactly one interval.
+//! add to the interval. Every part of a worker is in exactly one interval, and intervals do not
+//! overlap.
 
 use crate::recorder::{Part, kinds_of};
-use measure::Interval;
-use std::collections::BTreeMap;
+use measure::{Interval, IntervalTiles, SourceProgress};
 use std::sync::Arc;
 use workload::Program;
 
 /// Intervals that are not complete yet.
 pub(crate) struct Merger {
-    pending: BTreeMap<u64, Interval>,
-    /// Lowest interval to which each worker may still add. `None` if the worker has finished.
-    next: Vec<Option<u64>>,
+    tiles: IntervalTiles,
+    /// Progress of each worker. `None` if the worker has finished.
+    next: Vec<Option<SourceProgress>>,
     program: Arc<Program>,
 }
 
 impl Merger {
     pub fn new(workers: usize, program: Arc<Program>) -> Merger {
         Merger {
-            pending: BTreeMap::new(),
-            next: vec![Some(0); workers],
+            tiles: IntervalTiles::default(),
+            next: vec![Some(SourceProgress::NOTHING); workers],
             program,
         }
     }
@@ -38,17 +38,9 @@ impl Merger {
     }
 
     pub fn add(&mut self, part: &Part) {
-        self.next[part.worker] = (!part.last).then_some(part.index + 1);
-        let program = &self.program;
-        let interval = self.pending.entry(part.index).or_insert_with(|| Interval {
-            index: part.index,
-            start_ns: part.start_ns,
-            end_ns: part.end_ns,
-            window_from_ns: u64::MAX,
-            draining: part.draining,
-            kinds: kinds_of(program.kinds()),
-            client: Default::default(),
-        });
+        let progress = SourceProgress::after(part.index, part.end_ns);
+        self.next[part.worker] = (!part.last).then_some(progress);
+        let interval = self.tiles.at(part.index, || kinds_of(self.program.kinds()));
         interval.start_ns = interval.start_ns.min(part.start_ns);
         interval.end_ns = interval.end_ns.max(part.end_ns);
         interval.draining |= part.draining;
@@ -61,9 +53,8 @@ impl Merger {
     /// Returns the next interval to which no worker can still add. Also returns true if this is the
     /// last interval.
     pub fn take(&mut self) -> Option<(Interval, bool)> {
-        let open_from = self.next.iter().flatten().min().copied().unwrap_or(u64::MAX);
-        let entry = self.pending.first_entry()?;
-        let interval = (*entry.key() < open_from).then(|| entry.remove())?;
-        Some((interval, self.is_over() && self.pending.is_empty()))
+        let reported = SourceProgress::of_all(self.next.iter().flatten().copied());
+        let interval = self.tiles.take(reported)?;
+        Some((interval, self.is_over() && self.tiles.is_empty()))
     }
 }

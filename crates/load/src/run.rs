@@ -32,7 +32,7 @@ const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
 
 /// Divisor that determines how far in the future the client sets a time while workers run. This
 /// time ahead is the length of an interval divided by this number. A worker then reads the time
-/// before it comes, unless another problem delays the worker, which other figures show.
+/// before it comes. If another problem delays the worker, other figures show the delay.
 const AHEAD_SHARE: u64 = 10;
 
 /// Load that separate threads apply. If the caller drops the value, the load ends: the client sends
@@ -223,11 +223,18 @@ impl Load {
         interval.client.hiccups = if is_last {
             self.watch.take_all()
         } else {
-            self.watch.take(interval.index)
+            self.watch.take(self.last_slot(&interval))
         };
         interval.window_from_ns = self.control.window_from_ns();
         self.shown_ns = interval.end_ns;
         Some(interval)
+    }
+
+    /// Returns the number of the last planned interval that this interval covers. The two differ if
+    /// a late worker has made the interval longer.
+    fn last_slot(&self, interval: &Interval) -> u64 {
+        let length_ns = interval.end_ns - interval.start_ns;
+        interval.index + length_ns.div_ceil(self.interval_ns).max(1) - 1
     }
 
     /// Executes an instruction of the caller.

@@ -18,7 +18,7 @@ pub enum Schedule {
         /// Number of operations in flight over all workers.
         in_flight: u32,
     },
-    /// Evenly spaced.
+    /// Evenly spaced due times at a fixed rate.
     Fixed {
         /// Operations per second over all workers.
         ops_per_s: f64,
@@ -313,8 +313,8 @@ mod tests {
         all
     }
 
-    /// cassandra-stress divides 1e9 by the rate in integers. It therefore applies 300 030/s instead
-    /// of 300 000/s.
+    /// cassandra-stress divides 1e9 by the rate with integer division, so it sends 300 030 op/s
+    /// instead of 300 000 op/s.
     #[test]
     fn a_rate_that_does_not_divide_a_second_is_still_exact() {
         for ops_per_s in [300_000.0, 700_000.0, 333.3, 7.0] {

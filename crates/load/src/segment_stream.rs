@@ -150,7 +150,7 @@ mod tests {
                 }
                 let socket = wrapping.room();
                 let count = socket.len().min(comes).min(rest.len());
-                assert!(count > 0, "all that has come is taken");
+                assert!(count > 0, "the stream needs more bytes");
                 socket[..count].copy_from_slice(&rest[..count]);
                 wrapping.received(count);
                 rest = &rest[count..];

@@ -171,7 +171,7 @@ fn run_seeds(seeds: std::ops::Range<u64>) -> (Coverage, u64) {
         let threads: Vec<_> = (0..cpus).map(|_| scope.spawn(body)).collect();
         let (mut seen, mut operations) = (Coverage::default(), 0);
         for thread in threads {
-            let (more, ended) = thread.join().expect("all seeds hold");
+            let (more, ended) = thread.join().expect("the simulation succeeds for all seeds");
             seen.add(&more);
             operations += ended;
         }
@@ -184,7 +184,7 @@ fn seeds() -> std::ops::Range<u64> {
     let Ok(asked) = std::env::var("CASSAY_SIMULATE") else {
         return SEEDS;
     };
-    let number = |text: &str| text.parse().expect("a number, or two with .. between");
+    let number = |text: &str| text.parse().expect("CASSAY_SIMULATE must be N or N..M");
     match asked.split_once("..") {
         Some((from, to)) => number(from)..number(to),
         None => number(&asked)..number(&asked) + 1,

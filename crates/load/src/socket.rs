@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(
             noted(None, now_ns + 60, unix_ns + 60),
             None,
-            "nobody says it"
+            "the packet has no timestamp"
         );
         let hour_ns = 3600 * clock::SECOND_NS;
         assert_eq!(
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(
             noted(Some(unix_ns + 99), now_ns + 90, unix_ns + 90),
             None,
-            "to come"
+            "the timestamp is in the future"
         );
     }
 }

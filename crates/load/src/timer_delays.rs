@@ -310,7 +310,11 @@ mod tests {
         let longest = seen[2].longest_ns().unwrap() as f64 / 1e6;
         assert!((longest / 1500.0 - 1.0).abs() < 0.001, "{longest}");
         assert_eq!(seen[0].cpu_ns, 5);
-        assert_eq!(seen[1].longest_ns(), None, "nobody woke in it");
+        assert_eq!(
+            seen[1].longest_ns(),
+            None,
+            "no timer ended in this interval"
+        );
     }
 
     /// A measuring thread that was stopped between its look and its sleep once missed a stop of 1.5
@@ -328,7 +332,11 @@ mod tests {
             late_ns += now_ns.saturating_sub(due_ns);
         }
         let looked = times.len() as u64 * MS;
-        assert_eq!(late_ns, times[3] - looked, "all but the periods themselves");
+        assert_eq!(
+            late_ns,
+            times[3] - looked,
+            "the delays are all time except the periods"
+        );
     }
 
     /// The thread that returns intervals may wake up before the measuring thread. The stall must

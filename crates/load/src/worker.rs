@@ -52,7 +52,7 @@ use crate::recorder::Recorder;
 use crate::register_history::HistoryPart;
 use crate::router::Router;
 use crate::schedule::Arrivals;
-use crate::slowest::Slowest;
+use crate::slowest_operations::Slowest;
 use crate::statement_facts::Facts;
 use crate::worker_io::{Ready, World};
 use cql::template::{BatchTemplate, Template};
@@ -98,7 +98,7 @@ impl DueTimes {
             return;
         };
         match freed_ns.back() {
-            // Slots that the rising load has not reached yet have later times, so this slot comes
+            // Slots to which the load has not ramped up yet have later times, so this slot comes
             // before them.
             Some(last_ns) if *last_ns > now_ns => {
                 let at = freed_ns.partition_point(|ns| *ns <= now_ns);

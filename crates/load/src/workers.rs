@@ -7,7 +7,7 @@ use crate::failures;
 use crate::ledger::{Ledger, Numbers};
 use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
 use crate::register_history::History;
-use crate::slowest::keep_slowest;
+use crate::slowest_operations::keep_slowest;
 use crate::thread_setup::own;
 use crate::worker::WorkerEnd;
 use crate::worker_builder::{Shared, Sizes, build};
@@ -180,7 +180,7 @@ mod tests {
         let (is_ready, ready) = channel();
         let (line, start_line) = sync_channel(1);
         let waits = std::thread::spawn(move || await_line(is_ready, start_line));
-        assert_eq!(ready.iter().count(), 1, "and nobody else will be");
+        assert_eq!(ready.iter().count(), 1, "only this worker is ready");
         drop(line);
         assert_eq!(waits.join().unwrap(), None);
 

@@ -12,6 +12,7 @@ pub mod clock;
 mod counts;
 pub mod histogram;
 pub mod interval;
+mod interval_tiles;
 pub mod lower_bound;
 pub mod number;
 pub mod outcome;
@@ -25,6 +26,7 @@ pub use interval::{
     ClientCount, ClientCounts, ClientInterval, Interval, IntervalConsumer, KindCount, KindCounts,
     KindInterval, SummedInterval,
 };
+pub use interval_tiles::{IntervalTiles, SourceProgress};
 pub use lower_bound::Known;
 pub use outcome::{Outcome, WriteMismatch};
 pub use word_enum::{word_or_default, word_or_none};

@@ -12,7 +12,7 @@
 //! CPU 1. `blast` only counts the bytes of the answers. So its cost is a lower bound of a client's
 //! cost, and its rate shows the server's capacity. `late` measures how much later than the
 //! requested fixed latency an answer arrives.
-#![expect(clippy::print_stdout, reason = "its output is its purpose")]
+#![expect(clippy::print_stdout, reason = "the example prints its result")]
 
 use anyhow::{Context, Result, bail, ensure};
 use cql::frame::{HEADER_BYTES, Header};
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a reader that has gone is its end, so it has to see whether a line arrived"
+    reason = "the example ends when its reader has gone, so it must see write errors"
 )]
 fn serve(port: u16, cpu: u64, rates: &[u64]) -> Result<()> {
     let cpus = usize::try_from(cpu).ok().filter(|_| cpu != u64::MAX).into_iter().collect();

@@ -66,37 +66,54 @@ fn event(
 }
 
 /// Joins the lines of a text file into events. A statement may span several lines, of which only
-/// the first line has the start of an event.
+/// the first line has the start of an event. A line of another message ends the event.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
+pub(crate) struct EventLines {
     held: String,
+    is_too_long: bool,
 }
 
-impl Lines {
-    /// Maximum length of an event, in bytes. The limit is the maximum length of a request, because
-    /// a statement cannot be longer.
-    const HELD_BYTES_MAX: usize = 256 << 20;
-
-    /// Adds a line without its line break. If the line begins a new event, returns the previous
-    /// event.
-    pub fn take(&mut self, line: &str) -> Option<String> {
-        let begins = begin(line);
-        if let Some(event) = begins {
-            let ended = std::mem::replace(&mut self.held, event.to_owned());
-            return Some(ended).filter(|ended| !ended.is_empty());
+impl EventLines {
+    /// Adds a line without its line break. If the line begins a new event or another message,
+    /// returns the previous event.
+    pub fn take(&mut self, line: &str) -> Option<Result<String, EventTooLong>> {
+        if let Some(event) = begin(line) {
+            let ended = self.finish();
+            self.held.push_str(event);
+            return ended;
         }
-        if !self.held.is_empty() && self.held.len() + line.len() < Self::HELD_BYTES_MAX {
-            self.held.push('\n');
-            self.held.push_str(line);
+        if is_other_message(line) {
+            return self.finish();
+        }
+        if !self.held.is_empty() {
+            self.is_too_long |= self.held.len() + line.len() >= EVENT_BYTES_MAX;
+            if !self.is_too_long {
+                self.held.push('\n');
+                self.held.push_str(line);
+            }
         }
         None
     }
 
     /// Returns the last event.
-    pub fn finish(&mut self) -> Option<String> {
-        Some(std::mem::take(&mut self.held)).filter(|held| !held.is_empty())
+    pub fn finish(&mut self) -> Option<Result<String, EventTooLong>> {
+        let held = std::mem::take(&mut self.held);
+        let is_too_long = std::mem::take(&mut self.is_too_long);
+        match held.is_empty() {
+            true => None,
+            false if is_too_long => Some(Err(EventTooLong)),
+            false => Some(Ok(held)),
+        }
     }
 }
+
+/// Maximum length of an event and of a line, in bytes. Cassandra refuses a mutation of more than
+/// 16 MiB. As a literal in a statement, a blob takes twice its length.
+pub(crate) const EVENT_BYTES_MAX: usize = 32 << 20;
+
+/// Error for an event that is longer than any statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EventTooLong;
 
 /// Returns the part of a line after the level, thread and time, with which an event begins. Returns
 /// `None` if no event begins in the line.
@@ -107,9 +124,40 @@ fn begin(line: &str) -> Option<&str> {
     (is_first && event.contains("|timestamp:")).then_some(event)
 }
 
-/// Returns true if a file that begins with this text is an audit log.
-pub(crate) fn is_log(text: &str) -> bool {
-    text.lines().any(|line| begin(line).is_some())
+/// Returns true if a line has the form of a log message: a level, a thread in brackets and a date.
+/// Some layouts begin with the date. A line of a statement may begin with one of these parts.
+fn is_other_message(line: &str) -> bool {
+    const LEVELS: [&str; 5] = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];
+    let level = LEVELS.iter().find_map(|level| line.strip_prefix(level));
+    let date = match level.map(|rest| rest.trim_start_matches(' ')) {
+        Some(rest) if rest.starts_with('[') => rest
+            .match_indices("] ")
+            .map(|(at, _)| &rest[at + 2..])
+            .find(|rest| is_time(rest)),
+        Some(_) => None,
+        None => Some(line),
+    };
+    date.is_some_and(is_time)
+}
+
+/// Returns true if a text begins with a date and a time, such as `2026-11-26 13:36:37`.
+fn is_time(text: &str) -> bool {
+    const FORM: &[u8] = b"0000-00-00 00:00:00";
+    let same = |(byte, form): (&u8, &u8)| match form {
+        b'0' => byte.is_ascii_digit(),
+        b' ' => matches!(byte, b' ' | b'T'),
+        form => byte == form,
+    };
+    text.len() >= FORM.len() && text.as_bytes().iter().zip(FORM).all(same)
+}
+
+/// Returns the time of the event that begins in a line, in ms since 1970. Returns `None` if no
+/// event begins in the line.
+pub(crate) fn begin_ms(line: &str) -> Option<u64> {
+    match read(begin(line)?) {
+        Entry::Request(request) => Some(request.at_ms),
+        Entry::Other(_, at_ms) => Some(at_ms),
+    }
 }
 
 #[cfg(test)]
@@ -124,9 +172,7 @@ mod tests {
                     INFO  [Native-1] 2026-11-26 13:36:37,003 FileAuditLogger.java:51 - \
                     user:a|host:/1.2.3.4:7000|source:/1.2.3.4|port:1|timestamp:18|type:\
                     LOGIN_SUCCESS|category:AUTH";
-        let mut lines = Lines::default();
-        let mut events: Vec<String> = text.lines().filter_map(|line| lines.take(line)).collect();
-        events.extend(lines.finish());
+        let events = events(text);
         assert_eq!(events.len(), 2);
         let Entry::Request(request) = read(&events[0]) else {
             panic!("{events:?}");
@@ -137,6 +183,42 @@ mod tests {
             (17, Some("shop"))
         );
         assert_eq!(read(&events[1]), Entry::Other(Why::NoStatement, 18));
-        assert!(is_log(text) && !is_log("study: s\n"));
+        assert_eq!(text.lines().next().and_then(begin_ms), Some(17));
+        assert_eq!(begin_ms("study: s"), None);
+    }
+
+    /// An earlier version added the lines of other messages to the statement.
+    #[test]
+    fn a_line_of_another_message_ends_an_event() {
+        for other in [
+            "INFO  [GossipStage:1] 2026-11-26 13:36:37,002 Gossiper.java:1302 - UP",
+            "WARN  [x [y] z] 2026-11-26T13:36:37,002 A.java:1 - slow\n\tat x.y(Z.java:1)",
+            "2026-11-26 13:36:37 INFO slow",
+        ] {
+            let event = "user:a|timestamp:1|type:SELECT|ks:k|operation:SELECT 1";
+            assert_eq!(
+                events(&format!("{event}\n{other}\n{event}\n")),
+                [event, event]
+            );
+        }
+        let event = "user:a|timestamp:1|type:SELECT|ks:k|operation:SELECT 'a\nINFO [b] c\n2026-'";
+        assert_eq!(events(event), [event]);
+    }
+
+    fn events(text: &str) -> Vec<String> {
+        let mut lines = EventLines::default();
+        let mut events: Vec<_> = text.lines().filter_map(|line| lines.take(line)).collect();
+        events.extend(lines.finish());
+        events.into_iter().map(|event| event.unwrap()).collect()
+    }
+
+    #[test]
+    fn an_event_longer_than_any_statement_is_not_shortened() {
+        let mut lines = EventLines::default();
+        assert_eq!(lines.take("user:a|timestamp:1|operation:"), None);
+        let line = "x".repeat(EVENT_BYTES_MAX / 2);
+        assert_eq!((lines.take(&line), lines.take(&line)), (None, None));
+        assert_eq!(lines.finish(), Some(Err(EventTooLong)));
+        assert_eq!(lines.finish(), None);
     }
 }

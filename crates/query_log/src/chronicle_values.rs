@@ -103,7 +103,7 @@ impl<'a> Items<'a> {
                 return usize::try_from(number).map_err(|_| self.wrong("a length is too large"));
             }
         }
-        Err(self.wrong("a length is unterminated"))
+        Err(self.wrong("a length has no last byte"))
     }
 
     fn text(&mut self, length: usize) -> Result<Cow<'a, str>, MalformedDocument> {

@@ -4,18 +4,21 @@
 //! memory. It merges the logs of several nodes while it reads them. If memory runs out, the
 //! recording therefore contains the first part of all logs, and not only the first log.
 
-use crate::audit_line::{self, Lines};
-use crate::builder::{Builder, Nothing};
+use crate::audit_line;
+use crate::audit_text::{self, AuditStep, AuditText};
 use crate::chronicle_file::{Queue, QueueEnd, QueueError};
 use crate::log_record::{self, Entry, Why};
 use crate::recording::{Choice, LogRead, Recording};
+use crate::recording_builder::{Builder, Nothing};
 use foreign::FileKind;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-/// Number of bytes at the start of a text file that are examined to recognize an audit log.
-const HEAD_BYTES: u64 = 16 << 10;
+/// Maximum number of names that a note about unread files contains.
+const NAMES_MAX: usize = 3;
+/// Ends of the names of packed files. Cassandra's settings for rotated logs write `.zip` and `.gz`.
+const PACKED: [&str; 7] = ["gz", "zip", "zst", "lz4", "xz", "bz2", "snappy"];
 /// Number of bytes that one read requests from the system.
 const BUFFER_BYTES: usize = 1 << 20;
 
@@ -52,10 +55,14 @@ pub enum ReadError {
 fn describe(nothing: &Nothing) -> String {
     let all: Vec<String> =
         nothing.left_out.iter().map(|(why, count)| left_out(*why, *count)).collect();
-    match all.as_slice() {
+    let mut text = match all.as_slice() {
         [] => ": the log contains no record".to_owned(),
         all => format!(": {}", all.join("; ")),
+    };
+    for note in nothing.logs.iter().flat_map(|log| &log.notes) {
+        text += &format!("; {note}");
     }
+    text
 }
 
 /// Returns a text that states the number of records omitted for the reason `why`.
@@ -85,14 +92,13 @@ struct Log {
     read: LogRead,
     files: VecDeque<PathBuf>,
     open: Option<(PathBuf, OpenedLog)>,
+    /// True if a note names the first unreadable record.
+    has_unreadable: bool,
 }
 
 enum OpenedLog {
     Queue(Queue<BufReader<foreign::OpenFile>>),
-    Text {
-        input: BufReader<foreign::OpenFile>,
-        lines: Lines,
-    },
+    Text(AuditText<foreign::OpenFile>),
 }
 
 fn unreadable(name: &str) -> impl Fn(io::Error) -> ReadError + '_ {
@@ -107,7 +113,7 @@ fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
     if !path.is_dir() {
         return Ok(vec![log(name, vec![path.to_owned()])]);
     }
-    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    let (mut files, mut folders, mut unread) = (Vec::new(), Vec::new(), Vec::new());
     for entry in path.read_dir().map_err(unreadable(name))? {
         let entry = entry.map_err(unreadable(name))?;
         let path = entry.path();
@@ -118,32 +124,58 @@ fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
         }
         if path.is_dir() {
             folders.push(path);
-        } else if is_log(&path).map_err(unreadable(name))? {
-            files.push(path);
+        } else if let Some(order) = order_of(&path).map_err(unreadable(name))? {
+            files.push((order, path));
+        } else if !has_extension(&path, &["cq4t"]) {
+            // The table of the queue (`metadata.cq4t`) contains no records.
+            unread.push(path);
         }
-    }
-    if !files.is_empty() {
-        // This sorts the files by time. A queue names its files by their times, and the numbers of
-        // text files grow with their age.
-        files.sort();
-        if files.iter().all(|file| !is_queue(file)) {
-            files.reverse();
-        }
-        return Ok(vec![log(name, files)]);
     }
     folders.sort();
+    if !files.is_empty() {
+        files.sort();
+        let mut log = log(name, files.into_iter().map(|(_, path)| path).collect());
+        unread.extend(folders);
+        log.read.notes = unread_notes(name, unread);
+        return Ok(vec![log]);
+    }
     let mut logs = Vec::new();
     for folder in folders {
         let inner = folder.file_name().unwrap_or_default().to_string_lossy();
         match logs_of(&format!("{name}/{inner}"), &folder) {
-            Err(ReadError::NoLog(_)) => {}
+            Err(ReadError::NoLog(_)) => unread.push(folder),
             found => logs.extend(found?),
         }
     }
-    if logs.is_empty() {
-        return Err(ReadError::NoLog(name.to_owned()));
+    match logs.first_mut() {
+        Some(first) => first.read.notes.extend(unread_notes(name, unread)),
+        None => return Err(ReadError::NoLog(name.to_owned())),
     }
     Ok(logs)
+}
+
+/// Returns notes about the files and folders in `folder` that were not read.
+fn unread_notes(folder: &str, unread: Vec<PathBuf>) -> Vec<String> {
+    let (packed, other): (Vec<_>, Vec<_>) =
+        unread.into_iter().partition(|path| has_extension(path, &PACKED));
+    let note = |mut paths: Vec<PathBuf>, why: &str| {
+        paths.sort();
+        let name = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() { name + "/" } else { name }
+        };
+        let mut names: Vec<String> = paths.iter().take(NAMES_MAX).map(name).collect();
+        if paths.len() > NAMES_MAX {
+            names.push("…".to_owned());
+        }
+        (!paths.is_empty()).then(|| {
+            let (count, names) = (paths.len(), names.join(", "));
+            format!("{folder}: cassay did not read {count} of its entries, {why}: {names}")
+        })
+    };
+    let packed = note(packed, "because they are packed (unpack them first)");
+    let other = note(other, "because they have no query log");
+    packed.into_iter().chain(other).collect()
 }
 
 fn log(name: &str, files: Vec<PathBuf>) -> Log {
@@ -154,31 +186,29 @@ fn log(name: &str, files: Vec<PathBuf>) -> Log {
         },
         files: files.into(),
         open: None,
+        has_unreadable: false,
     }
 }
 
-fn is_queue(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "cq4")
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    path.extension().is_some_and(|found| extensions.iter().any(|one| found == *one))
 }
 
-/// Returns true if a file in a folder is a log. Returns false for the table of the queue
-/// (`metadata.cq4t`).
-fn is_log(path: &Path) -> io::Result<bool> {
-    if is_queue(path) {
-        return Ok(true);
-    }
-    if path.extension().is_some_and(|extension| extension == "cq4t") {
-        return Ok(false);
-    }
-    Ok(audit_line::is_log(&head(path)?))
+/// Position of a log file among the files of its folder. A queue names its files by their times, so
+/// their order is that of the names. The names of text files depend on the logging framework, so
+/// their order is that of the first events, in ms since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum FileOrder {
+    ByName,
+    ByTime(u64),
 }
 
-fn head(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    foreign::open(FileKind::QueryLog, path)?
-        .take(HEAD_BYTES)
-        .read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+/// Returns the position of a log file, or `None` if a file is not a log.
+fn order_of(path: &Path) -> io::Result<Option<FileOrder>> {
+    if has_extension(path, &["cq4"]) {
+        return Ok(Some(FileOrder::ByName));
+    }
+    Ok(audit_text::first_ms(path)?.map(FileOrder::ByTime))
 }
 
 /// Passes all records of the logs to the builder, roughly in the order of their times.
@@ -229,13 +259,14 @@ impl Log {
                     builder.left_out(Why::Unreadable, 1);
                     // The report contains only the first message about unreadable records, which
                     // represents the others.
-                    if self.read.notes.is_empty() {
+                    if !std::mem::replace(&mut self.has_unreadable, true) {
                         self.read.notes.push(format!("{name}: cassay cannot read a record: {why}"));
                     }
                 }
-                ReadStep::End(bytes, note) => {
+                ReadStep::End(bytes, notes) => {
                     self.read.bytes += bytes;
-                    self.read.notes.extend(note.map(|note| format!("{name} {note}")));
+                    let notes = notes.into_iter().map(|note| format!("{name} {note}"));
+                    self.read.notes.extend(notes);
                     self.open = None;
                 }
             }
@@ -245,13 +276,19 @@ impl Log {
 
 fn open(path: &Path) -> Result<OpenedLog, ReadError> {
     let name = path.display().to_string();
+    let order = order_of(path).map_err(unreadable(&name))?;
     let file = foreign::open(FileKind::QueryLog, path).map_err(unreadable(&name))?;
-    let input = BufReader::with_capacity(BUFFER_BYTES, file);
-    if !is_queue(path) && audit_line::is_log(&head(path).map_err(unreadable(&name))?) {
-        let lines = Lines::default();
-        return Ok(OpenedLog::Text { input, lines });
+    if let Some(FileOrder::ByTime(_)) = order {
+        return Ok(OpenedLog::Text(AuditText::new(file)));
     }
-    Queue::open(input).map(OpenedLog::Queue).map_err(|why| from_queue(name, why))
+    let input = BufReader::with_capacity(BUFFER_BYTES, file);
+    Queue::open(input).map(OpenedLog::Queue).map_err(|error| match error {
+        QueueError::NoQueue => ReadError::OtherFile {
+            name,
+            why: audit_text::format_of(path).unwrap_or_else(|| error.to_string()),
+        },
+        error => from_queue(name, error),
+    })
 }
 
 fn from_queue(name: String, error: QueueError) -> ReadError {
@@ -267,7 +304,7 @@ fn from_queue(name: String, error: QueueError) -> ReadError {
 enum ReadStep {
     Entry(Entry),
     Unreadable(String),
-    End(u64, Option<String>),
+    End(u64, Vec<String>),
 }
 
 fn next_of(opened: &mut OpenedLog, name: &str) -> Result<ReadStep, ReadError> {
@@ -280,35 +317,45 @@ fn next_of(opened: &mut OpenedLog, name: &str) -> Result<ReadStep, ReadError> {
                     read.map_or_else(|why| ReadStep::Unreadable(why.to_string()), ReadStep::Entry)
                 );
             }
-            let note = match queue.end() {
-                Some(QueueEnd::InDocument) => Some(
-                    "ends in the middle of a record: the server was still writing it, or it is \
-                     truncated"
-                        .to_owned(),
-                ),
-                Some(QueueEnd::Hole { at, behind }) => Some(format!(
-                    "has a hole at byte {at}: cassay did not read {behind} bytes from that byte \
-                     on, so some requests of the cluster are missing"
-                )),
-                Some(QueueEnd::Whole) | None => None,
-            };
-            Ok(ReadStep::End(queue.bytes(), note))
+            Ok(ReadStep::End(queue.bytes(), queue_notes(queue)))
         }
-        OpenedLog::Text { input, lines } => {
-            let mut line = Vec::new();
-            loop {
-                line.clear();
-                let got = input.read_until(b'\n', &mut line).map_err(unreadable(name))?;
-                if got == 0 {
-                    let last = lines.finish();
-                    let end = ReadStep::End(0, None);
-                    return Ok(last.map_or(end, |event| ReadStep::Entry(audit_line::read(&event))));
-                }
-                let text = String::from_utf8_lossy(&line);
-                if let Some(event) = lines.take(text.trim_end_matches(['\n', '\r'])) {
-                    return Ok(ReadStep::Entry(audit_line::read(&event)));
-                }
-            }
-        }
+        OpenedLog::Text(text) => Ok(match text.next_step().map_err(unreadable(name))? {
+            AuditStep::Event(event) => ReadStep::Entry(audit_line::read(&event)),
+            AuditStep::Lost(why) => ReadStep::Unreadable(why.to_owned()),
+            AuditStep::End => ReadStep::End(text.bytes(), text.notes()),
+        }),
     }
+}
+
+/// Returns notes about the parts of a queue's file that were not read.
+fn queue_notes(queue: &Queue<impl foreign::Source>) -> Vec<String> {
+    let skipped = queue.foreign().map(|skipped| {
+        format!(
+            "has a record of {} bytes at byte {} that the queue marks as metadata, but that is \
+             neither its header nor its index; cassay skipped the record, so some requests may be \
+             missing",
+            skipped.bytes, skipped.at
+        )
+    });
+    let end = match queue.end() {
+        Some(QueueEnd::InDocument) => Some(
+            "ends in the middle of a record: the server was still writing it, or it is truncated"
+                .to_owned(),
+        ),
+        Some(QueueEnd::Hole { at, behind }) => Some(format!(
+            "has a hole at byte {at}: cassay did not read {behind} bytes from that byte on, so \
+             some requests of the cluster are missing"
+        )),
+        Some(QueueEnd::EarlyMark { at, behind }) => Some(format!(
+            "has an end mark at byte {at}, but data follows: cassay did not read {behind} bytes \
+             from that byte on, so some requests of the cluster are missing"
+        )),
+        Some(QueueEnd::Short { last }) => Some(format!(
+            "is truncated: according to its header, its last record begins at byte {last}; cassay \
+             read {} bytes",
+            queue.bytes()
+        )),
+        Some(QueueEnd::Whole) | None => None,
+    };
+    skipped.into_iter().chain(end).collect()
 }

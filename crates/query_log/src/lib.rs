@@ -10,22 +10,23 @@
 //!   crate omits records that cannot be replayed, and counts them by reason.
 
 mod audit_line;
-mod builder;
+mod audit_text;
 pub mod chronicle_file;
 mod chronicle_values;
 pub mod files;
 pub mod log_record;
 mod options;
 mod recording;
+mod recording_builder;
 mod recording_program;
 mod statement;
 mod transfer;
 
-pub use builder::{Builder, Nothing};
 pub use chronicle_values::MalformedDocument;
 pub use files::{ReadError, left_out, read};
 pub use log_record::Why;
 pub use recording::{Choice, KindCount, LogRead, MEMORY_BYTES, Only, Recording, STATEMENTS_MAX};
+pub use recording_builder::{Builder, Nothing};
 pub use recording_program::program;
 pub use transfer::UnpackError;
 

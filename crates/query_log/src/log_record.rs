@@ -80,7 +80,7 @@ impl Why {
                 "these requests are parts of batches, which audit logs record incompletely"
             }
             Why::Failed => "these requests failed",
-            Why::NoStatement => "these requests execute no statement (log-ins, preparing)",
+            Why::NoStatement => "these requests execute no statement (logins, PREPARE)",
             Why::NoKeyspace => "neither the statement nor the connection sets a keyspace",
             Why::Unknown => "cassay does not know the kind of these statements",
             Why::OtherValues => {

@@ -173,7 +173,7 @@ fn an_audit_log_is_replayed_if_its_texts_contain_the_values() {
         189 left out: an audit log does not contain the values of these requests
         57 left out: these requests are parts of batches, which audit logs record incompletely
         3 left out: these requests failed
-        27 left out: these requests execute no statement (log-ins, preparing)
+        27 left out: these requests execute no statement (logins, PREPARE)
     "#]]
     .assert_eq(&describe(&binary));
     let text = read(
@@ -193,7 +193,7 @@ fn an_audit_log_is_replayed_if_its_texts_contain_the_values() {
         63 left out: an audit log does not contain the values of these requests
         19 left out: these requests are parts of batches, which audit logs record incompletely
         1 left out: these requests failed
-        9 left out: these requests execute no statement (log-ins, preparing)
+        9 left out: these requests execute no statement (logins, PREPARE)
     "#]]
     .assert_eq(&describe(&text));
 }
@@ -306,6 +306,104 @@ fn a_hole_in_a_log_is_said_with_what_is_behind_it() {
     let note = &read.logs[0].notes[0];
     assert!(note.contains(&format!("a hole at byte {at}: ")), "{note}");
     assert!(read.operations() < whole.operations());
+}
+
+/// Each file lacks records, and an earlier version did not say so.
+#[test]
+fn every_part_of_a_queue_that_is_not_read_is_said() {
+    let bytes = fixture("full-query-log.cq4.gz");
+    let mut queue = Queue::open(&bytes[..]).expect("a queue");
+    let mut headers = Vec::new();
+    while let Some(length) = queue.next_document().expect("whole").map(<[u8]>::len) {
+        headers.push(queue.bytes() as usize - length - 4);
+    }
+    assert_eq!(queue.foreign(), None);
+    let with_header = |at: usize, header: u32| {
+        let mut changed = bytes.clone();
+        changed[at..at + 4].copy_from_slice(&header.to_le_bytes());
+        changed
+    };
+    let middle = headers[headers.len() / 2];
+    let rest = (bytes.len() - middle - 4) as u32;
+    for (bytes, words) in [
+        (with_header(middle, 0xC000_0000), "an end mark at byte"),
+        (
+            with_header(middle, 0x4000_0000 | rest),
+            "neither its header nor its index",
+        ),
+        (
+            bytes[..middle].to_vec(),
+            "is truncated: according to its header",
+        ),
+    ] {
+        let read = read(&[("a.cq4", &bytes)], Choice::default());
+        assert!(
+            read.logs[0].notes[0].contains(words),
+            "{:?}",
+            read.logs[0].notes
+        );
+    }
+    for (bytes, words) in [
+        (with_header(headers[0], 0), "no record; "),
+        (bytes[..headers[0]].to_vec(), "is truncated"),
+    ] {
+        let (_held, path) = folder(&[("a.cq4", &bytes)]);
+        let found = files::read(&[("log".to_owned(), path)], Choice::default());
+        let error = found.expect_err("no record").to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+/// Cassandra makes its files larger than their records, and the disk stores nothing for the rest.
+#[test]
+fn a_sparse_tail_is_passed_and_not_read() {
+    let (_held, path) = folder(&[("a.cq4", &fixture("full-query-log.cq4.gz"))]);
+    let file = std::fs::File::options().write(true).open(path.join("a.cq4")).expect("a file");
+    file.set_len(1 << 36).expect("a sparse file");
+    let read = files::read(&[("log".to_owned(), path)], Choice::default()).expect("a recording");
+    assert_eq!((read.operations(), read.logs[0].notes.len()), (73, 0));
+}
+
+fn event(at_ms: u64, id: u64) -> String {
+    format!(
+        "INFO  [x] 2026-11-26 13:36:37,001 FileAuditLogger.java:51 - user:a|timestamp:{at_ms}|\
+         type:SELECT|category:QUERY|ks:k|operation:SELECT v FROM k.t WHERE id = {id};\n"
+    )
+}
+
+#[test]
+fn rotated_files_are_read_in_the_order_of_their_times() {
+    let texts: Vec<(String, String)> = (0..12)
+        .map(|age| {
+            (
+                format!("audit.log.{age}"),
+                event(1_000_000 - age * 1000, age),
+            )
+        })
+        .collect();
+    let mut files: Vec<(&str, &[u8])> =
+        texts.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+    files.extend([
+        ("audit.log.12.gz", &b"\x1F\x8B"[..]),
+        ("audit.log.13.zip", b"PK"),
+        ("other.log", b"x\n"),
+        ("inner/audit.log", b"x\n"),
+    ]);
+    // The selected period begins with the first record that the reader sees.
+    let choice = Choice {
+        for_ms: Some(1500),
+        ..Choice::default()
+    };
+    let recording = read(&files, choice);
+    assert_eq!(recording.began_ms, 1_000_000 - 11_000);
+    assert_eq!(recording.operations(), 2);
+    let notes = &recording.logs[0].notes;
+    assert!(
+        notes[0].contains("did not read 2 of its entries, because they are packed")
+            && notes[0].ends_with(": audit.log.12.gz, audit.log.13.zip"),
+        "{notes:?}"
+    );
+    assert!(notes[1].ends_with(": inner/, other.log"), "{notes:?}");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! unpacking returns exactly the packed operations, and the digest verifies this. Bytes never cause
 //! a panic. They never reserve more memory than their number justifies.
 
-use crate::builder::digest;
 use crate::recording::{Form, KindCount, Operation, Part, Recording};
+use crate::recording_builder::digest;
 use cql::Consistency;
 use indexmap::IndexMap;
 use std::io::{self, Read, Write};

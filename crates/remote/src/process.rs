@@ -246,7 +246,7 @@ pub fn jvms_with(arguments: &[String]) -> Vec<Identity> {
 /// the lifetime of the child.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place that creates commands"
+    reason = "the only function that creates commands"
 )]
 pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);

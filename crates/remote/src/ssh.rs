@@ -208,11 +208,11 @@ impl Connection {
         let remedy = match wanted.place() {
             DestinationKind::Machine { ssh, .. } => {
                 by_ssh(&mut command, ssh);
-                "cassay reaches other machines with ssh: apt-get install openssh-client"
+                "cassay reaches other machines with ssh; install it: apt-get install openssh-client"
             }
             DestinationKind::Pod(pod) => {
                 by_kubectl(&mut command, pod);
-                "cassay reaches pods with kubectl: install a kubectl whose version is close to \
+                "cassay reaches pods with kubectl; install a kubectl whose version is close to \
                  that of the cluster"
             }
         };
@@ -467,7 +467,8 @@ mod tests {
         assert!(said.starts_with("db1: start /nonexistent/ssh"), "{said}");
         assert!(
             said.ends_with(
-                "hint: cassay reaches other machines with ssh: apt-get install openssh-client"
+                "hint: cassay reaches other machines with ssh; install it: apt-get install \
+                 openssh-client"
             ),
             "{said}"
         );

@@ -5,7 +5,7 @@ use crate::merged_points::{ALL, Point, best, variants};
 use crate::page::Page;
 use crate::probe_series;
 use crate::run_view::{RunView, TrialView};
-use crate::sections::{effective, host_settings, machines, spread};
+use crate::sections::{effective, host_settings, machines, node_balance};
 use serde_json::{Value, json};
 use store::record::{ProofOutcome, left_out};
 
@@ -93,6 +93,6 @@ fn lab(view: &RunView, trial: &TrialView) -> Option<Value> {
         "proofs": { "held": held, "failed": failed, "not_shown": not_shown },
         "window_s": probe_series::window(&probe_series::phases(view, trial)),
         "series": trial.probes.len(),
-        "spread": spread::json(view, trial),
+        "spread": node_balance::json(view, trial),
     }))
 }

@@ -1,11 +1,11 @@
 //! Exports JUnit XML for continuous integration. The study is a suite, and the run, each trial and
 //! each requirement is a case.
 //!
-//! A missed requirement is a failure, an unusable trial is an error, and undecided or unmeasured
+//! A missed requirement is a failure, an unusable trial is an error, and inconclusive or unmeasured
 //! cases are skipped. The format has no standard, so this module uses the elements and attributes
 //! that Jenkins, GitLab and GitHub's reporters have in common.
 
-use crate::merged_points::{place, variant_name};
+use crate::merged_points::{place_key, variant_name};
 use crate::page::Verdict;
 use crate::run_view::RunView;
 use crate::sections::requirements::words;
@@ -124,7 +124,7 @@ fn trial_case(view: &RunView, trial: &TrialRecord) -> TestCase {
         if point.is_none() {
             "a point that the search finds".to_owned()
         } else {
-            place(*point)
+            place_key(*point)
         },
         trial.block + 1,
         trial.index
@@ -151,7 +151,7 @@ fn requirement_case(view: &RunView, one: &RequirementRecord) -> TestCase {
     let at = if one.point.is_none() {
         String::new()
     } else {
-        format!(", {}", place(one.point))
+        format!(", {}", place_key(one.point))
     };
     let said = if one.is_missed() {
         Err(missed(&one.says))

@@ -50,9 +50,9 @@ pub fn figure_file(page: &Page) -> Option<String> {
     page.headline.lead.as_ref().map(svg::file)
 }
 pub use page::{
-    Align, Axis, Band, Block, BoxGroup, Card, Cell, Chart, Color, Column, Dash, Figure, Fold,
-    FrameKind, Headline, Icicle, IcicleFrame, Leaf, Mark, Page, Panel, Part, Picture, Row, Scale,
-    Section, Series, Shape, Style, Table, Tone, Verdict, XValues,
+    Align, Axis, Band, Block, BoxGroup, Card, Cell, Chart, Color, ColorRole, Column, Dash, Figure,
+    Fold, FrameKind, Headline, Icicle, IcicleFrame, Leaf, Mark, Page, Panel, Part, Picture, Row,
+    Scale, Section, Series, Shape, Style, Table, Tone, Verdict, XValues,
 };
 #[cfg(feature = "png")]
 pub use png::png;

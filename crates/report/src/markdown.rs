@@ -5,7 +5,7 @@
 //! The Markdown omits charts, details and columns for wide screens, because the report contains
 //! them. This module escapes all text, so that a study can add neither markup nor a mention.
 
-use crate::page::{Align, Block, Cell, Headline, Page, Table, Verdict};
+use crate::page::{Align, Block, Cell, Headline, Page, Table, Tone, Verdict};
 
 /// Sections that the Markdown contains, by their anchors.
 const SHOWN: [&str; 5] = [
@@ -134,11 +134,23 @@ fn table(out: &mut String, table: &Table) {
     }
 }
 
+/// Formats a cell with its detail. Markdown has neither grey nor small text. So an asterisk marks a
+/// grey value, as on a terminal, and brackets separate the detail from the value.
 fn cell(cell: &Cell) -> String {
+    let value = text(&cell.text);
     if cell.detail.is_empty() {
-        text(&cell.text)
+        return value;
+    }
+    let mark = match cell.tone {
+        Tone::Muted => "\\*",
+        _ => "",
+    };
+    let is_separate = cell.detail.starts_with(['(', '±']);
+    let detail = text(&cell.detail);
+    if is_separate {
+        format!("{value}{mark} {detail}")
     } else {
-        format!("{} {}", text(&cell.text), text(&cell.detail))
+        format!("{value}{mark} ({detail})")
     }
 }
 
@@ -209,6 +221,17 @@ fn target(raw: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// In an earlier version, `5.22 17 above` looked like two values.
+    #[test]
+    fn a_detail_is_separate_from_its_value() {
+        let grey = Cell::new("5.22").tone(Tone::Muted).detail("17 above");
+        assert_eq!(cell(&grey), "5.22\\* (17 above)");
+        let primary = Cell::new("throughput").detail("primary");
+        assert_eq!(cell(&primary), "throughput (primary)");
+        assert_eq!(cell(&Cell::new("7").detail("± 3 %")), "7 ± 3 %");
+        assert_eq!(cell(&Cell::new("7").detail("(few)")), "7 \\(few\\)");
+    }
 
     #[test]
     fn no_text_becomes_markup() {

@@ -49,7 +49,6 @@ pub fn variants(view: &RunView) -> Vec<&VariantName> {
 /// Returns all points that have a finding, ordered by variant as in the plan, and then along the
 /// axes.
 pub fn points(view: &RunView) -> Vec<Point<'_>> {
-    let names = variants(view);
     let mut points: Vec<Point<'_>> = Vec::new();
     for trial in &view.findings.trials {
         let known = points.iter_mut().find(|p| *p.variant == trial.variant && p.at == trial.point);
@@ -57,7 +56,7 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
             Some(point) => point.trials.push(trial),
             None => points.push(Point {
                 variant: &trial.variant,
-                variant_index: names.iter().position(|n| **n == trial.variant).unwrap_or(0),
+                variant_index: variant_index(view, &trial.variant),
                 at: trial.point,
                 trials: vec![trial],
                 used: Vec::new(),
@@ -225,9 +224,16 @@ fn series_of<'a>(trial: &'a TrialFinding, kind: &str) -> Option<&'a store::recor
     }
 }
 
-/// Names a position on the axes, such as `threads 28, rate 10,000`. Returns `–` for a study without
-/// axes.
+/// Names a position on the axes in the words of the answer, such as `28 threads` or `10,000 op/s`.
+/// Returns `–` for a study without axes.
 pub fn place(at: Option<procedure::Point>) -> String {
+    at.map_or_else(|| number::ABSENT.into(), procedure::Point::words)
+}
+
+/// Names a position for other programs, such as `threads 28` or `rate 10,000`. Names of files and
+/// of test cases contain this text, so it must remain the same. Returns `–` for a study without
+/// axes.
+pub fn place_key(at: Option<procedure::Point>) -> String {
     match at {
         None => number::ABSENT.into(),
         Some(at) => format!("{} {}", at.axis(), axis_value(at.value())),
@@ -330,6 +336,12 @@ pub fn moved_ends(ends: [f64; 2], from: f64, to: f64) -> [f64; 2] {
     ends.map(|end| end * to / from)
 }
 
+/// Returns the index of a variant in the order of the plan. The index determines the colour of the
+/// variant.
+pub fn variant_index(view: &RunView, variant: &VariantName) -> usize {
+    variants(view).iter().position(|name| *name == variant).unwrap_or(0)
+}
+
 /// Returns the name of a variant. If the study has only one variant, returns the name of the study.
 pub fn variant_name<'a>(variant: &'a VariantName, view: &'a RunView) -> &'a str {
     variant.name().unwrap_or(&view.plan.study)
@@ -356,7 +368,9 @@ mod tests {
     fn places_are_ordered_by_number_and_written_as_given() {
         let at = |threads: u32| Some(procedure::Point::Threads(threads));
         assert!(compare_places(at(8), at(16)).is_lt());
-        assert_eq!(place(at(1024)), "threads 1,024");
+        assert_eq!(place(at(1024)), "1,024 threads");
+        assert_eq!(place(at(1)), "1 thread");
+        assert_eq!(place_key(at(1024)), "threads 1,024");
         assert_eq!(axis_value(0.25), "0.25");
         assert_eq!(place(None), "–");
     }

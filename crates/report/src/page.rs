@@ -386,6 +386,9 @@ pub struct Panel {
     pub note: String,
     /// Share of the chart's height.
     pub share: f64,
+    /// Range of the horizontal axis whose values determine the vertical axis at the left. `None` if
+    /// all values determine this axis.
+    pub fit: Option<[f64; 2]>,
     /// Vertical axis at the left.
     pub left: Axis,
     /// Vertical axis at the right.
@@ -432,7 +435,7 @@ pub struct Series {
 pub enum XValues {
     /// Positions on a numeric axis.
     Numbers(Vec<f64>),
-    /// Positions on an axis of names.
+    /// Categories on a categorical axis.
     Names(Vec<String>),
 }
 
@@ -454,6 +457,8 @@ pub enum Shape {
     Area,
     /// Marks that are not connected by a line.
     Marks,
+    /// Hollow marks that are not connected by a line.
+    HollowMarks,
     /// Vertical bars from the axis.
     Bars,
     /// Vertical bars that are hatched, for a trial that is not valid.
@@ -472,6 +477,8 @@ pub enum Color {
     Error,
     /// The colour of text, for series without a special colour.
     Neutral,
+    /// The colour that the figures without a script use for the same meaning.
+    Role(ColorRole),
 }
 
 impl Default for Color {

@@ -11,8 +11,8 @@ mod buttons;
 
 use crate::escape::escape;
 use crate::number;
-use crate::page::{Chart, Color, Dash, Panel, Scale, Series, Shape, XValues};
-use axes::{x_axis, y_axis};
+use crate::page::{Chart, Color, ColorRole, Dash, Panel, Scale, Series, Shape, XValues};
+use axes::{untitled_log_note, x_axis, y_axis};
 use buttons::{band_labels, buttons, legend_y};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -46,6 +46,7 @@ pub fn figure(chart: &Chart) -> String {
     let mut traces: Vec<Value> = Vec::new();
     let mut notes: Vec<Value> = Vec::new();
     let mut rows = Rows::from_chart(chart);
+    let middle = middle(chart);
     let mut axes: Vec<(String, Value)> = Vec::new();
     for panel in &chart.panels {
         let [bottom, top] = rows.next(panel);
@@ -70,7 +71,7 @@ pub fn figure(chart: &Chart) -> String {
         }
         for series in &panel.series {
             let axis = if series.on_right { &right } else { &left };
-            traces.push(trace(series, axis, chart.x.scale));
+            traces.push(trace(series, axis, chart.x.scale, middle));
         }
         rows.lowest = left;
     }
@@ -168,7 +169,10 @@ fn panel_title(panel: &Panel, top: f64) -> Value {
     let text = match (panel.title.is_empty(), panel.note.is_empty()) {
         (false, false) => format!("{}: {}", panel.title, panel.note),
         (true, false) => panel.note.clone(),
-        _ => panel.title.clone(),
+        _ => match untitled_log_note(panel) {
+            Some(note) => format!("{} ({note})", panel.title),
+            None => panel.title.clone(),
+        },
     };
     let (anchor, color) = if panel.note.is_empty() {
         ("bottom", "@text")
@@ -210,13 +214,20 @@ fn share_places(traces: &mut [Value]) {
 
 fn color(color: Color) -> String {
     match color {
-        Color::Category(index) => format!("@c{}", index % CATEGORIES),
+        Color::Category(index)
+        | Color::Role(ColorRole::Category(index) | ColorRole::Hollow(index)) => {
+            format!("@c{}", index % CATEGORIES)
+        }
         Color::Ramp(index, of) => {
             let last = of.saturating_sub(1).max(1);
             format!("@r{}", index * (RAMP_STEPS - 1) / last)
         }
         Color::Error => "@error".into(),
-        Color::Neutral => "@text".into(),
+        Color::Neutral | Color::Role(ColorRole::Text) => "@text".into(),
+        Color::Role(ColorRole::Good | ColorRole::GoodHollow) => "@good".into(),
+        Color::Role(ColorRole::Warn) => "@warn".into(),
+        Color::Role(ColorRole::Bad) => "@bad".into(),
+        Color::Role(ColorRole::Muted) => "@muted".into(),
     }
 }
 
@@ -237,7 +248,36 @@ fn rounded(values: &[f64]) -> Vec<f64> {
     values.iter().map(|v| number::round(*v, PLACE_DIGITS)).collect()
 }
 
-fn trace(series: &Series, axis: &str, scale: Scale) -> Value {
+/// Returns the middle of a linear horizontal axis from zero. `None` for another axis.
+fn middle(chart: &Chart) -> Option<f64> {
+    let all = chart.panels.iter().flat_map(|panel| &panel.series);
+    let places = all.filter_map(|series| match &series.x {
+        XValues::Numbers(x) => x.iter().copied().reduce(f64::max),
+        XValues::Names(_) => None,
+    });
+    let last = places.reduce(f64::max).filter(|_| chart.x.scale == Scale::Linear);
+    last.map(|last| last / 2.0)
+}
+
+/// Returns the sides at which the words of the points are. Words at the left of a point near the
+/// left end would be cut, so they are at the right.
+fn sides(series: &Series, middle: Option<f64>) -> Value {
+    let XValues::Numbers(x) = &series.x else {
+        return "top left".into();
+    };
+    let side = |x: &f64| match middle {
+        Some(middle) if *x < middle => "top right",
+        _ => "top left",
+    };
+    let sides: Vec<&str> = x.iter().map(side).collect();
+    match sides.first() {
+        Some(first) if sides.iter().any(|side| side != first) => json!(sides),
+        Some(first) => (*first).into(),
+        None => "top left".into(),
+    }
+}
+
+fn trace(series: &Series, axis: &str, scale: Scale, middle: Option<f64>) -> Value {
     let places = match &series.x {
         XValues::Names(names) => json!(escaped(names)),
         // plotly does not show a trace without positions in the legend, so such a trace gets an
@@ -259,6 +299,9 @@ fn trace(series: &Series, axis: &str, scale: Scale) -> Value {
         "@text".into()
     } else {
         line(&mut made, series);
+        if !series.labels.is_empty() {
+            made.insert("textposition".into(), sides(series, middle));
+        }
         color(series.color)
     };
     if let Some(errors) = errors(&series.y, &series.y_ci, &error_color) {
@@ -346,8 +389,8 @@ fn bar(made: &mut Map<String, Value>, series: &Series) {
 fn line(made: &mut Map<String, Value>, series: &Series) {
     let shade = color(series.color);
     let mode = match (series.shape, series.labels.is_empty()) {
-        (Shape::Marks, true) => "markers",
-        (Shape::Marks, false) => "markers+text",
+        (Shape::Marks | Shape::HollowMarks, true) => "markers",
+        (Shape::Marks | Shape::HollowMarks, false) => "markers+text",
         (Shape::Points, true) => "lines+markers",
         (Shape::Points, false) => "lines+markers+text",
         _ => "lines",
@@ -366,11 +409,17 @@ fn line(made: &mut Map<String, Value>, series: &Series) {
     if series.shape == Shape::Area {
         made.insert("stackgroup".into(), "areas".into());
     }
-    if matches!(series.shape, Shape::Points | Shape::Marks) {
-        made.insert("marker".into(), json!({ "color": shade, "size": 7 }));
+    match series.shape {
+        Shape::Points | Shape::Marks => {
+            made.insert("marker".into(), json!({ "color": shade, "size": 7 }));
+        }
+        Shape::HollowMarks => {
+            let marker = json!({ "color": shade, "size": 7, "symbol": "circle-open" });
+            made.insert("marker".into(), marker);
+        }
+        Shape::Line | Shape::Area | Shape::Bars | Shape::HatchedBars => {}
     }
     if !series.labels.is_empty() {
         made.insert("text".into(), json!(escaped(&series.labels)));
-        made.insert("textposition".into(), "top left".into());
     }
 }

@@ -167,7 +167,7 @@ fn gaps(run: &Run) -> Vec<String> {
         None => &finished,
     };
     let of_trials = trials.iter().flat_map(|trial| {
-        trial.gaps.iter().map(|gap| (gap.words(), format!("trial {}", trial.index + 1)))
+        trial.gaps.iter().map(|gap| (gap.words(), format!("trial {}", trial.index)))
     });
     let at_end = run.journal.iter().flat_map(|line| match &line.event {
         JournalEvent::FilesMissing { slug, gaps } => {

@@ -6,9 +6,9 @@ use crate::page::{Fold, Page, Verdict};
 use crate::run_view::RunView;
 use crate::sections::{
     cluster, comparisons, cost, curves, data, effective, effects, endurance, faults, grid, growth,
-    headline, host_settings, instrument, latency, limits, machines, panels, price_performance,
-    profiles, published, question, requirements, results, rules, scale_up, screening, search,
-    setup, spread, tail, trial_series,
+    headline, host_settings, latency, limits, load_generator, machines, node_balance, panels,
+    price_performance, profiles, published, question, requirements, results, rules, scale_up,
+    screening, search, setup, tail, trial_series, tuning,
 };
 
 /// Builds the page of a run. Omits sections without records.
@@ -53,6 +53,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
         faults::section(view),
         scale_up::section(view),
         effects::section(view),
+        tuning::section(view),
         screening::section(view),
         results::section(view, points),
         limits::section(view),
@@ -65,7 +66,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
         latency::section(view, points),
         trial_series::section(view),
         panels::section(view),
-        spread::section(view),
+        node_balance::section(view),
     ];
     Fold::with_sections("evidence", "Evidence", false, sections)
 }
@@ -74,7 +75,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
 fn trust(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     let sections = [
         rules::section(view),
-        instrument::section(view, points),
+        load_generator::section(view, points),
         data::section(view),
         host_settings::section(view),
         crate::history::section(&view.history),

@@ -48,7 +48,7 @@ pub fn sentence(cause: &CauseRecord) -> String {
     format!("{what}.")
 }
 
-/// Returns the number of affected trials in brackets, such as ` (5 of 6 trials)`.
+/// Returns the number of affected trials in parentheses, such as ` (5 of 6 trials)`.
 fn trials(cause: &CauseRecord) -> String {
     format!(" ({} of {})", cause.trials, counted(cause.of, "trial"))
 }

@@ -312,8 +312,7 @@ fn place(comparison: &ComparisonRecord) -> String {
     }
 }
 
-/// Returns a note if one block of a comparison differs from the others. The note states the robust
-/// ratio.
+/// Returns a note with the robust ratio. `None` if no block of the comparison is an outlier.
 pub fn robust(comparison: &ComparisonRecord) -> Option<String> {
     let RobustRecord {
         block,

@@ -55,6 +55,7 @@ fn difference(
 ) -> String {
     let [less, more] = match one.cost {
         CostKind::Compression | CostKind::Amplification => ["lower", "higher"],
+        cost if cost.is_count() => ["fewer", "more"],
         _ => ["less", "more"],
     };
     let word = if one.ratio < 1.0 { less } else { more };

@@ -103,7 +103,7 @@ fn reads_sentence(reads: &[&VerifyRecord], where_words: &str) -> Option<String> 
         counters: 0,
     };
     let checked = sum(|one| one.checked);
-    let rows = named_rows(reads.iter().flat_map(|one| &one.missed_rows), found.all());
+    let rows = rows_read(reads.iter().flat_map(|one| &one.missed_rows));
     let is_all = if found.lost == checked {
         " No read found a row, so the server may not store rows."
     } else {
@@ -206,6 +206,21 @@ fn named_rows<'a>(named: impl Iterator<Item = &'a MissedRowRecord>, all: u64) ->
     rows.sort_unstable();
     rows.dedup();
     numbers(&rows, all, "row")
+}
+
+/// Lists examples of rows that reads did not find as written, such as ` (for example rows 3 and
+/// 17)`. Several reads may read the same row, so the number of other rows is unknown.
+fn rows_read<'a>(named: impl Iterator<Item = &'a MissedRowRecord>) -> String {
+    let mut rows: Vec<u64> = named.map(|one| one.row).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows.truncate(ROWS_NAMED_MAX);
+    let names: Vec<String> = rows.iter().map(u64::to_string).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!(" (for example row {one})"),
+        [first @ .., last] => format!(" (for example rows {} and {last})", first.join(", ")),
+    }
 }
 
 fn numbers(numbers: &[u64], all: u64, noun: &str) -> String {

@@ -172,7 +172,7 @@ impl Words<'_> {
                 settle(effect.blocks_to_settle)
             ),
             _ => format!(
-                "{axis}: the run shows no effect of {what} on {metric}: {}, {average}{}.",
+                "{axis}: the run does not show whether {what} changes {metric}: {}, {average}{}.",
                 open_change(effect),
                 settle(effect.blocks_to_settle)
             ),
@@ -188,7 +188,7 @@ impl Words<'_> {
         let margin = self.effects.margin * 100.0;
         (!pairs.is_empty()).then(|| {
             format!(
-                "no relevant interaction (within ±{margin} %): {}.",
+                "No relevant interaction (within ±{margin} %): {}.",
                 pairs.join("; ")
             )
         })
@@ -205,7 +205,7 @@ impl Words<'_> {
                 .and_then(|b| b.into_iter().max());
             let more = blocks.map_or_else(String::new, |n| format!("; {n} blocks would decide"));
             format!(
-                "the run does not show whether these interact: {}{more}.",
+                "The run does not show whether these interact: {}{more}.",
                 pairs.join("; ")
             )
         })

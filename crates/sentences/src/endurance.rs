@@ -45,7 +45,7 @@ fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option
         DriftDirection::Rising | DriftDirection::Falling => {
             format!(", and p99 {}", went_words(p99))
         }
-        DriftDirection::Steady | DriftDirection::Untold => String::new(),
+        DriftDirection::Steady | DriftDirection::Inconclusive => String::new(),
     });
     let did = match (rate.course, found.agreed) {
         (DriftDirection::Rising | DriftDirection::Falling, _) => {
@@ -60,7 +60,7 @@ fn endurance_sentences(found: &EnduredRecord, trials: &[TrialFinding]) -> Option
                 change_words(rate)
             )
         }
-        (DriftDirection::Untold, _) | (_, Some(MarginResult::Untold)) => format!(
+        (DriftDirection::Inconclusive, _) | (_, Some(MarginResult::Inconclusive)) => format!(
             "It is unclear whether throughput was sustained for {length} ({}){p99}",
             change_words(rate)
         ),
@@ -103,7 +103,7 @@ fn went_words(drift: &DriftRecord) -> String {
     format!("{way} by {} %{ends}", percent(drift.change))
 }
 
-/// Describes the change in brackets, such as `change -0.3 %, 95 %: -0.8 to +0.2 %`.
+/// Describes the change in parentheses, such as `change -0.3 %, 95 %: -0.8 to +0.2 %`.
 fn change_words(drift: &DriftRecord) -> String {
     let percent = |share: f64| format!("{:+.1}", share * 100.0);
     let ends = drift.ci95.map_or(String::new(), |[low, high]| {
@@ -112,23 +112,55 @@ fn change_words(drift: &DriftRecord) -> String {
     format!("change {} %{ends}", percent(drift.change))
 }
 
-/// Describes the difference between the throughputs of the long window and of the shorter windows.
+/// Describes the difference between the throughput of the long window and those of the shorter
+/// windows, with its direction. Also states the ratio of the extremes, on which the agreement is
+/// based.
 fn apart_words(found: &EnduredRecord) -> Option<String> {
-    let (apart, [low, high]) = (found.apart?, found.apart_ci95?);
-    let before = &found.turns[..found.turns.len().saturating_sub(1)];
-    let before: Vec<String> = before.iter().map(|turn| duration(turn.seconds)).collect();
-    let percent = |share: f64| short(share * 100.0, 2);
-    let differs = match found.agreed {
-        Some(MarginResult::Inside) => "within",
-        _ => "off by",
+    let (apart, ci95) = (found.apart?, found.apart_ci95?);
+    let (long, before) = found.turns.split_last()?;
+    let lengths: Vec<String> = before.iter().map(|turn| duration(turn.seconds)).collect();
+    let changes: Vec<f64> =
+        before.iter().map(|turn| long.ops_per_s / turn.ops_per_s - 1.0).collect();
+    let ratio = |share: f64| short(1.0 + share, 4);
+    let margin = match found.agreed {
+        Some(MarginResult::Inside) => {
+            format!(
+                ", within the margin of {} %",
+                short(found.within * 100.0, 2)
+            )
+        }
+        _ => String::new(),
     };
     Some(format!(
-        "Compared with the {} before, throughput was {differs} {} % (95 %: {} to {} %)",
-        before.join(" and "),
-        percent(apart),
-        percent(low),
-        percent(high)
+        "Compared with the {} before, throughput was {}; the highest of these throughputs was {} \
+         times the lowest (95 %: {} to {}){margin}",
+        lengths.join(" and "),
+        changes_words(&changes)?,
+        ratio(apart),
+        ratio(ci95[0]),
+        ratio(ci95[1])
     ))
+}
+
+/// Describes changes as shares, such as `17 to 21 % lower` or `0.2 % lower to 3.7 % higher`.
+/// Returns `None` for an empty list.
+fn changes_words(changes: &[f64]) -> Option<String> {
+    let least = changes.iter().copied().reduce(f64::min)?;
+    let most = changes.iter().copied().reduce(f64::max)?;
+    let percent = |share: f64| short(share.abs() * 100.0, 2);
+    let way = |share: f64| if share < 0.0 { "lower" } else { "higher" };
+    let (near, far) = if most <= 0.0 {
+        (most, least)
+    } else {
+        (least, most)
+    };
+    Some(if percent(near) == percent(far) && way(near) == way(far) {
+        format!("{} % {}", percent(far), way(far))
+    } else if way(least) == way(most) || near == 0.0 {
+        format!("{} to {} % {}", percent(near), percent(far), way(far))
+    } else {
+        format!("{} % lower to {} % higher", percent(least), percent(most))
+    })
 }
 
 fn growth_words(shown: &[&EnduranceRecord]) -> String {

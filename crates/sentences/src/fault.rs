@@ -5,7 +5,7 @@ use analysis::procedure::Point;
 use measure::number::{count, counted, short};
 use store::record::{
     Aftermath, FaultRecord, RecoveryRecord, StretchRecord, TrialFinding, p99_ratio, p99_words,
-    read_back_words,
+    read_back_words, unknown_effect,
 };
 
 /// Minimum number of faults that one sentence summarizes together.
@@ -17,14 +17,15 @@ const LISTED_MAX: usize = 4;
 /// increase exceeds the normal variation.
 const INCREASE_RATIO_MIN: f64 = 1.5;
 
-/// Returns the sentences about the faults of all trials. The list is empty if no fault has a
-/// measurable effect.
+/// Returns the sentences about the faults of all trials. A fault whose effect cassay cannot judge
+/// also has a sentence. The list is empty if no fault was injected.
 pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
     let faults = trials.iter().flat_map(|trial| {
         let is_at_rate = trial.point.is_some_and(Point::is_rate);
         trial.faults.iter().map(move |fault| (fault, is_at_rate))
     });
     let told: Vec<FaultEffect> = faults
+        .clone()
         .filter_map(|(fault, is_at_rate)| FaultEffect::from_record(fault, is_at_rate))
         .collect();
     let mut said = match told.len() {
@@ -32,6 +33,7 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
         few if few < SUMMARY_MIN => told.iter().map(FaultEffect::sentence).collect(),
         _ => many(&told),
     };
+    said.extend(unjudged(faults.map(|(fault, _)| fault)));
     // If rows were lost that must not be lost, the answer already begins with a sentence about
     // them.
     let is_told = trials.iter().any(|trial| trial.data_against().rows.is_some());
@@ -40,6 +42,75 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
         said.extend(read_back_words(&read));
     }
     said
+}
+
+/// Returns sentences about the injected faults whose effects cassay cannot judge, with the figures
+/// during each fault and the reason. Each of a few faults has its own sentence.
+fn unjudged<'a>(faults: impl Iterator<Item = &'a FaultRecord>) -> Vec<String> {
+    let unknown = |fault: &'a FaultRecord| {
+        let found = fault.recovery.as_ref()?;
+        Some((fault, found, unknown_effect(found)?))
+    };
+    let all: Vec<(&FaultRecord, &RecoveryRecord, String)> = faults.filter_map(unknown).collect();
+    if all.len() < SUMMARY_MIN {
+        return all
+            .iter()
+            .map(|(fault, found, why)| unjudged_sentence(fault, found, why))
+            .collect();
+    }
+    let mut reasons: Vec<&str> = all.iter().map(|(.., why)| why.as_str()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let of_reason = |why: &str| {
+        let of: Vec<_> = all.iter().filter(|(.., own)| own == why).collect();
+        let p99 = |found: &RecoveryRecord| {
+            found.during.as_ref().map_or(0.0, |during| during.latency_ms.p99.least())
+        };
+        let worst = of
+            .iter()
+            .max_by(|(_, one, _), (_, other, _)| p99(one).total_cmp(&p99(other)))
+            .and_then(|(fault, ..)| {
+                Some(format!(
+                    "worst: {}: {}; ",
+                    quoted_name(fault),
+                    p99_words(fault)?
+                ))
+            });
+        let faults = counted(of.len() as u64, "fault");
+        format!("{faults}: {}{why}.", worst.unwrap_or_default())
+    };
+    reasons.into_iter().map(of_reason).collect()
+}
+
+/// Returns the sentence about one fault whose effect cassay cannot judge.
+fn unjudged_sentence(fault: &FaultRecord, found: &RecoveryRecord, why: &str) -> String {
+    let throughput = found
+        .during
+        .as_ref()
+        .map(|during| format!("{} op/s on average", short(during.ops_per_s, 3)));
+    let failed = stretches(found).map(StretchRecord::failed).sum();
+    let ended = failed + stretches(found).map(|stretch| stretch.ops).sum::<u64>();
+    let failures = (ended > 0).then(|| failures(failed, ended));
+    let said = [p99_words(fault), throughput, failures, Some(why.to_owned())];
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    format!("{}: {}.", quoted_name(fault), said.join("; "))
+}
+
+/// Returns the name of a fault, such as `“node-kill” of node2`.
+fn quoted_name(FaultRecord { kind, place, .. }: &FaultRecord) -> String {
+    match place {
+        None => format!("“{kind}”"),
+        Some(place) => format!("“{kind}” of {place}"),
+    }
+}
+
+/// States the failures, such as `48 of 16,500 operations failed`.
+fn failures(failed: u64, ended: u64) -> String {
+    match failed {
+        0 => "no operation failed".to_owned(),
+        1 => "one operation failed".to_owned(),
+        failed => format!("{} of {} operations failed", count(failed), count(ended)),
+    }
 }
 
 /// Effect of a fault. The level before the fault is known.
@@ -72,11 +143,7 @@ impl<'a> FaultEffect<'a> {
     }
 
     fn name(&self) -> String {
-        let FaultRecord { kind, place, .. } = self.fault;
-        match place {
-            None => format!("“{kind}”"),
-            Some(place) => format!("“{kind}” of {place}"),
-        }
+        quoted_name(self.fault)
     }
 
     /// Returns the sentence about the fault. The cost of the fault comes first, which is latency at
@@ -103,13 +170,8 @@ impl<'a> FaultEffect<'a> {
         format!("{}: {}.", self.name(), said.join("; "))
     }
 
-    /// States the failures, such as `48 of 16,500 operations failed`.
     fn failures(&self) -> String {
-        match (self.failed, self.ended) {
-            (0, _) => "no operation failed".to_owned(),
-            (1, _) => "one operation failed".to_owned(),
-            (failed, ended) => format!("{} of {} operations failed", count(failed), count(ended)),
-        }
+        failures(self.failed, self.ended)
     }
 
     /// Returns the factor by which p99 rose during the fault. Returns `None` if the factor does not

@@ -33,9 +33,14 @@ pub fn best(
     };
     let p99_ms = point.latency_ms.p99;
     if point.latency_ms.count > 0 || p99_ms.least() > 0.0 {
-        let known = compared(point, "latency_ms.p99").map_or(p99_ms, Known::Exactly);
+        let compared_p99 = compared(point, "latency_ms.p99");
+        let known = compared_p99.map_or(p99_ms, Known::Exactly);
         let (sign, p99) = (known.sign(), significant(known.least(), 3));
         sentence += &format!(", with a p99 of {sign}{p99} ms");
+        // Without this remark, the percentile covers all operations of all blocks.
+        if compared_p99.is_some() && point.blocks > 1 {
+            sentence += &format!(" (geometric mean of {} blocks)", point.blocks);
+        }
     }
     if let Some(bound) = bound_ms {
         sentence += &within_bound(points, sweep, bound);
@@ -49,6 +54,16 @@ pub fn best(
         end_of_ladder(points, sweep, best)
     };
     Some(sentence + &end + ".")
+}
+
+/// States how the rate of recorded traffic relates to the rate at the time of the recording.
+pub fn recorded_speed(speed: f64) -> String {
+    let speed = if speed == 1.0 {
+        "its recorded speed".to_owned()
+    } else {
+        format!("{speed} times its recorded speed")
+    };
+    format!("This rate is the average rate of the recorded traffic at {speed}.")
 }
 
 /// Names the variants that have no usable result, in one sentence.
@@ -103,7 +118,7 @@ fn error(point: &PointRecord, compared: Option<f64>) -> String {
 
 /// Describes the loads at which p99 was certainly within a bound.
 fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> String {
-    let untold = sweep.untold_within_bound.map(|at| {
+    let inconclusive = sweep.inconclusive_within_bound.map(|at| {
         let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);
         format!(
             "it is unclear whether {} ({} op/s) did: the p99 there is known only as at least {} ms",
@@ -112,14 +127,14 @@ fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> Stri
             significant(p99_ms.least(), 3)
         )
     });
-    match (sweep.best_within_bound, untold) {
+    match (sweep.best_within_bound, inconclusive) {
         (Some(_), None) => format!(", the highest within {bound_ms} ms"),
-        (Some(_), Some(untold)) => {
-            format!(", the highest that certainly stayed within {bound_ms} ms; {untold}")
+        (Some(_), Some(inconclusive)) => {
+            format!(", the highest that certainly stayed within {bound_ms} ms; {inconclusive}")
         }
         (None, None) => format!("; no point stayed within {bound_ms} ms"),
-        (None, Some(untold)) => {
-            format!("; no point certainly stayed within {bound_ms} ms: {untold}")
+        (None, Some(inconclusive)) => {
+            format!("; no point certainly stayed within {bound_ms} ms: {inconclusive}")
         }
     }
 }
@@ -142,10 +157,26 @@ fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> Strin
         Knee::Growing => {
             "; throughput still grew at the end, so the peak may be at a higher load".to_owned()
         }
-        Knee::Untold if sweep.best_is_last && points.len() > 1 => {
+        Knee::Inconclusive if sweep.best_is_last && points.len() > 1 => {
             "; the peak may be above the highest offered load".to_owned()
         }
-        Knee::Untold if points.len() > 2 => "; these points do not show the knee".to_owned(),
-        Knee::Untold => String::new(),
+        Knee::Inconclusive if points.len() > 2 => "; these points do not show the knee".to_owned(),
+        Knee::Inconclusive => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a user's run, the answer named an average rate without the speed of the replay.
+    #[test]
+    fn recorded_traffic_names_its_speed() {
+        for (speed, words) in [
+            (1.0, "at its recorded speed."),
+            (0.25, "at 0.25 times its recorded speed."),
+        ] {
+            assert!(recorded_speed(speed).ends_with(words), "{speed}");
+        }
     }
 }

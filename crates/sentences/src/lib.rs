@@ -20,4 +20,5 @@ pub mod screen;
 pub mod search;
 pub mod tail;
 pub mod trials;
+pub mod tuning;
 pub mod without_faults;

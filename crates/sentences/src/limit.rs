@@ -173,6 +173,7 @@ fn event(record: &LimitRecord) -> String {
             .replace("The target", "the target"),
         LimitEvent::Peak => format!("{who} had its peak at {at}"),
         LimitEvent::HighestLoad => format!("{who} had its highest load at {at}"),
+        LimitEvent::OnlyLoad => format!("{who} reached its throughput at {at}"),
         LimitEvent::Difference => {
             let other = record.other.as_ref().map(variant_words).unwrap_or_default();
             format!("{who} was slower than {other}")
@@ -193,7 +194,7 @@ fn event(record: &LimitRecord) -> String {
     }
 }
 
-/// Describes a full resource with its value and its place.
+/// Describes a full resource with its value and the node, host, device or thread that was measured.
 fn resource(one: &LimitCandidateRecord) -> String {
     let (place, share) = (one.place.as_str(), percent(one.value));
     let number = significant(one.value, 2);

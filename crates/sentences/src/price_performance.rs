@@ -84,7 +84,7 @@ fn capacity_sentence(capacity: &CapacityRecord) -> String {
     });
     format!(
         "For {asked}, {} needs {nodes} nodes{cost}: one node sustained at least {} op/s. This \
-         assumes even scaling, with {} copies of each row.",
+         assumes even scaling, with {} replicas of each row.",
         who(&capacity.variant),
         whole(per_node),
         capacity.copies

@@ -1,7 +1,7 @@
 //! Describes the results of a study's requirements. Each requirement counts once.
 
 use analysis::Verdict;
-use store::record::RequirementRecord;
+use store::record::{RequirementOutcome, RequirementRecord};
 
 /// Maximum number of requirements that a sentence names. For further requirements, the sentence
 /// states only their number.
@@ -11,13 +11,33 @@ const NAMED_MAX: usize = 3;
 /// Missed requirements come first, with their numbers. If the run is also invalid, a sentence
 /// states whether the missed requirement or the invalid run decides the exit code.
 pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<String> {
-    let missed: Vec<_> = requirements.iter().filter(|one| one.is_missed()).collect();
+    let mut missed: Vec<_> = requirements.iter().filter(|one| one.is_missed()).collect();
+    // A sentence names only the first few requirements, so those that are certainly missed come
+    // first.
+    missed.sort_by_key(|one| one.outcome != RequirementOutcome::Missed);
+    let certain = missed.iter().filter(|one| one.outcome == RequirementOutcome::Missed).count();
     let open: Vec<_> = requirements.iter().filter(|one| one.is_open()).collect();
     let mut said = Vec::new();
     if !missed.is_empty() {
         said.push(format!("Missed: {}.", list_names(&missed)));
     }
     said.extend(counts(requirements.len(), missed.len(), &open));
+    let uncertain = missed.len() - certain;
+    if uncertain > 0 {
+        said.push(format!(
+            "{} inconclusive, and {} as missed (`require.inconclusive`).",
+            if certain == 0 && uncertain == 1 {
+                "It is".to_owned()
+            } else if certain == 0 {
+                "All of them are".to_owned()
+            } else if uncertain == 1 {
+                "One of them is".to_owned()
+            } else {
+                format!("{uncertain} of them are")
+            },
+            if uncertain == 1 { "counts" } else { "count" }
+        ));
+    }
     if !missed.is_empty() && verdict == Verdict::Invalid {
         said.push(
             "The run is also invalid, which decides its exit code: a missed requirement counts \
@@ -28,25 +48,25 @@ pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<St
     said
 }
 
-/// States the number of requirements, and how many of them are met, missed or undecided.
+/// States the number of requirements, and how many of them are met, missed or inconclusive.
 fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<String> {
-    let untold = match open.len() {
+    let inconclusive = match open.len() {
         0 => String::new(),
-        number => format!(" {number} undecided: {}.", list_names(open)),
+        number => format!(" {number} inconclusive: {}.", list_names(open)),
     };
     Some(match (all, missed, open.len()) {
         (0, ..) => return None,
         (1, 1, _) => "This is the only requirement.".to_owned(),
         (1, _, 1) => {
             let one = open.first()?.in_short();
-            format!("The only requirement is undecided: {one}.")
+            format!("The only requirement is inconclusive: {one}.")
         }
         (1, ..) => "The only requirement is met.".to_owned(),
         (_, 0, 0) => format!("All {all} requirements are met."),
-        (_, 0, _) => format!("None of {all} requirements is missed.{untold}"),
+        (_, 0, _) => format!("None of {all} requirements is missed.{inconclusive}"),
         (_, missed, _) => {
             let are = if missed == 1 { "is" } else { "are" };
-            format!("{missed} of {all} requirements {are} missed.{untold}")
+            format!("{missed} of {all} requirements {are} missed.{inconclusive}")
         }
     })
 }
@@ -65,13 +85,16 @@ fn list_names(requirements: &[&RequirementRecord]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::record::RequirementOutcome;
 
-    fn one(clause: &str, outcome: RequirementOutcome, untold_is_missed: bool) -> RequirementRecord {
+    fn one(
+        clause: &str,
+        outcome: RequirementOutcome,
+        inconclusive_is_missed: bool,
+    ) -> RequirementRecord {
         RequirementRecord {
             clause: clause.to_owned(),
             outcome,
-            untold_is_missed,
+            inconclusive_is_missed,
             ..RequirementRecord::default()
         }
     }
@@ -80,28 +103,36 @@ mod tests {
     fn every_requirement_is_counted_once_and_the_missed_come_first() {
         let met = || one("p99 is 9 ms", RequirementOutcome::Met, false);
         let missed = |what: &str| one(what, RequirementOutcome::Missed, false);
-        let open = || one("p95 is 8 ms", RequirementOutcome::Untold, false);
+        let open = || one("p95 is 8 ms", RequirementOutcome::Inconclusive, false);
         let said = |all: &[RequirementRecord]| sentences(all, Verdict::Valid).join(" ");
         assert_eq!(said(&[]), "");
         assert_eq!(said(&[met()]), "The only requirement is met.");
         assert_eq!(said(&[met(), met()]), "All 2 requirements are met.");
         assert_eq!(
             said(&[open()]),
-            "The only requirement is undecided: p95 is 8 ms."
+            "The only requirement is inconclusive: p95 is 8 ms."
         );
         assert_eq!(
             said(&[open(), met()]),
-            "None of 2 requirements is missed. 1 undecided: p95 is 8 ms."
+            "None of 2 requirements is missed. 1 inconclusive: p95 is 8 ms."
         );
         assert_eq!(
             said(&[open(), missed("a"), missed("b"), met()]),
-            "Missed: a; b. 2 of 4 requirements are missed. 1 undecided: p95 is 8 ms."
+            "Missed: a; b. 2 of 4 requirements are missed. 1 inconclusive: p95 is 8 ms."
         );
-        // If a study counts an undecided requirement as missed, the sentence lists the requirement
-        // as missed.
+        // If a study counts an inconclusive requirement as missed, the sentence lists the
+        // requirement as missed.
         assert_eq!(
-            said(&[one("c", RequirementOutcome::Untold, true)]),
-            "Missed: c. This is the only requirement."
+            said(&[one("c", RequirementOutcome::Inconclusive, true)]),
+            "Missed: c. This is the only requirement. It is inconclusive, and counts as missed \
+             (`require.inconclusive`)."
+        );
+        // In a user's run, the only certain miss was among those that the sentence did not name.
+        let uncertain = |what: &str| one(what, RequirementOutcome::Inconclusive, true);
+        assert_eq!(
+            said(&[uncertain("a"), uncertain("b"), uncertain("c"), missed("d")]),
+            "Missed: d; a; b; and 1 more. 4 of 4 requirements are missed. 3 of them are \
+             inconclusive, and count as missed (`require.inconclusive`)."
         );
         let many: Vec<_> = (0..5).map(|n| missed(&n.to_string())).collect();
         assert!(said(&many).starts_with("Missed: 0; 1; 2; and 2 more. 5 of 5"));

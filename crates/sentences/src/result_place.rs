@@ -1,4 +1,4 @@
-//! Names the place of a result: a point of the axis, blocks, variants and metrics.
+//! Names the parts to which a result belongs: a point on the axis, blocks, variants and metrics.
 
 use analysis::VariantName;
 use analysis::procedure::Point;

@@ -2,15 +2,16 @@
 
 use crate::result_place::{metric_words, point_words};
 use analysis::screening::Activity;
-use measure::number::significant;
+use measure::number::{change, significant};
 use store::record::{ScreenRecord, ScreenedRecord};
 
-/// Returns the sentences for all screenings.
-pub fn sentences(screens: &[ScreenRecord]) -> Vec<String> {
-    screens.iter().flat_map(screen_sentences).collect()
+/// Returns the sentences for all screenings. If a tuning follows, they do not propose to confirm
+/// the settings.
+pub fn sentences(screens: &[ScreenRecord], is_tuned: bool) -> Vec<String> {
+    screens.iter().flat_map(|screen| screen_sentences(screen, is_tuned)).collect()
 }
 
-fn screen_sentences(screen: &ScreenRecord) -> Vec<String> {
+fn screen_sentences(screen: &ScreenRecord, is_tuned: bool) -> Vec<String> {
     let step = screen.step.as_ref();
     let step = step.map_or_else(String::new, |step| format!(" of “{step}”"));
     let at = format!("At {}{step}", point_words(screen.point));
@@ -25,9 +26,9 @@ fn screen_sentences(screen: &ScreenRecord) -> Vec<String> {
         let mut of: Vec<&ScreenedRecord> = of.collect();
         of.sort_by(|a, b| b.ln_ratio.abs().total_cmp(&a.ln_ratio.abs()));
         let name = |e: &&ScreenedRecord| {
-            let change = (e.ln_ratio.exp() - 1.0) * 100.0;
+            let change = change(e.ln_ratio.exp());
             format!(
-                "{} (“{}” instead of “{}” {change:+.1} %)",
+                "{} (“{}” instead of “{}” {change})",
                 e.setting, e.value, e.against
             )
         };
@@ -54,7 +55,7 @@ fn screen_sentences(screen: &ScreenRecord) -> Vec<String> {
     } else {
         format!("{at}, {}{silent}.", parts.join("; "))
     });
-    if !screen.confirm.is_empty() {
+    if !screen.confirm.is_empty() && !is_tuned {
         said.push(format!(
             "A screening selects settings, but proves no effect: without repetition, effects have \
              no interval, and {}. `cassay confirm` measures every combination of {}.",

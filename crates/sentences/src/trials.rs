@@ -7,7 +7,7 @@ use measure::number::count;
 use measure::{KindCount, KindCounts};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use store::record::{ReasonRecord, RuleOutcome, TrialFinding};
+use store::record::{ReasonRecord, RuleOutcome, TrialFinding, short_words};
 
 /// Minimum number of reasons from the same rule at which only the first reason is shown.
 const REASONS_MANY: usize = 4;
@@ -42,14 +42,16 @@ struct TrialReason<'a> {
 }
 
 /// Returns the reasons of all trials. Each reason occurs once, with the names of its trials. If a
-/// rule has many reasons, the result contains only the first reason and the number of trials. Each
+/// rule has many reasons of the same kind, the result contains only the first of them and the
+/// number of trials. Reasons are of the same kind if the same words describe their numbers. Each
 /// trial also lists its own reasons.
 pub fn reasons(trials: &[&TrialFinding]) -> Vec<RunReason> {
-    let mut rules: IndexMap<String, IndexMap<&str, TrialReason<'_>>> = IndexMap::new();
+    let mut kinds: IndexMap<(String, &str), IndexMap<&str, TrialReason<'_>>> = IndexMap::new();
     for trial in trials {
         for (words, record) in trial.reasons.iter().zip(trial.reasons_as_data().into_owned()) {
             let rule = record.rule.clone().unwrap_or_default();
-            let same = rules.entry(rule).or_default().entry(words);
+            let kind = (rule.clone(), short_words(&rule, &record.measured));
+            let same = kinds.entry(kind).or_default().entry(words);
             let reason = same.or_insert_with(|| TrialReason {
                 record,
                 trials: Vec::new(),
@@ -58,9 +60,13 @@ pub fn reasons(trials: &[&TrialFinding]) -> Vec<RunReason> {
         }
     }
     let has_blocks = trials.iter().any(|trial| trial.block > 0);
-    rules.sort_by_cached_key(|rule, _| (Reverse(worst(trials, rule)), seriousness(rule)));
+    kinds.sort_by_cached_key(|(rule, _), reasons| {
+        let of: Vec<&TrialFinding> =
+            reasons.values().flat_map(|reason| &reason.trials).copied().collect();
+        (Reverse(worst(&of, rule)), seriousness(rule))
+    });
     let mut said = Vec::new();
-    for reasons in rules.values() {
+    for reasons in kinds.values() {
         let count: usize = reasons.values().map(|reason| reason.trials.len()).sum();
         let first = |of: &[&TrialFinding]| names_of(&of[..1], has_blocks);
         let many = |count: usize, words: &str, of: &[&TrialFinding]| {
@@ -257,5 +263,31 @@ mod tests {
         );
         let many = of_run(&[1.0, 2.0, 3.0, 4.0]);
         assert_eq!(many, [(vec![0, 1, 2, 3], 1.0)]);
+    }
+
+    /// In a user's run, two of six trials exceeded the target's throughput. The reason said that
+    /// the target did not keep up in all six.
+    #[test]
+    fn reasons_with_other_quantities_are_counted_separately() {
+        let late = |index: usize, quantity: Quantity, value: f64| {
+            let mut trial = short(index, 3.0);
+            trial.reasons = vec![format!("V1: {quantity} {value}")];
+            let record = &mut trial.reason_records[0];
+            record.rule = Some("V1".to_owned());
+            record.measured[0].quantity = quantity;
+            (record.measured[0].value, record.measured[0].limit) = (value, Some(0.01));
+            record.measured[0].fail_limit = Some(0.1);
+            trial
+        };
+        let all: Vec<TrialFinding> = (0..10)
+            .map(|at| match at {
+                0..4 => late(at, Quantity::SentInWindow, 0.001 * at as f64),
+                _ => late(at, Quantity::SentLate, 0.1 * at as f64),
+            })
+            .collect();
+        let found = reasons(&all.iter().collect::<Vec<_>>());
+        let counts: Vec<usize> = found.iter().map(|one| one.record.trials.len()).collect();
+        assert_eq!(counts, [4, 6], "{found:?}");
+        assert!(found[0].words.starts_with("in 4 of 10 trials"), "{found:?}");
     }
 }

@@ -33,7 +33,7 @@ fn sentence(stretches: &[WithoutFaultsRecord]) -> String {
     )
 }
 
-/// Describes the effect of a fault in one period, such as `while broken −31.2 % throughput (…),
+/// Describes the effect of a fault in one period, such as `during the fault −31.2 % throughput (…),
 /// +310 % p99 (…), 12 operations failed, 0 without it`.
 fn stretch_words(record: &WithoutFaultsRecord) -> String {
     let [without, with] = record.failed;
@@ -47,7 +47,7 @@ fn stretch_words(record: &WithoutFaultsRecord) -> String {
         "{with} operations failed, {without} without the fault"
     ));
     let when = match record.stretch {
-        FaultStretch::Broken => "while broken",
+        FaultStretch::Broken => "during the fault",
         FaultStretch::After => "after that",
     };
     format!("{when} {}", said.join(", "))

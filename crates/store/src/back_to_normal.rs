@@ -167,24 +167,54 @@ fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasur
     }
 }
 
-/// Describes the effect of a fault on latency, for example `p99 51 → 1,040 ms while broken (×
-/// 20.4)`. `None` if the p99 before or during the fault is unknown.
+/// Ratio of the maximum to the p99 during a fault. At this ratio and above, p99 hides the outage,
+/// because a closed loop sends few operations while it waits.
+const MAXIMUM_SHOWN_RATIO: f64 = 10.0;
+
+/// Describes the effect of a fault on latency, for example `p99 51 → 1,040 ms during the fault (×
+/// 20.4)`. If the p99 before the fault is unknown, the text contains only the p99 during the fault.
+/// `None` if the p99 during the fault is unknown.
 pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     let found = fault.recovery.as_ref()?;
-    let (before, during) = (found.before.as_ref()?, found.during.as_ref()?);
+    let during = found.during.as_ref()?;
     if during.latency_ms.count == 0 && during.seconds > 0.0 {
         return Some("no response during the fault".to_owned());
     }
-    let [before, during] = [before, during].map(|stretch| stretch.latency_ms.p99);
-    (before.least() > 0.0 && during.least() > 0.0).then(|| {
-        format!(
-            "p99 {} → {}{} ms during the fault ({})",
-            short(before.least(), 3),
-            during.sign(),
-            short(during.least(), 3),
-            change(during.least() / before.least())
-        )
-    })
+    let (p99, most) = (during.latency_ms.p99, during.latency_ms.max);
+    if p99.least() <= 0.0 {
+        return None;
+    }
+    let before = found.before.as_ref().map_or(0.0, |before| before.latency_ms.p99.least());
+    let level = if before > 0.0 {
+        format!("{} → ", short(before, 3))
+    } else {
+        String::new()
+    };
+    let mut words = format!(
+        "p99 {level}{}{} ms during the fault",
+        p99.sign(),
+        short(p99.least(), 3)
+    );
+    if before > 0.0 {
+        words += &format!(" ({})", change(p99.least() / before));
+    }
+    if most.least() >= MAXIMUM_SHOWN_RATIO * p99.least() {
+        words += &format!(", maximum {}{} ms", most.sign(), short(most.least(), 3));
+    }
+    Some(words)
+}
+
+/// Returns the reason why cassay cannot judge the effect of an injected fault, such as `cassay
+/// cannot judge the effect: before the fault, …`. `None` if the effect is known.
+pub fn unknown_effect(found: &RecoveryRecord) -> Option<String> {
+    if found.dip.is_some() {
+        return None;
+    }
+    let why = match found.unseen.as_slice() {
+        [] => "the measured window has no interval of the fault".to_owned(),
+        reasons => reasons.join("; "),
+    };
+    Some(format!("cassay cannot judge the effect: {why}"))
 }
 
 /// Returns the factor by which p99 was higher during a fault than before the fault. `None` if the

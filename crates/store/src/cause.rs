@@ -20,7 +20,7 @@ measure::word_enum! {
         Backlog = "compaction_backlog",
         /// Garbage collections stopped the nodes.
         Collections = "collections",
-        /// One block differs from all others.
+        /// One block is an outlier.
         OddBlock = "odd_block",
     }
 }
@@ -47,7 +47,7 @@ pub struct CauseRecord {
     /// Values of the metric in the first trial and in the last trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<[f64; 2]>,
-    /// Number of the block that differs, starting at 1.
+    /// Number of the outlying block, starting at 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<usize>,
     /// Time after the first trial from which results were close to the last result, s. Absent if no

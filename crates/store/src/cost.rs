@@ -29,6 +29,18 @@ measure::word_enum! {
         DiskWrites = "disk_writes_per_op",
         /// Resident memory of the nodes' processes, bytes.
         Memory = "memory_bytes",
+        /// Number of context switches of the nodes' processes per operation.
+        ContextSwitches = "context_switches_per_op",
+        /// Number of page faults of the nodes' processes per operation.
+        PageFaults = "page_faults_per_op",
+        /// Number of cycles of the nodes' CPUs per operation.
+        Cycles = "cycles_per_op",
+        /// Number of instructions of the nodes' CPUs per operation.
+        Instructions = "instructions_per_op",
+        /// Number of loads per operation that missed the last-level caches.
+        CacheMisses = "llc_load_misses_per_op",
+        /// Number of loads per operation from the memory of another NUMA node.
+        RemoteLoads = "remote_loads_per_op",
     }
 }
 
@@ -53,7 +65,32 @@ impl CostKind {
             CostKind::DiskReads => ("disk reads per operation", Unit::Number),
             CostKind::DiskWrites => ("disk writes per operation", Unit::Number),
             CostKind::Memory => ("resident memory", Unit::Bytes),
+            CostKind::ContextSwitches => ("context switches per operation", Unit::Number),
+            CostKind::PageFaults => ("page faults per operation", Unit::Number),
+            CostKind::Cycles => ("CPU cycles per operation", Unit::Number),
+            CostKind::Instructions => ("instructions per operation", Unit::Number),
+            CostKind::CacheMisses => ("last-level cache misses per operation", Unit::Number),
+            CostKind::RemoteLoads => ("loads from remote memory per operation", Unit::Number),
         }
+    }
+
+    /// Returns true if the cost is a number of countable things, such as disk reads.
+    pub const fn is_count(self) -> bool {
+        use CostKind::{
+            CacheMisses, ContextSwitches, Cycles, DiskReads, DiskWrites, Instructions, PageFaults,
+            RemoteLoads,
+        };
+        matches!(
+            self,
+            CacheMisses
+                | ContextSwitches
+                | Cycles
+                | DiskReads
+                | DiskWrites
+                | Instructions
+                | PageFaults
+                | RemoteLoads
+        )
     }
 
     /// Returns the name of the cost in texts.

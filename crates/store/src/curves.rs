@@ -9,7 +9,7 @@ measure::word_enum! {
         /// Throughput falls from the first measured load on.
         First = "first",
         /// κ cannot be distinguished from 0.
-        Untold = "untold",
+        Inconclusive = "inconclusive" | "untold",
         /// The peak would be at a load of more than twice the last measured load.
         Beyond = "beyond",
         /// A curve of this model has no peak.
@@ -52,9 +52,9 @@ pub struct CurveRecord {
     /// Peak of the throughput. Absent if the peak is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<PeakRecord>,
-    /// Reason why `peak` is absent. `first`: throughput falls from the first load on. `untold`: κ
-    /// cannot be distinguished from 0. `beyond`: the peak would be at more than twice the last
-    /// load.
+    /// Reason why `peak` is absent. `first`: throughput falls from the first load on.
+    /// `inconclusive`: κ cannot be distinguished from 0. `beyond`: the peak would be at more than
+    /// twice the last load.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",

@@ -66,7 +66,7 @@ pub struct DriftRecord {
     pub z: f64,
     /// Number of blocks in the window.
     pub blocks: usize,
-    /// Direction of the drift: `steady`, `rising`, `falling` or `untold`.
+    /// Direction of the drift: `steady`, `rising`, `falling` or `inconclusive`.
     pub course: DriftDirection,
 }
 
@@ -152,7 +152,7 @@ pub struct GrowthRecord {
     /// days.
     pub horizon_days: f64,
     /// Judgement of the growth: `no`, `grows`, `leaks` (the series reaches its limit within the
-    /// horizon) or `untold`.
+    /// horizon) or `inconclusive`.
     pub growing: Growing,
 }
 
@@ -206,7 +206,7 @@ pub struct EnduredRecord {
     /// Largest difference at which the throughputs of turns count as equal, as a share.
     pub within: f64,
     /// Result of comparing the interval of `apart` with the share `within`: `inside`, `outside` or
-    /// `untold`. Absent if the study has no shorter turn.
+    /// `inconclusive`. Absent if the study has no shorter turn.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",

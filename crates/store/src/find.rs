@@ -26,8 +26,8 @@ pub struct RunLine {
     pub trials_finished: usize,
     /// Number of trials in the plan.
     pub trials_planned: usize,
-    /// Outcome of the study's requirements: `met`, `missed` or `untold`. `None` if the study has no
-    /// requirements.
+    /// Outcome of the study's requirements: `met`, `missed` or `inconclusive`. `None` if the study
+    /// has no requirements.
     pub requirements: Option<RequirementOutcome>,
     /// Number of omitted trials, with the reasons. `None` if no trial was omitted.
     pub left_out: Option<String>,
@@ -92,7 +92,7 @@ pub fn last_finished(results: &Path, study: &str) -> Option<Run> {
 pub enum DidWell {
     /// The run met all of its requirements, or the study had none.
     Met,
-    /// The run missed no requirement, but some requirements are undecided.
+    /// The run missed no requirement, but some requirements are inconclusive.
     MissedNone,
 }
 
@@ -110,7 +110,7 @@ pub fn last_good(results: &Path, study: &str, before: Option<&str>) -> Option<(R
             let well = match outcome_of(&found.requirements) {
                 _ if found.verdict == Verdict::Invalid => return None,
                 Some(RequirementOutcome::Missed) => return None,
-                Some(RequirementOutcome::Untold) => DidWell::MissedNone,
+                Some(RequirementOutcome::Inconclusive) => DidWell::MissedNone,
                 Some(RequirementOutcome::Met) | None => DidWell::Met,
             };
             Some((run, well))

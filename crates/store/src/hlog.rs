@@ -9,7 +9,7 @@ mod v2;
 
 pub(crate) use v2::V2Room;
 
-use crate::buckets::{self, Buckets};
+use crate::histogram_buckets::{self, Buckets};
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -137,7 +137,7 @@ impl Entry {
     pub(crate) fn add_to(&self, sum: &mut Buckets, room: &mut V2Room) -> Result<()> {
         match room.buckets(&self.bytes()?) {
             Some(held) => sum.add(held),
-            None => sum.add(&buckets::from_histogram(&self.histogram()?)),
+            None => sum.add(&histogram_buckets::from_histogram(&self.histogram()?)),
         }
         Ok(())
     }

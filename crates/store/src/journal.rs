@@ -9,7 +9,7 @@
 use crate::event::JournalRecord;
 use crate::file_digests;
 use crate::ndjson::LineWriter;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use foreign::FileKind;
 use std::path::Path;
 
@@ -17,6 +17,11 @@ const KEY: &str = ",\"chain\":\"";
 const DIGITS: usize = 16;
 /// Length in bytes of the end of a line, `","chain":"0123456789abcdef"}`.
 const TAIL: usize = KEY.len() + DIGITS + 2;
+/// Maximum number of records in a journal. A trial has about ten records. In memory, a record takes
+/// more space than a short line of the file.
+const RECORDS_MAX: usize = 500_000;
+/// Maximum number of damaged lines that the reader describes one by one.
+const DAMAGED_MAX: usize = 1000;
 
 /// Appends records to a journal.
 #[derive(Debug)]
@@ -50,8 +55,9 @@ impl JournalWriter {
 pub(crate) struct Journal {
     /// Records of the intact lines.
     pub(crate) records: Vec<JournalRecord>,
-    /// Damaged lines. Each entry has the number of the line, starting at 1, and a sentence about
-    /// the damage.
+    /// The first damaged lines. Each entry has the number of the line, starting at 1, and a sentence
+    /// about the damage. The last entry stands for all further lines if there are more than
+    /// [`DAMAGED_MAX`].
     pub(crate) damaged: Vec<(usize, String)>,
     /// Sentence about an incomplete last line, which the writer leaves if it is killed. `None` if
     /// the last line is complete.
@@ -95,12 +101,22 @@ impl Journal {
             before = read.after;
             match read.record {
                 Ok(record) => {
+                    ensure!(
+                        journal.records.len() < RECORDS_MAX,
+                        "{place}: a journal has at most {RECORDS_MAX} records; hint: remove this \
+                         run, because cassay did not write the file"
+                    );
                     journal.chained |= read.chain.is_some();
                     journal.records.push(record);
                 }
                 Err(why) => {
-                    let said = format!("{place} is damaged, so cassay omits it: {why}");
-                    journal.damaged.push((index + 1, said));
+                    let said = match journal.damaged.len() {
+                        DAMAGED_MAX => format!("cassay omits {place} and further damaged lines"),
+                        _ => format!("{place} is damaged, so cassay omits it: {why}"),
+                    };
+                    if journal.damaged.len() <= DAMAGED_MAX {
+                        journal.damaged.push((index + 1, said));
+                    }
                 }
             }
             if let Some(chain) = read.chain {
@@ -206,6 +222,27 @@ mod tests {
     #[test]
     fn a_written_journal_is_read() {
         assert_eq!(read(text().as_bytes()), ("abcd".to_owned(), vec![]));
+    }
+
+    #[test]
+    fn many_damaged_lines_are_described_once() {
+        let all = text() + &"x\n".repeat(5000) + &text();
+        let (events, lines) = read(all.as_bytes());
+        assert!(events.starts_with("abcd"), "{events}");
+        assert_eq!((lines.len(), lines[0], lines[1000]), (1001, 5, 1005));
+    }
+
+    #[test]
+    fn a_journal_of_too_many_records_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j");
+        let line = "{\"unix_ns\":1,\"event\":\"a\"}\n";
+        std::fs::write(&path, line.repeat(RECORDS_MAX + 1)).unwrap();
+        let said = format!("{:#}", Journal::read(&path).unwrap_err());
+        assert!(
+            said.contains("line 500001: a journal has at most"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -95,8 +95,8 @@ impl Ledger {
         }
         let (finding, seal): (TrialFinding, _) = read_sealed(&whole)?;
         self.summed |= !seal.files.is_empty();
-        // A finding without a checksum does not count, unless the run is of a version without
-        // checksums.
+        // A finding without a checksum does not count, unless a version without checksums wrote the
+        // run.
         let is_vouched = self.sums.contains_key(&path);
         if !is_vouched && self.summed {
             self.notes.push(format!(

@@ -14,7 +14,6 @@
 mod acknowledged_writes;
 mod added_blocks;
 mod back_to_normal;
-mod buckets;
 mod cause;
 mod child_run;
 mod comparable_points;
@@ -29,6 +28,7 @@ mod event;
 mod file_digests;
 mod find;
 mod fleet;
+mod histogram_buckets;
 pub mod hlog;
 mod journal;
 pub mod json;
@@ -48,6 +48,7 @@ mod profile;
 mod profile_findings;
 mod published;
 mod quantiles;
+mod reason_words;
 mod reasons;
 pub mod record;
 mod recovery;
@@ -58,7 +59,7 @@ mod run_name;
 mod scale_up;
 mod screening;
 mod search;
-mod slowest;
+mod slowest_operations;
 mod tables_left;
 mod tags;
 mod tail;
@@ -66,6 +67,7 @@ mod tail;
 mod tests;
 mod time_use;
 mod trial;
+mod tuning;
 mod unpack;
 mod write;
 
@@ -86,7 +88,7 @@ pub use tags::{tag, tags, untag};
 pub use time_use::time_use;
 pub use trial::TrialWriter;
 pub use unpack::take_in;
-pub use write::{RunWriter, figure_of, write_report, write_whole};
+pub use write::{RunWriter, figure_of, write_output, write_report};
 
 /// Names of the files of a run. The writer and the reader share these constants, so that they use
 /// the same names.

@@ -37,6 +37,8 @@ measure::word_enum! {
         Peak = "peak",
         /// The highest load of a sweep without a knee.
         HighestLoad = "highest_load",
+        /// The only load of a study, which is a closed loop or was too high for the target.
+        OnlyLoad = "only_load",
         /// A difference between two variants.
         Difference = "difference",
         /// A fault of a trial.
@@ -69,7 +71,8 @@ pub struct LimitReadingRecord {
     pub value: f64,
     /// Value at which the resource counts as full.
     pub limit: f64,
-    /// True if the resource counts as full.
+    /// True if the value has reached `limit`. For some resources, such as CPU, work must also wait
+    /// for the resource.
     pub full: bool,
 }
 
@@ -251,7 +254,7 @@ impl ExperimentRecord {
 /// Explanation of one event, with the resources that were full at the time of the event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LimitRecord {
-    /// Event: `knee`, `peak`, `highest_load`, `difference`, `fault` or `drift`.
+    /// Event: `knee`, `peak`, `highest_load`, `only_load`, `difference`, `fault` or `drift`.
     pub event: LimitEvent,
     /// Variant at the event. For a difference, this is the slower variant.
     pub variant: VariantName,

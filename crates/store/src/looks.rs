@@ -61,15 +61,15 @@ pub struct LookRecord {
     pub ci95: Option<[f64; 2]>,
 }
 
-/// Ratio without the influence of one block that differs from the others.
+/// Ratio without the influence of an outlying block.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RobustRecord {
-    /// Number of the differing block, starting at 1.
+    /// Number of the outlying block, starting at 1.
     pub block: usize,
-    /// Distance of the differing block from the median, in robust standard deviations (1.4826 MAD).
+    /// Distance of the outlying block from the median, in robust standard deviations (1.4826 MAD).
     pub z: f64,
-    /// Ratio without the influence of the differing block (Hodges and Lehmann).
+    /// Ratio without the influence of the outlying block (Hodges and Lehmann).
     pub ratio: f64,
     /// Confidence interval of the robust ratio, by signed ranks. The interval is not adjusted for
     /// other comparisons or looks.

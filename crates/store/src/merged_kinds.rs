@@ -7,7 +7,7 @@
 //! ([`Buckets`]). Invariant: the figures equal those of
 //! [`convert::times_ms`](crate::convert::times_ms) for the sum of the same histograms.
 
-use crate::buckets::Buckets;
+use crate::histogram_buckets::Buckets;
 use crate::hlog::{Entry, HlogReader, V2Room};
 use crate::record::QuantilesRecord;
 use anyhow::Result;

@@ -60,11 +60,11 @@ impl TrialWriter {
     /// Writes the profiles of all nodes of the trial: `profiles.json` and
     /// `profiles/NODE.collapsed`. Each profile has its record and the folded stacks as
     /// async-profiler prints them for `threads,collapsed`. The writer normalizes the stacks, and
-    /// sets `samples` and `file` of the record. Must be called before the trial ends, so that the
-    /// files receive checksums.
+    /// sets `samples` and `file` of the record. Call this function before the trial ends, so that
+    /// the files receive checksums.
     ///
     /// # Errors
-    /// The name of a node cannot be the name of a file, or a line is not a stack with a count. Or a
+    /// The name of a node cannot be the name of a file, a line is not a stack with a count, or a
     /// file cannot be written.
     pub fn write_profiles(&self, profiles: Vec<(ProfileRecord, String)>) -> Result<()> {
         let folder = self.path().join(file::PROFILES);
@@ -200,7 +200,7 @@ fn pool_of(thread: &str) -> String {
         Some((before, id)) if is_number(id) => before.trim_end(),
         _ => name,
     };
-    // The rest of these names are addresses: `RMI TCP Connection(2)-127.0.0.1`,
+    // Some names continue with an address: `RMI TCP Connection(2)-127.0.0.1`,
     // `Stream-Deserializer-/127.0.0.1:7000-0a1b`.
     let without_address = name.split("-/").next().unwrap_or_default();
     let name = without_address.split('(').next().unwrap_or_default();
@@ -258,7 +258,7 @@ fn frame_name(frame: &str) -> String {
             break;
         }
     }
-    // The profiler marks the compiler of a method with such a suffix, if the options ask for it.
+    // If its options request this, the profiler marks each method with a suffix for its compiler.
     for mark in ["_[j]", "_[i]", "_[0]", "_[1]", "_[k]"] {
         if let Some(plain) = name.strip_suffix(mark) {
             name.truncate(plain.len());
@@ -355,7 +355,7 @@ mod tests {
         }
     }
 
-    /// Any characters, or a stack with a number.
+    /// Pattern of the generated texts: any characters, or a stack with a count.
     const TEXTS: &str = "[ -~\\n]{0,80}|([a-z0x$/.;+-]{1,9};?){1,9} [0-9]{1,9}";
 
     proptest::proptest! {
@@ -364,7 +364,8 @@ mod tests {
             if let Ok((once, samples)) = normalize(&text) {
                 let (twice, same) = normalize(&once).expect("normal text is readable");
                 proptest::prop_assert_eq!(samples, same);
-                // A frame may look like an address only after the first time.
+                // Removing a number or an address may leave text that looks like an address, which
+                // the second pass removes.
                 proptest::prop_assert!(twice.len() <= once.len());
             }
         }

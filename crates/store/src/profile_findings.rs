@@ -42,31 +42,31 @@ pub struct ProfilesRecord {
     pub point: Option<Point>,
     /// Profile of each variant.
     pub variants: Vec<VariantProfileRecord>,
-    /// Differences of each variant to the first one.
+    /// Differences of each variant from the first variant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<ProfileDifferenceRecord>,
-    /// Cost of the profiler for each variant. Empty if no trials without profiler ran beside those
-    /// with profiler.
+    /// Cost of the profiler for each variant. Empty if no trials without the profiler ran for
+    /// comparison.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profiler_costs: Vec<ProfilerCostRecord>,
     /// Folder of the run with the profiled trials, relative to the folder of this run. Empty if
     /// they are trials of this run.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub run: String,
-    /// Reason why there are no profiles. Empty if there are.
+    /// Reason why the run has no profiles. Empty if it has profiles.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// Sentences that state the differences and the cost of the profiler.
     pub says: Vec<String>,
 }
 
-/// Folder of the run with the profiled trials, in the folder of their run.
+/// Name of the folder, within the folder of a run, for the separate run with the profiled trials.
 pub const PROFILES_FOLDER: &str = "profile";
 
 impl ProfilesRecord {
     /// Returns the folder of the run with the profiled trials, relative to the folder of this run.
-    /// `None` if the profiled trials belong to this run, or if a stranger's record names another
-    /// folder.
+    /// `None` if the profiled trials belong to this run, or if the record, which may come from an
+    /// untrusted source, names another folder.
     pub fn run_folder(&self) -> Option<&str> {
         folder_in(PROFILES_FOLDER, &self.run)
     }
@@ -86,13 +86,13 @@ pub struct VariantProfileRecord {
     pub samples: u64,
     /// Cost of an operation.
     pub cost: f64,
-    /// Calls by which the cost arises.
+    /// Call tree, with the cost of each frame.
     pub tree: CallTreeRecord,
 }
 
 /// A call tree as columns with one entry per frame. A frame is followed by its callees, whose depth
-/// is larger by 1. The difference between the cost of a frame and the costs of its callees has two
-/// parts. They are its own cost, and that of callees which are too small to be listed.
+/// is larger by 1. The cost of a frame also includes its own cost, and the cost of callees that are
+/// too small to be listed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallTreeRecord {
@@ -120,7 +120,8 @@ pub struct ProfileDifferenceRecord {
     pub costs: [f64; 2],
     /// Size up to which a difference does not matter, per operation.
     pub margin: f64,
-    /// Compared frames. Named frames come first: those without explanation, then their callers.
+    /// Compared frames. Named frames come first: first the frames that no callee explains, then
+    /// their callers.
     pub frames: Vec<FrameDifferenceRecord>,
 }
 
@@ -158,7 +159,7 @@ pub struct FrameDifferenceRecord {
     pub explained_by: Option<String>,
 }
 
-/// Cost of the profiler: a comparison of trials with profiler with trials without it.
+/// Cost of the profiler, from a comparison of trials with the profiler and trials without it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProfilerCostRecord {
@@ -166,7 +167,7 @@ pub struct ProfilerCostRecord {
     pub variant: VariantName,
     /// Metric of the comparison: `ops_per_s` or `latency_ms.p99`.
     pub metric: String,
-    /// Result with the profiler ÷ result without.
+    /// Result with the profiler ÷ result without the profiler.
     pub ratio: f64,
     /// 95 % confidence interval of the ratio. `null` with one block.
     pub ci95: Option<[f64; 2]>,

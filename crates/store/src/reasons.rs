@@ -5,7 +5,7 @@
 //! derives a rule from a sentence. All other code uses [`TrialFinding::reasons_as_data`].
 
 use crate::record::{FindingsRecord, RuleOutcome, TrialFinding};
-use analysis::rules::{Measurement, Quantity, Rule, title};
+use analysis::rules::{Measurement, Quantity, Rule, is_beyond, title};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -81,6 +81,14 @@ impl From<&Measurement> for MeasurementRecord {
             unit: quantity.unit().to_owned(),
             place: measurement.place.clone(),
         }
+    }
+}
+
+impl MeasurementRecord {
+    /// Returns true if the value has reached the limit that the sentence states. A value of 0 never
+    /// reaches a limit.
+    pub fn is_beyond_limit(&self) -> bool {
+        is_beyond(self.quantity, self.value, self.limit)
     }
 }
 

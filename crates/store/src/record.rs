@@ -12,7 +12,9 @@ pub use crate::acknowledged_writes::{
     read_back_words,
 };
 pub use crate::added_blocks::AddedRecord;
-pub use crate::back_to_normal::{Aftermath, NotMeasured, SeriesEnd, p99_ratio, p99_words, since};
+pub use crate::back_to_normal::{
+    Aftermath, NotMeasured, SeriesEnd, p99_ratio, p99_words, since, unknown_effect,
+};
 pub use crate::cause::{CauseKind, CauseRecord, NextStepRecord};
 pub use crate::comparable_points::compared_value;
 pub use crate::cost::{CostComparisonRecord, CostKind, CostRecord, Costs};
@@ -52,6 +54,7 @@ pub use crate::published::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
 };
 pub use crate::quantiles::QuantilesRecord;
+pub use crate::reason_words::{DRIFTED, NOT_STEADY, short_words};
 pub use crate::reasons::{MeasurementRecord, ReasonRecord, RuleRecord};
 pub use crate::recovery::{
     BaselineRecord, Dip, FaultStretch, Hints, NoticedRecord, RecoveryRecord, RepairNeed,
@@ -68,10 +71,14 @@ pub use crate::scale_up::{
 };
 pub use crate::screening::{ScreenRecord, ScreenedRecord};
 pub use crate::search::{SearchRangeRecord, SearchRecord, SearchStepRecord};
-pub use crate::slowest::SlowOperationRecord;
+pub use crate::slowest_operations::SlowOperationRecord;
 pub use crate::tables_left::RemainsRecord;
 pub use crate::tail::{TailEventKind, TailEventsRecord, TailRecord};
 pub use crate::time_use::{StepTimeRecord, TimeUseRecord};
+pub use crate::tuning::{
+    TUNING_FOLDER, TunedSettingRecord, TuningOutcome, TuningRecord, TuningResultRecord,
+    TuningTestRecord, tuned_names,
+};
 pub use analysis::VariantName;
 pub use analysis::compare::{Bound, Finding};
 pub use analysis::durability::PromiseKind;
@@ -202,7 +209,7 @@ pub struct IntervalRecord {
     /// Latency from the intended start of operations, ms. Absent if no operation succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<QuantilesRecord>,
-    /// Service time from the sending of operations, ms. Absent if no operation succeeded.
+    /// Service time from the send of operations, ms. Absent if no operation succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_ms: Option<QuantilesRecord>,
     /// Latency of failed operations, ms. Absent if no operation failed.
@@ -349,6 +356,9 @@ pub struct FindingsRecord {
     /// Results of a screening, which identifies the settings that have an effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub screens: Vec<ScreenRecord>,
+    /// Tuning of the settings of a screening. Absent if the study does not request it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<TuningRecord>,
     /// Curve of each variant through its points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<CurveRecord>,
@@ -627,7 +637,7 @@ pub struct SeriesRecord {
     /// values are those of successful operations, and lower bounds for operations that the client
     /// gave up.
     pub latency_ms: QuantilesRecord,
-    /// Service time from the sending, for operations that were due in the measured window and were
+    /// Service time from the send, for operations that were due in the measured window and were
     /// sent.
     pub service_ms: QuantilesRecord,
     /// Latency from the intended start, for failed operations that were due in the measured window.
@@ -937,7 +947,7 @@ measure::word_enum! {
         /// Throughput grew up to the last point of the sweep.
         Growing = "growing",
         /// The loads are too close together, or the noise is too large, to find a knee.
-        Untold = "untold",
+        Inconclusive = "inconclusive" | "untold",
     }
 }
 
@@ -955,8 +965,12 @@ pub struct SweepRecord {
     pub best_within_bound: Option<Point>,
     /// Point with the highest throughput whose p99 is only a lower bound and may exceed the bound.
     /// Absent unless its throughput is above that of `best_within_bound`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub untold_within_bound: Option<Point>,
+    #[serde(
+        default,
+        alias = "untold_within_bound",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub inconclusive_within_bound: Option<Point>,
     /// Lowest rate from which all points are saturated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturated_from: Option<Point>,
@@ -964,7 +978,7 @@ pub struct SweepRecord {
     /// sweep has no knee.
     pub knee: Option<Point>,
     /// Reason why the sweep has no knee: `growing` (throughput grew up to the last point) or
-    /// `untold`.
+    /// `inconclusive`.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",

@@ -63,8 +63,8 @@ pub struct RecoveryRecord {
     /// Bytes that were streamed to nodes during the observation. Absent if no probe read streams.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streamed_bytes: Option<f64>,
-    /// Need for a repair: `needed`, `not-needed` or `untold`. Absent if the target has only one
-    /// node.
+    /// Need for a repair: `needed`, `not-needed` or `inconclusive`. Absent if the target has only
+    /// one node.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",

@@ -30,12 +30,16 @@ pub struct RequirementRecord {
     /// 95 % confidence interval of the value. The outcome depends on this interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Outcome: `met`, `missed` or `untold`. It is `untold` if the interval contains the limit, or
-    /// if the value has no interval.
+    /// Outcome: `met`, `missed` or `inconclusive`. It is `inconclusive` if the interval contains
+    /// the limit, or if the value has no interval.
     pub outcome: RequirementResult,
-    /// True if an `untold` outcome counts as missed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub untold_is_missed: bool,
+    /// True if an `inconclusive` outcome counts as missed.
+    #[serde(
+        default,
+        alias = "untold_is_missed",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub inconclusive_is_missed: bool,
     /// Value of the metric in this run, in op/s or ms, if `value` is a ratio. It is the geometric
     /// mean over the blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,7 +70,7 @@ impl RequirementRecord {
     pub fn is_missed(&self) -> bool {
         match self.outcome {
             RequirementResult::Met => false,
-            RequirementResult::Untold => self.untold_is_missed,
+            RequirementResult::Inconclusive => self.inconclusive_is_missed,
             RequirementResult::Missed => true,
         }
     }
@@ -82,7 +86,7 @@ impl RequirementRecord {
 
     /// Returns true if the outcome is unknown and does not count as missed.
     pub fn is_open(&self) -> bool {
-        self.outcome == RequirementResult::Untold && !self.untold_is_missed
+        self.outcome == RequirementResult::Inconclusive && !self.inconclusive_is_missed
     }
 }
 
@@ -94,8 +98,25 @@ pub fn outcome_of(requirements: &[RequirementRecord]) -> Option<RequirementResul
     } else if requirements.iter().any(RequirementRecord::is_missed) {
         Some(RequirementResult::Missed)
     } else if requirements.iter().any(RequirementRecord::is_open) {
-        Some(RequirementResult::Untold)
+        Some(RequirementResult::Inconclusive)
     } else {
         Some(RequirementResult::Met)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_an_earlier_version_is_read_and_written_anew() {
+        let mut earlier = serde_json::to_value(RequirementRecord::default()).unwrap();
+        earlier["outcome"] = "untold".into();
+        earlier["untold_is_missed"] = true.into();
+        let read: RequirementRecord = serde_json::from_value(earlier).unwrap();
+        assert!(read.is_missed() && !read.is_open(), "{read:?}");
+        let written = serde_json::to_value(read).unwrap();
+        assert_eq!(written["outcome"], "inconclusive");
+        assert_eq!(written["inconclusive_is_missed"], true);
     }
 }

@@ -180,8 +180,8 @@ pub struct ScaleFitRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<ScalePeakRecord>,
     /// Reason why `peak` is absent. `first`: throughput falls from the first number of units on.
-    /// `untold`: κ cannot be distinguished from 0. `beyond`: the peak is at more than twice the
-    /// last number of units. `none`: the model has no peak.
+    /// `inconclusive`: κ cannot be distinguished from 0. `beyond`: the peak is at more than twice
+    /// the last number of units. `none`: the model has no peak.
     #[serde(
         default,
         deserialize_with = "measure::word_or_none",

@@ -26,8 +26,8 @@ pub struct SearchRecord {
     #[serde(default)]
     pub within_ms: [Option<f64>; 2],
     /// Outcome: `held` (found and held), `found` (found, but the search has no holds), `none`,
-    /// `not_reached` (above the highest allowed load), `client_limit`, `untold` (too many trials
-    /// without an answer) or `unfinished`.
+    /// `not_reached` (above the highest allowed load), `client_limit`, `inconclusive` (too many
+    /// trials without an answer) or `unfinished`.
     pub outcome: SearchOutcome,
     /// Load that the search found. For `not_reached` and `client_limit`, it is a lower bound.
     /// Absent if the search found no load.
@@ -77,7 +77,9 @@ impl SearchRecord {
         match self.outcome {
             SearchOutcome::Held | SearchOutcome::Found => Some(Known::Exactly(value)),
             SearchOutcome::NotReached | SearchOutcome::ClientLimit => Some(Known::AtLeast(value)),
-            SearchOutcome::Nowhere | SearchOutcome::Untold | SearchOutcome::Unfinished => None,
+            SearchOutcome::Nowhere | SearchOutcome::Inconclusive | SearchOutcome::Unfinished => {
+                None
+            }
         }
     }
 }

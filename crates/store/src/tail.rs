@@ -54,7 +54,8 @@ pub struct TailEventsRecord {
     /// Probability of at least as many matched operations if the events had occurred at other
     /// times.
     pub chance: f64,
-    /// True if chance is excluded, so that these events explain the matched operations.
+    /// True if there are significantly more matched operations than expected by chance, so that
+    /// these events explain them.
     pub explains: bool,
 }
 

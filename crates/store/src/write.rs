@@ -29,6 +29,9 @@ use std::path::{Path, PathBuf};
 /// a bug.
 const STAMP_ATTEMPTS_MAX: u32 = 1000;
 
+/// Maximum number of links that cassay follows from a path. Linux has the same limit.
+const LINKS_MAX: u32 = 40;
+
 /// Writer of a run. It owns the folder of the run while it writes.
 #[derive(Debug)]
 pub struct RunWriter {
@@ -291,18 +294,25 @@ impl RunWriter {
     /// report.
     pub fn write_report(&self, html: &str, figure: Option<&str>) -> Result<PathBuf> {
         let path = self.path.join(file::REPORT);
-        write_report(&path, html, figure)?;
+        write_whole(&path, html.as_bytes())?;
+        if let Some(svg) = figure {
+            write_whole(&figure_of(&path), svg.as_bytes())?;
+        }
         Ok(path)
     }
 }
 
-/// Writes a whole report to `path`, and its figure next to it under the same name (`report.svg`).
-pub fn write_report(path: &Path, html: &str, figure: Option<&str>) -> Result<()> {
-    write_whole(path, html.as_bytes())?;
-    match figure {
-        Some(svg) => write_whole(&figure_of(path), svg.as_bytes()),
-        None => Ok(()),
-    }
+/// Writes a whole report to the path that a user named, and its figure next to it under the same
+/// name (`report.svg`). Returns the path of the figure. Writes no figure next to a pipe or a
+/// device.
+pub fn write_report(path: &Path, html: &str, figure: Option<&str>) -> Result<Option<PathBuf>> {
+    let is_file = write_output(path, html.as_bytes())?;
+    let Some(svg) = figure.filter(|_| is_file) else {
+        return Ok(None);
+    };
+    let figure = figure_of(path);
+    write_output(&figure, svg.as_bytes())?;
+    Ok(Some(figure))
 }
 
 /// Returns the path of a report's figure.
@@ -310,9 +320,39 @@ pub fn figure_of(report: &Path) -> PathBuf {
     report.with_extension("svg")
 }
 
-/// Writes `bytes` to `path` atomically. The function writes and syncs a temporary file in the same
-/// folder, and then renames the file.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+/// Writes `bytes` to the path that a user named. If the path leads to a file or to nothing, writes
+/// the file atomically, and keeps a link to it. Writes to a pipe or a device without replacing it.
+/// Returns true if the path leads to a file.
+///
+/// # Errors
+/// The path leads to a folder, a disk or a socket, or cannot be written.
+pub fn write_output(path: &Path, bytes: &[u8]) -> Result<bool> {
+    let context = || format!("write {}", path.display());
+    let Some(mut output) = foreign::output(path).with_context(context)? else {
+        write_whole(&behind_links(path).with_context(context)?, bytes)?;
+        return Ok(true);
+    };
+    output.write_all(bytes).and_then(|()| output.flush()).with_context(context)?;
+    Ok(false)
+}
+
+/// Returns the path to which the links of `path` lead. The file at this path may not exist.
+fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        match fs::read_link(&path) {
+            Ok(to) => path = path.parent().unwrap_or(Path::new("")).join(to),
+            // The path is not a link, so it is the path of the file.
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(rustix::io::Errno::LOOP.into())
+}
+
+/// Writes `bytes` to a file of cassay's own at `path` atomically. Replaces any other object at this
+/// path. The function writes and syncs a temporary file in the same folder, and then renames the
+/// file.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
@@ -393,7 +433,7 @@ fn set_aside(path: &Path) -> Result<()> {
     let aside = (1..)
         .map(|n| PathBuf::from(format!("{}.attempt-{n}", path.display())))
         .find(|aside| !aside.exists())
-        .expect("the numbers do not end");
+        .expect("at least one number is free");
     fs::rename(path, &aside)
         .with_context(|| format!("rename {} to {}", path.display(), aside.display()))
 }
@@ -474,5 +514,35 @@ mod tests {
             mode(&plain),
             "the process's umask decides, as for any file"
         );
+    }
+    /// An earlier version replaced a pipe, a device or a link by a file.
+    #[test]
+    fn an_output_that_is_no_file_is_not_replaced() {
+        use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, path("pipe"), mode).unwrap();
+        symlink("pipe", path("to-pipe")).unwrap();
+        write_output(&path("to-pipe"), b"lost").unwrap_err();
+        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let mut options = fs::OpenOptions::new();
+        let _reader = options.read(true).custom_flags(flags).open(path("pipe")).unwrap();
+        assert!(!write_output(&path("to-pipe"), b"read").unwrap());
+        assert_eq!(
+            write_report(&path("pipe"), "<html>", Some("<svg>")).unwrap(),
+            None
+        );
+        let kind = |name: &str| fs::symlink_metadata(path(name)).unwrap().file_type();
+        assert!(kind("pipe").is_fifo() && kind("to-pipe").is_symlink());
+        symlink("file", path("link")).unwrap();
+        for text in ["first", "second"] {
+            assert!(write_output(&path("link"), text.as_bytes()).unwrap());
+            assert_eq!(fs::read_to_string(path("file")).unwrap(), text);
+        }
+        assert!(kind("link").is_symlink());
+        symlink("loop", path("loop")).unwrap();
+        write_output(&path("loop"), b"").unwrap_err();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5);
     }
 }

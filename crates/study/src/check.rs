@@ -10,6 +10,7 @@ use crate::checked_tree::Tree;
 use crate::format::{self, Exclusive, Type};
 use crate::settings::secret_kind;
 use crate::units;
+use std::ops::RangeInclusive;
 use versions::{Release, UnknownRelease};
 use yaml::{Diagnostics, Place, did_you_mean};
 use yaml::{Node, Raw};
@@ -197,7 +198,9 @@ fn list(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> 
         return Tree::Null;
     };
     if items.is_empty() {
-        diagnostics.add(&node.place, format!("`{path}` is an empty list"), None);
+        let hint = format!("write at least one item, or remove `{path}`");
+        let message = format!("`{path}` is an empty list");
+        diagnostics.add(&node.place, message, Some(hint));
     }
     let check = |node| value(node, path, item, &node.place, diagnostics);
     Tree::List(items.iter().map(check).collect())
@@ -305,15 +308,19 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
             text.parse().map(Tree::Bool).map_err(|_| "it must be true or false".to_owned())
         }
         Type::Count(min, max, _) => units::parse_count(text)
+            .map_err(|why| limit_instead(why, *max, units::format_count))
             .and_then(|n| within(n, *min, *max, units::format_count))
             .map(Tree::Count),
         Type::Duration(min, max, _) => units::parse_duration_ns(text)
+            .map_err(|why| limit_instead(why, *max, units::format_duration_ns))
             .and_then(|n| within(n, *min, *max, units::format_duration_ns))
             .map(Tree::DurationNs),
         Type::Bytes(min, max, _) => units::parse_bytes(text)
+            .map_err(|why| limit_instead(why, *max, units::format_bytes))
             .and_then(|n| within(n, *min, *max, units::format_bytes))
             .map(Tree::Bytes),
         Type::BitRate(min, max, _) => units::parse_bit_rate(text)
+            .map_err(|why| limit_instead(why, *max, units::format_bit_rate))
             .and_then(|n| within(n, *min, *max, units::format_bit_rate))
             .map(Tree::BitRate),
         Type::Number(min, max, _) => units::parse_number(text)
@@ -332,7 +339,11 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         // An example helps the user if the form of the value is wrong, but not if the value is
         // outside the limits.
         let limit = why.starts_with("the maximum") || why.starts_with("the minimum");
-        let hint = if limit { None } else { example(typ) };
+        let hint = match typ {
+            _ if limit => None,
+            Type::Count(min, max, _) => number_at_end(text, *min..=*max).or_else(|| example(typ)),
+            _ => example(typ),
+        };
         diagnostics.add(&node.place, format!("`{path}` is `{text}`: {why}"), hint);
         Tree::Null
     })
@@ -381,6 +392,27 @@ fn choice(
     let (message, hint) = unknown(path, text, known);
     diagnostics.add(&node.place, message, hint);
     Tree::Null
+}
+
+/// Returns the error for a value above the maximum, if the value is too large to represent.
+/// Otherwise returns the given error.
+fn limit_instead<T>(why: String, max: T, show: impl Fn(T) -> String) -> String {
+    if units::is_too_large(&why) {
+        format!("the maximum is {}", show(max))
+    } else {
+        why
+    }
+}
+
+/// Returns a hint if the text is a word before a number, such as `node2`, and the number is within
+/// the limits.
+fn number_at_end(text: &str, limits: RangeInclusive<u64>) -> Option<String> {
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_alphabetic() || "-_ ".contains(c));
+    let is_word_before = text.starts_with(|c: char| c.is_ascii_alphabetic());
+    match digits.parse::<u64>() {
+        Ok(number) if is_word_before && limits.contains(&number) => Some(format!("write {number}")),
+        _ => None,
+    }
 }
 
 fn within<T: PartialOrd + Copy>(
@@ -465,7 +497,7 @@ pub fn words(typ: &Type) -> String {
 /// Words without an article stay the same.
 pub fn plural(words: &str) -> String {
     let Some(one) = words.strip_prefix("a ") else {
-        return words.to_owned();
+        return words.replacen("any value", "values of any type", 1);
     };
     let (noun, limits) = one.split_at(one.find(',').unwrap_or(one.len()));
     format!("{noun}s{limits}")
@@ -511,6 +543,26 @@ mod tests {
                 &mut diagnostics,
             );
             assert_eq!(diagnostics.to_string(), "", "{}", field.path);
+        }
+    }
+
+    #[test]
+    fn a_wrong_value_has_the_limit_or_a_hint() {
+        let count = Type::Count(1, 128, |_, _| {});
+        let duration = Type::Duration(1, 1_000_000_000, |_, _| {});
+        for (typ, text, part) in [
+            (&count, "node2", "hint: write 2"),
+            (&count, "n-3", "hint: write 3"),
+            (&count, "node900", "hint: write a whole number"),
+            (&count, "node", "hint: write a whole number"),
+            (&count, "99999999999999999999", "the maximum is 128"),
+            (&duration, "99999999d", "the maximum is 1s"),
+        ] {
+            let mut diagnostics = Diagnostics::new(Vec::new());
+            let node = Node::plain(text, Place::default());
+            value(&node, "key", typ, &Place::default(), &mut diagnostics);
+            let shown = diagnostics.to_string();
+            assert!(shown.contains(part), "{text}: {shown}");
         }
     }
 }

@@ -19,7 +19,8 @@ pub(crate) struct ChildStudy<'a> {
     pub suffix: &'a str,
     pub question: &'a str,
     pub point: Point,
-    pub blocks: usize,
+    /// Settings of the key `repeat`.
+    pub repeat: Value,
     /// Settings of all variants.
     pub shared: Map<String, Value>,
     /// Settings of each variant, by name.
@@ -39,7 +40,7 @@ impl ChildStudy<'_> {
         set("question", json!(self.question));
         set("seed", json!(parent.seed));
         set("procedure", json!({ "fixed": load }));
-        set("repeat", json!({ "blocks": self.blocks }));
+        set("repeat", self.repeat);
         set("variants", Value::Object(self.variants));
         format!("{:#}\n", Value::Object(whole))
     }
@@ -56,6 +57,18 @@ pub(crate) fn settings_of(tree: &Tree) -> Map<String, Value> {
         probes.remove("profile");
     }
     settings
+}
+
+/// Adds the keys of `over` to `base`.
+pub(crate) fn merge(base: &mut Value, over: &Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(base.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (base, over) => *base = over.clone(),
+    }
 }
 
 /// Returns a checked tree without the values that are defaults.

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::schema::{OptionValue, options};
 use workload::{ParamValue, Problem, Program, Schema, Spec, Stage};
-use yaml::{Diagnostics, Node, Raw};
+use yaml::{Diagnostics, Node, Place, Raw};
 
 // These items are re-exported because studies name workloads and user interfaces list their names.
 pub use workload::{NamedWorkload, names};
@@ -120,6 +120,7 @@ fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program,
             path: vec!["file".to_owned()],
             message,
             hint: None,
+            is_unknown_name: false,
         }])
     })?;
     compiled(file, &text, &spec, inputs)
@@ -201,8 +202,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
     }
     let say = |problems: Vec<Problem>, out: &mut Diagnostics| {
         for problem in problems {
-            let place = &node.nearest(&path_of(&problem)).place;
-            out.add(place, problem.message, problem.hint);
+            out.add(place_of(node, &problem), problem.message, problem.hint);
         }
     };
     if let Some(imported) = &work.import {
@@ -213,7 +213,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
                 imported::beyond_step(node, &draft, import.steps.last(), out);
                 let stated = |step: &ImportStep| replication_stated(step.program.schema()).err();
                 if let Some(message) = import.steps.iter().find_map(stated) {
-                    let hint = "write the number of copies as a whole number".to_owned();
+                    let hint = "write the number of replicas as a whole number".to_owned();
                     out.add(&node.nearest("workload").place, message, Some(hint));
                 }
                 for step in &import.steps {
@@ -355,6 +355,16 @@ fn reads_without_rows(
     }
 }
 
+/// Returns the place at which a workload has a problem: an unknown key, or a wrong value.
+fn place_of<'a>(node: &'a Node, problem: &Problem) -> &'a Place {
+    let path = path_of(problem);
+    let key = path.rsplit_once('.').and_then(|(parent, key)| node.find(parent)?.entry(key));
+    match key.filter(|_| problem.is_unknown_name) {
+        Some(entry) => &entry.place,
+        None => &node.nearest(&path).place,
+    }
+}
+
 /// Returns the path in a study at which a workload has a problem.
 fn path_of(problem: &Problem) -> String {
     let path = problem.path.join(".");
@@ -431,21 +441,21 @@ mod tests {
             "{use: standard2}",
             expect![[r#"
                 s:5:17: no workload has the name "standard2"
-                  hint: did you mean standard1?"#]],
+                  hint: did you mean `standard1`?"#]],
         );
         mistakes(
             "{use: standard1, mix: {write: 1}, params: {colums: 3}}",
             expect![[r#"
-                s:5:62: standard1 has no parameter "colums"
-                  hint: did you mean columns?"#]],
+                s:5:54: standard1 has no parameter "colums"
+                  hint: did you mean `columns`?"#]],
         );
         mistakes(
             "{use: standard1, mix: {wirte: 1}, consistency: {raed: ONE}}",
             expect![[r#"
-                s:5:41: standard1 has no kind of operation "wirte"
-                  hint: did you mean write?
-                s:5:65: standard1 has no kind of operation "raed"
-                  hint: did you mean read?"#]],
+                s:5:34: standard1 has no kind of operation "wirte"
+                  hint: did you mean `write`?
+                s:5:59: standard1 has no kind of operation "raed"
+                  hint: did you mean `read`?"#]],
         );
     }
 

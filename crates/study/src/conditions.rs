@@ -367,8 +367,8 @@ fn loading(settings: &Settings) -> Vec<String> {
         &tables(settings, &settings.keyspace),
     );
     if parts.is_empty() && settings.load_phase.is_some() {
-        // The load phase only omits settings that the measured phase has, so these settings have
-        // their defaults during the load.
+        // Compared with the measured phase, the load phase only omits settings. The omitted
+        // settings have their defaults during the load.
         parts.push("as by default".to_owned());
     }
     parts

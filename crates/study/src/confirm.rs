@@ -10,7 +10,7 @@
 /// settings.
 ///
 /// # Errors
-/// A sentence, if no line begins with `screen`.
+/// No line begins with `screen`. The error is a sentence.
 pub fn confirming(text: &str, matrix: &str, settings: &[String]) -> Result<String, String> {
     let mut made = String::new();
     let mut key = "";

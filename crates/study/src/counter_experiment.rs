@@ -5,7 +5,7 @@
 //! reduces it. If throughput does not change, the resource is not the limit.
 
 use crate::checked_tree::Tree;
-use crate::child_study::{self, ChildStudy};
+use crate::child_study::{self, ChildStudy, merge};
 use crate::settings::{Study, Variant};
 use analysis::limits::LimitKind;
 use analysis::procedure::Point;
@@ -238,18 +238,6 @@ impl SettingChange {
     }
 }
 
-/// Adds the keys of `over` to `base`.
-fn merge(base: &mut Value, over: &Value) {
-    match (base, over) {
-        (Value::Object(base), Value::Object(over)) => {
-            for (key, value) in over {
-                merge(base.entry(key.clone()).or_insert(Value::Null), value);
-            }
-        }
-        (base, over) => *base = over.clone(),
-    }
-}
-
 /// Returns the text of the experiment's study. It has the settings of `variant` at `point` without
 /// faults, in two variants: with the original value and with the changed value.
 pub fn text(
@@ -266,7 +254,7 @@ pub fn text(
         suffix: "why",
         question: &format!("Does the load change with {}?", phrases.join(" and ")),
         point,
-        blocks,
+        repeat: json!({ "blocks": blocks }),
         shared: child_study::settings_of(&variant.tree),
         variants: [(AS_IT_WAS, json!({})), (CHANGED, change.overlay.clone())]
             .map(|(name, settings)| (name.to_owned(), settings))

@@ -256,15 +256,15 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         ("ops_per_s", require.ops_per_s.is_some() && is_short),
         ("ratio", require.ratio.is_some()),
     ];
-    let untold: Vec<String> = of_window
+    let inconclusive: Vec<String> = of_window
         .iter()
-        .filter(|(_, is_untold)| *is_untold)
+        .filter(|(_, is_inconclusive)| *is_inconclusive)
         .map(|(key, _)| format!("`require.{key}`"))
         .collect();
-    if untold.is_empty() {
+    if inconclusive.is_empty() {
         return None;
     }
-    let counts = match require.untold {
+    let counts = match require.inconclusive {
         IfInconclusive::Estimate => {
             "the requirement is then missed if the estimate is beyond its limit"
         }
@@ -277,10 +277,10 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "{} may remain undecided with {}{window}: the result may have no interval, and {counts} \
-         (`require.untold`). Use {INTERVAL_BLOCKS_MIN} blocks (`repeat.blocks`) or a longer \
+        "{} may remain inconclusive with {}{window}: the result may have no interval, and {counts} \
+         (`require.inconclusive`). Use {INTERVAL_BLOCKS_MIN} blocks (`repeat.blocks`) or a longer \
          `window.measure`",
-        untold.join(", "),
+        inconclusive.join(", "),
         counted(blocks, "window")
     ))
 }

@@ -1,7 +1,9 @@
-//! Warns of windows that end before the cluster has recovered from a fault.
+//! Warns of windows that end before the cluster has recovered from a fault, and of faults so early
+//! that the level before them is unknown.
 
 use crate::settings::{Settings, Study, StudyFault};
 use crate::units::format_duration_ns;
+use analysis::recovery::{BEFORE_MIN, EARLIEST_PROPOSED_S, HOLD_S, proposed_window_s};
 use measure::clock::SECOND_NS;
 use measure::number::about_duration;
 use target_spec::fault::Length;
@@ -11,19 +13,39 @@ use target_spec::fault::Length;
 const RESTART_S: f64 = 60.0;
 /// Time that a window must include after a recovery, in seconds. During this half minute, the load
 /// must be normal.
-const NORMAL_LOAD_S: f64 = analysis::recovery::HOLD_S;
-/// Step of the proposed window lengths, in seconds. Each proposed length is a multiple of this
-/// step.
-const STEP_S: f64 = 30.0;
+const NORMAL_LOAD_S: f64 = HOLD_S;
+/// Time that a window must include before the first fault, in seconds. An interval of the window
+/// takes one second.
+const BEFORE_MIN_S: u64 = BEFORE_MIN as u64;
 
 /// Returns a sentence for each window that is too short.
 pub fn warnings(study: &Study) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for variant in &study.variants {
-        let warning = too_short(&variant.settings);
-        said.extend(warning.filter(|text| !said.contains(text)));
+        let both = [too_early(&variant.settings), too_short(&variant.settings)];
+        for warning in both.into_iter().flatten() {
+            if !said.contains(&warning) {
+                said.push(warning);
+            }
+        }
     }
     said
+}
+
+/// Returns the warning for the first fault, if too few intervals of the window precede it. `None`
+/// if the level before the fault will be known.
+fn too_early(settings: &Settings) -> Option<String> {
+    let first = settings.faults.iter().min_by_key(|fault| fault.at_ns)?;
+    let is_early = first.at_ns < BEFORE_MIN_S * SECOND_NS;
+    is_early.then(|| {
+        format!(
+            "cassay cannot judge the effect of `{}`, because it needs {BEFORE_MIN_S} s of the \
+             window before the first fault, and this fault comes after {}. Set `at: \
+             {EARLIEST_PROPOSED_S}s` or more",
+            first.kind.name,
+            about_duration(seconds(first.at_ns))
+        )
+    })
 }
 
 /// Returns the warning for the fault that needs the longest window. `None` if the window is long
@@ -34,9 +56,9 @@ fn too_short(settings: &Settings) -> Option<String> {
         return None;
     }
     let faults = settings.faults.iter().filter(|fault| is_watched(fault, &settings.faults));
-    let needs = faults.map(|fault| (fault, end_s(fault) + back_s(fault) + NORMAL_LOAD_S));
-    let (fault, needed_s) = needs.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    if needed_s <= window_s {
+    let ends = faults.map(|fault| (fault, end_s(fault) + back_s(fault)));
+    let (fault, whole_s) = ends.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    if whole_s + NORMAL_LOAD_S <= window_s {
         return None;
     }
     let restart = if fault.kind.takes_away {
@@ -49,13 +71,13 @@ fn too_short(settings: &Settings) -> Option<String> {
     };
     Some(format!(
         "the window of {} may end before the recovery from `{}` is visible. The fault ends {} \
-         after the window begins, and the recovery needs {restart}{} of normal load: \
-         `window.measure: {}` is long enough",
+         after the window begins, and the recovery needs {restart}{} of normal load. Set \
+         `window.measure: {}` or more",
         about_duration(window_s),
         fault.kind.name,
         about_duration(end_s(fault)),
         about_duration(NORMAL_LOAD_S),
-        format_duration_ns((needed_s / STEP_S).ceil() as u64 * STEP_S as u64 * SECOND_NS),
+        format_duration_ns(proposed_window_s(whole_s) as u64 * SECOND_NS),
     ))
 }
 
@@ -114,8 +136,28 @@ mod tests {
             all[0].contains("recovery from `node-kill` is visible. The fault ends 40 s after"),
             "{all:?}"
         );
-        assert!(all[0].contains("`window.measure: 150s`"), "{all:?}");
+        // The report of a run that ends too early proposes the same length.
+        assert!(all[0].contains("`window.measure: 3m`"), "{all:?}");
         assert_eq!(warnings_for(kill, "150s"), Vec::<String>::new());
+    }
+
+    /// In a user's run, a fault 8 s after the start of the window had no effect in the answer,
+    /// although clients waited 4 s.
+    #[test]
+    fn a_fault_before_its_level_is_known_names_a_later_time() {
+        let freeze =
+            |at: u64| format!("{{kind: node-pause, where: {{node: 2}}, at: {at}s, for: 4s}}");
+        let all = warnings_for(&freeze(8), "60s");
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert!(
+            all[0].contains("of `node-pause`, because it needs 10 s of"),
+            "{all:?}"
+        );
+        assert!(all[0].contains("after 8.0 s. Set `at: 15s`"), "{all:?}");
+        assert_eq!(warnings_for(&freeze(10), "60s"), Vec::<String>::new());
+        // Only the intervals before the first fault decide.
+        let later = format!("{}, {}", freeze(12), freeze(30));
+        assert_eq!(warnings_for(&later, "70s"), Vec::<String>::new());
     }
 
     #[test]

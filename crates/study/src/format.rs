@@ -7,10 +7,12 @@
 
 mod field;
 mod fields;
+mod former_keys;
 pub(crate) mod sections;
 
 pub use field::{Field, Type, Word};
 pub use fields::LOCAL_NODES_MAX;
+pub use former_keys::rename as rename_former_keys;
 pub use sections::{
     ELSEWHERE, EXCLUSIVE, Exclusive, PHASE_PATHS, PHASES, REPLACED_WHOLE, VARIANT_SECTIONS,
     outside_phases,

@@ -115,14 +115,13 @@ impl<'a> Inputs<'a> {
         self.read.borrow().get(name).cloned()
     }
 
-    /// Masks a password in the texts that cassay keeps with the run, because properties files may
-    /// contain passwords.
-    pub fn hide(&self, password: &str) {
+    /// Masks a password in the texts that cassay keeps with the run. In the properties files of
+    /// YCSB, also masks every value whose name marks a secret. The files of other tools may use
+    /// such names for columns.
+    pub fn hide(&self, tool: imports::Tool, password: &str) {
         for text in self.read.borrow_mut().values_mut() {
-            if !password.is_empty() && text.contains(password) {
-                let lines = text.split_inclusive('\n');
-                *text = lines.map(|line| without(line, password)).collect();
-            }
+            let line = |line| without(line, tool, password);
+            *text = text.split_inclusive('\n').map(line).collect();
         }
     }
 
@@ -133,15 +132,21 @@ impl<'a> Inputs<'a> {
 }
 
 /// Masks the password in a line whose key names a password, such as `cassandra.password=secret`.
-fn without(line: &str, password: &str) -> String {
+fn without(line: &str, tool: imports::Tool, password: &str) -> String {
     let trimmed = line.trim_start();
     let end = trimmed.find(|c: char| c == '=' || c == ':' || c.is_whitespace());
     let key = &trimmed[..end.unwrap_or(trimmed.len())];
-    if !key.to_ascii_lowercase().contains("pass") {
-        return line.to_owned();
-    }
     let value = line.len() - trimmed.len() + key.len();
     let (before, value) = line.split_at(value);
+    if tool == imports::Tool::Ycsb && yaml::names_secret(key) {
+        let rest = value.trim_start_matches(|c: char| "=: \t".contains(c)).trim_end();
+        if !rest.is_empty() {
+            return format!("{before}{}", value.replacen(rest, "***", 1));
+        }
+    }
+    if password.is_empty() || !key.to_ascii_lowercase().contains("pass") {
+        return line.to_owned();
+    }
     format!("{before}{}", value.replacen(password, "***", 1))
 }
 
@@ -149,8 +154,8 @@ fn without(line: &str, password: &str) -> String {
 /// the file must already exist. The error is a sentence with a remedy.
 ///
 /// # Errors
-/// The study has no folder from which to read, or the name leads outside the folder. Or the file
-/// does not exist in a folder that is not open.
+/// The study has no folder from which to read, the name leads outside the folder, or the file does
+/// not exist in a folder that is not open.
 pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
     let Some(folder) = folder else {
         return Err(format!(
@@ -196,7 +201,12 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
         return Ok(path);
     }
     // The check resolves links, because a link could lead outside the folder.
-    let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    let failed = |error: std::io::Error| {
+        format!(
+            "cannot read {}: {error}; a path in a study is relative to the folder of the study",
+            path.display()
+        )
+    };
     let (real, base) = (path.canonicalize(), folder.path.canonicalize());
     if real.map_err(failed)?.starts_with(base.map_err(failed)?) {
         return Ok(path);
@@ -219,6 +229,7 @@ pub fn read_below(folder: &Folder, name: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use imports::Tool;
 
     #[test]
     fn a_study_reads_no_file_outside_its_folder() {
@@ -242,6 +253,11 @@ mod tests {
             for name in ["../secret", "link", absolute.as_str(), "absent"] {
                 assert!(inputs.read(name).is_err(), "{name}");
             }
+            let absent = inputs.read("absent").expect_err("no such file");
+            assert!(
+                absent.ends_with("relative to the folder of the study"),
+                "{absent}"
+            );
             assert_eq!(inputs.into_read().len(), 1);
         }
         if let Some(folder) = &mut overrides.files {
@@ -261,11 +277,14 @@ mod tests {
             ..Overrides::default()
         };
         let inputs = Inputs::new(&overrides);
-        inputs.hide("");
+        inputs.hide(Tool::Nb, "");
         assert_eq!(inputs.read("a").as_deref(), Ok(text));
-        inputs.hide("cassandra");
+        inputs.hide(Tool::Nb, "cassandra");
         let hidden = "# cassandra\ndb=cassandra\r\n cassandra.password : ***\r\npassword=other";
         assert_eq!(inputs.read("a").as_deref(), Ok(hidden));
+        inputs.hide(Tool::Ycsb, "");
+        let hidden = hidden.replace("password=other", "password=***");
+        assert_eq!(inputs.read("a"), Ok(hidden));
     }
 
     #[test]

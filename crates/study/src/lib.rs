@@ -45,6 +45,7 @@ mod sizes;
 mod storage_warnings;
 pub mod target_differences;
 pub mod timeline;
+pub mod tuning_study;
 mod upgrade_warnings;
 
 pub use machines_file::read_machines;

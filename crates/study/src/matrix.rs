@@ -40,6 +40,13 @@ pub fn axes(base: &Node) -> Vec<Axis> {
             .map(|value| value.key.clone())
             .collect(),
         text: screening::flow_entry(axis),
+        settings: axis
+            .value
+            .entries()
+            .unwrap_or_default()
+            .iter()
+            .map(|value| check::any(&value.value).to_json())
+            .collect(),
     };
     axes.unwrap_or_default().iter().map(axis).collect()
 }

@@ -2,9 +2,9 @@
 //!
 //! A plan is a pure function of the study. The same file, command line and seed always result in
 //! the same plan, so an interrupted run can be resumed. The plan derives the state at the start of
-//! a trial from the earlier trials. For example, the target runs and the data is loaded. A run uses
-//! the actual state instead, because a procedure may end early. The plan and the run use the same
-//! two functions.
+//! a trial from the earlier trials. For example, the target is running and the data is loaded. A
+//! run uses the actual state instead, because a procedure may end early. The plan and the run use
+//! the same two functions.
 
 mod accord;
 mod error;

@@ -57,7 +57,7 @@ pub fn text(study: &Study, variants: &[&Variant], point: Point, profile: Profile
         suffix: "profile",
         question: "Which methods use the nodes' time, and what does profiling cost?",
         point,
-        blocks: profile.blocks(study.blocks()),
+        repeat: json!({ "blocks": profile.blocks(study.blocks()) }),
         shared,
         variants: sides,
     };

@@ -2,7 +2,7 @@
 //! every acknowledged write.
 //!
 //! A read from R of RF copies overlaps the W copies that acknowledged a write if R + W > RF. If
-//! several data centres have separate numbers of copies, only levels that count all copies overlap.
+//! several data centers have separate numbers of copies, only levels that count all copies overlap.
 
 use crate::settings::{Replication, Settings};
 use cql::Consistency;
@@ -125,8 +125,8 @@ fn required_answers(level: Consistency, replication: &Replication) -> u64 {
         Consistency::Three => 3,
         Consistency::Quorum | Consistency::Serial => quorum(all),
         Consistency::EachQuorum => datacenters.into_iter().map(quorum).sum(),
-        // cassay does not know the client's own data centre here, so the number is the quorum of
-        // the smallest data centre.
+        // cassay does not know the client's own data center here, so the number is the quorum of
+        // the smallest data center.
         Consistency::LocalQuorum | Consistency::LocalSerial => {
             datacenters.into_iter().min().map_or(0, quorum)
         }

@@ -12,6 +12,7 @@ mod without_faults;
 use crate::check;
 use crate::checked_tree::Tree;
 use crate::compile_workload::{self, Steps};
+use crate::format;
 use crate::grid;
 use crate::inputs::Inputs;
 use crate::machines;
@@ -81,9 +82,10 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
         name: name.to_owned(),
         text: text.to_owned(),
     }]);
-    let Some(root) = yaml::parse(0, text, yaml::Limits::STUDY, &mut out) else {
+    let Some(mut root) = yaml::parse(0, text, yaml::Limits::STUDY, &mut out) else {
         return Err(out);
     };
+    format::rename_former_keys(&mut root);
     if !sizes::are_bounded(&root, &mut out) {
         return Err(out);
     }
@@ -202,7 +204,9 @@ fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
         source: place.source,
         span: 0..path.len(),
     };
-    Some(nested(path, &key, value))
+    let mut setting = nested(path, &key, value);
+    format::rename_former_keys(&mut setting);
+    Some(setting)
 }
 
 fn new_source(name: &str, text: &str, out: &mut Diagnostics) -> Place {
@@ -491,6 +495,7 @@ fn study(source: &SourceText, overrides: &Overrides, resolved: ResolvedScale) ->
         screen,
         repeat,
         why: draft.why,
+        tune: draft.tune,
         added: Vec::new(),
         primary,
         source: source.name.clone(),

@@ -31,8 +31,7 @@ pub use rule_input::Subject;
 
 use crate::checked_tree::Tree;
 use crate::format;
-use ::yaml::Node;
-use ::yaml::{Diagnostics, did_you_mean};
+use ::yaml::{Diagnostics, Entry, Node, Raw, did_you_mean};
 use measure::outcome::OUTCOMES;
 use rule_input::whole;
 
@@ -66,6 +65,38 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     recorded_traffic::check(subject, out);
     whole_seconds(subject, out);
     until_faults(subject, out);
+    tuning(subject, out);
+    empty_requirements(subject, out);
+}
+
+/// Checks that `require` names a requirement. A requirement with a wrong key or value counts,
+/// because its own mistake already tells the user.
+fn empty_requirements(subject: &Subject<'_>, out: &mut Diagnostics) {
+    // These keys only modify the requirements beside them.
+    const MODIFIERS: [&str; 3] = ["worse_by", "at", "inconclusive"];
+    let entries = match subject.node.find("require").map(|node| &node.raw) {
+        Some(Raw::Map(entries)) => entries.as_slice(),
+        Some(Raw::Null) => &[],
+        Some(Raw::Scalar { .. } | Raw::List(_)) | None => return,
+    };
+    let is_requirement =
+        |entry: &Entry| !MODIFIERS.contains(&&*entry.key) && !matches!(entry.value.raw, Raw::Null);
+    if !entries.iter().any(is_requirement) {
+        let message = "`require` requires nothing".to_owned();
+        let hint = "for example: require: {p99_ms: 10, error_rate: 0.1%}";
+        subject.say("require", message, Some(hint), out);
+    }
+}
+
+/// Checks that a tuning has settings to tune.
+fn tuning(subject: &Subject<'_>, out: &mut Diagnostics) {
+    if subject.tree.find("tune").is_some() && subject.node.find("screen").is_none() {
+        out.add(
+            &subject.node.nearest("tune").place,
+            "`tune` requires `screen`, whose settings it tunes".to_owned(),
+            Some("add `screen: {settings: {…}}`, or remove `tune`".to_owned()),
+        );
+    }
 }
 
 /// Checks a window that ends after its faults. The study must have faults, and the window must not

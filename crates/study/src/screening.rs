@@ -164,7 +164,7 @@ pub fn flow(node: &Node) -> String {
 }
 
 /// Formats a scalar. Adds quotes if YAML would interpret the text differently without them.
-fn scalar(text: &str, quoted: bool) -> String {
+pub(crate) fn scalar(text: &str, quoted: bool) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+');
     let plain = !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-');
     if plain && !quoted {

@@ -12,14 +12,14 @@ pub(crate) mod draft;
 mod faults;
 mod fill;
 mod guard;
-mod keyspace;
+mod keyspace_and_tables;
+mod kubernetes_keys;
 mod own_cassandra;
 mod own_table;
-mod pods;
 mod probes;
 mod published_figures;
+mod published_releases;
 mod recorded_traffic;
-mod registry;
 mod require;
 mod secrets;
 
@@ -31,12 +31,12 @@ pub use data::{Data, Load, PageCache, Reset, RestoreMethod, Settle};
 pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultTargets, FaultWhere};
 pub use faults::{PlannedHit, StudyFault};
 pub use guard::{Guard, GuardLimits, GuardedClusters};
-pub use keyspace::{Keyspace, Replication};
+pub use keyspace_and_tables::{Keyspace, Replication};
 pub use own_table::{KEYS_DEFAULT, KEYS_MAX, KEYS_PER_S_DEFAULT, OwnTable};
 pub use probes::{Import, PERIOD_NS, Probes, Profile, ProfileEvent, ProfileEvery, ProfiledTrials};
 pub use published_figures::{Failure, Figure, PublishedFile, Ratio};
+pub use published_releases::Registry;
 pub use recorded_traffic::{RecordedTraffic, Recordings};
-pub use registry::Registry;
 pub use require::{IfInconclusive, Require, Where};
 pub(crate) use secrets::{secret_kind, secret_of};
 
@@ -82,6 +82,9 @@ pub struct Study {
     /// Experiments after the trials that test the cause of a limit. `None` if the study does not
     /// request them.
     pub why: Option<Why>,
+    /// Tests after the trials that tune the settings of the screening. `None` if the study does not
+    /// request them.
+    pub tune: Option<Tune>,
     /// Number of blocks in each addition to the finished run.
     pub added: Vec<usize>,
     /// The primary comparison, which keeps its full error level.
@@ -380,6 +383,27 @@ pub struct Why {
     pub minutes: u64,
 }
 
+/// Tuning of the settings of a screening.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tune {
+    /// Maximum expected length of all tests together, in minutes.
+    pub minutes: u64,
+    /// Upper bound of p99 with the changed settings, in ms. `None` without a bound.
+    pub p99_ms: Option<f64>,
+}
+
+/// Maximum expected length of a tuning in minutes, if the study does not state a length.
+pub const TUNE_MINUTES: u64 = 60;
+
+impl Default for Tune {
+    fn default() -> Tune {
+        Tune {
+            minutes: TUNE_MINUTES,
+            p99_ms: None,
+        }
+    }
+}
+
 /// Maximum expected length of all experiments in minutes, if the study does not state a length.
 pub const WHY_MINUTES: u64 = 10;
 
@@ -468,8 +492,8 @@ pub struct Verify {
     pub every_nth: Option<u32>,
     /// Rows that are read back after each trial.
     pub sample: Sample,
-    /// Consistency level of reading back. If it is `None`, a sample is read at the level of the
-    /// workload's reads. All rows are then read at the weakest level that must return every
+    /// Consistency level of reading back. If it is `None`, cassay reads a sample at the level of
+    /// the workload's reads. It reads all rows at the weakest level that must return every
     /// acknowledged write.
     pub consistency: Option<Consistency>,
 }

@@ -19,7 +19,7 @@ const LEFT: usize = 13;
 /// Minimum distance between two labels of the timeline, in columns.
 const TICK_MIN: usize = 9;
 /// Maximum number of faults with a number and a line in the legend. In a drawing with more faults,
-/// readers could hardly find a number, so faults have no numbers.
+/// faults have no numbers, because readers could not easily find a number.
 const NUMBERED_MAX: usize = 60;
 /// Possible distances between two labels, in seconds.
 const STEPS_S: [u64; 21] = [
@@ -152,8 +152,8 @@ impl<'a> Drawing<'a> {
         (from_begin * self.columns as u128 / u128::from(self.all_ns())) as usize
     }
 
-    /// Returns the line of labels and the line below. The second line shows the warm-up, and the
-    /// window with a mark at each label.
+    /// Returns the line of labels, and the line below it. The second line shows the warm-up and the
+    /// window, with a mark at each label.
     fn ruler(&self) -> [String; 2] {
         let begin = self.column(0);
         let mut marks: Vec<char> =
@@ -179,8 +179,8 @@ impl<'a> Drawing<'a> {
         [labels, marks.into_iter().collect()]
     }
 
-    /// Returns the targets in the order of kind and number. Each target comes with the indexes of
-    /// the faults that affect it.
+    /// Returns the targets, ordered by kind and number. Each target comes with the indexes of the
+    /// faults that affect it.
     fn rows(&self) -> Vec<(String, Vec<usize>)> {
         let mut rows: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
         for (number, fault) in self.faults.iter().enumerate() {
@@ -373,8 +373,10 @@ mod tests {
         for line in &lines {
             assert!(line.chars().count() <= width, "{line}");
         }
-        // All lines begin with the two spaces by which a plan indents them. They are removed here.
-        let lines = lines.iter().map(|line| line.strip_prefix("  ").expect("two spaces"));
+        // A plan indents all lines by two spaces. The test removes these spaces.
+        let lines = lines
+            .iter()
+            .map(|line| line.strip_prefix("  ").expect("the line begins with two spaces"));
         let text: String = lines.map(|line| format!("{line}\n")).collect();
         expect.assert_eq(&text);
     }

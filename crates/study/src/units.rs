@@ -54,13 +54,29 @@ const BIT_RATE_UNITS: &[(&str, u64)] = &[
     ("bit", 1),
 ];
 
+/// Error for a count that does not fit in 64 bits. The next constants are the errors for durations,
+/// sizes and bit rates that do not fit.
+const TOO_MANY: &str = "the value is not below 2^64";
+const TOO_LONG: &str = "the value is longer than 584 years";
+const TOO_BIG: &str = "the value is not below 16 EiB";
+const TOO_FAST: &str = "the value is not below 2^64 bit/s";
+
+/// Returns true if an error of a `parse_…` function means that the value is too large to represent.
+/// Such a value is also above every maximum.
+pub(crate) fn is_too_large(why: &str) -> bool {
+    [TOO_MANY, TOO_LONG, TOO_BIG, TOO_FAST].contains(&why)
+}
+
 /// Parses a whole number, such as `250`, `10k`, `1.5M` or `1_000_000`. The error describes the
 /// mistake.
 pub fn parse_count(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
     let scale = scale_of(unit, COUNT_UNITS)
         .ok_or_else(|| format!("unknown suffix `{unit}`; use k, M or G"))?;
-    multiply(&digits, scale).ok_or_else(|| "the value is not a whole number below 2^64".to_owned())
+    multiply(&digits, scale).map_err(|why| match why {
+        Inexact::Fraction => "the value is not a whole number".to_owned(),
+        Inexact::TooLarge => TOO_MANY.to_owned(),
+    })
 }
 
 /// Parses a length of time, such as `10s`, `250ms`, `1m30s` or `1.5h`. Returns nanoseconds.
@@ -84,8 +100,11 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
         }
         let scale = scale_of(unit, DURATION_UNITS)
             .ok_or_else(|| format!("unknown unit `{unit}`; use ns, us, ms, s, m, h or d"))?;
-        let part = multiply(&digits, scale).ok_or("the value is finer than 1 ns, or too long")?;
-        total = total.checked_add(part).ok_or("the value is longer than 584 years")?;
+        let part = multiply(&digits, scale).map_err(|why| match why {
+            Inexact::Fraction => "the value is finer than 1 ns",
+            Inexact::TooLarge => TOO_LONG,
+        })?;
+        total = total.checked_add(part).ok_or(TOO_LONG)?;
         rest = &after[unit_end..];
     }
     Ok(total)
@@ -99,7 +118,10 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     }
     let scale = scale_of(unit, BYTE_UNITS)
         .ok_or_else(|| format!("unknown unit `{unit}`; use KiB, MiB, GiB, kB, MB or GB"))?;
-    multiply(&digits, scale).ok_or_else(|| "the value is not a whole number of bytes".to_owned())
+    multiply(&digits, scale).map_err(|why| match why {
+        Inexact::Fraction => "the value is not a whole number of bytes".to_owned(),
+        Inexact::TooLarge => TOO_BIG.to_owned(),
+    })
 }
 
 /// Parses a bit rate, such as `1Gbit` or `100Mbit/s`. Returns bit/s.
@@ -110,7 +132,10 @@ pub fn parse_bit_rate(text: &str) -> Result<u64, String> {
     }
     let scale = scale_of(unit.strip_suffix("/s").unwrap_or(unit), BIT_RATE_UNITS)
         .ok_or_else(|| format!("unknown unit `{unit}`; use bit, Kbit, Mbit or Gbit"))?;
-    multiply(&digits, scale).ok_or_else(|| "the value is not a whole number of bits".to_owned())
+    multiply(&digits, scale).map_err(|why| match why {
+        Inexact::Fraction => "the value is not a whole number of bits".to_owned(),
+        Inexact::TooLarge => TOO_FAST.to_owned(),
+    })
 }
 
 /// Parses a number that may have a fraction, such as `0.5`, `12` or `10k`.
@@ -129,7 +154,8 @@ pub fn parse_number(text: &str) -> Result<f64, String> {
 /// Parses a share, such as `5%` or `0.05`.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     match text.trim().strip_suffix('%') {
-        // The percentage is divided as text, because a hundredth of 0.1 is not exact in binary.
+        // The division by 100 is a change of the exponent in the text. A floating-point division
+        // would add a rounding error.
         Some(percent) => {
             let number = parse_number(percent)?;
             let share = format!("{number}e-2").parse();
@@ -245,28 +271,39 @@ fn scale_of(unit: &str, units: &[(&str, u64)]) -> Option<u64> {
     units.iter().find(|(name, _)| *name == unit).map(|&(_, scale)| scale)
 }
 
-/// Multiplies `digits` (a decimal number) by `scale` exactly. `None` if the product is not a whole
-/// number.
-fn multiply(digits: &str, scale: u64) -> Option<u64> {
+/// Reason why a product cannot be represented exactly.
+enum Inexact {
+    /// The product is not a whole number.
+    Fraction,
+    /// The product is not below 2^64.
+    TooLarge,
+}
+
+/// Multiplies `digits` (a decimal number) by `scale` exactly.
+fn multiply(digits: &str, scale: u64) -> Result<u64, Inexact> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let fraction = fraction.trim_end_matches('0');
     // A number with more than 18 decimal places is refused. With these multipliers, its product is
-    // hardly ever whole, and 10^places could overflow.
+    // almost never whole, and 10^places could overflow.
     if fraction.len() > 18 || fraction.contains('.') {
-        return None;
+        return Err(Inexact::Fraction);
     }
     let places = 10u128.pow(fraction.len() as u32);
-    let whole: u128 = whole.parse::<u64>().ok()?.into();
+    // The caller has checked that the text consists of digits, so only a large number fails here.
+    let whole: u128 = whole.parse::<u64>().map_err(|_| Inexact::TooLarge)?.into();
     let fraction: u128 = if fraction.is_empty() {
         0
     } else {
-        fraction.parse().ok()?
+        fraction.parse().map_err(|_| Inexact::Fraction)?
     };
-    let scaled = (whole * places + fraction) * u128::from(scale);
+    // The factors are below 2^64, 10^18 and 2^57, so their product may need more than 128 bits.
+    let scaled = (whole * places + fraction)
+        .checked_mul(u128::from(scale))
+        .ok_or(Inexact::TooLarge)?;
     if !scaled.is_multiple_of(places) {
-        return None;
+        return Err(Inexact::Fraction);
     }
-    u64::try_from(scaled / places).ok()
+    u64::try_from(scaled / places).map_err(|_| Inexact::TooLarge)
 }
 
 fn format_exact(value: u64, units: &[(&str, u64)], smallest: &str) -> String {
@@ -342,6 +379,26 @@ mod tests {
             parse_duration_ns("-5s"),
             Err("the value is negative".to_owned())
         );
+    }
+
+    /// In an earlier version, values that were too large and values that were too precise had the
+    /// same error message.
+    #[test]
+    fn a_value_that_is_too_large_is_told_from_a_fraction() {
+        for (text, why) in [
+            ("99999999d", TOO_LONG),
+            ("99999999999999999999s", TOO_LONG),
+            ("18446744073709551615.123456789012345678d", TOO_LONG),
+            ("0.1ns", "the value is finer than 1 ns"),
+        ] {
+            assert_eq!(parse_duration_ns(text), Err(why.to_owned()), "{text}");
+        }
+        assert_eq!(parse_bytes("99999999TiB"), Err(TOO_BIG.to_owned()));
+        assert_eq!(parse_count("99999999999G"), Err(TOO_MANY.to_owned()));
+        assert_eq!(parse_bit_rate("99999999999Gbit"), Err(TOO_FAST.to_owned()));
+        let fraction = Err("the value is not a whole number".to_owned());
+        assert_eq!(parse_count("0.5"), fraction);
+        assert!(is_too_large(TOO_LONG) && !is_too_large("the value is negative"));
     }
 
     #[test]

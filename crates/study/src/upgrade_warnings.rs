@@ -1,11 +1,11 @@
-//! Warns of rolling upgrades that should rewrite files, but find no files to rewrite.
+//! Warns of rolling upgrades that should rewrite SSTables, but do not change their format.
 
 use crate::settings::Study;
 use std::collections::BTreeSet;
 use target_spec::Target;
 
-/// Returns a sentence for each upgrade after which nodes still write the format of their existing
-/// files.
+/// Returns a sentence for each upgrade that should rewrite SSTables, although the new release
+/// writes the same SSTable format as the old release.
 pub(crate) fn warnings(study: &Study) -> Vec<String> {
     let mut warnings = BTreeSet::new();
     for settings in study.variants.iter().map(|variant| &variant.settings) {

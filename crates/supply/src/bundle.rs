@@ -72,7 +72,7 @@ pub struct Bundle {
     pub sha256: String,
 }
 
-/// Writes the jars of `version` into one file, after downloading the jars that are missing. Two
+/// Writes the jars of `release` into the file `to`, after fetching the jars that are missing. Two
 /// bundles with the same jars are identical.
 ///
 /// # Errors

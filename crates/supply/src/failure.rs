@@ -89,8 +89,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Returns true if it makes sense to try another source. Returns false for local errors and for
-    /// modified files.
+    /// Returns true if another source may succeed, because the repository or the connection caused
+    /// the error. Returns false for local errors, interruptions and modified files.
     pub fn is_of_the_way(&self) -> bool {
         match self {
             Failure::Unreachable { .. }

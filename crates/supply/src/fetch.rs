@@ -45,8 +45,8 @@ struct Shared {
 /// `before` the fetch.
 ///
 /// # Errors
-/// The failure of the first file that could not be fetched. The received data of other files is
-/// kept.
+/// The failure of the first file that could not be fetched, or an interruption by the user. The
+/// received data of other files is kept.
 pub(crate) fn fetch(
     repository: &Repository,
     files: Vec<PinnedFile>,
@@ -102,7 +102,7 @@ pub(crate) fn fetch(
 }
 
 impl Shared {
-    /// Fetches one file after another until all files have been taken.
+    /// Fetches one file after another until no file is left, or until the fetch is over.
     fn work(&self, done: &Sender<Result<(), Failure>>) {
         while !self.is_over.load(Ordering::Relaxed) {
             // The lock may be poisoned, because a thread that panicked has lost only the file that

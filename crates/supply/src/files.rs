@@ -1,4 +1,4 @@
-//! Functions that identify the files of the cache, and functions that write them.
+//! Identifies the files of the cache by their inodes, sizes and times, and writes files atomically.
 
 use anyhow::{Context, Result};
 use std::io::Write;

@@ -3,8 +3,9 @@
 //! For the pinned version, the sources are the remains of an interrupted fetch, then the cache of
 //! Maven, then the repository over HTTPS. If the repository refuses and Maven is installed, the
 //! last source is Maven, which has its own settings for passwords and proxies. For other versions,
-//! the source is Maven, because only Maven can determine their jars. In every case, the folder gets
-//! its final name only after the digest of every file was compared with the lock.
+//! the source is Maven, because only Maven can determine their jars. For the pinned version, the
+//! folder gets its final name only after cassay has compared the digest of every file with the
+//! lock. For other versions, the digests of the fetched files become the lock.
 
 use crate::fetch::fetch;
 use crate::files::{digest_of, name_of};
@@ -25,7 +26,8 @@ use versions::{Release, member_of_jar};
 /// Folder in Cassandra's jar that contains the compiler's hints.
 const HINTS_FOLDER: &str = "META-INF";
 
-/// Prefix of the name of a folder that a process is filling by means of Maven, which takes minutes.
+/// Prefix of the name of a folder that a process is filling with Maven. Filling a folder takes
+/// minutes.
 const FILLING: &str = "filling-";
 
 /// Prefix of the name of a folder that a fetch is filling. A later fetch can continue such a
@@ -114,7 +116,7 @@ struct Nearby {
     progress: Progress,
 }
 
-/// Uses files that already exist, from an earlier fetch and from the cache of Maven.
+/// Finds the files that an earlier fetch has left, and copies files from Maven's cache.
 fn nearby(
     pinned: &[PinnedFile],
     jars: &Path,
@@ -163,10 +165,11 @@ fn nearby(
     Ok(Nearby { missing, progress })
 }
 
-/// The error for a fetch from a repository.
+/// Error of a failed fetch from a repository.
 struct NotBrought {
     error: anyhow::Error,
-    /// True if Maven may be able to fetch the file in another way.
+    /// True if cassay may try Maven instead, because the repository or the connection caused the
+    /// error.
     is_of_the_way: bool,
 }
 
@@ -248,8 +251,7 @@ fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
     Ok(file)
 }
 
-/// Fills a new folder by means of Maven, checks the result, and renames the folder to its final
-/// name.
+/// Fills a new folder with Maven, checks the result, and renames the folder to its final name.
 fn fill_with_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Result<Lock> {
     let fresh = fresh(folder)?;
     let jars = fresh.path().join(JARS);
@@ -303,8 +305,8 @@ fn digests(jars: &Path, release: &Release) -> Result<Lock> {
     Ok(lock)
 }
 
-/// Renames a folder to its final name. The caller must have compared the files of the folder with
-/// `lock`.
+/// Renames a folder to its final name, and replaces an incomplete folder with this name. The caller
+/// must have compared the files of the folder with `lock`.
 pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> Result<Lock> {
     recipe.seal(jars, &lock)?;
     if folder.exists() {
@@ -321,7 +323,7 @@ pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> 
     }
 }
 
-/// Removes the folders of killed processes, each of which takes up to 70 MB.
+/// Removes the folders that killed processes left. Each folder takes up to 70 MB.
 fn remove_abandoned(cache: &Path) {
     let is_abandoned = |path: &Path| -> Option<bool> {
         let age = path.metadata().ok()?.modified().ok()?.elapsed().ok()?;
@@ -353,7 +355,8 @@ pub(crate) fn left_over(cache: &Path, recipe: &Recipe) -> u64 {
     sizes.sum()
 }
 
-/// Checks that some source may be able to fill the folder of a recipe.
+/// Checks that a source exists for the files of a recipe. Fails only if the version is not pinned
+/// and Maven is not installed.
 pub(crate) fn could_be_filled(recipe: &Recipe) -> Result<()> {
     if recipe.pinned.is_none() && !maven::is_installed() {
         bail!(maven::missing(&recipe.release));

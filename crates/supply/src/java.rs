@@ -41,15 +41,17 @@ pub struct Java {
 }
 
 impl Java {
-    /// Returns the major version, such as 17.
+    /// Returns the major version, such as 17. Returns `None` if the version does not begin with a
+    /// number.
     pub fn major(&self) -> Option<u32> {
         java_major(&self.version)
     }
 }
 
-/// Returns a suitable Java with the best major version that is available. The function prefers the
-/// Java of `JAVA_HOME`, then that of `PATH`, and then the first one in the folders of installed
-/// Javas.
+/// Returns the Java in the folder that the user specified. Without such a folder, returns a
+/// suitable Java with the best major version that is available. Among these, prefers the Java of
+/// `JAVA_HOME`, then that of `PATH`, and then the first one in the folders of installed Java
+/// runtimes.
 ///
 /// # Errors
 /// No suitable Java is installed. The message lists the unsuitable installations, and explains how
@@ -116,7 +118,7 @@ fn find_in(
 }
 
 /// Returns the first Java of a major version. Adds a short description of each unsuitable Java to
-/// `others`.
+/// `others`. Returns `None` if no Java is suitable.
 fn find_major(
     home: Option<&Path>,
     path: &[PathBuf],
@@ -181,7 +183,8 @@ fn taken(program: PathBuf, said: JavaVersion, place: &str, others: &[String]) ->
     }
 }
 
-/// Returns the homes of the Javas that are installed in these folders, without duplicates.
+/// Returns the home folders of the Java runtimes that are installed in these folders, without
+/// duplicates.
 fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut known: Vec<PathBuf> = Vec::new();
@@ -211,7 +214,8 @@ fn version_at(home: &Path) -> Option<String> {
     }
 }
 
-/// Returns the first executable called `name` in the folders of a search path.
+/// Returns the first file called `name` in the folders of a search path. Does not check that the
+/// file is executable. Returns `None` if no folder contains such a file.
 pub(crate) fn program_in(mut path: impl Iterator<Item = PathBuf>, name: &str) -> Option<PathBuf> {
     path.find_map(|folder| Some(folder.join(name)).filter(|program| program.is_file()))
 }
@@ -244,7 +248,8 @@ fn version_of(program: &Path) -> Result<JavaVersion> {
     }
 }
 
-/// Returns the quoted version in the first line of `java -version`.
+/// Returns the quoted version in the output of `java -version`. Returns `None` if the output states
+/// no version.
 fn parse_version(text: &str) -> Option<&str> {
     text.lines().find(|line| line.contains(" version \""))?.split('"').nth(1)
 }

@@ -47,13 +47,13 @@ use versions::{Home, Line, Release};
 pub struct Supply {
     /// Class path of Cassandra, without the configuration folder of the node.
     pub classpath: String,
-    /// Java agent that measures the size of objects. Without this agent, Cassandra cannot estimate
-    /// the size of memtables well.
+    /// Java agent that measures the size of objects. Without this agent, Cassandra's estimate of
+    /// the size of memtables is inaccurate.
     pub jamm: PathBuf,
     /// Java agent that offers MBeans over HTTP, if it is available.
     pub jolokia: Option<PathBuf>,
     /// File with hints about methods that the compiler of the JVM should inline. It is part of the
-    /// build of Cassandra.
+    /// build of Cassandra. `None` if the build lacks it.
     pub compiler_hints: Option<PathBuf>,
     /// The library of async-profiler, if nodes must load it.
     pub profiler: Option<PathBuf>,

@@ -33,20 +33,20 @@ impl Progress {
     }
 }
 
-/// A message.
+/// A message about the fetching of jars.
 #[derive(Clone, Copy, Debug)]
 pub enum Message<'a> {
-    /// A sentence.
+    /// A sentence, which remains in the output.
     Line(&'a str),
     /// The progress. These messages are frequent, and each is soon out of date.
     Progress(Progress),
 }
 
-/// Receiver of messages.
+/// Function that receives each message, and shows it to the user.
 pub type Voice<'a> = dyn FnMut(Message<'_>) + 'a;
 
-/// Returns a voice for output whose lines remain. The voice prints each sentence, and one line for
-/// each quarter of the bytes that is complete.
+/// Returns a [`Voice`] for output that keeps its lines, such as a log. It prints each sentence, and
+/// one line for each of the first three quarters of the bytes.
 pub fn plainly<'a>(say: &'a mut dyn FnMut(&str)) -> impl FnMut(Message<'_>) + 'a {
     let mut quarters = 0;
     move |said| match said {

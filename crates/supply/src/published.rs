@@ -1,4 +1,4 @@
-//! Finds out whether a release is available under its name, so that a plan can report it.
+//! Determines whether a release is available under its name, so that a plan can report it.
 
 use crate::failure::Failure;
 use crate::home;

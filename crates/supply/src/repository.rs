@@ -24,14 +24,14 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// Time for which a server may send no data.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 
-/// A repository.
+/// A Maven repository, with the settings for requests to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Repository {
     /// Address of the repository without a slash at its end, and without user and password.
     address: String,
-    /// HTTP header with the credentials.
+    /// HTTP header with the credentials. `None` if the address contains no user.
     authorization: Option<String>,
-    /// True if the repository is accessed through a proxy.
+    /// True if requests go through a proxy.
     is_behind_proxy: bool,
     agent: ureq::Agent,
 }
@@ -168,13 +168,13 @@ impl Repository {
 }
 
 /// Returns the offset at which the data of a response begins, from a header such as `bytes
-/// 100-199/200`.
+/// 100-199/200`. Returns `None` without such a header.
 fn begin_of(headers: &ureq::http::HeaderMap) -> Option<u64> {
     let range = headers.get("content-range")?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
 }
 
-/// Returns the message of an error of the HTTP client, including its cause.
+/// Returns a short message about the cause of an error of the HTTP client.
 fn message(error: &ureq::Error) -> String {
     match error {
         ureq::Error::HostNotFound => "no such host".to_string(),
@@ -215,12 +215,14 @@ fn tls() -> Result<TlsConfig> {
         .build())
 }
 
-/// Returns the address of the repository that the environment specifies.
+/// Returns the address of the repository that the environment specifies. Returns `None` if the
+/// variable is not set or is empty.
 pub(crate) fn named_by_environment() -> Option<String> {
     std::env::var(REPOSITORY_VARIABLE).ok().filter(|value| !value.is_empty())
 }
 
-/// Returns the repository that the user specified, or Maven's mirror, or Maven Central.
+/// Returns the repository that the user specified. Otherwise returns Maven's mirror, if the
+/// settings of Maven name one, or Maven Central.
 pub(crate) fn chosen(named: Option<&str>, mirror: Option<&str>) -> Result<Repository> {
     let address = named.or(mirror).unwrap_or(CENTRAL);
     Repository::new(address).with_context(|| match (named, mirror) {

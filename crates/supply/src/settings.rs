@@ -20,7 +20,7 @@ const LOCAL_OPTION: &str = "-Dmaven.repo.local=";
 pub struct Settings {
     /// Folder of Maven's cache. `None` means `~/.m2/repository`.
     pub local: Option<PathBuf>,
-    /// Address to use instead of Maven Central.
+    /// Address to use instead of Maven Central. `None` if the settings name no mirror.
     pub mirror: Option<String>,
     /// Notes about files that could not be read, with a sentence for each.
     pub notes: Vec<String>,
@@ -103,7 +103,7 @@ impl Settings {
     }
 }
 
-/// Returns the first child element with a name, in any namespace.
+/// Returns the first child element with a name, in any namespace. Returns `None` if there is none.
 fn child<'a>(of: Node<'a, 'a>, name: &str) -> Option<Node<'a, 'a>> {
     of.children().find(|node| node.tag_name().name() == name)
 }

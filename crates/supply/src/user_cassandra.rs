@@ -27,7 +27,7 @@ const WHOLE: &str = "cassay-unpacked";
 /// MB.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
-/// Number of last lines of a failed build's output that are shown.
+/// Number of last lines of each output stream of a failed build that are shown.
 const LINES_SHOWN: usize = 20;
 /// Number of last bytes of each output stream of a build that are kept. It is large because a
 /// compiler prints long lines.
@@ -60,7 +60,7 @@ pub(crate) fn read_home(folder: &Path, jolokia: Option<PathBuf>) -> Result<Suppl
 /// and unpacks each tarball only once.
 ///
 /// # Errors
-/// The file has another digest, is not a gzipped tar archive, or contains paths outside of its
+/// The file has another digest, is not a gzipped tar archive, or does not contain exactly one
 /// folder.
 pub(crate) fn unpacked(
     cache: &Path,

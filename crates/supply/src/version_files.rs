@@ -31,7 +31,7 @@ pub(crate) struct Recipe {
     pub pom: String,
     /// The files of the pinned version. `None` for other versions.
     pub pinned: Option<Vec<PinnedFile>>,
-    /// Lock of the pinned files.
+    /// Lock of the pinned files. `None` for a version that is not pinned.
     lock: Option<Lock>,
 }
 
@@ -101,7 +101,7 @@ impl Recipe {
     }
 
     /// Returns the lock for the files in a folder. This is the program's lock, or the lock that was
-    /// recorded when the files were fetched.
+    /// recorded when the files were fetched. Returns `None` if neither exists.
     fn lock_in(&self, folder: &Path) -> Option<Lock> {
         let record =
             || parse_lock(&foreign::text(FileKind::Supply, folder.join(RECORD)).ok()?).ok();

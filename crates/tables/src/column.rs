@@ -137,7 +137,8 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// Adds a column of whole numbers.
+    /// Adds a column of whole numbers. A cell is absent if `of` returns `None` or a number above
+    /// 2^63 - 1.
     pub(crate) fn whole(
         self,
         name: &'static str,
@@ -151,7 +152,8 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// Adds a column of numbers.
+    /// Adds a column of numbers. A cell is absent if `of` returns `None` or a number that is not
+    /// finite.
     pub(crate) fn number(
         self,
         name: impl Into<Cow<'static, str>>,
@@ -164,7 +166,8 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// Adds two columns with the ends of a 95 % confidence interval.
+    /// Adds two columns with the ends of a 95 % confidence interval. Both cells are absent if `of`
+    /// returns `None`.
     pub(crate) fn interval(
         self,
         name: &str,
@@ -186,7 +189,7 @@ impl<'r, R: 'r> Table<'r, R> {
         )
     }
 
-    /// Adds a column of truth values.
+    /// Adds a column of truth values. A cell is absent if `of` returns `None`.
     pub(crate) fn truth(
         self,
         name: &'static str,
@@ -198,7 +201,8 @@ impl<'r, R: 'r> Table<'r, R> {
         })
     }
 
-    /// Adds a column of times. The values are microseconds since 1970.
+    /// Adds a column of times. The values are microseconds since 1970. A cell is absent if `of`
+    /// returns `None`.
     pub(crate) fn time(
         self,
         name: &'static str,

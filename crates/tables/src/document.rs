@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 const HEAD: &str = include_str!("document.head.txt");
 
-/// Returns the document.
+/// Returns the document as Markdown, with a section for each table.
 pub fn document() -> String {
     let mut page = String::from(HEAD);
     for table in described() {

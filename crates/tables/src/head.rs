@@ -16,9 +16,10 @@ pub(crate) struct Head {
     variant: VariantName,
     point: Option<Point>,
     block: usize,
-    /// Start line of the trial, in µs since 1970.
+    /// Start line of the trial, in µs since 1970. `None` if unknown.
     start_us: Option<i64>,
-    /// Start of the measured window, in seconds since the trial's start line.
+    /// Start of the measured window, in seconds since the trial's start line. `None` if the trial
+    /// has no measured window.
     window_from_s: Option<f64>,
     /// Names of the kinds whose operations are parts of operations of other kinds.
     pub(crate) parts: Vec<String>,
@@ -75,13 +76,14 @@ impl Head {
     }
 
     /// Converts a time since the start line to a time since the start of the window, both in
-    /// seconds.
+    /// seconds. Returns `None` if the trial has no measured window.
     pub(crate) fn in_window(&self, t_s: f64) -> Option<f64> {
         // The time is rounded to the microsecond, as in records.
         self.window_from_s.map(|from_s| ((t_s - from_s) * 1e6).round() / 1e6)
     }
 
-    /// Returns the time at which the window began, in µs since 1970.
+    /// Returns the time at which the window began, in µs since 1970. Returns `None` if this time or
+    /// the start line is unknown.
     pub(crate) fn window_at(&self) -> Option<i64> {
         self.window_from_s.and_then(|from_s| self.to_unix_us(from_s))
     }

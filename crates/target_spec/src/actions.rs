@@ -9,7 +9,8 @@ use crate::spec::{LocalSpec, Target};
 pub enum Change {
     /// cassay uses the running target unchanged.
     None,
-    /// cassay sets the links of the running hosts, without restarting nodes.
+    /// cassay sets the limits of the running hosts, such as those of links and disks, without
+    /// restarting nodes.
     Limits,
     /// The nodes restart and keep their data.
     Restart,

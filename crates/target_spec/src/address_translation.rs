@@ -86,7 +86,7 @@ impl Translation {
     }
 
     /// Returns the pair for a reported address. A pair that states the port takes precedence over a
-    /// pair with any port.
+    /// pair with any port. Returns `None` if the address is not translated.
     fn pair(&self, said: SocketAddr) -> Option<(NodePlace, NodePlace)> {
         let lines = || self.0.iter().filter(|(line, _)| line.ip == said.ip());
         let exact = lines().find(|(line, _)| line.port == Some(said.port()));

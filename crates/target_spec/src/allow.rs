@@ -84,7 +84,7 @@ impl Allow {
     /// Parses `ACT=KEYSPACE[.TABLE],…`. For an action on nodes, the text contains no keyspace.
     ///
     /// # Errors
-    /// The mistake, and the valid forms.
+    /// The text is not valid. The error contains the mistake and the valid forms.
     pub fn parse(text: &str) -> Result<Allow, String> {
         let form = "write ACT=KEYSPACE or ACT=KEYSPACE.TABLE, and separate several by commas; ACT \
                     is create, write, alter, truncate or drop; for nodes, write restart, signal, \

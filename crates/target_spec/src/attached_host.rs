@@ -21,11 +21,12 @@ pub struct AttachedHost {
     /// Method of stopping and starting the machine's nodes. `None` if the study does not state a
     /// method.
     pub control: Option<ProcessControl>,
-    /// Folder with the logs of a node. cassay only reads the logs. [`NODE_PLACE`] stands for the
-    /// address of the node.
+    /// Folder with the logs of a node, which cassay only reads. `None` if the study does not name
+    /// it. [`NODE_PLACE`] stands for the address of the node.
     pub logs: Option<PathBuf>,
-    /// Folder with the data of a node. cassay only reads the settings of the disk that contains the
-    /// folder. [`NODE_PLACE`] stands for the address of the node.
+    /// Folder with the data of a node. `None` if the study does not name it. cassay reads only the
+    /// settings of the disk that contains the folder. [`NODE_PLACE`] stands for the address of the
+    /// node.
     pub data: Option<PathBuf>,
 }
 
@@ -118,7 +119,7 @@ mod tests {
         };
         assert!(
             !command.tells_nodes_apart(),
-            "what starts one does not say which"
+            "the start command does not contain the node"
         );
         assert_eq!(command.programs(node)[0], ["ctl", "10.0.0.7", "off"]);
         let container = ProcessControl::Docker("c".to_owned());

@@ -1,5 +1,5 @@
-//! The largest heap that a JVM addresses with compressed pointers of 4 bytes. Also decides whether
-//! a JVM can map a class archive that was created with such pointers.
+//! Computes the largest heap that a JVM addresses with compressed pointers of 4 bytes. Also decides
+//! whether a JVM can map a class archive that was created with such pointers.
 
 use crate::spec::{Collector, LocalSpec};
 

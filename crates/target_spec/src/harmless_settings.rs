@@ -331,7 +331,8 @@ fn look(path: &str, value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Null | Value::Number(_) => {}
         Value::Bool(_) if !CODE_SWITCHES.contains(&path) => {}
-        Value::String(text) if is_quantity(text) || is_known_word(path, text) => {}
+        Value::String(text) if versions::is_number(text) || is_quantity(text) => {}
+        Value::String(text) if is_known_word(path, text) => {}
         Value::Array(items) => items.iter().for_each(|item| look(path, item, found)),
         Value::Object(entries) => {
             for (key, value) in entries {
@@ -445,6 +446,8 @@ mod tests {
             ("compaction_throughput", json!("64MiB/s")),
             ("commitlog_sync_period", json!("10000ms")),
             ("key_cache_size", json!("1 GiB")),
+            ("concurrent_reads", json!("1_000")),
+            ("concurrent_reads", json!("0x20")),
             ("commitlog_sync", json!("batch")),
             (
                 "commitlog_compression",

@@ -136,7 +136,8 @@ pub struct RemoteHost {
     pub folder: Option<PathBuf>,
     /// True if the agent runs as root, by `sudo -n`.
     pub sudo: bool,
-    /// Name of the machine type at the provider, such as `i4i.2xlarge`. Reports show it.
+    /// Name of the machine type at the provider, such as `i4i.2xlarge`, which reports show. `None`
+    /// if the study does not state it.
     pub machine_type: Option<String>,
     /// Address at which other machines reach this machine. `None` means the address at which cassay
     /// reached the machine's sshd.
@@ -168,7 +169,7 @@ impl RemoteHost {
     }
 }
 
-/// The hosts on which nodes run. They are equal simulated hosts, or remote machines.
+/// The hosts on which nodes run. They are identical simulated hosts, or remote machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostsSpec {
     /// Number of hosts of the cluster.
@@ -228,7 +229,8 @@ impl HostKind {
         matches!(self, HostKind::StandIns | HostKind::Addresses)
     }
 
-    /// Returns true if cassay manages each host, and each host is more than an address.
+    /// Returns true if cassay manages the hosts, and each host has its own resources. Returns false
+    /// for loopback addresses and for machines of an attached cluster.
     pub fn are_apart(self) -> bool {
         matches!(self, HostKind::StandIns | HostKind::Machines)
     }
@@ -245,7 +247,7 @@ measure::word_enum! {
         /// Each host has a separate network, cgroups and a volume. cassay refuses this isolation if
         /// the machine does not allow it.
         Hosts = "hosts",
-        /// Each host only has a separate address. The limits of [`HostSpec`] do not apply.
+        /// Each host has only a separate address. The limits of [`HostSpec`] do not apply.
         Loopback = "loopback",
     }
 }

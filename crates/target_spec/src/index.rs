@@ -17,7 +17,7 @@ macro_rules! index {
                 self.0 + 1
             }
 
-            /// Returns the name by number, such as
+            /// Returns the name with the number, such as
             #[doc = concat!("`", $word, "2`.")]
             pub fn name(self) -> String {
                 format!(concat!($word, "{}"), self.number())
@@ -89,7 +89,8 @@ impl<I: Copy + From<usize> + Into<usize>, T> PerIndex<I, T> {
         self.values.get_mut::<usize>(index.into())
     }
 
-    /// Returns the value at this index, and drops all other values.
+    /// Returns the value at this index, and drops all other values. Returns `None` if the list has
+    /// no such index.
     pub fn take(mut self, index: I) -> Option<T> {
         let position: usize = index.into();
         (position < self.values.len()).then(|| self.values.swap_remove(position))
@@ -142,7 +143,8 @@ impl<I: Copy + From<usize> + Into<usize>, T> PerIndex<I, T> {
             .map(|(position, value)| (I::from(position), value))
     }
 
-    /// Returns the index of the first value for which `fits` returns true.
+    /// Returns the index of the first value for which `fits` returns true. Returns `None` if `fits`
+    /// accepts no value.
     pub fn position(&self, fits: impl FnMut(&T) -> bool) -> Option<I> {
         self.values.iter().position(fits).map(I::from)
     }

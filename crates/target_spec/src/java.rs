@@ -111,7 +111,7 @@ pub fn java_unsupported(release: &Release, major: u32) -> Option<String> {
 }
 
 /// Parses the major version in a Java version. For example, returns 17 for `17.0.15`, 8 for
-/// `1.8.0_412`, and 21 for `21-ea`.
+/// `1.8.0_412`, and 21 for `21-ea`. Returns `None` for a text without a major version.
 pub fn java_major(version: &str) -> Option<u32> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit());
     let first = numbers.next()?.parse().ok()?;
@@ -122,7 +122,7 @@ pub fn java_major(version: &str) -> Option<u32> {
 }
 
 /// Returns the Java version that `text` states. `text` is the content of the file `release` in a
-/// Java home.
+/// Java home. Returns `None` if it states no version.
 pub fn java_in_release(text: &str) -> Option<&str> {
     let said = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     Some(said.trim().trim_matches('"'))

@@ -53,10 +53,11 @@ pub struct PodAgents {
     pub container: Option<String>,
     /// Folder for the program and the other files of the agent. `None` means `/tmp`.
     pub folder: Option<PathBuf>,
-    /// Folder with the logs of the node. cassay only reads the logs.
+    /// Folder with the logs of the node, which cassay only reads. `None` if the study does not name
+    /// it.
     pub logs: Option<PathBuf>,
-    /// Folder with the data of the node. cassay only reads the settings of the disk that contains
-    /// the folder.
+    /// Folder with the data of the node. `None` if the study does not name it. cassay reads only
+    /// the settings of the disk that contains the folder.
     pub data: Option<PathBuf>,
 }
 

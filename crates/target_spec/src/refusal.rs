@@ -6,8 +6,8 @@ use crate::heap::heap_refusal;
 use crate::java::java_refusal;
 use crate::spec::LocalSpec;
 
-/// Reason why cassay does not start the nodes of a machine without power on another machine, and
-/// the remedy.
+/// Reason why a study cannot use the option `ha` on remote machines, and the remedy. The option
+/// starts the nodes of a failed host on another host.
 pub const NO_HA_OF_MACHINES: [&str; 2] = [
     "moves volumes between hosts, which is impossible for machines",
     "remove this key, or the variant that sets it: `--set variants.NAME=none`",

@@ -398,9 +398,10 @@ pub struct TlsSpec {
     /// Name that the certificate must contain. `None` means the host of the contact point.
     pub server_name: Option<String>,
     /// PEM file of the client's certificate, with the chain to its authority. The client sends the
-    /// certificate to servers that request one. It requires `key`.
+    /// certificate to servers that request one. It requires `key`. `None` if the client has no
+    /// certificate.
     pub cert: Option<PathBuf>,
-    /// PEM file with the private key of the client's certificate.
+    /// PEM file with the private key of the client's certificate. Required if `cert` is set.
     pub key: Option<PathBuf>,
 }
 

@@ -3,7 +3,7 @@
 use crate::spec::Origin;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use versions::{LACKED_CLASS_HINT, Lack, Line, Release, Setting};
+use versions::{BrokenLimit, LACKED_CLASS_HINT, Lack, Line, Release, Setting};
 
 /// Settings that cassay controls, each group with the reason why a study must not set them.
 const OWNED: [(&[&str], &str); 5] = [
@@ -62,7 +62,7 @@ const OWNED: [(&[&str], &str); 5] = [
 
 /// Maximum number of tokens. It is larger than any common number (256 was the default until 4.0),
 /// but small enough for a list of tokens.
-const TOKENS_COUNT_MAX: u64 = 1024;
+const TOKENS_COUNT_MAX: i64 = 1024;
 
 /// Settings with values that exclude another setting. Each entry contains the reason. Observed on
 /// nodes of 5.0.9.
@@ -87,10 +87,10 @@ const EXCLUDE: [(&str, &[&str], &str, &str); 3] = [
     ),
 ];
 
-/// Returns the reason why a key of `cassandra.yaml` cannot have a value on nodes of a release.
-/// There are three reasons: cassay controls the key, the release has no such setting, or nodes with
-/// this value do not form a ring. If the result is `None`, the server itself accepts or refuses the
-/// value.
+/// Returns the reason why a key of `cassandra.yaml` cannot have a value on nodes of a release. The
+/// reason may be that cassay controls the key, or that the release lacks the setting or a class
+/// that the value names. Otherwise, the value is not of the right type or is beyond a limit. If the
+/// result is `None`, the server itself accepts or refuses the value.
 pub fn yaml_refusal(
     (release, origin): (&Release, &Origin),
     key: &str,
@@ -124,71 +124,33 @@ pub fn yaml_refusal(
     if let Some(why) = (*origin == Origin::Maven).then(lacking).flatten() {
         return Some(refusal(why, LACKED_CLASS_HINT));
     }
-    out_of_range(release.line(), key, value).map(|why| {
-        refusal(
+    if let Some(why) = tokens_refused(key, value) {
+        return Some(refusal(
             why,
-            "remove the setting, or write a value in the accepted form",
-        )
-    })
-}
-
-/// Settings with the range of numbers that a node accepts when it starts. The type of the setting
-/// would allow more numbers. Observed on nodes of 4.0.19 to 6.0-alpha2.
-const RANGES: [(&str, f64, f64); 7] = [
-    ("concurrent_reads", 2.0, f64::INFINITY),
-    ("concurrent_writes", 2.0, f64::INFINITY),
-    ("concurrent_counter_writes", 2.0, f64::INFINITY),
-    ("concurrent_compactors", 1.0, f64::INFINITY),
-    ("phi_convict_threshold", 5.0, 16.0),
-    ("memtable_cleanup_threshold", 0.01, 0.99),
-    ("num_tokens", 1.0, TOKENS_COUNT_MAX as f64),
-];
-
-/// Settings whose size must not be 0.
-const POSITIVE: [&str; 3] = [
-    "commitlog_segment_size",
-    "memtable_heap_space",
-    "repair_session_space",
-];
-
-/// Words that a node refuses, although the type of the setting allows them.
-const WORDS_REFUSED: [(&str, &[&str]); 1] = [(
-    "commitlog_disk_access_mode",
-    &["standard", "mmap_index_only"],
-)];
-
-/// Returns the reason why a node would not start with a value, although the type of the setting
-/// allows the value. `None` if the node would start.
-fn out_of_range(line: &Line, key: &str, value: &Value) -> Option<String> {
-    let (key, value) = match line.setting(key, value) {
+            "write one of these numbers, or remove the setting",
+        ));
+    }
+    // A user's build may have other limits.
+    let (key, value) = match release.line().setting(key, value) {
         Setting::Named { name, value } => (name, value),
-        _ => (key.to_owned(), value.clone()),
+        Setting::Known | Setting::Refused(_) => (key.to_owned(), value.clone()),
     };
-    let whole_only = key == "num_tokens";
-    if let Some((_, least, most)) = RANGES.iter().find(|(name, ..)| *name == key) {
-        let number = value.as_f64().filter(|_| !whole_only || value.is_u64());
-        let is_in = number.map_or(value.is_null(), |number| (*least..=*most).contains(&number));
-        let range = if most.is_finite() {
-            format!("{least} to {most}")
-        } else {
-            format!("at least {least}")
-        };
-        return (!is_in).then(|| format!("{key} must be {range}, not {value}"));
-    }
-    let text = value.as_str().unwrap_or_default();
-    let all_zero = text.bytes().take_while(u8::is_ascii_digit).all(|digit| digit == b'0');
-    let is_zero = value.as_i64() == Some(0) || text.starts_with('0') && all_zero;
-    // In release 4.0, the name of the setting ends with its unit.
-    if is_zero && POSITIVE.contains(&key.strip_suffix("_in_mb").unwrap_or(&key)) {
-        return Some(format!("{key} must be more than 0, not {value}"));
-    }
-    let words = WORDS_REFUSED.iter().find(|(name, _)| *name == key)?.1;
-    words
-        .contains(&text)
-        .then(|| format!("{key} cannot be {value}: no node starts with this value"))
+    let broken = release.line().beyond_limit(&key, &value).filter(|_| *origin == Origin::Maven);
+    broken.map(|broken| refusal(broken.why, &broken.hint))
 }
 
-/// Returns the first class in a value, at any depth, that a release line does not contain.
+/// Returns the reason why cassay cannot give a node the number of tokens in a setting. `None` for
+/// valid numbers and for other settings.
+fn tokens_refused(key: &str, value: &Value) -> Option<String> {
+    let is_number = key == "num_tokens" && !value.is_null();
+    let count = versions::whole_number(value);
+    let is_in = count.is_some_and(|count| (1..=TOKENS_COUNT_MAX).contains(&count));
+    (is_number && !is_in)
+        .then(|| format!("num_tokens must be 1 to {TOKENS_COUNT_MAX}, not {value}"))
+}
+
+/// Returns a sentence about the first class in a value, at any depth, that a release line does not
+/// contain. Returns `None` if the line contains every class in the value.
 fn class_lacking(line: &Line, value: &Value) -> Option<String> {
     match value {
         Value::String(text) => line.lacks_class(text),
@@ -219,12 +181,31 @@ pub fn yaml_named(line: &Line, yaml: &Map<String, Value>) -> Map<String, Value> 
     named
 }
 
-/// Returns the settings of one file that a server does not accept together. The reason is that two
-/// names stand for the same setting, or that two settings exclude each other. Each setting comes
-/// with an error message that names the other setting.
-pub fn yaml_together(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, YamlRefusal)> {
+/// Returns the settings of one file that a server does not accept together. Two names may stand for
+/// the same setting, one setting may exclude or require another, or their numbers may not fit. Each
+/// setting comes with an error message that names the other setting. `rest` contains other settings
+/// of the same nodes. For all other settings, the server's defaults apply.
+pub fn yaml_together(
+    (release, origin): (&Release, &Origin),
+    yaml: &Map<String, Value>,
+    rest: &Map<String, Value>,
+) -> Vec<(String, YamlRefusal)> {
+    let line = release.line();
     let mut found = yaml_twice(line, yaml);
     let named = yaml_named(line, yaml);
+    // The setting may have another name in this file.
+    let renamed = yaml_renamed(line, yaml);
+    let own = |name: &str| {
+        let own = renamed.iter().find(|(_, (new, _))| new == name);
+        own.map_or_else(|| name.to_owned(), |(own, _)| own.clone())
+    };
+    // A user's build may have other limits.
+    if *origin == Origin::Maven {
+        let misfits = line.misfits(&named, &yaml_named(line, rest)).into_iter();
+        found.extend(
+            misfits.map(|BrokenLimit { name, why, hint }| (own(&name), YamlRefusal { why, hint })),
+        );
+    }
     let is_group = named.get("commitlog_sync").is_some_and(|sync| sync == "group");
     if is_group && !named.keys().any(|name| name.starts_with("commitlog_sync_group_window")) {
         let refusal = YamlRefusal {
@@ -249,9 +230,7 @@ pub fn yaml_together(line: &Line, yaml: &Map<String, Value>) -> Vec<(String, Yam
                 ),
                 hint: format!("remove {other}"),
             };
-            // The other setting may have another name in this file.
-            let own = yaml_renamed(line, yaml).into_iter().find(|(_, (name, _))| name == other);
-            found.push((own.map_or_else(|| other.clone(), |(own, _)| own), refusal));
+            found.push((own(other), refusal));
         }
     }
     found
@@ -333,6 +312,29 @@ mod tests {
         );
         assert_eq!(refused(LINES[1], &Origin::Home("/b".into())), None);
         assert_eq!(refused(LINES[2], &Origin::Maven), None);
+    }
+
+    #[test]
+    fn limits_apply_under_each_name_of_a_setting() {
+        let line = LINES[2];
+        let of = (&line.release(), &Origin::Maven);
+        for (key, legal, refused) in [
+            ("max_value_size_in_mb", json!(256), json!(4096)),
+            ("concurrent_reads", json!("64"), json!("1")),
+            ("num_tokens", json!("16"), json!("0")),
+            ("num_tokens", json!(null), json!(1025)),
+        ] {
+            assert_eq!(yaml_refusal(of, key, &legal), None, "{key}");
+            assert!(yaml_refusal(of, key, &refused).is_some(), "{key}");
+        }
+        let too_large = map(json!({"max_mutation_size_in_kb": 65_536}));
+        let found = yaml_together(of, &too_large, &Map::new());
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].0, "max_mutation_size_in_kb");
+        let larger = map(json!({"commitlog_segment_size_in_mb": 256}));
+        assert_eq!(yaml_together(of, &too_large, &larger), []);
+        let build = Origin::Home("/b".into());
+        assert_eq!(yaml_together((of.0, &build), &too_large, &Map::new()), []);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use crate::machine::Machine;
 use crate::request::Smt;
 
-/// The smallest allocation.
+/// CPUs of one core that the placement allocates together.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
     pub core: usize,
@@ -321,7 +321,8 @@ fn place_cell(
 }
 
 /// Places a cell that does not fit on a single node. It is divided among as few nodes as possible,
-/// which are close to one another.
+/// which are close to one another. Returns `None` if the pool has too few free units or too little
+/// memory.
 fn scatter(
     pool: &mut Pool,
     order: &Order<'_>,

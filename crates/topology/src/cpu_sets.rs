@@ -55,7 +55,8 @@ pub(crate) struct RawNode {
     pub kind: Option<String>,
 }
 
-/// Position of a core in the machine, as indices in [`Raw`]. `l3` is the result of [`Raw::l3_of`].
+/// Position of a core in the machine, as indices in [`Raw`]. The indices of the die and the L3 come
+/// after their lowest CPUs, by which they are sorted.
 struct CorePosition {
     package: usize,
     node: usize,
@@ -168,8 +169,8 @@ impl Raw {
         }
     }
 
-    /// If no node has an online CPU, assigns all CPUs to the first node, or to a new node if the
-    /// machine has no node.
+    /// Assigns all online CPUs to the first node, or to a new node if the machine has no node. The
+    /// caller has checked that no node has an online CPU.
     fn adopt_all(&mut self) {
         if self.nodes.is_empty() {
             let note = "the description has no NUMA nodes; the whole machine counts as node 0";
@@ -184,7 +185,7 @@ impl Raw {
         self.nodes[0].cpus = self.online.clone();
     }
 
-    /// Returns the position of the first CPU of each core.
+    /// Returns the position of each core, which is the position of its first CPU.
     fn seats(&mut self) -> Vec<CorePosition> {
         let packages = owners(self.packages.iter().map(|(_, set)| set));
         let nodes = owners(self.nodes.iter().map(|node| &node.cpus));
@@ -401,8 +402,8 @@ fn owners<'a>(sets: impl Iterator<Item = &'a CpuSet>) -> Vec<Option<usize>> {
     owners
 }
 
-/// Returns the index of `key` in `list`. If the list does not contain the key, appends the key and
-/// the result of `make`.
+/// Returns the index in `list` of the element for `key`. If `seen` does not contain the key, the
+/// function first appends the result of `make` to the list.
 fn number<K: Ord, T>(
     seen: &mut BTreeMap<K, usize>,
     key: K,
@@ -416,7 +417,7 @@ fn number<K: Ord, T>(
 }
 
 /// Returns the distances in the order of the nodes. Returns `None` if the table does not contain
-/// any of these nodes.
+/// any distance between these nodes.
 fn ordered_distances(nodes: &[Node], numbers: &[u32], rows: &[Vec<u32>]) -> Option<Distances> {
     let place = |os: u32| numbers.iter().position(|&number| number == os);
     let places: Vec<Option<usize>> = nodes.iter().map(|node| place(node.os)).collect();

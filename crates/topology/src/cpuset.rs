@@ -67,7 +67,7 @@ impl CpuSet {
     pub fn parse_map(text: &str) -> Result<CpuSet, String> {
         let text = text.trim();
         if text.contains("0xf...f") {
-            return Err(format!("the map {text} is unterminated"));
+            return Err(format!("the map {text} is infinite"));
         }
         let words: Vec<&str> = text.split(',').collect();
         if words.len() > CPU_NUMBERS_MAX as usize / 32 {
@@ -146,7 +146,7 @@ impl CpuSet {
         })
     }
 
-    /// Returns the lowest number.
+    /// Returns the lowest number. Returns `None` if the set is empty.
     pub fn first(&self) -> Option<u32> {
         self.iter().next()
     }
@@ -181,11 +181,13 @@ impl CpuSet {
     }
 }
 
+/// Parses an OS number. Refuses a `+`, with which some tools mark numbers relative to the CPUs of
+/// the process.
 fn number(text: &str) -> Result<u32, String> {
-    let number: u32 = text
-        .trim()
-        .parse()
-        .map_err(|_| format!("{text:?} is not a CPU or node number"))?;
+    let digits = text.trim();
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let parsed = digits.parse::<u32>().ok().filter(|_| is_number);
+    let number = parsed.ok_or_else(|| format!("{text:?} is not a CPU or node number"))?;
     if number >= CPU_NUMBERS_MAX {
         return Err(format!(
             "{number} is too high; cassay reads numbers below {CPU_NUMBERS_MAX}"
@@ -308,6 +310,8 @@ mod tests {
     fn a_text_that_is_no_cpu_set_is_refused() {
         for list in [
             "a",
+            "+0-3",
+            "0-+3",
             "3-1",
             "9999",
             "1-",

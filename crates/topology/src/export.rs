@@ -7,6 +7,7 @@
 
 mod cells;
 mod configspec;
+mod environment;
 mod escapes;
 mod kubelet;
 mod kubernetes;
@@ -14,6 +15,7 @@ mod libvirt;
 mod numactl;
 mod placement;
 mod properties;
+mod shell;
 mod systemd;
 mod vmx;
 
@@ -39,6 +41,20 @@ pub struct Format {
     pub carries: FormatSupport,
     /// Reads the placement from a file of this format.
     pub read: fn(&str) -> Result<Placement, ReadError>,
+}
+
+impl Format {
+    /// Reads the placement from the bytes of a file of this format. The text is UTF-8. Only a .vmx
+    /// file may name another character set. Its characters other than ASCII are then unknown.
+    pub fn read_bytes(&self, bytes: Vec<u8>) -> Result<Placement, ReadError> {
+        let text = if self.name == "vmx" && vmx::has_other_encoding(&bytes) {
+            String::from_utf8_lossy(&bytes).into_owned()
+        } else {
+            foreign::utf8(bytes)
+                .map_err(|error| ReadError::new(self.name, error.to_string(), "save it again"))?
+        };
+        (self.read)(text.trim_start_matches('\u{feff}'))
+    }
 }
 
 /// Files of an export. Each variant contains the function that writes a file.
@@ -233,7 +249,7 @@ const PROCESS: FormatSupport = FormatSupport {
     ..FormatSupport::RACK_AND_JVM
 };
 
-/// Returns the format with this name.
+/// Returns the format with this name. Returns `None` if the name is unknown.
 pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }

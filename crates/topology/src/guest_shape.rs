@@ -16,7 +16,8 @@ use crate::request::{PlacementRequest, Profile, Smt, Unit};
 /// (`numa.vcpu.min`).
 pub(crate) const VNUMA_VCPUS_MIN: u32 = 9;
 
-/// Capacity of a node, a package and an L3, in vCPUs.
+/// Capacities of the smallest node, package and L3, in vCPUs, and the numbers of nodes and
+/// packages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     pub node: u32,

@@ -6,7 +6,7 @@ use crate::core_choice::{PlacedCell, Pool};
 use crate::machine::Machine;
 use crate::plan::Costs;
 
-/// Maximum number of exchanges that are evaluated. The largest machines need far fewer.
+/// Maximum number of exchanges and moves that are evaluated. The largest machines need far fewer.
 const EXCHANGES_MAX: u64 = 100_000;
 
 /// Returns the costs of a placement from any source. `placement` has the OS numbers of each
@@ -67,9 +67,9 @@ fn cost_of(machine: &Machine, instances: &[Vec<usize>], near: &[usize]) -> Costs
     costs
 }
 
-/// Exchanges cells until no exchange reduces the costs, and returns the number of evaluated
-/// exchanges. If each instance is on one node, no exchange helps, because the exchange of two equal
-/// instances does not change the costs.
+/// Exchanges and moves cells until no change reduces the costs, or until [`EXCHANGES_MAX`] changes
+/// have been evaluated. Returns the number of evaluated changes. If each instance is on one node,
+/// no exchange helps, because the exchange of two equal instances does not change the costs.
 pub(crate) fn improve(
     machine: &Machine,
     pool: &mut Pool,

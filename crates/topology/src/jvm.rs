@@ -4,8 +4,8 @@ use crate::cpuset::CpuSet;
 use crate::plan::{Jvm, Yaml};
 use crate::request::{Collector, PlacementRequest, Profile, YamlProfile};
 
-/// Size of the largest heap that uses compressed pointers, in bytes, less some margin. Heaps from
-/// 32 to 38 GB have space for fewer objects.
+/// Size of the largest heap that uses compressed pointers, in bytes, minus a margin of about 1 GiB.
+/// Heaps from 32 to 38 GB have space for fewer objects.
 const HEAP_BYTES_MAX: u64 = 31 << 30;
 
 /// Returns the value of `ParallelGCThreads` that HotSpot chooses. It is one thread per CPU up to 8

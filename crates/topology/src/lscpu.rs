@@ -1,8 +1,11 @@
-//! Reads the JSON of lscpu. This is either the table of `lscpu -J -e`, with one row per CPU, or the
-//! summary of `lscpu -J`. The summary does not state the CPUs of cores and caches. So the reader
-//! infers them by assuming the most common numbering.
+//! Reads the output of lscpu. This is either a table with one row per CPU (`lscpu -J -e`,
+//! `lscpu -e` or `lscpu -p`), or the summary of `lscpu -J`. The summary does not state the CPUs of
+//! cores and caches. So the reader infers them by assuming the most common numbering.
 
+mod columns;
 mod summary;
+
+pub(crate) use columns::looks_like_it as is_table;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -35,6 +38,13 @@ pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
     Err(bad(
         "the JSON contains neither `cpus` nor `lscpu`, which lscpu writes".to_owned(),
     ))
+}
+
+/// Reads the table of `lscpu -e` or `lscpu -p`.
+pub(crate) fn read_table(text: &str, place: &str) -> Result<Machine, ReadError> {
+    let bad = |what: String| ReadError::new(place, what, HINT);
+    let rows = columns::rows(text).map_err(bad)?;
+    table(&rows, place).map_err(bad)?.build()
 }
 
 /// Replaces each bare dash by `null`. Before util-linux 2.41, lscpu writes `"node": -` for a
@@ -151,24 +161,20 @@ impl Columns {
         if let Some(node) = node.filter(|&node| node < CPU_NUMBERS_MAX) {
             self.nodes.entry(node).or_default().insert(cpu);
         }
-        let caches = row.iter().find(|(key, _)| {
-            let key = key.to_lowercase();
-            key == "cache" || key.starts_with("l1") || key.starts_with("l2")
-        });
-        let Some((key, value)) = caches else {
-            return;
-        };
-        let value = plain(value).unwrap_or_default();
-        let (names, ids) = (key.to_lowercase(), value.split(':').collect::<Vec<_>>());
-        let names: Vec<&str> = match names.as_str() {
-            "cache" => vec!["l1d", "l1i", "l2", "l3"],
-            names => names.split(':').collect(),
-        };
-        for (name, id) in names.iter().zip(ids).filter(|(_, id)| !id.is_empty() && *id != "-") {
-            match *name {
-                "l3" => _ = self.l3.entry(id.to_owned()).or_default().insert(cpu),
-                "l2" => _ = self.l2.entry(id.to_owned()).or_default().insert(cpu),
-                _ => {}
+        for (key, value) in row {
+            let (names, value) = (key.to_lowercase(), plain(value).unwrap_or_default());
+            let names = match names.as_str() {
+                "cache" => "l1d:l1i:l2:l3",
+                names => names,
+            };
+            // A value has one number for each cache. A missing cache has no number, or a dash.
+            let pairs = names.split(':').zip(value.split(':'));
+            for (name, id) in pairs.filter(|(_, id)| !id.is_empty() && *id != "-") {
+                match name {
+                    "l3" => _ = self.l3.entry(id.to_owned()).or_default().insert(cpu),
+                    "l2" => _ = self.l2.entry(id.to_owned()).or_default().insert(cpu),
+                    _ => {}
+                }
             }
         }
     }

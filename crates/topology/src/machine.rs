@@ -32,7 +32,8 @@ pub struct Machine {
     /// OS numbers of CPUs that are present but not online. The kernel does not state the core or
     /// package of such a CPU.
     pub offline: CpuSet,
-    /// Distances between nodes, as stated by the firmware.
+    /// Distances between nodes, as stated by the firmware. `None` if the source does not contain
+    /// them.
     pub distances: Option<Distances>,
     /// Network cards and drives.
     pub devices: Vec<Device>,
@@ -221,7 +222,8 @@ impl Machine {
         allowed.map(|pu| pu.os).collect()
     }
 
-    /// Returns the index of the PU with this OS number.
+    /// Returns the index of the PU with this OS number. Returns `None` if no online PU has this
+    /// number.
     pub fn pu_of(&self, os: u32) -> Option<usize> {
         self.pus.iter().position(|pu| pu.os == os)
     }

@@ -120,8 +120,9 @@ impl Tree {
         Tree::Archive(archive)
     }
 
-    /// Returns the text of a file of /sys, which has at most [`SYS_FILE_BYTES_MAX`] bytes. The
-    /// function does not read a longer file, because thousands of links may lead to the same file.
+    /// Returns the text of a file of /sys. Returns `None` if the file cannot be read, or is longer
+    /// than [`SYS_FILE_BYTES_MAX`]. The function does not read such a file, because thousands of
+    /// links may lead to it.
     pub fn read_short(&self, path: &str) -> Option<String> {
         let bytes = match self {
             Tree::Folder(root) => {

@@ -211,7 +211,8 @@ pub struct Costs {
     pub crossing_node: u32,
     /// Number of cores whose CPUs are used by several instances.
     pub shared_cores: u32,
-    /// Sum, over the L3 caches, of the number of instances in the group minus one.
+    /// Sum, over the L3 caches, of the number of instances that use the cache, minus one. A cache
+    /// without instances counts as 0.
     pub shared_l3: u32,
     /// Difference between the numbers of allocated CPUs on the fullest node and on the emptiest
     /// node.
@@ -241,11 +242,14 @@ pub struct Infeasible {
     pub what: String,
     /// Description of a request that would fit.
     pub hint: String,
-    /// Largest number of vCPUs with which the requested number of instances fits.
+    /// Largest number of vCPUs with which the requested number of instances fits. `None` if the
+    /// planner found no such number.
     pub vcpus_max: Option<u32>,
-    /// Largest number of instances of the requested size that fit.
+    /// Largest number of instances of the requested size that fit. `None` if the planner found no
+    /// such number.
     pub instances_max: Option<u32>,
-    /// Overcommit at which the request would fit.
+    /// Overcommit at which the machine would have enough CPUs. `None` if the number of CPUs is
+    /// sufficient.
     pub overcommit: Option<f64>,
 }
 

@@ -178,7 +178,8 @@ fn one_way(machine: &Machine, wish: &PlacementRequest, way: Compromises) -> Opti
 }
 
 /// Returns the number of vCPUs of each cell of an instance. Also returns the number of cells if the
-/// memory determined it.
+/// memory determined it. Returns `None` if `by_core` is true and the division by cores is not
+/// possible or not necessary.
 fn cells(
     machine: &Machine,
     wish: &PlacementRequest,
@@ -245,8 +246,8 @@ fn reserve(machine: &Machine, wish: &PlacementRequest, pool: &Pool) -> Vec<usize
     for node in machine.cpu_nodes() {
         let mut cores: Vec<(usize, usize)> =
             pool.units.iter().filter(|u| u.node == node).map(|u| (u.l3, u.core)).collect();
-        // Takes cores from the L3 cache with the fewest remaining cores, so that the other groups
-        // remain whole.
+        // Takes cores from the L3 cache with the fewest remaining cores, so that the other L3
+        // caches remain whole.
         for _ in 0..per_node.unwrap_or(cores.len().div_ceil(16)).min(cores.len()) {
             let left = |l3: usize| cores.iter().filter(|core| core.0 == l3).count();
             let fewest = cores.iter().enumerate().min_by_key(|(_, core)| (left(core.0), **core));

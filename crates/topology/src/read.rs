@@ -15,24 +15,33 @@ const TEXT_BYTES_MAX: usize = 32 << 20;
 /// Byte range of the magic string in the first header of a tar archive.
 const TAR_MARK: std::ops::Range<usize> = 257..262;
 
+/// Advice to the user for a path without a description.
+const FORMS: &str = "name a folder with sys/ in it, a tarball of one, hwloc's XML, the output of \
+                     `lscpu -J`, or a description such as \"pack:2 l3:1 core:8 pu:2\"";
+
 impl Machine {
     /// Reads a machine from a path. It may be a folder with the files of /sys (and /proc), or an
     /// archive of such a folder (tar, tar.gz, tar.bz2). It may also be hwloc's XML, the JSON of
-    /// `lscpu -J`, or a text in hwloc's synthetic notation. If the path does not exist but looks
-    /// like such a text, it is itself parsed as the text. `/` is the machine on which this program
-    /// runs.
+    /// `lscpu -J`, a table of lscpu, or a text in hwloc's synthetic notation. If the path does not
+    /// exist but looks like such a text, it is itself parsed as the text. `/` is the machine on
+    /// which this program runs.
     pub fn read(path: &Path) -> Result<Machine, ReadError> {
         let place = path.display().to_string();
-        let Ok(metadata) = fs::metadata(path) else {
-            if synthetic::looks_like_it(&place) {
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(_) if synthetic::looks_like_it(&place) => {
                 return synthetic::read(&place, "synthetic description");
             }
-            return Err(ReadError::new(
-                place,
-                "the file is empty",
-                "name a folder with sys/ in it, a tarball of one, hwloc's XML, the output of \
-                 `lscpu -J`, or a description such as \"pack:2 l3:1 core:8 pu:2\"",
-            ));
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(ReadError::new(place, "the file does not exist", FORMS));
+            }
+            Err(error) => {
+                return Err(ReadError::new(
+                    place,
+                    format!("cassay cannot read it: {error}"),
+                    "check the name and the permissions of the file",
+                ));
+            }
         };
         if metadata.is_dir() {
             return sysfs::read(&Tree::Folder(path.to_owned()), &format!("files of {place}"));
@@ -80,19 +89,38 @@ impl Machine {
         };
         let text = text.trim_start_matches('\u{feff}').trim();
         match text.as_bytes().first() {
+            None => Err(ReadError::new(place, "the file is empty", FORMS)),
             Some(b'<') => xml::read(text, place),
             Some(b'{' | b'[') if !text.starts_with("[numa") => lscpu::read(text, place),
-            _ => match listing_of(text) {
-                Some(what) => Err(ReadError::new(
+            _ if lscpu::is_table(text) => lscpu::read_table(text, place),
+            _ => match (listing_of(text), message_of(text)) {
+                (Some(what), _) => Err(ReadError::new(
                     place,
                     format!("{what}, which does not describe shared caches and cores"),
-                    "write the machine with `LC_ALL=C lscpu -J \
-                     -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`, or with hwloc's `lstopo --of xml`",
+                    WRITE,
                 )),
-                None => synthetic::read(text, place),
+                (None, Some(message)) => Err(ReadError::new(
+                    place,
+                    format!("the file begins with a message of a program: {message}"),
+                    WRITE,
+                )),
+                (None, None) => synthetic::read(text, place),
             },
         }
     }
+}
+
+/// Advice to the user for a text that is not a description.
+const WRITE: &str = "write the machine with `LC_ALL=C lscpu -J \
+                     -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`, or with hwloc's `lstopo --of xml`";
+
+/// Returns the first line of a text if it has the form `program: message`, as the errors of most
+/// programs. A colon without a blank belongs to hwloc's synthetic notation.
+fn message_of(text: &str) -> Option<&str> {
+    let first = text.lines().next()?;
+    let (program, message) = first.split_once(": ")?;
+    let is_name = |c: char| c.is_alphanumeric() || "/._-".contains(c);
+    (program.chars().all(is_name) && !message.trim().is_empty()).then_some(first)
 }
 
 /// Names of architectures in the first line of `lscpu`. These names are the same in all languages.
@@ -106,7 +134,7 @@ const ARCHITECTURES: [&str; 6] = [
 ];
 
 /// Recognizes texts that describe a machine for people instead of programs. Returns the kind of
-/// such a text.
+/// such a text. Returns `None` for other texts.
 fn listing_of(text: &str) -> Option<&'static str> {
     let first = text.lines().next().unwrap_or_default();
     let has = |part: &str| text.contains(part);
@@ -115,16 +143,12 @@ fn listing_of(text: &str) -> Option<&'static str> {
         Some("/proc/cpuinfo")
     } else if first.starts_with("available: ") && has("node 0 ") {
         Some("the output of `numactl --hardware`")
-    } else if has("parsable format") {
-        Some("the output of `lscpu -p`")
     } else if first.starts_with("Machine") && has("L#") {
         Some("the text of `lstopo`")
     } else if first.contains([':', '：'])
         && (has("CPU(s)") || ARCHITECTURES.iter().any(is_in_first))
     {
         Some("the summary of `lscpu`")
-    } else if first.starts_with("CPU ") && text.lines().count() > 1 {
-        Some("the table of `lscpu -e`")
     } else if first.starts_with("# dmidecode") {
         Some("the output of `dmidecode`")
     } else {
@@ -148,12 +172,12 @@ mod tests {
             ("架构：          aarch64\n", "summary"),
             ("processor\t: 0\nvendor_id\t: X\n", "cpuinfo"),
             ("available: 2 nodes (0-1)\nnode 0 cpus: 0 1\n", "numactl"),
-            (
-                "# The following is the parsable format\n0,0,0,0\n",
-                "lscpu -p",
-            ),
             ("Machine (16GB)\n  Package L#0\n", "lstopo"),
-            ("CPU NODE SOCKET\n0 0 0\n", "lscpu -e"),
+            (
+                "lscpu: unrecognized option '--x'\nTry 'lscpu --help'\n",
+                "a message of a program: lscpu: unrecognized",
+            ),
+            (" \n", "the file is empty"),
         ] {
             let error = Machine::from_bytes(text.as_bytes(), "m").unwrap_err().to_string();
             assert!(
@@ -162,5 +186,36 @@ mod tests {
             );
         }
         assert!(Machine::from_bytes(b"pack:1 core:2 pu:1", "m").is_ok());
+    }
+
+    /// The columns are the defaults of util-linux 2.38.
+    #[test]
+    fn the_tables_of_lscpu_describe_cores_and_caches() {
+        for text in [
+            "CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE\n  0    0      0    0 0:0:0:0  yes\n  \
+             1    0      0    0 0:0:0:0  yes\n  2    1      1    1 4:4:4:1  yes\n  \
+             3    -      -    - -                no\n",
+            "# The following is the parsable format\n# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n\
+             0,0,0,0,,0,0,0,0\n1,0,0,0,,0,0,0,0\n2,1,1,1,,4,4,4,1\n",
+        ] {
+            let machine = Machine::from_bytes(text.as_bytes(), "m").unwrap();
+            let counts = [
+                machine.packages.len(),
+                machine.l3.len(),
+                machine.cores.len(),
+            ];
+            assert_eq!((counts, machine.pus.len()), ([2, 2, 2], 3), "{text}");
+            assert!(machine.l3[0].is_real, "{text}");
+        }
+        let error = Machine::from_bytes(b"CPU NODE\n0\n", "m").unwrap_err().to_string();
+        assert!(error.contains("1 columns instead of 2"), "{error}");
+    }
+
+    #[test]
+    fn a_path_without_a_file_is_no_empty_file() {
+        let error = Machine::read(Path::new("nosuch.json")).unwrap_err().to_string();
+        assert!(error.contains("the file does not exist"), "{error}");
+        let machine = Machine::read(Path::new("2 4 2")).unwrap();
+        assert_eq!((machine.packages.len(), machine.pus.len()), (2, 16));
     }
 }

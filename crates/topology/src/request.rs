@@ -39,8 +39,8 @@ pub struct PlacementRequest {
     pub drives: u32,
     /// Rule that determines Cassandra's concurrency settings.
     pub yaml: YamlProfile,
-    /// Names of devices to which instances should be close. The devices only decide between
-    /// placements that are otherwise equal.
+    /// Names of devices to which instances should be close. The devices matter only if placements
+    /// are otherwise equal.
     pub near: Vec<String>,
     /// Name of this physical machine. All its instances are in the rack with this name, so that no
     /// two replicas are on the machine. Different machines must have different names.

@@ -58,7 +58,10 @@ pub(crate) fn looks_like_it(text: &str) -> bool {
         let counted = word.split_once(':').map(|(_, rest)| rest);
         counted.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
-    !text.contains('/') && text.split_whitespace().any(is_item)
+    let is_count = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let words = || text.split_whitespace();
+    let is_counts = words().count() > 1 && words().all(is_count);
+    !text.contains('/') && (is_counts || words().any(is_item))
 }
 
 /// Reads a description. Lines that begin with `#` are comments.
@@ -210,7 +213,12 @@ fn attributes(text: &str) -> Result<(Attributes, &str), String> {
     let end = text.find(')').ok_or("a ( has no matching )")?;
     let mut found = Attributes::default();
     for part in text[..end].split_whitespace() {
-        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        let (key, value) = part.split_once('=').ok_or_else(|| {
+            format!(
+                "{part:?} is not an attribute; write each attribute without blanks, as in \
+                 memory=256GiB"
+            )
+        })?;
         match key {
             "size" | "memory" => found.size_bytes = Some(bytes(value)?),
             "memorysidecachesize" => found.side_cache_bytes = Some(bytes(value)?),

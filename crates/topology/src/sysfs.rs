@@ -102,7 +102,7 @@ impl<'a> Files<'a> {
         self.read_sys(path)?.parse().ok()
     }
 
-    /// Returns the set in a file of /sys. Returns `None` if the file is absent.
+    /// Returns the set in a file of /sys. Returns `None` if the file is absent or empty.
     fn list(&self, path: &str) -> Result<Option<CpuSet>, ReadError> {
         let Some(text) = self.read_sys(path) else {
             return Ok(None);
@@ -160,8 +160,8 @@ impl<'a> Files<'a> {
         numbers.filter(|&number: &u32| number < CPU_NUMBERS_MAX).collect()
     }
 
-    /// Reads the kinds of cores. The source is the lists of Intel's drivers, if they exist.
-    /// Otherwise it is the scheduler's capacities or the maximum frequencies.
+    /// Reads the kinds of cores. The sources are the lists of Intel's drivers, if they exist.
+    /// Otherwise they are the scheduler's capacities or the maximum frequencies.
     fn read_kinds(&self, raw: &mut Raw) -> Result<(), ReadError> {
         for (path, speed) in [
             ("devices/cpu_lowpower/cpus", 1),
@@ -322,7 +322,7 @@ impl<'a> Sets<'a> {
 }
 
 /// Parses the size of a cache in the kernel's format, such as `43008K` or `32M`, or a plain number
-/// of bytes.
+/// of bytes. Returns `None` for other texts.
 fn bytes_of(text: &str) -> Option<u64> {
     let (digits, shift) = match text.as_bytes().last()? {
         b'K' => (&text[..text.len() - 1], 10),

@@ -32,7 +32,7 @@ pub struct Cpu {
     pub max_khz: Option<u64>,
 }
 
-/// A made-up machine.
+/// An invented machine, from which tests generate files.
 #[derive(Clone, Debug, Default)]
 pub struct Shape {
     /// CPUs of the machine.

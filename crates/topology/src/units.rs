@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::cpuset::CpuSet;
 use crate::machine::Machine;
 
-/// Kinds of parts.
+/// Kind of part into which a machine is divided.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Units {
@@ -34,7 +34,7 @@ impl Units {
         }
     }
 
-    /// Returns the kind with this name.
+    /// Returns the kind with this name. Returns `None` if the name is unknown.
     pub fn from_name(name: &str) -> Option<Units> {
         Units::ALL.into_iter().find(|one| one.name() == name)
     }

@@ -1,7 +1,6 @@
 //! Reads hwloc's XML in versions 2 and 3, and most of version 1. The reader uses only the CPU set
-//! of each object, and ignores how objects are nested. So two things have no effect. They are
-//! groups at unusual depths, and the position of NUMA nodes, which since version 2 are next to the
-//! tree of CPUs.
+//! of each object, and ignores how objects are nested. So groups at unusual depths and the position
+//! of NUMA nodes have no effect. Since version 2, NUMA nodes are next to the tree of CPUs.
 
 mod distances;
 
@@ -298,13 +297,13 @@ fn number(element: Node<'_, '_>, name: &str) -> Option<u64> {
     element.attribute(name)?.parse().ok()
 }
 
-/// Returns the capacity that the kernel's scheduler uses.
+/// Returns the capacity that the kernel's scheduler uses, if the XML states it.
 fn capacity(kind: &Node<'_, '_>) -> Option<u64> {
     info(kind, "LinuxCapacity")?.parse().ok()
 }
 
-/// Returns the efficiency that a user has assigned. hwloc also stores the rank by capacity in this
-/// attribute.
+/// Returns the efficiency that a user has assigned, if any. hwloc also stores the rank by capacity
+/// in this attribute.
 fn forced(kind: &Node<'_, '_>) -> Option<u64> {
     kind.attribute("forced_efficiency")?.parse().ok()
 }
@@ -313,7 +312,7 @@ fn frequency_mhz(kind: &Node<'_, '_>) -> Option<u64> {
     info(kind, "FrequencyMaxMHz")?.parse().ok()
 }
 
-/// Returns the rank of Intel's core types.
+/// Returns the rank of the core type on an Intel processor. Returns `None` for other core types.
 fn core_type(kind: &Node<'_, '_>) -> Option<u64> {
     match info(kind, "CoreType")? {
         "IntelLowPower" => Some(1),

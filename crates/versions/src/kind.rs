@@ -1,6 +1,7 @@
 //! The valid values of a setting in a line. They follow from the type of the setting's field in the
 //! server's class `Config`.
 
+use crate::number;
 use crate::quantity::{self, QuantityKind as Measure};
 use serde_json::Value;
 
@@ -43,7 +44,7 @@ pub(crate) struct WrongValue {
     pub example: Option<String>,
 }
 
-/// Words that YAML 1.1 reads as true or false.
+/// Words that YAML 1.1 reads as true or false. Each word for true comes before its opposite.
 const SWITCHES: [&str; 6] = ["yes", "no", "true", "false", "on", "off"];
 
 impl<'a> ValueKind<'a> {
@@ -87,9 +88,9 @@ impl<'a> ValueKind<'a> {
                 number.as_i64().is_some_and(|count| width.holds(i128::from(count)))
             }
             (Takes::Whole(width), Value::String(text)) => {
-                whole(text).is_none_or(|n| width.holds(n))
+                number::whole(text).is_some_and(|count| width.holds(count))
             }
-            (Takes::Number, Value::String(text)) => is_numeric(text),
+            (Takes::Number, Value::String(text)) => number::number(text).is_some(),
             (Takes::Number, Value::Number(_)) => true,
             (Takes::OneOf(words), Value::String(text)) => words.split('|').any(|one| one == text),
             (Takes::Quantity(width, unit), Value::String(text)) => {
@@ -148,6 +149,37 @@ impl<'a> ValueKind<'a> {
         meant.map(|meant| format!("{number}{meant}")).filter(is_right)
     }
 
+    /// Returns the number that the server reads in a value. A quantity counts in the smallest unit
+    /// of its kind. Returns `None` if the server reads no number.
+    pub(crate) fn number(self, value: &Value) -> Option<f64> {
+        match (self.takes, value) {
+            (Takes::Quantity(..), Value::String(text)) => quantity::smallest(text),
+            (Takes::Whole(_), Value::String(text)) => number::whole(text).map(|n| n as f64),
+            (Takes::Number, Value::String(text)) => number::number(text),
+            (Takes::Whole(_) | Takes::Number, value) => value.as_f64(),
+            _ => None,
+        }
+    }
+
+    /// Returns the truth value that the server reads. Returns `None` if the value is not a truth
+    /// value.
+    pub(crate) fn switch(value: &Value) -> Option<bool> {
+        match value {
+            Value::Bool(is_on) => Some(*is_on),
+            Value::String(text) => {
+                let at = SWITCHES.iter().position(|word| text.eq_ignore_ascii_case(word))?;
+                Some(at % 2 == 0)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns true if the value may be an object. A name with a dot may then refer to a field of
+    /// the object.
+    pub(crate) fn may_be_object(self) -> bool {
+        self.takes == Takes::Other
+    }
+
     /// Returns true if the value is a time, a number of bytes, or a rate in bytes per second. For
     /// such a setting, a number without a unit is ambiguous.
     pub(crate) fn is_quantity(self) -> bool {
@@ -171,26 +203,6 @@ impl Width {
             Width::Long => i128::from(i64::MAX),
         }
     }
-}
-
-/// Returns true if YAML 1.1 may read a text as a number. In this case, the server decides whether
-/// the value is valid.
-fn is_numeric(text: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_digit() || b"+-._:eEdDfF".contains(&byte);
-    text.bytes().any(|byte| byte.is_ascii_digit()) && text.bytes().all(is_part)
-}
-
-/// Returns the whole number that YAML 1.1 reads in a text. Returns `None` for numbers that may have
-/// another base, because such numbers are never reported as wrong. If the text is not a number,
-/// returns a number that is too large for every width.
-fn whole(text: &str) -> Option<i128> {
-    let plain: String = text.chars().filter(|c| *c != '_').collect();
-    let digits = plain.trim_start_matches(['-', '+']);
-    let is_clock = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
-    if digits.starts_with("0x") || digits.starts_with("0b") || is_clock && digits.contains(':') {
-        return None;
-    }
-    Some(plain.parse().unwrap_or(i128::MAX))
 }
 
 /// Returns the number of a quantity in units of `smallest`. Returns `None` unless the quantity has
@@ -249,13 +261,23 @@ mod tests {
             ),
             (
                 "int",
-                vec![json!(4), json!(-1)],
-                vec![json!(4.0), json!("x"), json!(1_u64 << 31)],
+                vec![json!(4), json!(-1), json!("1_000"), json!("0x20")],
+                vec![
+                    json!(4.0),
+                    json!("x"),
+                    json!(1_u64 << 31),
+                    json!("4294967296"),
+                ],
             ),
             (
                 "bool",
                 vec![json!(true), json!("yes")],
                 vec![json!(1), json!("maybe")],
+            ),
+            (
+                "number",
+                vec![json!(4.5), json!("1e3"), json!(".inf"), json!(".nan")],
+                vec![json!("abc"), json!("0x10"), json!(null)],
             ),
             ("other", vec![json!(1), json!([1]), json!(null)], vec![]),
         ] {

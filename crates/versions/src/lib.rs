@@ -6,8 +6,8 @@
 //! release with their digests, `releases.txt` the releases, and `settings.txt` the settings of its
 //! `cassandra.yaml`. Some folders also have `shipped.json` and `latest.json`, the contents of the
 //! settings files that come with the line. To add a line, add a folder and a row in [`LINES`]. This
-//! crate starts no processes and does not use the network. It only reads alternatives to a release
-//! that the user provides: an unpacked distribution or a built tree.
+//! crate starts no processes and does not use the network. It reads only the alternatives to a
+//! release that the user provides: an unpacked distribution, a built tree or a tarball.
 //!
 //! `cargo xtask line 5.0.9` makes `settings.txt` from the release's class
 //! `org.apache.cassandra.config.Config`. First come the public fields, each as `NAME KIND`. Then
@@ -19,13 +19,29 @@
 //! `one:A|B` is an enumeration. `time:int:ms`, `size:long:MiB` or `rate:long:B/s` is a whole number
 //! with a unit, and states the width of the number and the smallest unit. `other` stands for lists,
 //! maps and classes. A `?` after the kind means that the field is empty by default.
+//!
+//! The same command makes `limits.txt`. It asks the release's class `DatabaseDescriptor` about many
+//! values of each setting. The file has only limits that the types do not have. A row has one of
+//! these forms:
+//!
+//! - `NAME LEAST..MOST`: the range of the number. The server refuses numbers outside it. After
+//!   `not 0`, it refuses 0 too. After `if OTHER WORD`, the range applies only with this setting.
+//! - `NAME not WORD|WORD`: words that the server refuses.
+//! - `NAME is KIND`: the kind of a text.
+//! - `NAME items WORD|WORD`: the items of a list.
+//! - `NAME WORD needs OTHER WORD`: a word that the server refuses unless another setting has one.
+//! - `COUNT NAME <= COUNT OTHER`, also with `<`: the order of two numbers. The server compares the
+//!   products. With `unless 0`, the number 0 of the larger setting means "off".
+//! - `NAME = VALUE`: the default of a setting in another row.
 
+mod cassandra_home;
 mod classes;
 mod digest;
-mod home;
 mod jar;
 mod kind;
+mod limits;
 mod line;
+mod number;
 mod preset;
 mod quantity;
 mod release;
@@ -36,11 +52,13 @@ mod v4_1;
 mod v5_0;
 mod v6_0;
 
+pub use cassandra_home::{Home, HomeError, release_in_tarball};
 pub use classes::LACKED_CLASS_HINT;
 pub use digest::{digest_of, digest_of_reader, digest_of_texts};
-pub use home::{Home, HomeError, release_in_tarball};
 pub use jar::member_of_jar;
+pub use limits::BrokenLimit;
 pub use line::{BIG_OLDEST, BTI_OLDEST, Formats, Line, is_trie};
+pub use number::{is_number, whole_number};
 pub use preset::Preset;
 pub use release::{Release, UnknownRelease};
 pub use release_lines::{DEFAULT, LINES, names};

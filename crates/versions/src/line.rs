@@ -14,6 +14,9 @@ pub struct Line {
     pub lock: &'static str,
     /// Settings of the line, in the format that the documentation of the crate describes.
     pub(crate) settings: &'static str,
+    /// Limits of the settings beyond their types, in the format that the documentation of the crate
+    /// describes.
+    pub(crate) limits: &'static str,
     /// Names of the settings that are guardrails, one per line. The server applies guardrails to
     /// ordinary users, but not to superusers.
     pub(crate) guardrails: &'static str,
@@ -120,7 +123,7 @@ impl Formats {
         }
     }
 
-    /// Describes the readable formats in words, such as `ma to oa, and da to da`.
+    /// Describes the readable formats in words, such as `ma to oa, and da`.
     pub fn describe(&self) -> String {
         let bti = self.bti.map(|bti| match bti {
             BTI_OLDEST => format!(", and {bti}"),

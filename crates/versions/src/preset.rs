@@ -34,7 +34,7 @@ impl Preset {
         }
     }
 
-    /// Returns the preset with the name `word` in a study.
+    /// Returns the preset with the name `word` in a study. Returns `None` if the name is unknown.
     pub fn find(word: &str) -> Option<Preset> {
         Preset::ALL.into_iter().find(|preset| preset.word() == word)
     }

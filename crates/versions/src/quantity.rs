@@ -103,10 +103,19 @@ impl<'a> Unit<'a> {
 }
 
 /// Returns the quantity that a unit measures, and the size of the unit in the smallest unit of its
-/// kind.
+/// kind. Returns `None` if the unit is unknown.
 pub(crate) fn parse_unit(unit: &str) -> Option<(QuantityKind, f64)> {
     let found = UNITS.iter().find(|(name, ..)| *name == unit);
     found.map(|(_, kind, factor)| (*kind, *factor))
+}
+
+/// Returns a quantity in the smallest unit of its kind: nanoseconds, bytes, or bytes per second.
+/// Returns `None` for other texts.
+pub(crate) fn smallest(text: &str) -> Option<f64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (count, unit) = text.split_at(digits);
+    let (_, factor) = parse_unit(unit)?;
+    Some(count.parse::<f64>().ok()? * factor)
 }
 
 /// Returns the units that a setting accepts if `smallest` is its smallest unit.
@@ -120,7 +129,7 @@ pub(crate) fn from(smallest: &str) -> Vec<&'static str> {
     units.map(|(name, ..)| *name).collect()
 }
 
-/// Returns true if a unit only occurs under an old name of a setting.
+/// Returns true if a unit occurs only under an old name of a setting.
 pub(crate) fn is_old(unit: &str) -> bool {
     unit == MEGABITS
 }

@@ -52,8 +52,8 @@ impl Release {
         })
     }
 
-    /// Returns the release of a user's build, from the version in the name of its jar. The release
-    /// must belong to a known line, and may have any suffix.
+    /// Returns the release of a user's build, from the version in the name of its jar. The version
+    /// may have any suffix. Returns `None` if the release does not belong to a known line.
     pub fn built(version: &str) -> Option<Release> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-+_".contains(c);
         let is_known = Line::find(version).is_some() && version.chars().all(is_plain);
@@ -89,7 +89,7 @@ impl Release {
 
     /// Returns the line of the release.
     pub fn line(&self) -> &'static Line {
-        // The fallback is never needed, because a release can only be created with a version of a
+        // The fallback is never needed, because a release can be created only with a version of a
         // known line.
         Line::find(&self.version).unwrap_or(DEFAULT)
     }

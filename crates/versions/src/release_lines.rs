@@ -11,7 +11,7 @@ pub static DEFAULT: &Line = &v5_0::LINE;
 
 impl Line {
     /// Returns the line to which a version belongs. The version may be, for example, `5.0.8`,
-    /// `6.0-alpha2` or only `4.1`.
+    /// `6.0-alpha2` or only `4.1`. Returns `None` for an unknown line.
     pub fn find(version: &str) -> Option<&'static Line> {
         let is_of = |line: &&&Line| {
             let rest = version.strip_prefix(line.name);

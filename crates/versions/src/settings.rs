@@ -86,9 +86,7 @@ impl Line {
     /// Returns the reason why the server refuses a value when it reads its file. Returns `None` if
     /// the type of the setting permits the value.
     fn wrong(&self, name: &str, value: &Value) -> Option<SettingRefusal> {
-        let mut rows = self.settings.lines().filter_map(|line| line.split_once(' '));
-        let (_, kind) = rows.find(|(known, _)| *known == name)?;
-        let kind = ValueKind::parse(kind);
+        let kind = self.kind(name)?;
         let wrong = kind.wrong(value)?;
         // Some settings got a unit but kept their old name. For these settings, the server still
         // accepts a number without a unit.
@@ -112,6 +110,14 @@ impl Line {
                 None => "write a value in the accepted form".to_owned(),
             },
         })
+    }
+
+    /// Returns the kind of values that a setting of this line accepts. Returns `None` if this line
+    /// does not have the setting.
+    pub(crate) fn kind(&self, name: &str) -> Option<ValueKind<'static>> {
+        let mut rows = self.settings.lines().filter_map(|line| line.split_once(' '));
+        let (_, kind) = rows.find(|(known, _)| *known == name)?;
+        Some(ValueKind::parse(kind))
     }
 
     fn by_name(&self, name: &str, value: &Value) -> Setting {
@@ -169,10 +175,12 @@ impl Line {
     }
 
     /// Returns true if the line has a setting with this name. If the name contains a dot, as in
-    /// `sstable.format`, the part before the dot is the setting.
+    /// `sstable.format`, the part before the dot is the setting. Its value must be an object.
     pub fn has_setting(&self, name: &str) -> bool {
-        let whole = name.split('.').next().unwrap_or_default();
-        self.names().any(|known| known == whole)
+        match name.split_once('.') {
+            None => self.names().any(|known| known == name),
+            Some((whole, _)) => self.kind(whole).is_some_and(ValueKind::may_be_object),
+        }
     }
 
     /// Returns true if a setting is a guardrail. The server applies guardrails to the requests of
@@ -249,22 +257,23 @@ impl Line {
         SettingRefusal {
             lack: Lack::Unknown,
             why: format!("Cassandra {own} has no setting {name} in its cassandra.yaml"),
-            hint: self.nearest(name).map_or_else(
+            hint: similar(name, self.names()).map_or_else(
                 || "remove it".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             ),
         }
     }
+}
 
-    /// Returns the name of the setting that a misspelt name probably means.
-    fn nearest(&self, name: &str) -> Option<&'static str> {
-        const SIMILARITY_MIN: f64 = 0.85;
-        self.names()
-            .map(|known| (strsim::jaro_winkler(name, known), known))
-            .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, known)| known)
-    }
+/// Returns the name that a misspelt name probably means. Returns `None` if no known name is
+/// similar.
+pub(crate) fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    const SIMILARITY_MIN: f64 = 0.85;
+    known
+        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
 }
 
 #[cfg(test)]
@@ -464,6 +473,9 @@ mod tests {
         let slip = refused("5.0", "concurent_reads");
         assert_eq!(slip.hint, "did you mean `concurrent_reads`?");
         assert_eq!(refused("5.0", "zzz").hint, "remove it");
+        // A number has no fields, so a name with a dot is refused.
+        let part = refused("5.0", "concurrent_reads.foo");
+        assert_eq!(part.lack, Lack::Unknown, "{part:?}");
         let unsaid = refused("5.0", "table_count_warn_threshold");
         assert!(
             unsaid.why.contains("has the name tables_warn_threshold in"),

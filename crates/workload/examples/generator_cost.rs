@@ -47,7 +47,7 @@ fn main() {
 /// adds `append_values`.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the crate has no clock, and must not"
+    reason = "this crate must not use measure::clock"
 )]
 fn cost_ns(use_: &str, kind: &str, distribution: &str, depth: u32) -> f64 {
     let mut params = BTreeMap::new();

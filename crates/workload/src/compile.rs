@@ -76,8 +76,8 @@ fn find(params: &mut Params) -> Option<&'static NamedWorkload> {
             ),
             hint,
         );
-        // The user may have meant a similar name. Then this code also reports the kinds of the mix
-        // that the workload of that name does not have.
+        // If a workload has a similar name, the user probably meant that workload. This code then
+        // also reports the kinds of the mix that the workload lacks.
         if let Some(meant) = names().iter().find(|named| Some(&named.name) == meant) {
             let spec = params.spec;
             for (kind, _) in &spec.mix {
@@ -100,7 +100,7 @@ fn check_param_names(params: &mut Params, named: &NamedWorkload) {
             named.name,
             all.join(", ")
         );
-        params.problem(&["params", name], message, hint);
+        params.unknown_name(&["params", name], message, hint);
     }
 }
 
@@ -166,7 +166,7 @@ fn check_kind(
             named.name,
             named.kinds.join(", ")
         );
-        params.problem(&[section, kind], message, hint);
+        params.unknown_name(&[section, kind], message, hint);
     }
     found
 }

@@ -134,8 +134,8 @@ impl program_traits::RowFunction for Counters {
         append_value(out, &cursor.key);
     }
 
-    /// Judges only whether the counter exists. The function cannot judge a single value, because
-    /// other operations add to the counter at the same time.
+    /// Checks only that the counter exists. The function cannot check a single value, because other
+    /// operations add to the counter at the same time.
     fn check(
         &self,
         cursor: &mut RowKey,

@@ -34,7 +34,7 @@ const GRAMMAR: &str = "write fixed(n), sequence, uniform, gaussian, exponential,
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DistributionText {
     pub(crate) shape: Shape,
-    /// First and last value of the range, both included.
+    /// First and last value of the range, both included. `None` if the text states no range.
     pub(crate) range: Option<(u64, u64)>,
 }
 
@@ -163,8 +163,8 @@ fn parse_range(text: &str) -> Result<(u64, u64), String> {
     Ok((first, last))
 }
 
-/// A distribution over a known range. A draw depends only on the operation and on `draws`, because
-/// the state of `latest` only caches its set-up.
+/// A distribution over a known range. A draw depends only on the arguments of [`Sampler::draw`],
+/// because the state of `latest` is only a cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampler {
     first: u64,

@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 /// Maximum number of bytes of a value that the example shows.
 const SHOWN_BYTES_MAX: usize = 64;
 
-/// One operation.
+/// An operation in readable form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// Number of the operation.
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn values_stand_beside_their_columns_in_cql() {
         let program = crate::compile(&Spec::new("cql-iot", 10, 1));
-        let program = Arc::new(program.expect("it has defaults"));
+        let program = Arc::new(program.expect("all parameters have defaults"));
         let samples = sample(&program, Stage::Load, 1, 2);
         assert_eq!(samples.len(), 2);
         let (cql, values) = &samples[0].statements[0];

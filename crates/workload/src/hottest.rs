@@ -5,8 +5,8 @@ use crate::program::{Program, Stage};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Number of operations that the function examines. The examination takes 20 ms. If a partition
-/// gets a thousandth of the operations, the function finds it a hundred times.
+/// Number of operations that the function examines. The examination takes 20 ms. A partition with a
+/// thousandth of all operations gets about a hundred of the examined operations.
 const OPERATIONS: u64 = 100_000;
 
 /// Minimum number of operations of a hot partition. With very many equal partitions, some
@@ -18,8 +18,8 @@ const HITS_MIN: u64 = 30;
 const OVER_MEAN: u64 = 2;
 
 /// Returns the token of the partition that gets the most operations among the first operations of
-/// the main stage. Returns `None` if no partition gets more than twice the mean, since operations
-/// that are spread uniformly do not have a hottest partition.
+/// the main stage. Returns `None` unless that partition gets at least 30 operations and more than
+/// twice the mean. Operations that are spread uniformly do not have a hottest partition.
 ///
 /// Later operations have the same hottest partition, because the seed and the distribution
 /// determine it for all operations.
@@ -60,12 +60,12 @@ mod tests {
         assert_eq!(
             zipf,
             token("zipf(0.99)", 100_000, 1),
-            "it is the same one again"
+            "the same seed has the same hottest row"
         );
         assert_ne!(
             zipf,
             token("zipf(0.99)", 100_000, 2),
-            "the seed says which row is popular"
+            "the seed determines the hottest row"
         );
         for rows in [1, 10, 1_000, 1_000_000] {
             assert_eq!(token("uniform", rows, 1), None, "{rows} rows");

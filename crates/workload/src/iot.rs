@@ -29,7 +29,8 @@ pub(crate) const NAME_TIMESERIES: &str = "cql-timeseries";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Statement indexes.
+/// Index of the statement that writes. The next constant is the index of the statement that
+/// verifies.
 const WRITE: u16 = 0;
 const VERIFY: u16 = 2;
 
@@ -47,10 +48,10 @@ const TIMESPEED_MAX: u64 = 1_000_000;
 const SOURCES_MAX: u64 = 1_000_000_000_000;
 /// Maximum number of rows of a result, because the client reads the result as one page.
 const LIMIT_MAX: u64 = 5000;
-/// A year.
+/// Maximum value of `expiry_minutes`, the size of the table's compaction windows. It is a year.
 const EXPIRY_MINUTES_MAX: u64 = 525_600;
-/// Maximum length of a sensor name, in bytes. Cassandra limits parts of the partition key to this
-/// length.
+/// Maximum length of a sensor name, in bytes. Cassandra limits the whole partition key to 65,535
+/// bytes.
 const WORD_BYTES_MAX: usize = 60_000;
 const WORDS_MAX: usize = 1_000_000;
 /// Maximum size of the text, in bytes. Every program keeps the text in memory.
@@ -365,7 +366,7 @@ impl Iot {
 
     /// Returns the cycle of a machine at a time. A time covers `sources / timespeed` cycles,
     /// rounded up. This is at most one round of all machines, so at most one cycle of the machine
-    /// has this time.
+    /// has this time. Returns `None` if no cycle has this time.
     fn cycle_at(&self, machine: u64, time_ms: u64) -> Option<u64> {
         let product = u128::from(time_ms) * u128::from(self.sources);
         let first = u64::try_from(product.div_ceil(u128::from(self.timespeed))).ok()?;

@@ -2,7 +2,7 @@
 //! of NoSQLBench's rampup, bit for bit, regardless of the seed.
 //!
 //! The main phase differs. NoSQLBench writes values that are functions of the cycle, under keys
-//! that many cycles share, so reads cannot be judged. In cassay, every write of a row writes the
+//! that many cycles share, so reads cannot be verified. In cassay, every write of a row writes the
 //! only value of the row, so every read can be verified. The number of keys is the number of rows.
 
 use crate::decimal::Decimal;
@@ -24,7 +24,7 @@ pub(crate) const NAME: &str = "cql-keyvalue";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Statement indexes.
+/// Index of the statement that writes. The next constant is the index of the statement that reads.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 

@@ -11,10 +11,10 @@
 //! | 32.. | splitmix64 sequence that begins at the checksum, little-endian, cut to the length |
 //!
 //! If a share of the contents must be compressible, a filler replaces that share of the sequence. A
-//! value can be verified from the seed and the row alone, regardless of the operation that wrote it
-//! last. This is possible because the checksum ties the header to the row, and the contents follow
-//! from the checksum. Sizes and mixes may change between epochs. With a different seed, every value
-//! is wrong.
+//! value can be verified from the seed, the compressible share and the row, regardless of the
+//! operation that wrote it last. This is possible because the checksum ties the header to the row,
+//! and the contents follow from the checksum. Sizes and mixes may change between epochs. With a
+//! different seed, every value is wrong.
 
 use std::cmp::Ordering;
 
@@ -74,7 +74,8 @@ pub(crate) struct RowKey {
     key: [u8; 16],
     key_bytes: usize,
     sizes: Sampler,
-    /// The writer that the most recently judged value names. `None` if the value was not right.
+    /// The writer that the most recently checked value names. `None` if no operation of this epoch
+    /// wrote the value.
     writer: Option<u64>,
 }
 
@@ -257,7 +258,7 @@ impl program_traits::RowFunction for Kv {
         self.write_value(cursor.row, header, value);
     }
 
-    /// Judges the only cell of the only row.
+    /// Checks the only cell of the only row.
     fn check(
         &self,
         cursor: &mut RowKey,

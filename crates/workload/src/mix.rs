@@ -2,10 +2,10 @@
 //!
 //! Operations are divided into windows. Within each whole window, every kind has exactly the share
 //! of its weight. The operations of a kind are spread evenly in the window, with a stride near the
-//! golden section. A hash of the window rotates them. A period of the schedule or of the workers
-//! can therefore not coincide with the mix. The window is the smallest one of at most
-//! [`WINDOW_EXACT_MAX`] operations in which the weights are whole numbers. If such a window does
-//! not exist, the weights are rounded to fractions of [`WINDOW_ROUNDED`].
+//! window's golden section. A hash of the window's number rotates the operations, so a period of
+//! the schedule or of the workers cannot coincide with the mix. The window is the smallest one of
+//! at most [`WINDOW_EXACT_MAX`] operations in which the weights are whole numbers. If such a window
+//! does not exist, the weights are rounded to fractions of [`WINDOW_ROUNDED`].
 
 use crate::random::mix as scramble;
 
@@ -13,7 +13,7 @@ use crate::random::mix as scramble;
 /// parts per thousand.
 const WINDOW_EXACT_MAX: u64 = 1000;
 /// Size of the window for all other weights, in operations. The share of each kind has an error of
-/// at most 1/65536.
+/// at most 1/65536, unless the shares of other kinds are below 1/65536.
 const WINDOW_ROUNDED: u64 = 65_536;
 
 /// Maximum number of kinds of a workload. The engine also has this limit, because it stores the
@@ -142,7 +142,7 @@ fn largest_remainders(weights: &[f64], sum: f64) -> Vec<u64> {
                 let order = excess(a).total_cmp(&excess(b));
                 if short { order } else { order.reverse() }
             })
-            .expect("some weight is positive");
+            .expect("at least one weight is positive");
         if short {
             parts[chosen] += 1
         } else {

@@ -38,19 +38,19 @@ pub enum Check {
     /// The result is a correct value of an earlier epoch.
     Stale,
     /// The result is correct, but it was written by a later operation than the first write to the
-    /// row. This verdict is only possible for values that name their writer.
+    /// row. This verdict is possible only for values that name their writer.
     Overwritten,
-    /// Anything else.
+    /// Any other result, such as bytes that no operation of this workload writes.
     Wrong,
-    /// The result does not contain a row. The row need not exist, since the main stage may not have
-    /// written it yet.
+    /// The check cannot decide. For example, the row is missing, but the main stage may not have
+    /// written it yet. Another example is a single value of a counter.
     Unknown,
 }
 
 /// The access of an operation to a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterRequest {
-    /// Read its number.
+    /// Read the number of the register.
     Read,
     /// Set the register to this number.
     Write(i64),
@@ -135,14 +135,14 @@ impl Generator {
         self.values_bytes_max
     }
 
-    /// Judges the result of `operation`, which this or an equal generator has begun before.
+    /// Checks the result of `operation`, which this or an equal generator has begun before.
     /// Afterwards `operation` is the last begun operation.
     pub fn check(&mut self, operation: Operation, rows: &RawRows) -> Check {
         self.cursor.seek(operation);
         self.cursor.check(rows)
     }
 
-    /// Judges the result of `operation` like [`Generator::check`], but can be stopped. This is
+    /// Checks the result of `operation` like [`Generator::check`], but can be stopped. This is
     /// useful for a partition of thousands of rows. The function calls `stop` every few rows. When
     /// `stop` returns true, the check ends with an unknown result.
     pub fn check_until(
@@ -167,13 +167,13 @@ impl Generator {
         self.cursor.amount()
     }
 
-    /// Returns the value of the last judged counter. Returns `None` if the last judged value was
-    /// not a counter.
+    /// Returns the value of the counter that was checked last. Returns `None` if the last checked
+    /// value was not a counter.
     pub fn counted(&self) -> Option<i64> {
         self.cursor.counted()
     }
 
-    /// Returns the stage and the number of the operation that wrote the last judged value. Returns
+    /// Returns the stage and the number of the operation that wrote the last checked value. Returns
     /// `None` unless the value was right and names its writer.
     pub fn writer(&self) -> Option<(Stage, u64)> {
         self.cursor.writer()

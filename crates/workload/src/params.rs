@@ -5,6 +5,7 @@ use crate::distribution::{self, DistributionText, Shape};
 use crate::spec::{ParamValue, Problem, Spec};
 
 /// Parses a whole number. It may end in k, M or G (or cassandra-stress's b) for 10^3, 10^6 or 10^9.
+/// Returns `None` for other texts.
 pub(crate) fn whole_number(text: &str) -> Option<u64> {
     let (digits, scale) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 1_000),
@@ -29,7 +30,7 @@ pub(crate) fn did_you_mean<'a>(
         .map(|candidate| (strsim::jaro_winkler(&lower, candidate), candidate))
         .filter(|(similarity, _)| *similarity > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| format!("did you mean {candidate}?"))
+        .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
 }
 
 /// The parameters of one specification, and the mistakes up to now.
@@ -53,6 +54,18 @@ impl<'a> Params<'a> {
             path,
             message,
             hint,
+            is_unknown_name: false,
+        });
+    }
+
+    /// Records that the last part of `path` is an unknown name.
+    pub(crate) fn unknown_name(&mut self, path: &[&str], message: String, hint: Option<String>) {
+        let path = path.iter().map(|part| (*part).to_owned()).collect();
+        self.problems.push(Problem {
+            path,
+            message,
+            hint,
+            is_unknown_name: true,
         });
     }
 

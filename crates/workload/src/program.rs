@@ -25,9 +25,9 @@ pub(crate) mod lanes {
     pub(crate) const POPULAR: u64 = 2;
     /// Lane for the loaded rows that the verify stage samples.
     pub(crate) const SAMPLE: u64 = 3;
-    /// Sizes of values.
+    /// Lane for the sizes of values.
     pub(crate) const SIZES: u64 = 4;
-    /// Contents of values.
+    /// Lane for the contents of values.
     pub(crate) const CONTENTS: u64 = 5;
 }
 
@@ -117,7 +117,7 @@ pub struct Statement {
     pub idempotent: bool,
     /// True if the statement returns rows.
     pub returns_rows: bool,
-    /// True if [`Generator::check`] can judge the result.
+    /// True if [`Generator::check`] can check the result.
     pub verifies: bool,
     /// True if the statement reads a row or partition that exists, provided that the data in the
     /// table is as the study states.
@@ -127,7 +127,8 @@ pub struct Statement {
     /// Maximum number of pages that an operation reads. `None` reads all pages, if a page size is
     /// set.
     pub pages_max: Option<u32>,
-    /// Serial consistency level of a conditional statement.
+    /// Serial consistency level of a conditional statement. If it is `None`, requests do not state
+    /// a level.
     pub serial_consistency: Option<Consistency>,
     /// True if the client prepares the statement once. Otherwise the client sends the text together
     /// with the values every time.
@@ -136,10 +137,10 @@ pub struct Statement {
     /// as a batch.
     pub batch: Option<BatchKind>,
     /// Statement that the client executes after this statement has succeeded, within the same
-    /// operation.
+    /// operation. `None` if the operation then ends.
     pub then: Option<u16>,
     /// Kind of operation under which the client records the latency of this statement, in addition
-    /// to the latency of the whole operation.
+    /// to the latency of the whole operation. `None` if the client records only the latter.
     pub part: Option<u8>,
     /// True if the client sets the timestamp of the write (µs since 1970).
     pub client_timestamp: bool,
@@ -340,7 +341,7 @@ impl Program {
 
     /// Returns a flag for each kind. The flag is true if all rows that the kind reads in the main
     /// stage exist, provided that the data is as stated. The flag is false if operations delete
-    /// rows.
+    /// rows, or if the kind does not occur.
     pub fn finds(&self) -> Vec<bool> {
         let stage = Stage::Main;
         let asked = |kind: usize| self.source.may_ask(stage, kind);

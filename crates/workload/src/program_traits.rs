@@ -81,10 +81,10 @@ pub trait OperationEncoder: Debug + Send {
     /// Appends the values of an entry in bind order, each as `[int length][bytes]`.
     fn append_values(&mut self, entry: usize, out: &mut Vec<u8>);
 
-    /// Judges the rows that the current operation has read.
+    /// Checks the rows that the current operation has read.
     fn check(&mut self, rows: &RawRows) -> Check;
 
-    /// Judges rows like [`OperationEncoder::check`], for checks that may take long. The check ends
+    /// Checks rows like [`OperationEncoder::check`], for checks that may take long. The check ends
     /// with an unknown result when `stop` returns true.
     fn check_until(&mut self, rows: &RawRows, _stop: &dyn Fn() -> bool) -> Check {
         self.check(rows)
@@ -102,13 +102,13 @@ pub trait OperationEncoder: Debug + Send {
         None
     }
 
-    /// Returns the value of the last judged counter. Returns `None` if the last judged value was
-    /// not a counter.
+    /// Returns the value of the counter that was checked last. Returns `None` if the last checked
+    /// value was not a counter.
     fn counted(&self) -> Option<i64> {
         None
     }
 
-    /// Returns the stage and the number of the operation that wrote the last judged value. Returns
+    /// Returns the stage and the number of the operation that wrote the last checked value. Returns
     /// `None` unless the value was right and names its writer.
     fn writer(&self) -> Option<(Stage, u64)> {
         None
@@ -140,7 +140,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         out: &mut Vec<u8>,
     );
 
-    /// Judges the rows that a read returned. `loaded` is true if the load stage writes the row.
+    /// Checks the rows that a read returned. `loaded` is true if the load stage writes the row.
     fn check(
         &self,
         cursor: &mut Self::RowKey,
@@ -159,12 +159,12 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Returns the value of the last judged counter, like [`OperationEncoder::counted`].
+    /// Returns the value of the counter that was checked last, like [`OperationEncoder::counted`].
     fn counted(_cursor: &Self::RowKey) -> Option<i64> {
         None
     }
 
-    /// Returns the writer of the last judged value, like [`OperationEncoder::writer`].
+    /// Returns the writer of the last checked value, like [`OperationEncoder::writer`].
     fn writer(_cursor: &Self::RowKey) -> Option<(Stage, u64)> {
         None
     }

@@ -1,7 +1,7 @@
 //! Counter-based randomness. Draw k of operation n is a pure function of (seed, n, k).
 //!
 //! The generator is splitmix64 (Steele, Lea, Flood 2014). It passes a Weyl sequence through a
-//! finaliser that is a bijection of 64 bits. Each operation starts a separate sequence at a mixed
+//! finalizer that is a bijection of 64 bits. Each operation starts a separate sequence at a mixed
 //! position, so a draw never depends on an earlier operation. The generator is not suitable for
 //! secrets.
 
@@ -9,7 +9,7 @@
 /// splitmix64.
 pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Applies the finaliser of splitmix64 (Stafford's variant 13), which is a bijection of 64 bits.
+/// Applies the finalizer of splitmix64 (Stafford's variant 13), which is a bijection of 64 bits.
 #[inline]
 pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -61,6 +61,7 @@ pub fn tune(mut program: Program, tunings: &[(String, Tuning)]) -> Result<Progra
                     names.join(", ")
                 ),
                 hint: did_you_mean(name, names.iter().copied()),
+                is_unknown_name: true,
             });
             continue;
         };
@@ -101,6 +102,7 @@ fn problems_of(name: &str, tuning: &Tuning) -> Option<Problem> {
                 .collect(),
             message,
             hint: None,
+            is_unknown_name: false,
         })
     };
     if let Some(level) = tuning.serial_consistency
@@ -183,7 +185,7 @@ mod tests {
                 "reed",
                 retries(1),
                 vec!["retries", "reed"],
-                Some("did you mean read?"),
+                Some("did you mean `read`?"),
             ),
             ("read", retries(101), vec!["retries", "read"], None),
             ("*", serial, vec!["serial_consistency"], None),
@@ -191,6 +193,7 @@ mod tests {
             let problems = tune(kv(), &[(kind.to_owned(), tuning)]).expect_err(kind);
             assert_eq!(problems[0].path, path);
             assert_eq!(problems[0].hint.as_deref(), hint);
+            assert_eq!(problems[0].is_unknown_name, kind == "reed");
         }
     }
 }

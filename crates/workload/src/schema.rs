@@ -50,7 +50,7 @@ pub struct Table {
     pub expires: bool,
 }
 
-/// A column.
+/// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Name of the column, in lower case unless it was quoted.
@@ -64,7 +64,7 @@ pub struct Column {
 }
 
 impl Table {
-    /// Returns the index of a column with exactly this name.
+    /// Returns the index of a column with exactly this name. Returns `None` if there is none.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }

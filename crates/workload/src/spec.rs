@@ -30,7 +30,7 @@ pub struct Spec {
 
 impl Spec {
     /// Creates the settings of a workload with defaults. The defaults are the workload's own
-    /// keyspace, mix and parameters, one copy of every row, and the first epoch.
+    /// keyspace, mix and parameters, one replica of every row, and the first epoch.
     pub fn new(use_: &str, rows: u64, seed: u64) -> Spec {
         Spec {
             use_: use_.to_owned(),
@@ -50,10 +50,10 @@ impl Spec {
 pub enum Replication {
     /// `SimpleStrategy` with one factor for the whole cluster.
     Simple {
-        /// Number of copies of every row.
+        /// Number of replicas of every row in the cluster.
         factor: u32,
     },
-    /// `NetworkTopologyStrategy` with the number of copies of every row in each data center.
+    /// `NetworkTopologyStrategy` with the number of replicas of every row in each data center.
     NetworkTopology(Vec<(String, u32)>),
 }
 
@@ -64,7 +64,7 @@ impl Default for Replication {
 }
 
 impl Replication {
-    /// Adds a data center with this number of copies of every row.
+    /// Adds a data center with this number of replicas of every row. Replaces `SimpleStrategy`.
     pub fn push(&mut self, datacenter: &str, factor: u32) {
         let added = (datacenter.to_owned(), factor);
         match self {
@@ -73,7 +73,7 @@ impl Replication {
         }
     }
 
-    /// Returns the number of copies of each row.
+    /// Returns the number of replicas of each row in all data centers together.
     pub fn copies(&self) -> u64 {
         match self {
             Replication::Simple { factor } => u64::from(*factor),
@@ -102,4 +102,7 @@ pub struct Problem {
     pub message: String,
     /// A hint that tells the user how to correct the mistake.
     pub hint: Option<String>,
+    /// True if the last part of the path is an unknown name. Otherwise, the value at the path is
+    /// wrong.
+    pub is_unknown_name: bool,
 }

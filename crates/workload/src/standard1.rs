@@ -6,7 +6,7 @@
 //! computation. Values depend on the row alone. An overwrite writes the same bytes, so a value of
 //! an older epoch cannot be detected.
 //!
-//! The statements differ from the original in two points. Tables are qualified by their keyspace.
+//! The statements differ from the original in two respects. Tables are qualified by their keyspace.
 //! Compression is switched off in the syntax of Cassandra 5, where an empty map means the default.
 //! Columns with a compressible share have the original's bytes except for that share.
 
@@ -29,7 +29,7 @@ pub(crate) const NAME: &str = "standard1";
 
 const TABLE: &str = "standard1";
 
-/// Statement indexes.
+/// Index of the statement that writes. The next constant is the index of the statement that reads.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 

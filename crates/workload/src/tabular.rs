@@ -3,7 +3,7 @@
 //! rows are equal bit for bit.
 //!
 //! Two things differ. The main phase of NoSQLBench overwrites random rows with data that is a
-//! function of the cycle, so reads cannot be judged. In cassay, every write of a row writes the
+//! function of the cycle, so reads cannot be verified. In cassay, every write of a row writes the
 //! only data of the row, so every read can be verified. The first rows of a partition, in the order
 //! of their text, must all exist. The number of partitions follows from the rows and `partsize`.
 
@@ -29,7 +29,8 @@ pub(crate) const NAME: &str = "cql-tabular";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Statement indexes.
+/// Index of the statement that writes. The next constants are the indexes of the statements that
+/// read and verify.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 const VERIFY: u16 = 2;
@@ -246,7 +247,8 @@ impl Tabular {
     }
 }
 
-/// Returns the number below `count` whose text follows the text of `number` in text order.
+/// Returns the number below `count` whose text follows the text of `number` in text order. Returns
+/// `None` after the last number.
 fn next(number: u64, count: u64) -> Option<u64> {
     let longer = number.saturating_mul(10);
     if number > 0 && longer < count {

@@ -56,7 +56,8 @@ impl Definitions {
     }
 }
 
-/// Returns the table that a statement reads or writes, without its keyspace.
+/// Returns the table that a statement reads or writes, without its keyspace. Returns `None` for
+/// other statements.
 pub fn table_of(cql: &str) -> Option<String> {
     Some(named_table(&tokens(cql).ok()?)?.1.to_owned())
 }

@@ -19,7 +19,7 @@ pub fn hash(value: u64) -> u64 {
     (finish(h1).wrapping_add(finish(h2)) as i64).unsigned_abs()
 }
 
-/// MurmurHash3's finaliser.
+/// Applies the finalizer of MurmurHash3, a bijection of 64 bits.
 #[inline]
 fn finish(mut k: u64) -> u64 {
     k = (k ^ (k >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);

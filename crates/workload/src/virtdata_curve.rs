@@ -21,7 +21,7 @@ pub struct Curve {
 impl Curve {
     /// Tabulates `quantile`, the inverse of a cumulative distribution. An infinite point gets the
     /// value of its neighbour. virtdata instead clamps such a point to ±2^63, which makes one value
-    /// in a thousand absurd.
+    /// in a thousand useless.
     pub fn new(hashed: bool, quantile: impl Fn(f64) -> f64) -> Curve {
         let mut table: Vec<f64> =
             (0..POINTS).map(|point| quantile(point as f64 / POINTS as f64)).collect();
@@ -53,7 +53,7 @@ impl Curve {
     }
 }
 
-/// `Uniform(lower,upper) -> int`, for workloads that do not use recipes.
+/// NoSQLBench's function `Uniform(lower,upper) -> int`, for workloads that do not use recipes.
 #[derive(Clone, Debug)]
 pub struct UniformInt(Curve);
 

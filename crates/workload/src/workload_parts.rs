@@ -55,7 +55,8 @@ pub(crate) struct OneTable<'a, T> {
     pub(crate) rows: u64,
     /// Distribution of rows in the main stage.
     pub(crate) picks: Sampler,
-    /// Index of the kind that adds rows. The statement of this kind has the same index.
+    /// Index of the kind that adds rows. The statement of this kind has the same index. `None` if
+    /// no kind adds rows.
     pub(crate) insert_kind: Option<u8>,
     /// Index of the statement of the load stage, which belongs to the first kind.
     pub(crate) load: u16,
@@ -159,14 +160,14 @@ pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (Strin
             let total: u64 = factors.iter().map(|(_, factor)| u64::from(*factor)).sum();
             if total == 0 {
                 let message =
-                    "no data centre has a replica; at least one data centre needs a replication \
+                    "no data center has a replica; at least one data center needs a replication \
                      factor"
                         .to_owned();
                 params.problem(&["replication"], message, None);
             }
             for (index, (datacenter, factor)) in factors.iter().enumerate() {
                 if factors[..index].iter().any(|(earlier, _)| earlier == datacenter) {
-                    let message = format!("data centre {datacenter} has two replication factors");
+                    let message = format!("data center {datacenter} has two replication factors");
                     params.problem(&["replication", datacenter], message, None);
                 }
                 parts.push(format!("{}: '{factor}'", cql::tokens::literal(datacenter)));

@@ -65,7 +65,7 @@ impl Zipf {
     }
 }
 
-/// Returns the unnormalised probability of rank `x`, which is x^-theta.
+/// Returns the unnormalized probability of rank `x`, which is x^-theta.
 fn weight(x: f64, theta: f64) -> f64 {
     libm::exp(-theta * libm::log(x))
 }

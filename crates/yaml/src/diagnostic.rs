@@ -4,6 +4,7 @@
 //! command line (`--set`, `cassay stress`). Files and the command line are texts with a name, so
 //! their mistakes are shown in the same way.
 
+use crate::secret_mask::without_secrets;
 use std::fmt;
 use std::ops::Range;
 
@@ -46,13 +47,13 @@ pub struct Diagnostic {
 /// would take time.
 const MISTAKES_MAX: usize = 200;
 
-/// The mistakes of a text, at most 200, in the order of their places. When this value is returned
-/// as an error, the list is not empty.
+/// The mistakes of a text: at most 200, and a note if there are more. When this value is returned
+/// as an error, the list is not empty, and is sorted by place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics {
     /// The sources to which the places refer.
     pub sources: Vec<SourceText>,
-    /// Mistakes of the text.
+    /// Mistakes of the text, in the order in which they were added.
     pub list: Vec<Diagnostic>,
 }
 
@@ -98,7 +99,8 @@ impl Diagnostics {
                 None,
             )
         } else {
-            (message, hint)
+            let masked = |text: String| without_secrets(&text).into_owned();
+            (masked(message), hint.map(masked))
         };
         let text = self.sources.get(place.source).map_or("", |s| s.text.as_str());
         let (line, column) = line_and_column(text, place.span.start);
@@ -169,7 +171,7 @@ pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
 }
 
 /// Returns `did you mean …?` if a name in `known` is similar to `written`. Otherwise returns a text
-/// that lists these names.
+/// that lists these names, or `None` if there are no names.
 pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
     near_name(written, known.iter().copied())
@@ -178,9 +180,14 @@ pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>)
 
 /// Returns `did you mean …?` if a name in `known` is similar to `written`.
 pub fn near_name<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // A Jaro-Winkler similarity above 0.8 indicates a typing error. With a lower similarity, a
-    // guess would mislead.
+    // A Jaro-Winkler similarity of at least 0.8 indicates a typing error. With a lower similarity,
+    // a guess would mislead.
     const SIMILARITY_MIN: f64 = 0.8;
+    // The names of Cassandra and of other tools are shorter. The comparison takes quadratic time.
+    const LENGTH_MAX: usize = 200;
+    if written.len() > LENGTH_MAX {
+        return None;
+    }
     let written = written.to_lowercase();
     known
         .into_iter()

@@ -25,7 +25,7 @@ const KEYS_MAX: usize = 10_000;
 pub struct Limits {
     /// Name of the kind of text in messages, such as `study`.
     pub what: &'static str,
-    /// Command that writes an example of such a text, for messages.
+    /// Command that writes an example of such a text, for messages. `None` if no command does so.
     pub example: Option<&'static str>,
     /// Maximum length of the text, in bytes.
     pub text_bytes_max: usize,
@@ -124,7 +124,7 @@ impl Node {
         self.entries()?.iter().find(|entry| entry.key == key)
     }
 
-    /// Returns the node at a dotted path.
+    /// Returns the node at a dotted path. Returns `None` if the tree does not have this path.
     pub fn find(&self, path: &str) -> Option<&Node> {
         path.split('.').try_fold(self, |node, key| Some(&node.entry(key)?.value))
     }
@@ -215,7 +215,7 @@ fn root_of(
     builder.root
 }
 
-/// Returns the most likely reason for a syntax error at byte `at`.
+/// Returns the most likely reason for a syntax error at byte `at`. Returns `None` if none is known.
 fn syntax_hint(text: &str, at: usize) -> Option<String> {
     if text.contains('\t') {
         return Some("YAML indents with spaces; the text contains tabs".to_owned());
@@ -259,7 +259,8 @@ fn misplaced(text: &str, start: usize) -> Option<String> {
 /// A collection whose end has not been read yet.
 struct Open {
     node: Node,
-    /// Key of a mapping whose value has not been read yet.
+    /// Key of a mapping whose value has not been read yet. `None` if the next node is a key or an
+    /// item.
     key: Option<(String, Place)>,
     /// Number of the collection's anchor. 0 means no anchor.
     anchor: usize,
@@ -382,7 +383,8 @@ impl<'a, 'd> Builder<'a, 'd> {
         }
     }
 
-    /// Returns a copy of the node of an anchor. The copy has the place of the alias.
+    /// Returns a copy of the node of an anchor. The copy has the place of the alias. Returns `None`
+    /// after a mistake.
     fn aliased(&mut self, anchor: usize, place: &Place) -> Option<Node> {
         let Some(node) = self.anchors.get(&anchor) else {
             let message = "this alias is inside the value of its own anchor";

@@ -1,5 +1,5 @@
-// What a build of Cassandra 5.0 is slower by: each request waits in the stage that handles requests
-// of clients, before it is done as always.
+// Makes a build of Cassandra 5.0 slower. Each request waits in the stage that handles client
+// requests, and Cassandra then handles the request as usual.
 
 import java.nio.ByteBuffer;
 import java.util.Map;

@@ -133,7 +133,7 @@ impl Build {
             .context("list the toolchain")?
             .filter_map(|entry| Some(entry.ok()?.path().join("bin/rust-objcopy")))
             .find(|path| path.exists())
-            .context("the toolchain has no rust-objcopy; hint: take one of rustup")?;
+            .context("the toolchain has no rust-objcopy; hint: use a toolchain from rustup")?;
         let said = |path: &Path| path.display().to_string();
         // The program `rust-objcopy` finds the library of the compiler only by this variable.
         let libraries = [("LD_LIBRARY_PATH", said(&sysroot.join("lib")))];

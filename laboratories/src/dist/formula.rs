@@ -22,7 +22,7 @@ const REST: &str = r##"
   end
 
   def caveats
-    "A Cassandra on this machine takes Java 17, as of the formula openjdk@17."
+    "Cassandra on this machine needs Java 17, for example from the formula openjdk@17."
   end
 
   test do

@@ -22,9 +22,9 @@ const BEGINNINGS: [&str; 6] = [
 const DEPTH_MAX: usize = 3;
 
 const HEAD: &str = "\
-What cassay is made of besides its own code, with the licence of each. The texts that they have
-stand below, each once. A part without one has only its name here; the licence that it names has its
-text below, of others. The standard library of Rust is in a file of its own.
+The parts of cassay besides its own code, with the name of each part's licence. Below, each licence
+text occurs once, with the parts that contain it. Some parts contain no licence text: for them, see
+the text of another part with the same licence. A separate file covers Rust's standard library.
 
 ";
 

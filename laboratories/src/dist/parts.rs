@@ -121,7 +121,7 @@ pub fn third_party_parts(target: &str) -> Result<Vec<Part>> {
         target,
     ];
     let said = process::output(&cargo(), &arguments)?;
-    let metadata: Metadata = serde_json::from_str(&said).context("read what cargo says")?;
+    let metadata: Metadata = serde_json::from_str(&said).context("parse the output of cargo")?;
     let digests = digests()?;
     let mut parts = linked(&metadata)
         .into_iter()

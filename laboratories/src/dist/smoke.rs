@@ -102,7 +102,8 @@ pub fn run(runner: &Runner) -> Result<()> {
     // The exit code is ignored, because a run on a busy machine may be invalid, which is not a
     // defect of the program.
     let (said, _) = process::read_output(program, &words, &[], false)?;
-    let measured = measured(&results.join("smoke")).with_context(|| format!("it said:\n{said}"))?;
+    let measured = measured(&results.join("smoke"))
+        .with_context(|| format!("the program printed:\n{said}"))?;
     ensure!(measured > 0, "the program measured no operation:\n{said}");
     let page = folder.join("page.html");
     runner.output(&["report", "--out", &out, "--to", &page.display().to_string()])?;
@@ -117,7 +118,7 @@ fn measured(runs: &Path) -> Result<u64> {
         .find_map(|run| Some(run.ok()?.path().join("findings.json")).filter(|path| path.exists()))
         .context("the run has no findings")?;
     let text = std::fs::read_to_string(&run).context("read its findings")?;
-    let findings: Value = serde_json::from_str(&text).context("understand its findings")?;
+    let findings: Value = serde_json::from_str(&text).context("parse its findings")?;
     let trials = findings["trials"]
         .as_array()
         .context("the findings of the run have no trials")?;

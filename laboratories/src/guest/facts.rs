@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// Memory that may be missing on a node in MiB, because the kernel, its tables and the initramfs
+/// Memory in MiB that may be missing on a node, because the kernel, its tables and the initramfs
 /// use it.
 const KERNEL_MIB: u64 = 96;
 
@@ -147,7 +147,7 @@ impl Facts {
         let mut compare = |what: &str, asked: String, seen: String| {
             if asked != seen {
                 all.push(format!(
-                    "{what}: QEMU was asked for {asked}, and {seen} was read"
+                    "{what}: the test requested {asked} from QEMU, but cassay read {seen}"
                 ));
             }
         };
@@ -186,7 +186,8 @@ pub fn memory_differences(shape: &Shape, said: &Value) -> Result<Vec<String>> {
         let least = asked.saturating_sub(KERNEL_MIB) * MIB;
         if !bytes.is_some_and(|bytes| (least..=asked * MIB).contains(&bytes)) {
             all.push(format!(
-                "memory of node {id}: QEMU was asked for {asked} MiB, and {bytes:?} bytes were read"
+                "memory of node {id}: the test requested {asked} MiB from QEMU, but cassay read \
+                 {bytes:?} bytes"
             ));
         }
     }
@@ -310,7 +311,7 @@ mod tests {
             Facts::parse(&output()).unwrap(),
             Facts::parse(&other).unwrap(),
         );
-        let told = "nodes: QEMU was asked for 0: 4 | 2: 0-1, and 0: 4 | 2:  was read";
+        let told = "nodes: the test requested 0: 4 | 2: 0-1 from QEMU, but cassay read 0: 4 | 2: ";
         assert_eq!(one.differences(&other), [told]);
         assert!(one.differences(&one).is_empty());
     }

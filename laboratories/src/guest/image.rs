@@ -70,5 +70,5 @@ impl Content {
 }
 
 fn text(path: &Path) -> Result<&str> {
-    path.to_str().context("a path is not a UTF-8")
+    path.to_str().context("a path is not UTF-8")
 }

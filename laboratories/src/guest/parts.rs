@@ -42,7 +42,7 @@ impl Parts {
     pub fn ready(folder: &Path, kernel: Option<&Path>, busybox: Option<&Path>) -> Result<Parts> {
         ensure!(
             std::env::consts::ARCH == "x86_64",
-            "guests are x86_64, and run the program that is built here, which is {}",
+            "guests are x86_64 machines, but the program that this machine builds is for {}",
             std::env::consts::ARCH
         );
         qemu()?;
@@ -94,14 +94,14 @@ fn qemu() -> Result<()> {
 fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     let packed = folder.join(package);
     if packed.exists() {
-        std::fs::remove_dir_all(&packed).context("remove what was half done")?;
+        std::fs::remove_dir_all(&packed).context("remove an incomplete download")?;
     }
     std::fs::create_dir_all(&packed).context("make the folder of the parts")?;
     println!("downloading {package}");
     // The script changes the folder first, because apt-get downloads to the current folder.
     let script = "cd \"$1\" && apt-get download -qq \"$2\" && dpkg-deb -x ./*.deb . && \
                   find . -type f";
-    let place = packed.to_str().context("the path of the tree is not a UTF-8")?;
+    let place = packed.to_str().context("the path of the tree is not UTF-8")?;
     let all = process::output("sh", &["-c", script, "sh", place, package])
         .with_context(|| missing(package))?;
     for (part, to) in files {
@@ -111,7 +111,7 @@ fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     std::fs::remove_dir_all(&packed).context("remove the rest of a package")
 }
 
-/// Returns the first of these paths that contains `part`.
+/// Returns the first line of `paths` that contains `part`. Returns `None` if no line contains it.
 fn find_path<'a>(paths: &'a str, part: &str) -> Option<&'a str> {
     paths.lines().find(|path| path.contains(part))
 }

@@ -11,7 +11,7 @@ const TESTS: [Test; 2] = [
     Test {
         package: "topology",
         target: &["--test", "it"],
-        arguments: &["here::"],
+        arguments: &["this_machine::"],
     },
     Test {
         package: "agent",
@@ -121,7 +121,8 @@ pub fn tests() -> Result<Vec<Program>> {
     TESTS.iter().map(build).collect()
 }
 
-/// Returns the path of the test program in cargo's messages.
+/// Returns the path of the test program in cargo's messages. Returns `None` if the messages contain
+/// no program.
 fn executable(messages: &str) -> Option<PathBuf> {
     let messages = messages.lines().rev();
     let mut messages = messages.filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -130,7 +131,7 @@ fn executable(messages: &str) -> Option<PathBuf> {
 
 /// Returns the shared libraries of a program, and its loader.
 pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
-    let path = program.to_str().context("the path of a program is not a UTF-8")?;
+    let path = program.to_str().context("the path of a program is not UTF-8")?;
     match process::output("ldd", &[path]) {
         Ok(said) => paths(&said),
         Err(error) if error.to_string().contains("not a dynamic executable") => Ok(Vec::new()),

@@ -59,7 +59,7 @@ pub fn arguments(shape: &Shape, kernel: &Path, folder: &Path) -> Vec<String> {
     words
 }
 
-/// A CPU of Intel with all features that QEMU can emulate. For CPUs of AMD, QEMU does not emulate
+/// An Intel CPU with all features that QEMU can emulate. For AMD CPUs, QEMU does not emulate
 /// threads, and the L3 caches that Linux sees differ from QEMU's configuration.
 const CPU: &str = "max,vendor=GenuineIntel,family=6,model=106,stepping=6";
 

@@ -117,7 +117,7 @@ const PLAIN: Shape = Shape {
 pub const SHAPES: [Shape; 6] = [
     Shape {
         name: "flat",
-        about: "firmware that knows no NUMA",
+        about: "firmware without NUMA",
         cores: 4,
         nodes: &[node(&[0, 1, 2, 3], 512)],
         wishes: &[wish(2, 2, 128, Within::Node)],
@@ -154,7 +154,7 @@ pub const SHAPES: [Shape; 6] = [
     },
     Shape {
         name: "offline",
-        about: "a thread, a core and the CPUs of a whole node are off; a node of memory only",
+        about: "a thread, a core and all CPUs of a node are offline; a node has only memory",
         sockets: 3,
         cores: 4,
         threads: 2,
@@ -178,7 +178,7 @@ pub const SHAPES: [Shape; 6] = [
     },
     Shape {
         name: "interleaved",
-        about: "2 nodes below one L3, CPU numbers going from one to the other",
+        about: "2 nodes below one L3 cache, with alternating CPU numbers",
         sockets: 2,
         cores: 4,
         threads: 2,
@@ -204,8 +204,8 @@ pub const SHAPES: [Shape; 6] = [
     },
     Shape {
         name: "gaps",
-        about: "numbers of nodes with a gap, where the CPUs are not there; CPUs without memory; a \
-                node that has lost both; distances that differ by direction",
+        about: "node numbers have a gap, because CPUs are absent; CPUs without memory; a node with \
+                neither; distances that differ by direction",
         sockets: 4,
         cores: 2,
         threads: 2,
@@ -366,9 +366,13 @@ mod tests {
             let with_cores = shape.nodes.iter().take_while(|node| !node.cores.is_empty());
             assert!(
                 firsts.clone().is_sorted(),
-                "{name}: Linux numbers its nodes otherwise"
+                "{name}: Linux numbers nodes in another order"
             );
-            assert_eq!(firsts.count(), with_cores.count(), "{name}: likewise");
+            assert_eq!(
+                firsts.count(),
+                with_cores.count(),
+                "{name}: nodes without cores come last"
+            );
             let square = shape.distances.iter().all(|row| row.len() == shape.nodes.len());
             let count = shape.distances.len();
             assert!(square && [0, shape.nodes.len()].contains(&count), "{name}");

@@ -5,7 +5,7 @@
 //! runs after all steps of cassay. To add a step of cassay, add a line to [`all`], and a check of
 //! its output to `guest.rs`.
 
-use super::plans;
+use super::placement_checks;
 use super::shape::{Cgroup, Numbers, Shape, list};
 use anyhow::{Context, Result, bail, ensure};
 use std::fmt::Write;
@@ -43,7 +43,10 @@ pub fn all(shape: &Shape) -> Vec<Step> {
         cassay("drawing", "show"),
     ];
     for (index, wish) in shape.wishes.iter().enumerate() {
-        steps.push(cassay(format!("plan-{index}"), &plans::arguments(wish)));
+        steps.push(cassay(
+            format!("plan-{index}"),
+            &placement_checks::arguments(wish),
+        ));
     }
     steps.push(named("files", FILES.to_owned()));
     let (group, members) = group(shape.cgroup);
@@ -199,7 +202,7 @@ pub fn read(text: &str) -> Result<GuestOutput> {
     match (open, steps.last()) {
         (Some((name, _)), _) => bail!("the guest ended in its step {name}"),
         (None, Some(step)) => bail!("the guest ended after its step {}", step.name),
-        (None, None) => bail!("the guest did not come to its first step"),
+        (None, None) => bail!("the guest did not reach its first step"),
     }
 }
 
@@ -227,7 +230,7 @@ mod tests {
     #[test]
     fn a_guest_that_did_not_come_to_its_end_says_where_it_was() {
         for (text, told) in [
-            ("", "did not come to its first step"),
+            ("", "did not reach its first step"),
             ("@@begin 00-setup\nhalf", "ended in its step setup"),
             (
                 "@@begin 00-setup\n\n@@end 00-setup 0\n",

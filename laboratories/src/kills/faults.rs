@@ -1,7 +1,6 @@
-//! Sends kill -9 in the middle of each kind of fault. The command sends the signal to a command on
-//! a kept cluster, and to the guards of that cluster. It also sends it to a study, and to the
-//! agents of a study. The fault must be healed in time, and all resources of a study must
-//! disappear.
+//! Kills a process with SIGKILL in the middle of each kind of fault. The process is a command on a
+//! kept cluster or a guard of that cluster, or a study or an agent of a study. The fault must be
+//! healed in time, and all resources of a study must disappear.
 
 use super::{Lab, POLL, REMAINS_S, Seen, Victim, kill_agent, until_nothing_remains};
 use anyhow::{Context, Result, bail, ensure};
@@ -241,7 +240,8 @@ fn until_broken(command: &mut Child, is_broken: &mut dyn FnMut() -> bool) -> Res
     }
 }
 
-/// Returns the path of a file with this name at any depth below a folder.
+/// Returns the path of a file with this name at any depth below a folder. Returns `None` if no file
+/// has this name.
 fn found(folder: &Path, name: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let mut folders = Vec::new();

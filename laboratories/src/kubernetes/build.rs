@@ -30,7 +30,7 @@ pub fn programs(folder: &Path) -> Result<PathBuf> {
     let bin = folder.join(format!("bin-{VERSION}"));
     std::fs::create_dir_all(&bin).context("make the folder of the programs")?;
     if !PROGRAMS.iter().all(|name| bin.join(name).is_file()) {
-        println!("building Kubernetes {VERSION}, some minutes");
+        println!("building Kubernetes {VERSION} (takes some minutes)");
         kubernetes(&folder.join("source"), &bin)?;
     }
     if !bin.join("etcd").is_file() {
@@ -62,7 +62,8 @@ fn kubernetes(source: &Path, bin: &Path) -> Result<()> {
     std::fs::write(source.join("go.mod"), "module kubernetes\n\ngo 1.24.0\n")?;
     let place = source.to_string_lossy().into_owned();
     let said = process::output("go", &["-C", &place, "mod", "download", "-json", &wanted])?;
-    let said: Value = serde_json::from_str(&said).context("read what go says of a module")?;
+    let said: Value =
+        serde_json::from_str(&said).context("parse the output of go about a module")?;
     let theirs = said["GoMod"].as_str().context("go does not report the path of a go.mod")?;
     let theirs = std::fs::read_to_string(theirs).context("read the go.mod of Kubernetes")?;
     let package = |name: &'static str| format!("k8s.io/kubernetes/cmd/{name}");

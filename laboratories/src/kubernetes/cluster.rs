@@ -198,7 +198,7 @@ fn free_ports() -> Result<[u16; 4]> {
     Ok(ports)
 }
 
-/// Inserts the path of the cluster's folder before each file name that follows `=`.
+/// Inserts the path of the cluster's folder after the first `=`.
 fn in_folder(words: &str) -> String {
     words.replacen('=', &format!("={FOLDER}/"), 1)
 }
@@ -377,7 +377,7 @@ fn ctr(words: &[&str]) -> Result<String> {
     process::output("ctr", &[&["-a", &socket, "-n", "k8s.io"], words].concat())
 }
 
-/// Ends the containers of pods, if containerd still runs.
+/// Ends the containers of pods, if containerd is still running.
 fn end_containers() {
     for container in ctr(&["containers", "list", "-q"]).unwrap_or_default().lines() {
         // The results are ignored, because a container that cannot be deleted here ends together
@@ -401,7 +401,7 @@ fn clear() -> Result<()> {
         "pkill",
         &["-KILL", "-f", &format!("^.*shim.* -address {FOLDER}/")],
     );
-    let mounts = fs::read_to_string("/proc/self/mounts").context("read what is mounted")?;
+    let mounts = fs::read_to_string("/proc/self/mounts").context("read the list of mounts")?;
     let below = |line: &&str| line.split(' ').nth(1).is_some_and(|at| at.starts_with(FOLDER));
     for line in mounts.lines().rev().filter(below) {
         let at = line.split(' ').nth(1).unwrap_or_default();

@@ -41,7 +41,9 @@ pub fn images(folder: &Path) -> Result<Vec<PathBuf>> {
 fn java_home() -> Result<PathBuf> {
     let said = process::stderr("java", &["-XshowSettings:properties", "-version"], &[])?;
     let home = said.lines().find_map(|line| line.trim().strip_prefix("java.home = "));
-    Ok(PathBuf::from(home.context("java does not say its home")?))
+    Ok(PathBuf::from(
+        home.context("java does not report its home folder")?,
+    ))
 }
 
 /// Returns all files below a folder.

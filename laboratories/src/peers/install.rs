@@ -93,7 +93,7 @@ fn cassandra_stress(places: &Places) -> Result<()> {
     process::run("tar", &["-xzf", &archive, "-C", &root])?;
     std::fs::remove_file(&archive).with_context(|| format!("remove {archive}"))?;
     let jar = places.peers.join(&name).join("tools/lib/stress.jar");
-    ensure!(jar.is_file(), "{archive} holds no {}", jar.display());
+    ensure!(jar.is_file(), "{archive} contains no {}", jar.display());
     Ok(())
 }
 

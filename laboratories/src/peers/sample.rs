@@ -25,7 +25,7 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 /// Returns the current time.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place of the bench that reads time"
+    reason = "the only function of the benchmark that reads the time"
 )]
 pub fn now() -> Instant {
     Instant::now()
@@ -71,12 +71,13 @@ enum Started {
 pub struct Count {
     at: Instant,
     executes: u64,
-    /// Lag of the last second's requests behind equal intervals, as the median and the 99th
-    /// percentile, in µs. `None` if the requests did not have a fixed rate.
+    /// Lag of the last second's requests behind an evenly spaced schedule, as the median and the
+    /// 99th percentile, in µs. `None` if the requests did not have a fixed rate.
     lag_us: Option<[f64; 2]>,
 }
 
-/// Parses the line in which the null target reports the lag of the requests in a second.
+/// Parses the line in which the null target reports the lag of the requests in a second. Returns
+/// `None` for other lines.
 fn lag_of(line: &str) -> Option<[f64; 2]> {
     let (p50, p99) = line.strip_prefix("lag ")?.split_once(' ')?;
     let us = |ns: &str| Some(ns.trim().parse::<f64>().ok()? / 1e3);
@@ -198,7 +199,8 @@ impl Drop for Server {
     }
 }
 
-/// Returns the first address in `text`, which may be prose or JSON.
+/// Returns the first address in `text`, which may be prose or JSON. Returns `None` if it contains
+/// no address.
 fn first_address(text: &str) -> Option<SocketAddr> {
     text.split(|c: char| c.is_whitespace() || "\"',;(){}".contains(c))
         .find_map(|word| word.trim_end_matches('.').parse().ok())
@@ -325,9 +327,9 @@ pub struct Steady {
     pub ops_per_s: f64,
     /// Processor time of the client per operation, in µs.
     pub cpu_us_per_op: f64,
-    /// Lag of requests at the server behind equal intervals, in µs. The first value is the median
-    /// of the medians of all seconds, and the second value is the median of their 99th percentiles.
-    /// `None` if the server did not measure the lag, or if the case has no fixed rate.
+    /// Lag of requests at the server behind an evenly spaced schedule, in µs. The first value is
+    /// the median of the medians of all seconds, and the second value is the median of their 99th
+    /// percentiles. `None` if the server did not measure the lag, or if the case has no fixed rate.
     pub lag_us: Option<[f64; 2]>,
 }
 
@@ -335,7 +337,8 @@ impl Seen {
     /// Returns the steady period according to the numbers of requests that the server reported.
     /// This period consists of the seconds with at least half of the median rate, without the first
     /// third of them. In the first third, a JVM compiles, and some tools warm up at a rate other
-    /// than the requested rate. Returns `None` if the server did not report numbers of requests.
+    /// than the requested rate. Returns `None` if the server did not report numbers of requests, or
+    /// if the period is too short.
     pub fn steady_by_server(&self) -> Option<Steady> {
         let rate = |pair: &[Count]| {
             let seconds = pair[1].at.duration_since(pair[0].at).as_secs_f64();
@@ -367,7 +370,7 @@ impl Seen {
     }
 
     /// Returns the steady period according to the clock, which is from 40 to 90 % of the run. The
-    /// throughput is the rate that the tool reports.
+    /// throughput is the rate that the tool reports. Returns `None` if there are too few samples.
     pub fn steady_by_clock(&self, ops_per_s: f64) -> Option<Steady> {
         let (first, last) = (self.cpu.first()?, self.cpu.last()?);
         let whole = last.at.duration_since(first.at);
@@ -382,7 +385,7 @@ impl Seen {
     }
 
     /// Returns the processor time that the client had used at time `at`, interpolated between
-    /// samples.
+    /// samples. Returns `None` if `at` is after the last sample.
     fn cpu_until(&self, at: Instant) -> Option<f64> {
         let after = self.cpu.iter().position(|sample| sample.at >= at)?;
         let (a, b) = (self.cpu[after.saturating_sub(1)], self.cpu[after]);
@@ -396,7 +399,8 @@ impl Seen {
     }
 }
 
-/// Returns the median, over all seconds, of each of the two lag figures.
+/// Returns the median, over all seconds, of each of the two lag figures. Returns `None` if no
+/// second has these figures.
 fn lag_of_seconds(counts: &[Count]) -> Option<[f64; 2]> {
     let median = |which: usize| {
         let mut all: Vec<f64> = counts.iter().filter_map(|one| Some(one.lag_us?[which])).collect();

@@ -70,7 +70,7 @@ pub fn section(place: PeerServer, cells: &[Cell], seconds: u32, rounds: u32) -> 
     text
 }
 
-/// Returns the value of `name: value` in a file of /proc.
+/// Returns the value of `name: value` in a file of /proc. Returns `None` if the file lacks it.
 fn proc_field(file: &str, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;

@@ -48,8 +48,8 @@ pub struct Run {
     /// 99th percentile of the release lag in µs. `None` without a fixed rate, and for tools that do
     /// not report it.
     pub lag_p99_us: Option<f64>,
-    /// Lag of requests at the null target behind an even spacing, in µs, as the median and the 99th
-    /// percentile. `None` without a fixed rate.
+    /// Lag of requests at the null target behind an evenly spaced schedule, in µs, as the median
+    /// and the 99th percentile. `None` without a fixed rate.
     pub server_lag_us: Option<[f64; 2]>,
 }
 
@@ -244,7 +244,7 @@ fn cassay(text: &str, address: SocketAddr, places: &Places) -> Result<(String, V
     Ok((built("cassay"), arguments.map(str::to_owned).to_vec()))
 }
 
-/// Returns the only findings.json in the results folder.
+/// Returns the contents of the only findings.json below the results folder.
 fn read_findings(places: &Places) -> Result<String> {
     let mut folders = vec![places.scratch.join("results")];
     while let Some(folder) = folders.pop() {
@@ -260,7 +260,8 @@ fn read_findings(places: &Places) -> Result<String> {
     bail!("cassay wrote no findings.json");
 }
 
-/// Returns the figures of the measured phase from the text of a findings.json (format 1).
+/// Returns the figures of the measured phase from the text of a findings.json (format 1). Returns
+/// `None` if a figure is missing.
 fn cassay_findings(text: &str) -> Option<Reported> {
     let findings: Value = serde_json::from_str(text).ok()?;
     let trials = findings.get("trials")?.as_array()?;
@@ -305,7 +306,8 @@ fn latte_arguments(
 }
 
 /// Returns the figures from latte's JSON report, whose `percentiles` name the entries of each list.
-/// The latency is that of a cycle, which counts from the intended start of the cycle.
+/// The latency is that of a cycle, which counts from the intended start of the cycle. Returns
+/// `None` if a figure is missing.
 fn latte_report(text: &str) -> Option<Reported> {
     let report: Value = serde_json::from_str(text).ok()?;
     let result = report.get("result")?;
@@ -394,7 +396,8 @@ fn stress_arguments(
     arguments
 }
 
-/// Returns the figures of the summary at the end of cassandra-stress's output.
+/// Returns the figures of the summary at the end of cassandra-stress's output. Returns `None` if a
+/// figure is missing.
 fn stress_summary(stdout: &str) -> Option<Reported> {
     let figure = |name: &str| {
         let line = stdout.lines().rev().find(|line| line.starts_with(name))?;

@@ -26,7 +26,7 @@ pub struct Program {
 pub fn built() -> Result<Vec<Program>> {
     let build = [&super::BUILD[..], &["--message-format=json"]].concat();
     let programs = parsed(&process::output(&cargo(), &build)?);
-    ensure!(!programs.is_empty(), "cargo has built no tests");
+    ensure!(!programs.is_empty(), "cargo built no test programs");
     Ok(programs)
 }
 

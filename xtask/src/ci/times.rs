@@ -128,8 +128,8 @@ impl Times {
     }
 
     /// Returns the warning with the steps and tests that took longer than in the stored gate.
-    /// Returns `None` if the gate did not take longer. Also returns `None` if the steps of the
-    /// gates differ, because such gates cannot be compared.
+    /// Returns `None` if the gate took at most [`GROWTH`] times as long. Also returns `None` if the
+    /// steps of the gates differ, because such gates cannot be compared.
     pub fn growth_over(&self, stored: &Times) -> Option<String> {
         let steps = |times: &Times| -> Vec<String> {
             times.0.keys().filter(|name| name.starts_with(STEP)).cloned().collect()

@@ -170,8 +170,8 @@ impl Unit {
     }
 }
 
-/// Returns the name of the test that has ended according to a line of libtest's output, whether the
-/// test passed or failed.
+/// Returns the name of the test that has passed or failed according to a line of libtest's output.
+/// Returns `None` for other lines.
 fn ended(line: &str) -> Option<&str> {
     let (test, how) = line.strip_prefix("test ")?.split_once(" ... ")?;
     // Only the end of the text is compared, because output of the test that libtest did not capture

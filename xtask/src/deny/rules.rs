@@ -165,7 +165,7 @@ impl Rules {
             // If the package has only one version, the exception is obsolete and must be removed.
             if !versions.is_some_and(|versions| versions.len() > 1 && versions.remove(version)) {
                 broken.push(format!(
-                    "bans.skip of deny.toml excuses {}, which is not there twice: take it out",
+                    "bans.skip of deny.toml lists {} without need: remove it",
                     skip.one
                 ));
             }
@@ -190,7 +190,7 @@ impl Rules {
         };
         let of = |one: &Package| -> Vec<String> {
             let wild = one.dependencies.iter().filter(is_wild);
-            wild.map(|other| format!("{} takes {} of any version", one.name, other.name))
+            wild.map(|other| format!("{} accepts any version of {}", one.name, other.name))
                 .collect()
         };
         packages.iter().flat_map(of).collect()
@@ -268,16 +268,8 @@ mod tests {
         assert_broken("", &two, &["a has several versions: 1.0.0 and 2.0.0"]);
         let excused = "{ crate = \"a@1.0.0\", reason = \"b\" }";
         assert_broken(excused, &two, &[]);
-        assert_broken(
-            excused,
-            &two[1..],
-            &["excuses a@1.0.0, which is not there twice"],
-        );
-        assert_broken(
-            excused,
-            &two[..1],
-            &["excuses a@1.0.0, which is not there twice"],
-        );
+        assert_broken(excused, &two[1..], &["lists a@1.0.0 without need"]);
+        assert_broken(excused, &two[..1], &["lists a@1.0.0 without need"]);
     }
 
     #[test]
@@ -293,7 +285,7 @@ mod tests {
         assert_broken(
             "",
             std::slice::from_ref(&one),
-            &["a takes b of any version"],
+            &["a accepts any version of b"],
         );
         one.dependencies.clear();
         one.source = Some("git+https://example.org/a".to_owned());

@@ -134,7 +134,7 @@ impl Records {
     }
 
     /// Returns the type to which a name refers in a file. Also returns the file that defines the
-    /// type.
+    /// type. Returns `None` if the sources do not define it.
     pub fn find(&self, name: &str, file: &str) -> Option<(&str, &Type)> {
         let here = (file.to_owned(), name.to_owned());
         if let Some(((file, _), typ)) = self.types.get_key_value(&here) {

@@ -28,8 +28,9 @@ const SCHEMAS: [(&str, &str, &str); 3] = [
 ];
 
 /// Description of the field that `cassay plan --json` adds to `plan.json`.
-const EXPECTED: &str = "Of `cassay plan --json`: what the comparison will be able to tell, from \
-                        the study's last run; one sentence each.";
+const EXPECTED: &str = "Only in the output of `cassay plan --json`. Sentences about the \
+                        differences that the comparison can detect, estimated from the noise of \
+                        the study's last run.";
 
 /// Description of the empty word.
 const EMPTY: &str = "In files of earlier versions: none of these.";
@@ -350,7 +351,7 @@ fn described(said: &[Attribute], form: Value) -> Value {
     made.into()
 }
 
-/// Returns the text of one line of a doc comment.
+/// Returns the text of one line of a doc comment. Returns `None` for other attributes.
 fn comment(attribute: &Attribute) -> Option<String> {
     match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
@@ -369,7 +370,7 @@ fn serde_has(attributes: &[Attribute], word: &str) -> bool {
     serde_words(attributes).iter().any(|(name, _)| name == word)
 }
 
-/// Returns the value of a serde attribute.
+/// Returns the value of a serde attribute. Returns `None` if it is absent or has no value.
 fn serde_text(attributes: &[Attribute], word: &str) -> Option<String> {
     serde_words(attributes).into_iter().find(|(name, _)| name == word)?.1
 }

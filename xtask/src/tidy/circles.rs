@@ -1,4 +1,4 @@
-//! Limits import cycles. Files of a crate that import each other can only be understood together.
+//! Limits import cycles. Files of a crate that import each other can be understood only together.
 
 use super::Violation;
 use crate::modules::Modules;
@@ -36,14 +36,14 @@ pub fn circles(tree: &Tree) -> Vec<Violation> {
         if largest > most {
             let files = circles.first().map(|circle| circle.join(", "));
             let what = format!(
-                "{largest} files import each other in a circle, but at most {most} may: {} (`cargo \
+                "{largest} files import each other in a cycle, but at most {most} may: {} (`cargo \
                  xtask sizes {name}` lists the imports)",
                 files.unwrap_or_default()
             );
             found.push(Violation::in_file(&path, what));
         } else if known.is_some() && largest < most {
             let what =
-                format!("the largest circle of the crate has {largest} files: lower FILES_MAX");
+                format!("the largest cycle of the crate has {largest} files: lower FILES_MAX");
             found.push(Violation::in_file(&path, what));
         }
     }

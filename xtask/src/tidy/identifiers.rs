@@ -52,7 +52,8 @@ pub fn commands(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Returns the name of the package that a manifest describes.
+/// Returns the name of the package that a manifest describes. Returns `None` if it describes no
+/// package.
 fn package(manifest: &str) -> Option<&str> {
     let (_, after) = manifest.split_once("[package]")?;
     let value = after.split_once("name = \"")?.1;

@@ -102,7 +102,7 @@ pub fn dependencies(tree: &Tree) -> Vec<Violation> {
     for row in &rows {
         let (path, _) = places(&row.name);
         let Some(file) = tree.file(&path) else {
-            let what = format!("names `{}`, but there is no {path}", row.name);
+            let what = format!("names `{}`, but {path} does not exist", row.name);
             found.push(Violation::on_line(ARCHITECTURE, row.line, what));
             continue;
         };

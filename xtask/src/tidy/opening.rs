@@ -43,9 +43,9 @@ const OPENS: [(&str, &str); 27] = [
     ),
     (
         "crates/linux/src/volume",
-        "volumes and loop devices, which are no plain files",
+        "volumes and loop devices, which are not plain files",
     ),
-    ("crates/linux/src/net.rs", "name spaces of the kernel"),
+    ("crates/linux/src/net.rs", "namespaces of the kernel"),
     (
         "crates/linux/src/probe/",
         "files of the kernel, which are kept open and read again",
@@ -213,7 +213,8 @@ fn collect(tokens: TokenStream, bans: &[&str], calls: &mut Vec<(usize, String)>)
     }
 }
 
-/// Returns the name before `::` and the token at index `at`, joined as a path.
+/// Returns the name before `::` and the token at index `at`. Returns `None` if another token stands
+/// there.
 fn before(all: &[TokenTree], at: usize) -> Option<String> {
     let is_colon =
         |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');

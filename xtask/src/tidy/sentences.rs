@@ -70,7 +70,7 @@ pub(super) fn broken_sentences(text: &str) -> Vec<String> {
     split(text).into_iter().filter_map(said).collect()
 }
 
-/// Returns the rule that a sentence breaks.
+/// Returns the rule that a sentence breaks. Returns `None` if it breaks no rule.
 fn broken_rule(sentence: &str) -> Option<String> {
     let lower = without_code(&sentence.to_lowercase());
     let words: Vec<&str> = lower.split_whitespace().collect();

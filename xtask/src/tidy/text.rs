@@ -24,7 +24,7 @@ const LARGE_FILES: [(&str, &str); 2] = [
     ("Cargo.lock", "one entry per dependency of a dependency"),
     (
         "crates/report/assets/plotly/plotly-basic.min.js.gz",
-        "what draws a report's charts; as a dependency it would cost minutes of building",
+        "the library that draws a report's charts; as a dependency, it would take minutes to build",
     ),
 ];
 

@@ -32,13 +32,14 @@ pub(crate) trait Breakable: Send {
     }
 
     /// Returns a remark on the result of healing, for faults whose healing can have different
-    /// results.
+    /// results. Other faults return `None`.
     fn became(&self) -> Option<String> {
         None
     }
 }
 
-/// Maximum time for which an agent without controller waits for a fault that cannot be healed yet.
+/// Maximum time for which an agent without a controller waits for a fault that cannot be healed
+/// yet.
 const ALONE_MAX: Duration = Duration::from_secs(600);
 
 /// Interval between two checks of whether a fault can be healed.

@@ -34,7 +34,7 @@ pub(super) struct Rot {
     became: Option<String>,
 }
 
-/// Whole blocks of the device.
+/// Adjacent blocks on the device, with their bytes before and after the corruption.
 struct DeviceBlocks {
     place: Extent,
     before: Blocks,
@@ -181,7 +181,8 @@ fn read(image: &File, place: Extent) -> Result<Blocks> {
     read.with_context(|| format!("read the image of the volume at {}", place.place))
 }
 
-/// Finds the file with this identity below a folder, under any of its names.
+/// Finds the file with this identity below a folder, under any of its names. Returns `None` if the
+/// file no longer exists.
 fn find_below(folder: &OwnedFd, path: &Path, identity: (u64, u32)) -> Option<(OwnedFd, PathBuf)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let entries = Dir::read_from(folder).ok()?;

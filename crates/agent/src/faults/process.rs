@@ -88,8 +88,8 @@ impl Breakable for TerminatedProcess {
     }
 }
 
-/// Number of file descriptors that the fault leaves to the process in any case. A program opens
-/// this number at its start and never closes them.
+/// Highest limit on file descriptors that the fault sets. A program opens this number of files at
+/// its start and never closes them, so no number below this limit becomes free.
 const NUMBERS_KEPT: u64 = 16;
 
 /// A process that cannot open any further file or connection.
@@ -121,9 +121,9 @@ fn limit(process: Identity, new: Rlimit) -> Result<()> {
     before.map(drop).context("limit the files that the process may open")
 }
 
-/// Sets the limit to the lowest free number, which the process would get for the next file. The
-/// process keeps open files with higher numbers. If it closes one of them, it cannot open another
-/// file.
+/// Sets the limit to the lowest free number, but at most to [`NUMBERS_KEPT`]. The process would get
+/// the lowest free number for its next file. The process keeps open files with higher numbers. If
+/// it closes one of them, it cannot open another file.
 fn tighten(process: Identity, maximum: Option<u64>) -> Result<()> {
     let numbers = descriptors::numbers(process)?;
     let taken = (0..).zip(&numbers).take_while(|(at, number)| at == *number);

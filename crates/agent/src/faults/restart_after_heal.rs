@@ -31,7 +31,7 @@ const CONNECT_LIMIT: Duration = Duration::from_millis(500);
 /// Maximum number of restarts of each process.
 const RESTARTS_MAX: usize = 3;
 
-/// A process that the agent watches.
+/// A process that the agent restarts if it ends by itself or refuses connections for too long.
 struct WatchedProcess {
     process: Identity,
     start: StartProcess,

@@ -23,7 +23,7 @@ const FILLER: &str = ".cassay-filler";
 /// other processes write and delete files at the same time.
 const TURNS_MAX: usize = 32;
 
-/// Tolerance of the free space, in bytes. The file system needs space for its own tables.
+/// Tolerance of the free space, in bytes. The file system also needs space for its metadata.
 const NEAR_BYTES: u64 = 64 << 10;
 
 /// A fault that claims the host's volume, which can have only one such fault at a time.
@@ -271,7 +271,7 @@ fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
     };
     let mut taken = 0;
     // `most` is the largest size that the file system may accept. The loop does not try a refused
-    // size again, because the file system's tables also need space.
+    // size again, because the metadata of the file system also needs space.
     let mut most = u64::MAX;
     for _ in 0..TURNS_MAX {
         let available = available()?;

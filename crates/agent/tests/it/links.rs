@@ -66,7 +66,8 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
     assert!(is_up && has_carrier && received_packets > while_out.2);
 }
 
-/// Returns the duration of a transfer of one megabyte between hosts.
+/// Returns the duration of a transfer of one megabyte between hosts. Returns `None` if the transfer
+/// does not end within `limit`.
 fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     let port = to.agent().receive(LIMIT).unwrap();
     let transfer = Query::Transfer {
@@ -80,8 +81,8 @@ fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     }
 }
 
-/// The test checks only that a rate limit makes a transfer take a minimum time. This is true at any
-/// other load on the machine.
+/// The test checks only that a rate limit makes a transfer take a minimum time. Other programs on
+/// the machine can only make the transfer longer.
 #[test]
 fn a_link_is_slow_until_it_is_as_fast_as_before() {
     if !able(&[Capability::Hosts, Capability::LinkRate]) {
@@ -159,7 +160,8 @@ fn neighbour(from: Option<&Host>, of: &Host) -> String {
     line.as_mut().and_then(|words| words.nth(3)).unwrap_or_default().to_owned()
 }
 
-/// This happens when a cluster manager starts a node with its address on another host.
+/// A cluster manager causes such a fault if it starts a node on another host and the node keeps its
+/// address.
 #[test]
 fn an_address_is_taken_by_another_host_and_comes_back() {
     if !able(&[Capability::Hosts]) {

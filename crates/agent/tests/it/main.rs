@@ -4,7 +4,7 @@
 
 #![allow(
     clippy::unwrap_used,
-    reason = "a panic is how a test fails, in its helpers too"
+    reason = "tests and their helpers fail by a panic"
 )]
 
 mod attached_nodes;
@@ -34,7 +34,10 @@ mod watch;
 // SAFETY: this section must contain pointers to C functions, and the static is such a pointer.
 #[unsafe(link_section = ".init_array")]
 static ANSWER: extern "C" fn() = {
-    #[expect(clippy::disallowed_methods, reason = "there is no main to return to")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this function runs before `main`, so it cannot return an exit code"
+    )]
     extern "C" fn answer() {
         watch::shift_clock();
         if let Some(code) = agent::answer() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 const SOON: Duration = Duration::from_millis(200);
 
 /// A script that writes and syncs numbers, reports the synced numbers, and writes much data without
-/// sync.
+/// syncing it.
 const LINES: &str = "
     number=0
     while :; do

@@ -65,8 +65,8 @@ fn effects_are_those_of_the_worked_example() {
 
 #[test]
 fn the_interaction_of_the_worked_example_matters() {
-    let (found, untold) = effects(&two_by_two(), &blocks(&TWO_BY_TWO), Metric::THROUGHPUT);
-    assert_eq!((found.len(), untold.len()), (3 + 4, 0));
+    let (found, inconclusive) = effects(&two_by_two(), &blocks(&TWO_BY_TWO), Metric::THROUGHPUT);
+    assert_eq!((found.len(), inconclusive.len()), (3 + 4, 0));
     let family = found.iter().map(|effect| (effect.comparison.clone(), true));
     let (judged, _) = judge_all(&family.collect::<Vec<_>>());
     assert_eq!(found[0].finding(&judged[0]), Finding::Faster);
@@ -141,8 +141,8 @@ fn a_lower_bound_on_one_side_bounds_the_effect() {
         Some(crate::Bound::AtMost)
     );
     some[2][0] = Some(Known::AtLeast(72480.0));
-    let (_, untold) = effects(&two_by_two(), &some, Metric::LATENCY);
-    assert!(untold.contains(&(
+    let (_, inconclusive) = effects(&two_by_two(), &some, Metric::LATENCY);
+    assert!(inconclusive.contains(&(
         EffectContrast::Main(level(0, 1)),
         NotCompared::BoundsOnBothSides
     )));

@@ -30,7 +30,7 @@ measure::word_enum! {
         /// The whole interval is beyond the margin.
         Outside = "outside",
         /// The interval includes the margin, so it contains values within the margin and beyond it.
-        Untold = "untold",
+        Inconclusive = "inconclusive" | "untold",
     }
 }
 
@@ -63,7 +63,7 @@ pub fn agreement(loads: &[Load], within: f64) -> Option<Agreement> {
         agreed: match ci95 {
             [_, high] if high <= within => MarginResult::Inside,
             [low, _] if low > within => MarginResult::Outside,
-            _ => MarginResult::Untold,
+            _ => MarginResult::Inconclusive,
         },
     })
 }

@@ -36,7 +36,7 @@ measure::word_enum! {
         Falling = "falling",
         /// The interval is too wide for a judgement.
         #[default]
-        Untold = "untold",
+        Inconclusive = "inconclusive" | "untold",
     }
 }
 
@@ -59,7 +59,7 @@ pub fn drift(blocks: &[f64], within: f64) -> Drift {
         Some([low, high]) if -within <= low && high <= within => DriftDirection::Steady,
         Some([low, _]) if low > 0.0 && change > within => DriftDirection::Rising,
         Some([_, high]) if high < 0.0 && change < -within => DriftDirection::Falling,
-        _ => DriftDirection::Untold,
+        _ => DriftDirection::Inconclusive,
     };
     Drift {
         change,

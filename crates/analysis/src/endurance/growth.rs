@@ -46,7 +46,7 @@ measure::word_enum! {
         Leaks = "leaks",
         /// The window has too few blocks for a judgement.
         #[default]
-        Untold = "untold",
+        Inconclusive = "inconclusive" | "untold",
     }
 }
 
@@ -68,7 +68,7 @@ pub fn growth(lowest: &[(f64, f64)], seconds: f64, limit: Option<f64>) -> Growth
         reaches_s,
         horizon_s,
         growing: match (grows, reaches_s) {
-            _ if blocks.len() < VALUES_TO_TELL || line.ci95.is_none() => Growing::Untold,
+            _ if blocks.len() < VALUES_TO_TELL || line.ci95.is_none() => Growing::Inconclusive,
             (false, _) => Growing::No,
             (true, Some(s)) if s <= horizon_s => Growing::Leaks,
             (true, _) => Growing::Grows,

@@ -54,7 +54,7 @@ fn a_spike_does_not_make_a_drift() {
         "{seen:?}"
     );
     // Twelve blocks are too few to show a trend, even if they seem to have one.
-    assert_eq!(seen.course, DriftDirection::Untold);
+    assert_eq!(seen.course, DriftDirection::Inconclusive);
 }
 
 #[test]
@@ -119,8 +119,8 @@ fn a_drift_of_the_margin_is_called_steady_in_few_cases() {
 
 #[test]
 fn nothing_that_happened_has_no_course() {
-    assert_eq!(drift(&[0.0; 30], 0.04).course, DriftDirection::Untold);
-    assert_eq!(drift(&[], 0.04).course, DriftDirection::Untold);
+    assert_eq!(drift(&[0.0; 30], 0.04).course, DriftDirection::Inconclusive);
+    assert_eq!(drift(&[], 0.04).course, DriftDirection::Inconclusive);
     assert_eq!(drift(&[7.0; 30], 0.04).course, DriftDirection::Steady);
 }
 
@@ -263,8 +263,11 @@ fn growth_with_no_limit_near_is_only_called_growth() {
     // At a growth of 14.4 a day, the limit of 1,000 is 61 days away.
     assert_eq!(growth(&grows, DAY_S, Some(1000.0)).growing, Growing::Grows);
     assert_eq!(growth(&grows, DAY_S, Some(300.0)).growing, Growing::Leaks);
-    assert_eq!(growth(&grows[..4], DAY_S, None).growing, Growing::Untold);
-    assert_eq!(growth(&[], DAY_S, Some(1.0)).growing, Growing::Untold);
+    assert_eq!(
+        growth(&grows[..4], DAY_S, None).growing,
+        Growing::Inconclusive
+    );
+    assert_eq!(growth(&[], DAY_S, Some(1.0)).growing, Growing::Inconclusive);
 }
 
 #[test]
@@ -300,7 +303,7 @@ fn an_hour_an_hour_and_a_day_are_as_far_apart_as_was_published() {
         assert!((sure.apart - 0.0374).abs() < 1e-4, "{sure:?}");
         assert_eq!(sure.agreed, MarginResult::Inside);
         // An error of half a percent is too large for a judgement.
-        assert_eq!(of(means, 0.005).agreed, MarginResult::Untold);
+        assert_eq!(of(means, 0.005).agreed, MarginResult::Inconclusive);
     }
     assert_eq!(
         of([100.0, 100.0, 90.0], 0.005).agreed,

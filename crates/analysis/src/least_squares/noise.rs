@@ -1,10 +1,10 @@
-//! Estimates the noise of trials and places around a curve, and the resulting uncertainty of the
+//! Estimates the noise of trials and points around a curve, and the resulting uncertainty of the
 //! coefficients.
 //!
-//! Two kinds of noise limit the precision of a coefficient. First, trials of one place differ from
-//! block to block. Second, a place is off the curve by an amount that further blocks would not
+//! Two kinds of noise limit the precision of a coefficient. First, trials of one point differ from
+//! block to block. Second, a point is off the curve by an amount that further blocks would not
 //! change, because no machine follows a formula exactly. The second kind has as many observations
-//! as there are places, regardless of the number of measurements.
+//! as there are points, regardless of the number of measurements.
 
 use super::{Curve, Fit, FixedCoefficients, Observations, SQUARES_MIN, descend, squares};
 use crate::autocorrelation;
@@ -12,10 +12,10 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// Smallest assumed noise of a throughput, as a share.
 pub(crate) const EXACT: f64 = 1e-6;
-/// Level of the test for places off the curve. The test wrongly rejects one in a hundred correct
+/// Level of the test for points off the curve. The test wrongly rejects one in a hundred correct
 /// curves.
 const OFF_LEVEL: f64 = 0.01;
-/// Maximum number of rounds that subtract the means of places and of blocks. If few trials are
+/// Maximum number of rounds that subtract the means of points and of blocks. If few trials are
 /// missing, ten rounds are enough.
 const ROUNDS_MAX: usize = 1000;
 
@@ -55,7 +55,7 @@ pub fn noise_of_trials<const P: usize, C: Curve<P>>(
     Noise::from_squares(squares, seen.trials.len().checked_sub(looked_for))
 }
 
-/// Returns the noise of the places around the curve. Returns `None` if the places do not outnumber
+/// Returns the noise of the points around the curve. Returns `None` if the points do not outnumber
 /// the coefficients, including the scale.
 pub fn noise_of_places<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
@@ -67,8 +67,8 @@ pub fn noise_of_places<const P: usize, C: Curve<P>>(
     Noise::from_squares(squares, seen.places.len().checked_sub(looked_for))
 }
 
-/// Returns true if the places deviate from the curve by more than trials of one place differ. The
-/// function uses Fisher's F test. The noise of the test is the residual that the levels of places
+/// Returns true if the points deviate from the curve by more than trials of one point differ. The
+/// function uses Fisher's F test. The noise of the test is the residual that the levels of points
 /// and blocks do not explain. With one block, the noise is unknown and the result is false.
 pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> bool {
     let looked_for = (seen.levels_count() + seen.places.len()).saturating_sub(1);
@@ -78,13 +78,13 @@ pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> boo
     };
     let ratio = of_places.variance / own.variance.max(EXACT * EXACT);
     let by_chance = FisherSnedecor::new(of_places.freedom, own.freedom)
-        .expect("both samples have a degree of freedom")
+        .expect("both samples have at least one degree of freedom")
         .sf(ratio);
     by_chance < OFF_LEVEL
 }
 
-/// Returns the sum of squares around the curve that goes through every place. The function
-/// subtracts the means of places and the means of blocks alternately.
+/// Returns the sum of squares around the curve that goes through every point. The function
+/// subtracts the means of points and the means of blocks alternately.
 fn within<A>(seen: &Observations<'_, A>) -> f64 {
     let mut of_places = vec![0.0; seen.places.len()];
     let mut least = f64::INFINITY;

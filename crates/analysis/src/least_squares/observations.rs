@@ -1,16 +1,16 @@
-//! Observations for a fit. An observation is a trial at a place and in a block.
+//! Observations for a fit. An observation is a trial at a point and in a block.
 //!
-//! Trials of a block share a level. So a block compares two places only if it contains a trial of
-//! each place.
+//! Trials of a block share a level. So a block compares two points only if it contains a trial of
+//! each point.
 
-/// Places on the axis of the curve, each with the throughput of its trial in each block. A
+/// Points on the axis of the curve, each with the throughput of its trial in each block. A
 /// throughput is `None` if the trial may not be used.
 pub type SeriesByPoint<'a, A> = [(A, &'a [Option<f64>])];
 
-/// One trial, or the mean of several trials at one place.
+/// One trial, or the mean of several trials at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// Index of the place of the trial.
+    /// Index of the trial's point in `places`.
     pub place: usize,
     /// Index of the block of the trial. Trials of a block share a level.
     pub block: usize,
@@ -23,9 +23,9 @@ pub struct Trial {
 /// Places and trials that a curve is fitted to.
 #[derive(Clone, Debug)]
 pub struct Observations<'a, A> {
-    /// Places that have at least one trial.
+    /// Points that have at least one trial.
     pub places: Vec<&'a A>,
-    /// Trials at the places in `places`.
+    /// Trials at the points in `places`.
     pub trials: Vec<Trial>,
 }
 
@@ -57,7 +57,7 @@ pub fn by_block<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Ob
     Observations { places, trials }
 }
 
-/// Returns the observations with one mean over all blocks for each place. These means share one
+/// Returns the observations with one mean over all blocks for each point. These means share one
 /// level.
 pub fn by_place<'a, A>(measured: &'a SeriesByPoint<'_, A>, counts: &[u32]) -> Observations<'a, A> {
     let Observations { places, trials } = by_block(measured, counts);
@@ -100,7 +100,7 @@ impl<'a, A> Observations<'a, A> {
         weights.iter().filter(|(_, weight)| *weight > 0.0).count()
     }
 
-    /// Returns the observations without one place.
+    /// Returns the observations without one point.
     pub fn without(&self, place: usize) -> Observations<'a, A> {
         let mut places = self.places.clone();
         places.remove(place);
@@ -115,8 +115,8 @@ impl<'a, A> Observations<'a, A> {
         }
     }
 
-    /// Returns the index of the connected set to which each place belongs. Two places are connected
-    /// if a block has trials of both places.
+    /// Returns the index of the connected set to which each point belongs. Two points are connected
+    /// if a block has trials of both points.
     pub fn bound(&self) -> Vec<usize> {
         let mut of: Vec<usize> = (0..self.places.len()).collect();
         let mut first = vec![None; self.blocks_end()];
@@ -133,13 +133,13 @@ impl<'a, A> Observations<'a, A> {
         of
     }
 
-    /// Returns true if all places belong to one connected set.
+    /// Returns true if all points belong to one connected set.
     pub fn is_bound(&self) -> bool {
         let of = self.bound();
         of.iter().all(|one| *one == of[0])
     }
 
-    /// Returns the mean residual of each place, with its weight.
+    /// Returns the mean residual of each point, with its weight.
     pub fn place_residuals(&self, left: &[f64]) -> Vec<(f64, f64)> {
         let mut left = left.iter();
         let sums = self.sums(self.places.len(), |trial| {
@@ -170,7 +170,7 @@ impl<'a, A> Observations<'a, A> {
         sums
     }
 
-    /// Returns the residual of each trial and the level of each block, if the places have the
+    /// Returns the residual of each trial and the level of each block, if the points have the
     /// values `of_places`. The level is `None` for a block without a trial.
     pub(super) fn left(&self, of_places: &[f64]) -> (Vec<f64>, Vec<Option<f64>>) {
         let raw = |trial: &Trial| trial.ln_ops - of_places[trial.place];

@@ -5,8 +5,8 @@ use super::observation::{LimitReading, Observation};
 
 /// Maximum number of candidates in a report.
 const CANDIDATES_MAX: usize = 3;
-/// Ratio by which a value must have risen in two cases. The resource was already full in the other
-/// observation, or the value does not depend on the load.
+/// Minimum rise of a value, as a ratio. It applies to values that do not depend on the load, and to
+/// resources that were already full on the other side of a comparison.
 const RISE_MIN: f64 = 1.25;
 /// Maximum fullness for the ranking of candidates. For example, a queue of 40 requests ranks the
 /// same as a queue of 20.

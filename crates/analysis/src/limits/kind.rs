@@ -331,7 +331,7 @@ impl LimitKind {
     /// Returns the properties of the row.
     pub fn row(self) -> LimitRow {
         let of = ROWS.iter().find(|(kind, _)| *kind == self);
-        of.expect("a row for each kind, as a test checks").1
+        of.expect("the table has a row for each kind").1
     }
 
     /// Returns true if the value does not itself depend on the load. Such a row can limit the load

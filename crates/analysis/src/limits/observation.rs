@@ -61,6 +61,8 @@ pub struct TrialFacts {
     pub service_mean_ms: Option<f64>,
     /// p99.9 of the latency, in ms. `None` if the p99.9 is not known.
     pub p999_ms: Option<f64>,
+    /// True if rule V18 could not separate the load of other programs from the load of the nodes.
+    pub are_others_unknown: bool,
 }
 
 /// Value of a row. If several places have a value, this is the value nearest its limit.
@@ -74,7 +76,8 @@ pub struct LimitReading {
     pub value: f64,
     /// Smallest value at which the resource counts as full.
     pub limit: f64,
-    /// True if the resource counts as full.
+    /// True if the value has reached `limit`. For some rows, such as CPU, work must also wait for
+    /// the resource.
     pub is_full: bool,
 }
 
@@ -165,7 +168,8 @@ impl<'a> Table<'a> {
             LimitKind::GarbageCollection => self.stopped_share(name),
             LimitKind::Pause => {
                 let share = self.longest_pause_ms(name)? / self.facts.p999_ms?;
-                // A rare pause affects less than 0.1 % of the requests, so it does not count.
+                // Pauses that take a small share of the window affect few requests, so they do not
+                // count.
                 let is_rare = self.stopped_share(name).is_none_or(|share| share < STOPPED_MIN);
                 Some(if is_rare { 0.0 } else { share })
             }
@@ -275,8 +279,11 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the share of the machine's CPUs that other programs used, and true if the CPUs were
-    /// full.
+    /// full. Returns `None` if this share is unknown.
     fn other_programs(&self, node: &NodeFacts) -> Option<(f64, bool)> {
+        if self.facts.are_others_unknown {
+            return None;
+        }
         let others = self.view.mean("cpu.others", MACHINE)? / 100.0;
         let limit = LimitKind::Cpu.row().limit;
         let is_full = self.cpu(node).is_some_and(|(used, waits)| used >= limit && waits);
@@ -311,7 +318,8 @@ impl<'a> Table<'a> {
         found
     }
 
-    /// Returns the share of the window in which garbage collections stopped a node.
+    /// Returns the share of the window in which garbage collections stopped a node. Returns `None`
+    /// if the node has neither collector readings nor logged pauses.
     fn stopped_share(&self, node: &str) -> Option<f64> {
         let collectors = self.view.like(["jvm.gc.", ".paused_ms/s"], node);
         let pauses = self.view.like(["gc.pause", ""], node);
@@ -335,7 +343,7 @@ impl<'a> Table<'a> {
         log.or_else(has_log)
     }
 
-    /// Returns the share of time in which requests waited for a thread of the pool.
+    /// Returns the share of time in which requests waited for a thread of the pool, if known.
     fn waiting_share(&self, pool: &str, node: &str) -> Option<f64> {
         let pending = self.view.at(&format!("thread_pools.{pool}.pending"), node)?;
         Some(pending.share(|count| count >= 1.0))
@@ -351,9 +359,10 @@ impl<'a> Table<'a> {
         Some(wait_ms / self.view.mean("client_request.Write.p99", node)?)
     }
 
-    /// Returns the throughput of compaction divided by its limit, while compactions wait. A limit
-    /// of 0 means that the throughput is unlimited. Cassandra counts the bytes of a compaction when
-    /// the compaction ends, so this function adds the bytes of the running compactions.
+    /// Returns the throughput of compaction divided by its limit, or 0 if the limit is 0
+    /// (unlimited). Also returns 0 unless compactions are pending almost all the time and their
+    /// number does not fall. Cassandra counts the bytes of a compaction when the compaction ends,
+    /// so this function adds the bytes of the running compactions.
     fn compaction_throughput(&self, node: &NodeFacts) -> Option<f64> {
         let limit = node.compaction_bytes_per_s?;
         let pending = self.view.at("compactions.pending", &node.name)?;
@@ -366,8 +375,8 @@ impl<'a> Table<'a> {
         Some((ended + more / self.facts.window_s) / limit)
     }
 
-    /// Returns the number of running compactions divided by the number of compactors, while
-    /// compactions wait.
+    /// Returns the number of running compactions divided by the number of compactors. Returns 0
+    /// unless compactions wait almost all the time and their number does not fall.
     fn compactors(&self, node: &NodeFacts) -> Option<f64> {
         let pending = self.view.at("compactions.pending", &node.name)?;
         let running = self.view.mean("compactions.running", &node.name)?;
@@ -449,7 +458,8 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the number of requests per second that a node coordinates, and their mean time in
-    /// ms.
+    /// ms. Returns `None` if the node coordinates no requests of this kind, or if a value is
+    /// unknown.
     fn coordinated(&self, node: &str, kind: &str) -> Option<(f64, f64)> {
         let rate = self.view.mean(&format!("client_request.{kind}.ops/s"), node)?;
         let mean = self.view.mean(&format!("client_request.{kind}.mean"), node)?;
@@ -457,6 +467,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the share of a coordinator's time that it did not spend in local reads or writes.
+    /// Returns 0 if this time is below [`LINK_MS_MIN`] per request.
     fn between_nodes(&self, node: &str) -> Option<f64> {
         // A single node does not wait for other nodes, so the share is unknown.
         (self.facts.nodes.len() > 1).then_some(())?;
@@ -483,7 +494,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the share of the service time at the client that requests spent outside the
-    /// coordinator.
+    /// coordinator. Returns 0 if this time is below [`LINK_MS_MIN`].
     fn client_link(&self, node: &str) -> Option<f64> {
         let kinds = ["Read", "Write"].iter().filter_map(|kind| self.coordinated(node, kind));
         let add = |sum: (f64, f64), (rate, mean): (f64, f64)| (sum.0 + rate, sum.1 + rate * mean);

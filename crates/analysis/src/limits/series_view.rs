@@ -64,12 +64,12 @@ impl WindowSeries<'_> {
 pub(super) struct View<'a>(pub &'a [WindowSeries<'a>]);
 
 impl<'a> View<'a> {
-    /// Returns the series with this name at this place.
+    /// Returns the series with this name at this place, if the window has it.
     pub fn at(&self, name: &str, place: &str) -> Option<&'a WindowSeries<'a>> {
         self.0.iter().find(|one| one.name == name && one.place == place)
     }
 
-    /// Returns the mean of the series with this name at this place.
+    /// Returns the mean of the series with this name at this place, if the window has it.
     pub fn mean(&self, name: &str, place: &str) -> Option<f64> {
         Some(self.at(name, place)?.mean())
     }

@@ -33,6 +33,7 @@ fn facts() -> TrialFacts {
         window_s: 10.0,
         service_mean_ms: Some(1.0),
         p999_ms: Some(40.0),
+        are_others_unknown: false,
     }
 }
 
@@ -207,6 +208,20 @@ fn other_programs_on_a_full_machine_come_first() {
     let full: (&str, &str, &[f64]) = ("mpstat.%idle", "machine", &[2.0; 10]);
     assert_eq!(
         first(&[others, waits, full], &facts()),
+        LimitKind::OtherPrograms
+    );
+    // Nodes of an attached target may be the other programs.
+    let attached = TrialFacts {
+        are_others_unknown: true,
+        ..facts()
+    };
+    let seen = observe(&with(&[others, waits, full]), &attached);
+    assert!(
+        seen.unobserved.contains(&LimitKind::OtherPrograms),
+        "{seen:?}"
+    );
+    assert_ne!(
+        first(&[others, waits, full], &attached),
         LimitKind::OtherPrograms
     );
     // On a machine with idle CPUs, other programs do not limit the load.

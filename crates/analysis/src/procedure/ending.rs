@@ -18,7 +18,7 @@ measure::word_enum! {
         /// The client, not the target, limited the load.
         ClientLimit = "client_limit",
         /// Too many trials had no answer.
-        Untold = "untold",
+        Inconclusive = "inconclusive" | "untold",
         /// The run ended before the search was complete.
         #[default]
         Unfinished = "unfinished",
@@ -80,7 +80,7 @@ pub enum Ending {
         bound: Bound,
     },
     /// Too many trials had no answer.
-    Untold {
+    Inconclusive {
         /// Load at which the search gave up.
         at: Point,
         /// Number of trials that had no answer.
@@ -143,7 +143,7 @@ impl Ending {
         match self {
             Ending::NotHeld { range, .. }
             | Ending::Client { range, .. }
-            | Ending::Untold { range, .. } => *range,
+            | Ending::Inconclusive { range, .. } => *range,
             Ending::Most { .. }
             | Ending::None { .. }
             | Ending::NotReached { .. }
@@ -161,7 +161,7 @@ impl Ending {
             Ending::None { .. }
             | Ending::NotHeld { .. }
             | Ending::Client { .. }
-            | Ending::Untold { .. }
+            | Ending::Inconclusive { .. }
             | Ending::NeverWithin { .. } => None,
         }
     }
@@ -183,7 +183,7 @@ impl Ending {
             }
             Ending::NotReached { .. } => SearchOutcome::NotReached,
             Ending::Client { .. } => SearchOutcome::ClientLimit,
-            Ending::Untold { .. } => SearchOutcome::Untold,
+            Ending::Inconclusive { .. } => SearchOutcome::Inconclusive,
         }
     }
 
@@ -242,7 +242,7 @@ impl Ending {
                 let known = range_words(*range, bound);
                 format!("{known}; the client is the limit at {} ({why})", at.words())
             }
-            Ending::Untold {
+            Ending::Inconclusive {
                 at,
                 trials,
                 why,
@@ -307,8 +307,8 @@ fn limit(is_by_client: bool) -> &'static str {
 /// at 30 threads`.
 fn sides(below: Option<u32>, above: Option<u32>) -> String {
     let parts: Vec<String> = [
-        below.map(|threads| format!("below at {threads} threads")),
-        above.map(|threads| format!("above at {threads} threads")),
+        below.map(|threads| format!("below at {}", Point::Threads(threads).words())),
+        above.map(|threads| format!("above at {}", Point::Threads(threads).words())),
     ]
     .into_iter()
     .flatten()

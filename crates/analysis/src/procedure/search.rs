@@ -57,7 +57,7 @@ const HOLD_FACTOR: f64 = 0.97;
 /// by a sixth. If the result is still beyond the bound, the probes were wrong.
 const HOLDS_MAX: u32 = 6;
 /// Maximum number of trials without an answer that one search repeats.
-const UNTOLD_MAX: u32 = 2;
+const INCONCLUSIVE_MAX: u32 = 2;
 
 /// Assumed factor by which the throughput of a saturated target would be higher if no other
 /// programs disturbed the target.
@@ -138,10 +138,10 @@ impl Search {
     /// if their result is clear.
     fn judge(&self, trial: &SeenTrial) -> BoundCheck {
         match self.bound.judge(trial.found.as_ref()) {
-            BoundCheck::Untold(_) if self.saturated(trial).is_some() => {
+            BoundCheck::Inconclusive(_) if self.saturated(trial).is_some() => {
                 BoundCheck::No("throughput was far below the offered rate".to_owned())
             }
-            BoundCheck::Untold(_) if self.is_far_beyond(trial) => {
+            BoundCheck::Inconclusive(_) if self.is_far_beyond(trial) => {
                 BoundCheck::No("most requests took much longer than the limit".to_owned())
             }
             check => check,
@@ -161,12 +161,12 @@ impl Search {
             path.saturated = path.saturated.max(self.saturated(trial));
             match (kept, trial.role) {
                 (BoundCheck::Client(why), _) => return Err(self.client(&path, value, why)),
-                (BoundCheck::Untold(why), _) => {
-                    path.untold += 1;
+                (BoundCheck::Inconclusive(why), _) => {
+                    path.inconclusive += 1;
                     path.despite(value, self.bound.told_despite(trial.found.as_ref()));
-                    let is_too_often = path.untold > UNTOLD_MAX;
+                    let is_too_often = path.inconclusive > INCONCLUSIVE_MAX;
                     if is_too_often && trial.found.is_none() {
-                        return Err(self.untold(&path, value, why));
+                        return Err(self.inconclusive(&path, value, why));
                     }
                     path.gave_up = is_too_often.then_some((value, why));
                 }
@@ -185,7 +185,7 @@ impl Search {
     /// up until it offers more than the target can do. Then it bisects towards the highest load
     /// that stayed within the bound. The final result is a range.
     fn survey(&self, path: &Path, why: &(u64, String), trials: usize) -> Result<Ask, Answer> {
-        let end = || self.untold(path, why.0, why.1.clone());
+        let end = || self.inconclusive(path, why.0, why.1.clone());
         let probe = |value: u64| Ok(Ask::probe(self.point_of(value)));
         if path.is_holding || trials >= self.outlook().turns_max {
             return Err(end());
@@ -303,12 +303,12 @@ impl Search {
         })
     }
 
-    fn untold(&self, path: &Path, value: u64, why: String) -> Answer {
-        Answer::searched(Ending::Untold {
+    fn inconclusive(&self, path: &Path, value: u64, why: String) -> Answer {
+        Answer::searched(Ending::Inconclusive {
             at: self.point_of(value),
             // A disturbed trial that stayed within the bound has an answer, so it does not count
             // here.
-            trials: path.untold.saturating_sub(path.kept_despite).max(1),
+            trials: path.inconclusive.saturating_sub(path.kept_despite).max(1),
             why,
             range: self.range(path),
             bound: self.bound,
@@ -333,7 +333,7 @@ struct Path {
     /// Number of consecutive successful holds of `low`.
     held: u32,
     lowered: u32,
-    untold: u32,
+    inconclusive: u32,
     /// Number of undecided trials that nevertheless stayed within the bound.
     kept_despite: u32,
     /// Load at which too many trials were undecided, and the reason why the last trial was
@@ -358,12 +358,12 @@ struct High {
 }
 
 impl Path {
-    /// Returns the highest load at which any trial stayed within the bound.
+    /// Returns the highest load at which any trial stayed within the bound, if any.
     fn kept(&self) -> Option<u64> {
         self.trials.iter().filter(|(_, kept)| *kept).map(|(value, _)| *value).max()
     }
 
-    /// Returns the lowest load that was too high and is above all loads within the bound.
+    /// Returns the lowest load that was too high and is above all loads within the bound, if any.
     fn above(&self) -> Option<u64> {
         let kept = self.kept().unwrap_or(0);
         let failed = self.trials.iter().filter(|(_, kept)| !kept).map(|(value, _)| *value);
@@ -420,7 +420,7 @@ impl Decide for Search {
         ProcedureEstimate {
             points: vec![self.from],
             certain: 1,
-            turns_max: climb + BISECTIONS_MAX + holds + UNTOLD_MAX as usize,
+            turns_max: climb + BISECTIONS_MAX + holds + INCONCLUSIVE_MAX as usize,
             up_to: Some(self.point_of(self.to)),
             any_order: false,
             decided_by: Some(self.decided_by(likely)),
@@ -448,12 +448,12 @@ impl Decide for Search {
             BoundCheck::Yes => SearchStep::new(SearchResult::Pass, near, String::new()),
             BoundCheck::No(why) => SearchStep::new(SearchResult::Fail, near, why),
             BoundCheck::NotOffered(why) => SearchStep::new(SearchResult::Fail, false, why),
-            BoundCheck::Untold(why)
+            BoundCheck::Inconclusive(why)
                 if self.bound.told_despite(seen.found.as_ref()) == Despite::Kept =>
             {
                 SearchStep::new(SearchResult::PassDisturbed, false, why)
             }
-            BoundCheck::Untold(why) | BoundCheck::Client(why) => {
+            BoundCheck::Inconclusive(why) | BoundCheck::Client(why) => {
                 SearchStep::new(SearchResult::NoAnswer, false, why)
             }
         })

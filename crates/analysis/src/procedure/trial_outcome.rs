@@ -161,7 +161,7 @@ pub struct Percentiles {
 /// A measured value with its confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeasuredFigure {
-    /// The measured value.
+    /// Measured value, which may be known only as a lower bound.
     pub value: Known,
     /// 95 % confidence interval of the value, if known.
     pub ci95: Option<[f64; 2]>,
@@ -245,7 +245,7 @@ pub enum BoundCheck {
     NotOffered(String),
     /// The trial does not decide, but another trial at this load may. The string contains the
     /// reason.
-    Untold(String),
+    Inconclusive(String),
     /// The client is the limit, so further trials cannot decide either. The string contains the
     /// reason.
     Client(String),
@@ -271,7 +271,7 @@ impl Bound {
     /// intervals, see [`Bound::is_near`].
     pub fn judge(&self, found: Option<&TrialOutcome>) -> BoundCheck {
         let Some(found) = found else {
-            return BoundCheck::Untold("the trial failed".to_owned());
+            return BoundCheck::Inconclusive("the trial failed".to_owned());
         };
         match &found.judged {
             TrialJudgement::Fair => {}
@@ -280,11 +280,11 @@ impl Bound {
             }
             TrialJudgement::Late(why) => return BoundCheck::NotOffered(why.clone()),
             TrialJudgement::Client(why) => return BoundCheck::Client(why.clone()),
-            TrialJudgement::Disturbed(why) => return BoundCheck::Untold(why.clone()),
+            TrialJudgement::Disturbed(why) => return BoundCheck::Inconclusive(why.clone()),
         }
         match (self.broken(found), &found.disturbed) {
             (None, _) => BoundCheck::Yes,
-            (Some(_), Some(by)) => BoundCheck::Untold(by.clone()),
+            (Some(_), Some(by)) => BoundCheck::Inconclusive(by.clone()),
             (Some(why), None) => BoundCheck::No(why),
         }
     }

@@ -28,7 +28,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// Returns the number of a name, and adds a new name. `None` if there are too many names.
+    /// Returns the number of a name, and adds the name if it is new. Returns `None` if the name is
+    /// new and there are too many names.
     fn number(&mut self, name: &str) -> Option<u32> {
         if let Some(number) = self.numbers.get(name) {
             return Some(*number);
@@ -108,7 +109,8 @@ impl CallTree {
             let parent = node.parent.map(|parent| here[parent as usize]);
             let at = match parent {
                 None => self.child(None, node.name),
-                // Without space for the caller, the cost stays where the caller's cost is.
+                // A frame without space in this tree is represented by its caller. The cost of a
+                // pool without space is lost.
                 Some(None) => None,
                 Some(Some(parent)) => self.child(Some(parent), node.name).or(Some(parent)),
             };
@@ -119,12 +121,14 @@ impl CallTree {
         }
     }
 
-    /// Returns the child with this name, and adds a new child. `None` if the tree is full.
+    /// Returns the child with this name, and adds the child if it is new. Returns `None` if the
+    /// child is new and the tree is full.
     fn child(&mut self, parent: Option<u32>, name: u32) -> Option<u32> {
         if let Some(child) = self.children.get(&(parent, name)) {
             return Some(*child);
         }
-        // Thread pools have additional space, and one of them is for stacks without space.
+        // Space for `POOLS_MAX` nodes is reserved for thread pools. One of these nodes, `REST`,
+        // receives the cost of stacks whose pool has no node.
         let most = if parent.is_none() {
             NODES_MAX + POOLS_MAX
         } else {
@@ -198,7 +202,8 @@ impl CallTree {
         let mut open: Vec<(usize, Callee<'_>)> = Vec::new();
         push_callees(&mut open, 0, callees.get(&None));
         while let Some((depth, one)) = open.pop() {
-            // A callee is never larger than its caller, so no frame loses its caller here.
+            // A callee never costs more than its caller, so the caller of each remaining frame
+            // remains too.
             if one.cost <= least {
                 continue;
             }

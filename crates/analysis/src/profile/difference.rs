@@ -25,12 +25,14 @@ pub const MARGIN: f64 = 0.01;
 const SHARE_MIN: f64 = 0.01;
 /// Maximum number of compared frames. With more frames, each needs a larger difference.
 const FRAMES_MAX: usize = 50;
-/// Share of a frame's cost in one callee above which the callee represents both.
+/// Minimum share of the cost of a frame, and of its callee, in their common stacks at which only
+/// the callee is compared.
 const SAME_STACKS: f64 = 0.98;
-/// Share of a caller's difference that may be outside of a callee which explains the caller.
+/// Maximum share of a caller's difference outside of a callee at which the callee explains the
+/// difference.
 const UNEXPLAINED_MAX: f64 = 0.1;
-/// Probability of error at which a caller differs outside of a callee. It is stricter than that of
-/// an interval, because a frame may have thirty callers.
+/// Level of the test for a caller's difference outside of a callee. It is stricter than that of an
+/// interval, because a frame may have thirty callers.
 const UNEXPLAINED_LEVEL: f64 = 0.01;
 
 /// The profile of one trial, with the profiles of all nodes.
@@ -40,7 +42,8 @@ pub struct TrialProfile {
     pub tree: CallTree,
     /// Number of operations in the window.
     pub operations: f64,
-    /// Cost of one sample, in the same unit as the tree. If nodes differ, the largest.
+    /// Cost of one sample, in the same unit as the tree. If the nodes have different costs, the
+    /// largest of these costs.
     pub sample_cost: f64,
 }
 
@@ -75,9 +78,9 @@ pub struct FrameDifference {
 }
 
 /// Compares the trials of two variants, as pairs (baseline, contender) of one block. Returns the
-/// compared frames. Named frames come first: those without explanation, then their callers, each
-/// in the order of the bound of its interval that is nearer to zero. Other frames follow by their
-/// probability `p`, because a wide frame varies more than a narrow one.
+/// compared frames. Named frames come first: those without an explanation, then the explained
+/// callers. In both groups, the frame with the largest certain difference comes first. Other frames
+/// follow in rising order of `p`, because a wide frame varies more than a narrow one.
 pub fn differences(names: &Names, pairs: &[(TrialProfile, TrialProfile)]) -> Vec<FrameDifference> {
     let usable = |side: &TrialProfile| side.operations > 0.0 && side.tree.total() > 0.0;
     let pairs: Vec<[SideCosts; 2]> = pairs
@@ -133,7 +136,8 @@ pub fn differences(names: &Names, pairs: &[(TrialProfile, TrialProfile)]) -> Vec
     found
 }
 
-/// Returns the size of a difference that is sure: the end of its interval that is nearer to zero.
+/// Returns the size of a difference that is certain: the end of its interval that is nearer to
+/// zero, or 0 if the interval contains 0.
 fn sure([low, high]: [f64; 2]) -> f64 {
     if low <= 0.0 && high >= 0.0 {
         0.0
@@ -275,7 +279,7 @@ fn compared(pairs: &[[SideCosts<'_>; 2]]) -> Vec<u32> {
         .collect();
     let mut frames: Vec<u32> = large
         .into_iter()
-        // In a cycle of calls, each frame is represented by another one, so all remain.
+        // In a cycle of calls, each frame represents itself, so all of them remain.
         .filter(|frame| innermost(&same, *frame) == *frame)
         .collect();
     frames.sort_by(|one, other| share(*other).total_cmp(&share(*one)).then(one.cmp(other)));
@@ -283,7 +287,7 @@ fn compared(pairs: &[[SideCosts<'_>; 2]]) -> Vec<u32> {
     frames
 }
 
-/// Returns the frame that represents a frame. It is the frame itself in a cycle.
+/// Returns the frame that represents a frame. A frame in a cycle of calls represents itself.
 fn innermost(same: &BTreeMap<u32, u32>, frame: u32) -> u32 {
     let mut at = frame;
     for _ in 0..=same.len() {
@@ -406,7 +410,7 @@ fn explain(found: &mut [FrameDifference], frames: &[u32], pairs: &[[SideCosts<'_
     }
     for caller in 0..named.len() {
         let mut last = by[caller];
-        // A callee may have an explanation itself.
+        // The callee may have an explanation itself, so the loop goes to the end of the chain.
         for _ in 0..named.len() {
             last = last.and_then(|at| by[at]).or(last);
         }
@@ -415,7 +419,8 @@ fn explain(found: &mut [FrameDifference], frames: &[u32], pairs: &[[SideCosts<'_
     }
 }
 
-/// Returns true if the difference of a caller is explained, given its costs outside of a callee.
+/// Returns true if the difference of a caller is small or uncertain outside of a callee. `rest`
+/// contains the costs outside of the callee.
 fn is_explained(pairs: &[[SideCosts<'_>; 2]], rest: &[[f64; 2]], difference: f64) -> bool {
     let each: Vec<f64> = rest.iter().map(|[baseline, contender]| contender - baseline).collect();
     let counting = pairs

@@ -8,7 +8,7 @@
 use super::*;
 use crate::test_series::Chance;
 
-/// CPU time between two samples, µs.
+/// CPU time between two samples, in µs.
 const SAMPLE_US: f64 = 10_000.0;
 /// Operations in a window of 30 s at 7,000 op/s.
 const OPERATIONS: f64 = 210_000.0;

@@ -69,7 +69,7 @@ measure::word_enum! {
         /// writes.
         NotNeeded = "not-needed",
         /// The readings are not sufficient to decide.
-        Untold = "untold",
+        Inconclusive = "inconclusive" | "unknown",
     }
 }
 
@@ -78,7 +78,7 @@ measure::word_enum! {
 pub struct Repair {
     /// Need for a repair.
     pub need: RepairNeed,
-    /// Reason of the decision, as a clause without a full stop.
+    /// Reason for the decision, as a clause without a full stop.
     pub why: String,
 }
 
@@ -159,15 +159,15 @@ pub fn streamed(watched: &NodeReadings, fault: &FaultTimes, until_s: f64) -> Opt
 /// Decides whether a repair is needed after a fault. `window_s` is the time for which nodes keep
 /// hints for a dead node.
 pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>) -> Repair {
-    let untold = |why: &str| Repair {
-        need: RepairNeed::Untold,
+    let unknown = |why: &str| Repair {
+        need: RepairNeed::Inconclusive,
         why: why.to_owned(),
     };
     let Some(hints) = hints else {
-        return untold("no probe has read the number of hints");
+        return unknown("no probe has read the number of hints");
     };
     let Some(window_s) = window_s else {
-        return untold("no node reports how long it stores hints");
+        return unknown("no node reports how long it stores hints");
     };
     let away_s = away.map_or(0.0, |away| away.seconds);
     let lasted = match away {
@@ -188,7 +188,7 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
             RepairNeed::NotNeeded,
             format!("{lasted}, {kept}, and delivered all hints"),
         ),
-        None => return untold("hints remained at the end of the window"),
+        None => return unknown("hints remained at the end of the window"),
     };
     Repair { need, why }
 }

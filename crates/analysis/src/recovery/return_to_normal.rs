@@ -272,7 +272,15 @@ impl IntervalSeries {
         // At a fixed rate, late operations are done later, so the excess of later intervals is
         // subtracted from the loss.
         let above = edge_at(middle, self.level.within, Worse::Above);
-        let made_up = points.iter().filter(|point| point.value > above);
+        // Throughput may be normal again while late operations are still done, so the intervals
+        // with an excess right after these intervals count too.
+        let end_s = points.last().map_or(to_s, |last| last.to_s);
+        let later = self.between(end_s, f64::INFINITY);
+        // In the first later interval, the target may have been whole for only a part of the time.
+        // The code skips this interval if it has no excess.
+        let skipped = usize::from(later.first().is_some_and(|first| first.value <= above));
+        let later = later.iter().skip(skipped).take_while(|point| point.value > above);
+        let made_up = points.iter().filter(|point| point.value > above).chain(later);
         let made_up: f64 = match offered {
             LoadSchedule::Closed => 0.0,
             LoadSchedule::Rate => made_up.map(lacks).sum(),

@@ -223,15 +223,19 @@ fn a_fault_without_effect_is_over_after_a_short_baseline() {
         whole_s: Some(36.0),
     };
     let mut chance = Chance::new(12);
-    let (mut left, mut away) = (0, 0);
+    let (mut left, mut away, mut unknown) = (0, 0, 0);
     for _ in 0..1000 {
         let noisy = slices(80, |_| (1.0, (0.5 * chance.normal()).exp()));
-        let p99 = recovery(&noisy, &[FAULT], LoadSchedule::Rate).remove(0).p99.unwrap();
+        let Some(p99) = recovery(&noisy, &[FAULT], LoadSchedule::Rate).remove(0).p99 else {
+            unknown += 1;
+            continue;
+        };
         let healed = p99.healed.unwrap();
         left += usize::from(healed.left_s.is_some());
         away += usize::from(healed.back_s.is_none());
     }
     assert!(left <= 50 && away <= 50, "{left} {away}");
+    assert!(unknown <= 20, "{unknown}");
 }
 
 /// At a fixed rate, every second before the fault has the same throughput. If the throughput of one
@@ -269,7 +273,7 @@ fn a_fault_without_enough_baseline_has_no_recovery() {
     assert!(why.contains("the window has 9 intervals"), "{why}");
     assert_eq!((seen.dip, seen.throughput, seen.p99), (None, None, None));
     let wild = alone(&slices(120, |at| {
-        (if at % 2 == 0 { 1.0 } else { 0.3 }, 1.0)
+        (if at.is_multiple_of(2) { 1.0 } else { 0.3 }, 1.0)
     }));
     assert!(wild.before.unwrap_err().contains("varied"));
     let idle = alone(&slices(120, |_| (0.0, 1.0)));
@@ -433,13 +437,13 @@ fn peers_mark_a_node_down_keep_hints_for_it_and_deliver_them() {
     let of = |window_s| repair(Some(&seen), Some(&found), window_s);
     assert!(of(Some(20.0)).need == RepairNeed::Needed);
     assert!(of(Some(10_800.0)).need == RepairNeed::NotNeeded);
-    assert!(of(None).need == RepairNeed::Untold);
+    assert!(of(None).need == RepairNeed::Inconclusive);
     let left = Hints {
         drained_s: None,
         ..found
     };
     let need = |hints| repair(None, Some(hints), Some(1e4)).need;
-    assert!(need(&left) == RepairNeed::Untold);
+    assert!(need(&left) == RepairNeed::Inconclusive);
     assert!(need(&Hints::default()) == RepairNeed::NotNeeded);
     assert_eq!(hints(&NodeReadings::new(), &FAULT, 180.0), None);
     assert_eq!(streamed(&watched, &FAULT, 180.0), Some(0.0));
@@ -457,4 +461,40 @@ fn a_rate_counts_for_the_time_since_the_look_before_it() {
     };
     let watched = NodeReadings::from([("node1".to_owned(), looks)]);
     assert_eq!(streamed(&watched, &FAULT, 180.0), Some(1500.0));
+}
+
+/// In a user's run, all operations of a pause of 4 s were answered one second after the healing.
+/// The report stated 658 missing operations, because throughput was already normal then.
+#[test]
+fn work_done_right_after_the_return_is_not_lost() {
+    // The fault ends at 75 s. The interval after the pause has the excess of all lost operations.
+    let stall = |at: usize| match at {
+        60..=74 => (0.0, 1.0),
+        75..=77 => (6.0, 300.0),
+        _ => (1.0, 1.0),
+    };
+    let fault = FaultTimes {
+        injected_s: 60.0,
+        healing_s: Some(75.0),
+        whole_s: Some(75.0),
+    };
+    let found = recovery(&slices(200, stall), &[fault], LoadSchedule::Rate).remove(0);
+    let dip = found.dip.unwrap();
+    assert_eq!((dip.depth, dip.seconds, dip.lost_ops), (1.0, 15.0, 0.0));
+}
+
+/// In a user's run, the normal range of p99 reached 187 times its median, so every p99 counted as
+/// normal.
+#[test]
+fn a_p99_that_varies_by_large_factors_has_no_level() {
+    let wild = |at: usize| {
+        let p99 = if at.is_multiple_of(2) { 1.0 } else { 300.0 };
+        (if (70..75).contains(&at) { 0.0 } else { 1.0 }, p99)
+    };
+    let seen = alone(&slices(150, wild));
+    let before = seen.before.unwrap();
+    assert_eq!(before.p99_ms, None);
+    assert!(before.p99_unknown.unwrap().starts_with("p99 before the fault varied too much"),);
+    assert!(seen.dip.is_some() && seen.throughput.is_some());
+    assert_eq!(seen.p99, None);
 }

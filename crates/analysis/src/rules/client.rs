@@ -265,8 +265,8 @@ fn drift_words(window: &Window, limits: &Limits, is_fixed: bool) -> (bool, State
             ""
         };
         (true, describe::large_drift(&trend, limit, advice))
-    } else if trend.is_untold(limit) {
-        (true, describe::untold_drift(&trend, limit))
+    } else if trend.is_inconclusive(limit) {
+        (true, describe::inconclusive_drift(&trend, limit))
     } else {
         (false, describe::small_drift(&trend, limit))
     }

@@ -69,11 +69,12 @@ fn reads(
     Some((outcome, describe::reads(checks, &source, why)))
 }
 
-/// Minimum share of reads without a row at which the reads count as missing the intended data.
+/// Share of reads without a row from which the rule warns or fails.
 const NOTHING_SHARE_MAX: f64 = 0.01;
 
 /// Judges reads that found no row although the study states that rows exist. Such reads cost the
-/// server almost nothing, so they do not measure the intended load.
+/// server almost nothing, so they do not measure the intended load. Returns `None` if their share
+/// is below [`NOTHING_SHARE_MAX`].
 fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<RuleResult> {
     let share = found.nothing as f64 / found.reads.max(1) as f64;
     if share < NOTHING_SHARE_MAX {

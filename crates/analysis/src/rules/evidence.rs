@@ -11,6 +11,10 @@ use crate::warmup_end::SteadyState;
 use measure::interval::CheckCounts;
 use measure::{ClientCounts, Histogram, IntervalConsumer, KindCounts, Outcome, SummedInterval};
 
+/// Nominal length of an interval, in seconds. The rest of a longer interval counts as time without
+/// an interval.
+pub(super) const INTERVAL_S: f64 = 1.0;
+
 /// Maximum number of throughput values that the test for a trend uses.
 const TREND_VALUES_MAX: usize = 300;
 
@@ -322,9 +326,10 @@ impl Window {
 
     /// Adds the length and throughput of an interval. The last interval before the load stops can
     /// have any length. A short interval is merged with the interval before it, because otherwise
-    /// it would weigh as much as a whole second.
+    /// it would weigh as much as a whole second. After an interval of 3 s of a stopped client, the
+    /// seconds are still whole intervals.
     fn push_time(&mut self, seconds: f64, ok: u64) {
-        let is_fragment = seconds < self.interval_longest_s / 2.0;
+        let is_fragment = seconds < self.interval_longest_s.min(INTERVAL_S) / 2.0;
         self.seconds += seconds;
         self.ok_in_time += ok;
         self.interval_longest_s = self.interval_longest_s.max(seconds);

@@ -72,7 +72,7 @@ fn not_together(client: &ClientSeen, limits: &Limits) -> Vec<WeighedJudgement> {
     all.filter(|one| one.outcome != RuleOutcome::Pass).collect()
 }
 
-/// Returns the largest step of a clock.
+/// Returns the largest step of a clock, or `None` without steps.
 fn farthest(steps: &[ClockStep]) -> Option<ClockStep> {
     steps.iter().copied().max_by(|a, b| a.by_s.abs().total_cmp(&b.by_s.abs()))
 }
@@ -155,6 +155,7 @@ fn worst(all: impl Iterator<Item = WeighedJudgement>) -> RuleResult {
 }
 
 /// Judges a client to which a quota denied CPU time. Other rules do not detect such a quota.
+/// Returns `None` if the denied time is unknown or within the limits.
 fn throttled(client: &ClientSeen, limits: &Limits) -> Option<WeighedJudgement> {
     let share = client.throttled_s? / client.window.seconds.max(1e-9);
     let detail = describe::throttled(&client.name, share, limits.silence_share);
@@ -166,7 +167,7 @@ fn throttled(client: &ClientSeen, limits: &Limits) -> Option<WeighedJudgement> {
 
 /// Judges unequal work in a closed loop. In a closed loop, each worker does as much as its machine
 /// allows. So a client whose workers do much less than others cannot be compared with the other
-/// clients.
+/// clients. Returns `None` in an open loop, and if the work is equal.
 fn unequal(evidence: &Evidence, limits: &Limits) -> Option<WeighedJudgement> {
     if evidence.offered.is_some() {
         return None;

@@ -10,16 +10,13 @@
 mod tests;
 
 use super::describe::machine as describe;
-use super::evidence::{CpuUse, Evidence, MachineUse, Window};
+use super::evidence::{CpuUse, Evidence, INTERVAL_S, MachineUse, Window};
 use super::limits::Limits;
 use super::measurement::{Measurement, Quantity};
 use super::rule_outcome::{RuleOutcome, RuleResult, WeighedJudgement, below, ratio};
 use super::statement::Statement;
 use crate::autocorrelation::FEW_INCIDENTS;
 
-/// Nominal length of an interval, in seconds. The rest of a longer interval counts as time without
-/// an interval.
-const INTERVAL_S: f64 = 1.0;
 /// V19: minimum length of a silence, as a multiple of the median latency. A slow operation must not
 /// count as a silence.
 const QUIET_MEDIANS: f64 = 5.0;
@@ -250,8 +247,8 @@ fn disk_of_others(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     Some((warn_if(is_over), detail))
 }
 
-/// Judges the time in which all tasks waited for memory. A machine that is short of memory measures
-/// the speed of its disk, regardless of which program used the memory.
+/// Judges the share of time in which all tasks waited for memory. If memory is short, a trial
+/// measures the speed of the disk, regardless of which program uses the memory.
 fn pressure_of_memory(machine: &MachineUse, limits: &Limits) -> Option<RuleResult> {
     let share = machine.pressure.memory?;
     let is_over = share >= limits.memory_pressure_share;

@@ -239,13 +239,18 @@ impl Measurement {
     /// Returns true if the value has reached the limit that the sentence states. A value of 0 never
     /// reaches a limit.
     pub fn is_beyond_limit(&self) -> bool {
-        let value = self.value.abs();
-        self.limit.is_some_and(|limit| {
-            if self.quantity.has_minimum() {
-                value < limit
-            } else {
-                value >= limit && value > 0.0
-            }
-        })
+        is_beyond(self.quantity, self.value, self.limit)
     }
+}
+
+/// Returns true if a value has reached its limit. A value of 0 never reaches a limit.
+pub fn is_beyond(quantity: Quantity, value: f64, limit: Option<f64>) -> bool {
+    let value = value.abs();
+    limit.is_some_and(|limit| {
+        if quantity.has_minimum() {
+            value < limit
+        } else {
+            value >= limit && value > 0.0
+        }
+    })
 }

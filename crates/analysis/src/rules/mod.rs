@@ -29,7 +29,7 @@ pub use evidence::{
     Window,
 };
 pub use limits::Limits;
-pub use measurement::{Measurement, Quantity};
+pub use measurement::{Measurement, Quantity, is_beyond};
 pub use rule_outcome::RuleOutcome;
 
 use rule_outcome::RuleResult;
@@ -168,9 +168,8 @@ const RULES: [(&str, &str, Judge); 21] = [
     }),
 ];
 
-/// Names of all rules, in groups. The most serious group comes first. The groups are: lost or wrong
-/// data, a target in a wrong state, and the machine. Then follow the client that a busy machine
-/// delays, and the way of measuring.
+/// Names of all rules in groups, the most serious group first. The groups are: lost or wrong data;
+/// a target in a wrong state; the machine; a client that is late; the method of measurement.
 const BY_SERIOUSNESS: [&[&str]; 5] = [
     &["V14"],
     &["V13", "V21", "V8", "V19", "V11", "V9", "V10", "V7"],

@@ -160,15 +160,16 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> RuleResult {
             "; ",
         ));
     }
-    if parts.is_empty() {
+    if environment.steal_share.is_some_and(|steal| steal >= limits.steal_share) {
+        outcome = outcome.max(RuleOutcome::Warn);
+    }
+    // A reason contains only the parts that are against the trial.
+    let passed = outcome == RuleOutcome::Pass;
+    if passed {
         parts.push("the same processes and settings at the end".into());
     }
-    if let Some(steal) = environment.steal_share {
-        if steal >= limits.steal_share {
-            outcome = outcome.max(RuleOutcome::Warn);
-        }
-        parts.push(describe::stolen_cpu(steal, limits.steal_share));
-    }
+    let steal = environment.steal_share.filter(|steal| passed || *steal >= limits.steal_share);
+    parts.extend(steal.map(|steal| describe::stolen_cpu(steal, limits.steal_share)));
     for (heading, unseen) in [
         ("not shown", &environment.not_shown),
         ("not judged", &environment.unseen),

@@ -456,6 +456,19 @@ fn a_fragment_of_an_interval_does_not_weigh_as_a_whole_one() {
     assert!((sums.ops_per_s_mean() - 20_200.0 / 10.1).abs() < 1e-9);
 }
 
+/// An earlier version merged all seconds after a long interval into one value, so that rule V12 had
+/// no series.
+#[test]
+fn seconds_after_a_long_interval_are_no_fragments() {
+    let mut sums = Window::default();
+    let mut long = second(0, 6000, &[]);
+    long.end_ns += 2 * SECOND;
+    push(&mut sums, long);
+    (3..10).for_each(|index| push(&mut sums, second(index, 2000, &[])));
+    assert_eq!((sums.seconds, sums.ops_per_s.len()), (10.0, 8));
+    assert!(sums.ops_per_s.iter().all(|rate| (rate - 2000.0).abs() < 1e-9));
+}
+
 #[test]
 fn a_large_drift_within_chance_is_named_and_is_not_a_pass() {
     let seven = [900.0, 1300.0, 800.0, 1200.0, 1500.0, 900.0, 1400.0];

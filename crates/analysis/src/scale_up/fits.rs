@@ -6,9 +6,9 @@
 //!
 //! Intervals of coefficients come from the growth of the squares of all trials when one coefficient
 //! has another value. This treats the trials of a block as independent, apart from the block's
-//! level. But the distance of a place from the curve is the same in every block. So the module also
-//! computes the interval with places as the observations, and uses the wider ends. With trials
-//! alone, intervals contained the true value for 54 of 100 simulated machines (places 1 % off their
+//! level. But the distance of a point from the curve is the same in every block. So the module also
+//! computes the interval with points as the observations, and uses the wider ends. With trials
+//! alone, intervals contained the true value for 54 of 100 simulated machines (points 1 % off their
 //! law, five blocks of 0.3 % noise). With five blocks or more, the module also resamples whole
 //! blocks, which may widen the interval.
 //!
@@ -24,7 +24,7 @@ use super::{MachineSize, Point};
 use crate::curves::{self, BLOCKS_MIN, Law, NONE_MAX, OFF_MAX, Peak};
 use crate::least_squares::{self, Curve, FixedCoefficients, Noise, Observations, SeriesByPoint};
 
-/// A place on the axis of a curve, with the throughput of each block.
+/// A point on the axis of a curve, with the throughput of each block.
 type FitPoint<A> = (A, Vec<Option<f64>>);
 
 /// Difference in AICc up to which curves count as equally good.
@@ -142,8 +142,8 @@ pub fn fits(points: &[Point], machine: MachineSize) -> Vec<(Model, Result<Fit, N
     Model::ALL.map(|model| (model, of(model))).into()
 }
 
-/// Returns the places that are connected. Two places are connected if a block has trials of both.
-/// If the places form several connected sets, the function returns the largest set. Blocks with
+/// Returns the points that are connected. Two points are connected if a block has trials of both.
+/// If the points form several connected sets, the function returns the largest set. Blocks with
 /// only one of these trials are omitted.
 fn bound(places: &SeriesByPoint<'_, Vec<f64>>) -> Vec<FitPoint<Vec<f64>>> {
     let of = least_squares::by_block(places, &least_squares::once(places)).bound();
@@ -303,8 +303,8 @@ fn raw<const P: usize, C: Curve<P>>(
     if off > OFF_MAX {
         return Err(NoFit::OffCurve(off));
     }
-    // If the places are connected and outnumber the coefficients and the scale, the noise of trials
-    // and the noise of places are both known.
+    // If the points are connected and outnumber the coefficients and the scale, the noise of trials
+    // and the noise of points are both known.
     let more = "the fit has more points than coefficients";
     let of_places = least_squares::noise_of_places::<P, C>(&seen, &found, held).expect(more);
     let of_trials = least_squares::noise_of_trials::<P, C>(&seen, &found, held).expect(more);
@@ -319,7 +319,7 @@ fn raw<const P: usize, C: Curve<P>>(
         found,
         held: *held,
         points: seen.places.len(),
-        intervals: std::array::from_fn(|of| wider(of).expect("there are two")),
+        intervals: std::array::from_fn(|of| wider(of).expect("at least two intervals are known")),
         from_blocks: drawn.is_some(),
         off,
         beyond_noise: least_squares::off_by_more(&seen, of_places),
@@ -382,7 +382,7 @@ impl<const P: usize> Raw<P> {
 }
 
 /// Returns the distance of the points from curves through the other points (root mean square of
-/// ln).
+/// ln). Returns `None` if the other points of any point are not sufficient for a curve.
 fn left_out_off<const P: usize, C: Curve<P>>(
     seen: &Observations<'_, C::At>,
     held: &FixedCoefficients<P>,

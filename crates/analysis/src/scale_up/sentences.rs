@@ -242,8 +242,8 @@ fn fit_sentences(fit: &Fit) -> Vec<String> {
             symbol(held.name)
         ));
     }
-    let untold = fit.coefficients.iter().filter(|of| of.ci95.is_some() && !of.is_told());
-    for of in untold {
+    let inconclusive = fit.coefficients.iter().filter(|of| of.ci95.is_some() && !of.is_told());
+    for of in inconclusive {
         said.push(format!(
             "{} of {title} does not differ significantly from 0.",
             symbol(of.name)
@@ -276,7 +276,7 @@ fn fit_sentences(fit: &Fit) -> Vec<String> {
             "The peak of {title} would be beyond twice the last number of units, where the curve \
              is unreliable."
         )),
-        Some(Peak::Untold) => said.push(format!("So {title} predicts no peak.")),
+        Some(Peak::Inconclusive) => said.push(format!("So {title} predicts no peak.")),
         None => {}
     }
     said

@@ -186,7 +186,7 @@ fn a_peak_is_told_where_kappa_is_and_nowhere_else() {
     assert!(threads_ci95[0] < truth && truth < threads_ci95[1]);
     assert!(said.contains("op/s at 10 units"), "{said}");
     let (peak, said) = usl(&[0.05, 0.0]);
-    assert_eq!(peak, Peak::Untold);
+    assert_eq!(peak, Peak::Inconclusive);
     assert!(
         said.contains("κ of the Universal Scalability Law does not differ significantly from 0")
     );

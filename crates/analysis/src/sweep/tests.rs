@@ -28,7 +28,7 @@ fn a_sweep_past_saturation_has_a_peak_a_bound_and_a_knee() {
         Reading {
             best: Some(3),
             best_within_bound: Some(1),
-            untold_within_bound: None,
+            inconclusive_within_bound: None,
             first_over_bound: Some(2),
             saturated_from: None,
             knee: Knee::At(2),
@@ -54,7 +54,7 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
     assert_eq!(
         (
             seen.best_within_bound,
-            seen.untold_within_bound,
+            seen.inconclusive_within_bound,
             seen.first_over_bound
         ),
         (Some(1), Some(2), Some(3))
@@ -62,7 +62,10 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
     // The p99 of a point does not matter if the throughput of the point is lower than that of the
     // best point within the bound.
     sweep[2].ops_per_s = vec![18_000.0];
-    assert_eq!(read_sweep(&sweep, Some(1.5)).untold_within_bound, None);
+    assert_eq!(
+        read_sweep(&sweep, Some(1.5)).inconclusive_within_bound,
+        None
+    );
     // None of the points is certainly within the bound, but one point may be.
     for point in &mut sweep {
         point.p99_ms = Known::AtLeast(2.0);
@@ -72,12 +75,12 @@ fn a_p99_that_is_a_lower_bound_is_over_a_bound_or_nobody_knows() {
     assert_eq!(
         (
             seen.best_within_bound,
-            seen.untold_within_bound,
+            seen.inconclusive_within_bound,
             seen.first_over_bound
         ),
         (None, Some(3), Some(0))
     );
-    assert_eq!(read_sweep(&sweep, None).untold_within_bound, None);
+    assert_eq!(read_sweep(&sweep, None).inconclusive_within_bound, None);
 }
 
 #[test]
@@ -124,7 +127,7 @@ fn flat_throughput_without_rising_latency_is_not_a_knee() {
     // Throughput stays the same without a rise in p99, for example, if the client is at its own
     // limit, which V3 reports.
     let sweep = points(&[(4.0, 10_000.0, 1.0), (8.0, 10_050.0, 1.0)]);
-    assert_eq!(read_sweep(&sweep, None).knee, Knee::Untold);
+    assert_eq!(read_sweep(&sweep, None).knee, Knee::Inconclusive);
 }
 
 #[test]
@@ -139,7 +142,7 @@ fn steps_that_are_shorter_than_the_noise_show_no_knee() {
         (68.0, 52_500.0, 2.11),
         (70.0, 53_900.0, 2.13),
     ]);
-    assert_eq!(read_sweep(&sweep, None).knee, Knee::Untold);
+    assert_eq!(read_sweep(&sweep, None).knee, Knee::Inconclusive);
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn unusable_points_are_skipped_and_the_lowest_equal_load_wins() {
     let seen = read_sweep(&sweep, None);
     assert_eq!((seen.best, seen.best_is_last), (Some(0), false));
     assert_eq!(read_sweep(&[], Some(1.0)).best, None);
-    assert_eq!(read_sweep(&[], None).knee, Knee::Untold);
+    assert_eq!(read_sweep(&[], None).knee, Knee::Inconclusive);
 }
 
 /// Returns a sweep whose throughput grows with the elasticity `elasticity` up to the load `knee`,

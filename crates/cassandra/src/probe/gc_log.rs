@@ -11,7 +11,7 @@
 mod followed_file;
 mod java8;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use followed_file::FollowedFile;
 use host::probe::{Out, SampledSource};
 use host::{Agent, Entry};
@@ -96,7 +96,7 @@ impl GcLog {
         // the estimate of the JVM's start.
         let uptimes = parsed.iter().filter_map(|(written, _)| match written {
             LineTime::Uptime(uptime_ns) => Some(*uptime_ns),
-            LineTime::Wall(_) => None,
+            LineTime::Wall(_) | LineTime::Missing => None,
         });
         if let Some(uptime_ns) = uptimes.max() {
             let latest_ns = unix_ns.saturating_sub(uptime_ns);
@@ -109,6 +109,7 @@ impl GcLog {
                 LineTime::Uptime(uptime_ns) => {
                     self.started_unix_ns.unwrap_or_default().saturating_add(*uptime_ns)
                 }
+                LineTime::Missing => continue,
             };
             // The clocks of the two machines may differ. If the time of a line is in the future,
             // the line counts as written now.
@@ -131,6 +132,13 @@ impl GcLog {
             );
             out.put("safepoint.count", &self.place, "count", safepoints.count);
         }
+        let has_time = |(written, _): &(LineTime, Event)| *written != LineTime::Missing;
+        ensure!(
+            parsed.iter().all(has_time),
+            "{} contains pauses without a time, which cassay omits\nhint: add a time to the lines: \
+             `-Xlog:…:file=…:time,uptime,level,tags`, or on Java 8 `-XX:+PrintGCDateStamps`",
+            self.folder.join(&newest.name).display()
+        );
         Ok(())
     }
 
@@ -237,14 +245,18 @@ enum LineTime {
     Wall(u64),
     /// Time since the JVM started, in nanoseconds.
     Uptime(u64),
+    /// No time, as with `-Xlog:…:none` or `-Xlog:…:level,tags`.
+    Missing,
 }
 
 /// Parses a line into its time and content. Returns `None` if the line is irrelevant. The `-Xlog`
 /// decorations may have any order. If a line has both a wall-clock time and an uptime, uses the
 /// wall-clock time.
 fn parse(line: &str) -> Option<(LineTime, Event)> {
-    if !line.starts_with('[') {
-        return java8::parse(line);
+    if !line.starts_with('[') || java8::is_pause(line) {
+        // Without decorations, the line contains only the text.
+        let bare = || Some((LineTime::Missing, parse_untagged(line.trim())?));
+        return java8::parse(line).or_else(bare);
     }
     let mut rest = line;
     let (mut wall, mut uptime, mut tags) = (None, None, "");
@@ -252,7 +264,7 @@ fn parse(line: &str) -> Option<(LineTime, Event)> {
         match written_of(inside.trim_end()) {
             Some(LineTime::Wall(ns)) => wall = wall.or(Some(LineTime::Wall(ns))),
             Some(LineTime::Uptime(ns)) => uptime = uptime.or(Some(LineTime::Uptime(ns))),
-            None => {}
+            Some(LineTime::Missing) | None => {}
         }
         tags = inside.trim_end();
         rest = behind;
@@ -265,10 +277,33 @@ fn parse(line: &str) -> Option<(LineTime, Event)> {
         // With Cassandra's default settings, lines have no tags, so the level is the last
         // decoration. With other settings, the last decoration may be the time or the number of a
         // thread.
-        last if has_no_tags(last) => parse_safepoint(text).or_else(|| parse_collector(text))?,
+        last if has_no_tags(last) => parse_untagged(text)?,
         _ => return None,
     };
-    Some((wall.or(uptime)?, event))
+    Some((wall.or(uptime).unwrap_or(LineTime::Missing), event))
+}
+
+/// Pauses that only ZGC has. Without tags, their names distinguish them from the pauses of other
+/// collectors.
+const Z_PAUSES: [&str; 3] = ["z_mark_start", "z_mark_end", "z_relocate_start"];
+
+/// Parses the text of a line without tags.
+fn parse_untagged(text: &str) -> Option<Event> {
+    let is_of_z = |event: &Event| match event {
+        Event::Pause { kind, .. } => Z_PAUSES.contains(&kind.as_str()),
+        _ => false,
+    };
+    parse_safepoint(text)
+        .or_else(|| parse_z_phase(text).filter(is_of_z))
+        .or_else(|| parse_collector(text))
+}
+
+/// Parses a number with a decimal point, or with a decimal comma. The JVM writes numbers in the
+/// notation of the user's locale.
+fn number(text: &str) -> Option<f64> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte));
+    let digits = text.replacen(',', ".", 1);
+    is_number.then(|| digits.parse().ok()).flatten()
 }
 
 /// Returns true if the last decoration of a line is something other than the tags.
@@ -300,9 +335,8 @@ fn written_of(decoration: &str) -> Option<LineTime> {
     if let Some(number) = decoration.strip_suffix("ns") {
         return number.parse().ok().map(LineTime::Uptime);
     }
-    let seconds: f64 = decoration.strip_suffix('s')?.parse().ok()?;
-    let is_time = seconds.is_finite() && seconds >= 0.0;
-    is_time.then_some(LineTime::Uptime((seconds * SECOND_NS as f64) as u64))
+    let seconds = number(decoration.strip_suffix('s')?)?;
+    Some(LineTime::Uptime((seconds * SECOND_NS as f64) as u64))
 }
 
 /// Parses the lines of collectors, such as `GC(7) Pause Young (Mixed) (G1 Evacuation Pause)
@@ -316,9 +350,11 @@ fn parse_collector(text: &str) -> Option<Event> {
         });
     }
     let Some(pause) = text.strip_prefix("Pause ") else {
-        // ZGC writes this summary line at the end of a collection.
-        let collection = text.contains(" Collection (").then_some(heap)??;
-        return Some(Event::Collected { heap: collection });
+        // ZGC writes a summary line at the end of a collection, and Shenandoah writes the heap
+        // after it has freed regions.
+        let is_end = text.contains(" Collection (") || text.starts_with("Concurrent cleanup");
+        let heap = heap.filter(|_| is_end)?;
+        return Some(Event::Collected { heap });
     };
     let kind = if pause.starts_with("Young (Mixed)") {
         "mixed".to_string()
@@ -354,9 +390,9 @@ fn parse_z_phase(text: &str) -> Option<Event> {
 fn parse_safepoint(text: &str) -> Option<Event> {
     let part = |name: &str, unit: &str, to_ms: f64| -> Option<f64> {
         let (_, behind) = text.split_once(name)?;
-        let number = behind.trim_start().split(' ').next()?;
-        let is_unit = behind.trim_start()[number.len()..].trim_start().starts_with(unit);
-        is_unit.then(|| number.parse::<f64>().ok()).flatten().map(|n| n * to_ms)
+        let digits = behind.trim_start().split(' ').next()?;
+        let is_unit = behind.trim_start()[digits.len()..].trim_start().starts_with(unit);
+        number(digits).filter(|_| is_unit).map(|n| n * to_ms)
     };
     if text.starts_with("Safepoint \"") {
         let ns = 1.0 / MILLISECOND_NS as f64;
@@ -398,14 +434,14 @@ fn kind_of(pause: &str) -> String {
 fn milliseconds(text: &str) -> Option<f64> {
     let is_cpu = |word: &&str| ["User=", "Sys=", "Real="].iter().any(|name| word.starts_with(name));
     let last = text.split(' ').rev().find(|word| !is_cpu(word))?;
-    last.strip_suffix("ms")?.parse().ok()
+    number(last.strip_suffix("ms")?)
 }
 
 /// Parses the number of bytes after the arrow in `26M->8M(512M)` or `276M(54%)->126M(25%)`.
 fn heap_after(word: &str) -> Option<f64> {
     let (_, after) = word.split_once("->")?;
     let end = after.find('(').unwrap_or(after.len());
-    let (number, unit) = after.get(..end)?.split_at_checked(end.checked_sub(1)?)?;
+    let (digits, unit) = after.get(..end)?.split_at_checked(end.checked_sub(1)?)?;
     let bytes = match unit {
         "B" => 1.0,
         "K" => 1024.0,
@@ -413,7 +449,7 @@ fn heap_after(word: &str) -> Option<f64> {
         "G" => 1024.0 * 1024.0 * 1024.0,
         _ => return None,
     };
-    number.parse::<f64>().ok().map(|number| number * bytes)
+    number(digits).map(|number| number * bytes)
 }
 
 /// Parses `2026-11-21T09:09:32.313+0000` into nanoseconds since 1970.

@@ -70,7 +70,7 @@ fn an_empty_ring_has_no_shares() {
 type Row<'a> = (&'a str, [&'a str; 4], &'a Replication, [&'a [usize]; 4]);
 
 /// Each of the four nodes owns a quarter of the ring. The racks determine which node stores the
-/// second copy of each quarter.
+/// second replica of each quarter.
 #[test]
 fn nodes_of_a_used_rack_are_skipped_while_there_are_others() {
     let ring_of = |racks: [&str; 4]| {
@@ -172,7 +172,7 @@ fn replication_is_read_as_the_server_writes_it() {
         ),
         (
             &[("class", network.as_str()), ("dc1", "x")],
-            "copies for \"dc1\" in the replication options is \"x\"",
+            "replicas for \"dc1\" in the replication options is \"x\"",
         ),
         (
             &[("class", "org.example.MyStrategy")],

@@ -149,7 +149,8 @@ fn in_words(value: &Value) -> Option<String> {
 }
 
 /// Returns the value of an entry of a map option. The server stores some entries under another
-/// name. It does not store an entry that follows from other entries.
+/// name. It does not store an entry that follows from other entries. Returns `None` if the server
+/// shows no value for the entry.
 fn entry_of(option: &str, key: &str, shown: &BTreeMap<String, String>) -> Option<String> {
     if let Some(found) = shown.get(key) {
         return Some(found.clone());

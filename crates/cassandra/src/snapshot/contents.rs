@@ -55,13 +55,15 @@ pub struct TableContents {
 }
 
 impl TableContents {
-    /// Returns the average number of bytes in `Data.db` per row.
+    /// Returns the average number of bytes in `Data.db` per row. Returns `None` if the number of
+    /// rows is 0 or unknown.
     pub fn bytes_per_row(&self) -> Option<f64> {
         let rows = self.rows.filter(|rows| *rows > 0)?;
         Some(self.data_bytes as f64 / rows as f64)
     }
 
-    /// Returns the ratio of the size on disk to the size before compression.
+    /// Returns the ratio of the size on disk to the size before compression. Returns `None` if the
+    /// size before compression is 0 or unknown.
     pub fn compression_ratio(&self) -> Option<f64> {
         let whole = self.uncompressed_bytes.filter(|bytes| *bytes > 0)?;
         Some(self.data_bytes as f64 / whole as f64)

@@ -27,7 +27,8 @@ struct Definition {
 /// keyspace that has only some of the tables, or has a table with a different definition.
 ///
 /// # Errors
-/// The table that differs, with the difference. Or the node does not answer.
+/// The node does not answer, or the keyspace lacks a table or has a different one. The message
+/// contains the difference.
 pub fn refuse_different(
     session: &mut Session,
     keyspace: &str,

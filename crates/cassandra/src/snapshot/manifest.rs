@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(
             names(&place).unwrap(),
             Vec::<String>::new(),
-            "not whole yet"
+            "the manifest is missing"
         );
         host.change(vec![manifest.write(&snapshot).unwrap()]).unwrap();
         let read = Manifest::read(&host, &snapshot).unwrap();

@@ -11,9 +11,9 @@
 pub struct Counts {
     /// Number of partitions, including deleted partitions.
     pub partitions: u64,
-    /// Number of rows. If a partition is in several SSTables, its rows count in each SSTable.
-    /// `None` if the file has data before the number that cannot be parsed without the types of the
-    /// table. This is the case for clustering columns in the formats `oa` and `da`.
+    /// Number of rows in this SSTable. A row that is in several SSTables counts in each of them.
+    /// `None` if, before this number, the file contains data that only the table's column types
+    /// make parsable, such as clustering columns in `oa` and `da`.
     pub rows: Option<u64>,
 }
 
@@ -23,7 +23,8 @@ const STATS: u32 = 2;
 /// Maximum number of elements of any list. Histograms have about 150 buckets.
 const ITEMS_MAX: u32 = 1 << 16;
 
-/// Parses a `Statistics.db` in a format such as `nb`.
+/// Parses a `Statistics.db` in a format such as `nb`. Returns `None` if the bytes have another
+/// form.
 pub fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
     let mut contents = Reader(bytes);
     let components = contents.count()?;
@@ -47,6 +48,7 @@ pub fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
 }
 
 /// Returns the size before compression, in bytes. `bytes` is the content of a `CompressionInfo.db`.
+/// Returns `None` if they have another form.
 pub fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
     let mut info = Reader(bytes);
     info.short_text()?;

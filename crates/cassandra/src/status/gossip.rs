@@ -57,7 +57,8 @@ impl Mode {
 }
 
 impl Gossip {
-    /// Returns true if the failure detector considers the node alive.
+    /// Returns true if the failure detector considers the node alive. Returns `None` if its view is
+    /// not accessible.
     pub fn is_live(&self, node: SocketAddr) -> Option<bool> {
         self.live.as_ref().map(|live| live.contains(&node))
     }
@@ -130,7 +131,7 @@ fn native_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, Socket
 }
 
 /// Returns the internode addresses of the nodes that the node of this Jolokia agent considers
-/// alive.
+/// alive. Returns `None` if the agent does not answer.
 fn live_nodes(agent: &Jolokia) -> Option<BTreeSet<SocketAddr>> {
     const SERVICE: &str = "org.apache.cassandra.db:type=StorageService";
     let answer = agent.read(&[(SERVICE, "LiveNodesWithPort")]).ok()?;

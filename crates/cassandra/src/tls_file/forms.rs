@@ -205,7 +205,7 @@ const FORMS: &[Form] = &[
     },
     Form {
         is: |file| file.has("X509 CRL"),
-        called: "a list of revoked certificates (CRL)",
+        called: "a certificate revocation list (CRL)",
         certificates: Advice("specify the certificate of the authority that signed the list"),
         key: NO_KEY,
     },

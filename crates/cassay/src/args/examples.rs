@@ -358,9 +358,9 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         )],
     ),
     (
-        "target abilities",
+        "target capabilities",
         &[(
-            "cassay target abilities",
+            "cassay target capabilities",
             "Lists the capabilities of hosts on this machine.",
         )],
     ),

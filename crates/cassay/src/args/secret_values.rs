@@ -5,13 +5,17 @@
 //! contains only the name.
 
 use clap::error::{ContextKind, ContextValue, Error};
+use std::borrow::Cow;
+use yaml::without_secrets;
 
 /// Parts of the names of option values that may contain a secret: `NAME=SOURCE`,
 /// `attach:HOST[:PORT]`, `TARGET`.
 const SECRET: [&str; 3] = ["=", "attach:", "TARGET"];
 
-/// Returns a command-line error without the value that may contain a secret.
-pub fn unseen(mut error: Error) -> Error {
+/// Masks the secrets in a command-line error. If clap refused the value of one of the options in
+/// [`SECRET`], keeps only the name in that value.
+pub fn unseen(error: Error) -> Error {
+    let mut error = masked(error);
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
@@ -23,6 +27,23 @@ pub fn unseen(mut error: Error) -> Error {
     };
     let said = key(value);
     error.insert(ContextKind::InvalidValue, ContextValue::String(said));
+    error
+}
+
+/// Returns a command-line error with masks in all texts that it quotes, such as the address
+/// `http://USER:PASSWORD@HOST`.
+fn masked(mut error: Error) -> Error {
+    let mask = |value: &ContextValue| match value {
+        ContextValue::String(text) => Some(ContextValue::String(match without_secrets(text) {
+            Cow::Owned(masked) => masked,
+            Cow::Borrowed(_) => return None,
+        })),
+        _ => None,
+    };
+    let masks = error.context().filter_map(|(kind, value)| Some((kind, mask(value)?)));
+    for (kind, value) in masks.collect::<Vec<_>>() {
+        error.insert(kind, value);
+    }
     error
 }
 
@@ -57,6 +78,7 @@ mod tests {
             "workload check w.yaml --target attach:h --secret db=hunter2",
             "target up --set Password=hunter2",
             "doctor --target cassandra:hunter2@db1",
+            "clean --target null attach:u:hunter2@db1",
         ] {
             let words = words.split(' ');
             let parsed = super::super::command()
@@ -72,7 +94,9 @@ mod tests {
     #[test]
     fn a_value_that_is_no_secret_is_said_as_before() {
         let words = ["cassay", "resume", "--more", "900"];
-        let error = super::super::command().try_get_matches_from(words).expect_err("too many");
+        let error = super::super::command()
+            .try_get_matches_from(words)
+            .expect_err("900 blocks are too many");
         assert!(unseen(error).render().to_string().contains("'900'"));
     }
 

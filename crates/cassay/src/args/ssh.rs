@@ -42,7 +42,8 @@ impl WayInArgs {
     pub fn nothing(&self) -> Result<()> {
         ensure!(
             self.set.is_empty() && self.secret.is_empty(),
-            "--set and --secret are for a cluster that cassay did not start: --target attach:HOST"
+            "--set and --secret require a cluster that cassay did not start; add --target \
+             attach:HOST"
         );
         Ok(())
     }
@@ -115,7 +116,8 @@ impl SshArgs {
     pub fn nothing(&self) -> Result<()> {
         ensure!(
             !self.sudo && self.folder.is_none(),
-            "--sudo and --folder are for machines that cassay reaches by ssh: --target ssh:HOST"
+            "--sudo and --folder require machines that cassay reaches by ssh; add --target \
+             ssh:HOST"
         );
         Ok(())
     }
@@ -132,7 +134,8 @@ fn ssh_name(text: &str) -> Result<String, String> {
     checked.map(|_| name).map_err(|error| format!("{error:#}"))
 }
 
-/// Checks `attach:HOST[:PORT]` and returns the whole text, which studies and settings resolve.
+/// Checks that the text has the form `attach:HOST[:PORT]`, and returns it unchanged, because the
+/// resolver of studies parses it later.
 fn attached(text: &str) -> Result<String, String> {
     contact_point(text).map(|_| text.to_owned())
 }

@@ -67,7 +67,8 @@ pub struct PlacingArgs {
 pub struct MachineArgs {
     /// Description of a machine, to use instead of a real machine. The description is a folder with
     /// the /sys of the machine, or a tarball of such a folder (tar, tar.gz, tar.bz2). It can also
-    /// be hwloc XML, the output of `lscpu -J`, or text such as "pack:2 l3:1 core:8 pu:2".
+    /// be hwloc XML, the output of `lscpu` with -J, -e or -p, or text such as "pack:2 l3:1 core:8
+    /// pu:2".
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "cluster"])]
     pub machine: Option<PathBuf>,
     /// Machines to read: the hosts of a kept cluster, this machine, machines over ssh, or machines
@@ -178,13 +179,13 @@ pub struct ReadArgs {
     pub file: PathBuf,
 }
 
-/// Parses a value of the planner's request.
+/// Parses a value of a planner's type, by its name in JSON.
 fn word<W: serde::de::DeserializeOwned>(text: &str) -> Result<W, String> {
     let word = serde_json::from_value(serde_json::Value::from(text));
     word.map_err(|error| format!("{error}"))
 }
 
-/// Parses a placement of nodes.
+/// Parses the name of a placement. The error lists all names.
 fn placing(text: &str) -> Result<target_spec::Placing, String> {
     use target_spec::Placing;
     let names = || Placing::ALL.map(Placing::name).join(", ");
@@ -212,7 +213,7 @@ fn housekeeping(text: &str) -> Result<::topology::Housekeeping, String> {
     }
 }
 
-/// Parses the number of instances' CPUs per CPU of the machine.
+/// Parses a ratio of CPUs from 1 to 64.
 fn overcommit(text: &str) -> Result<f64, String> {
     let ratio = study::units::parse_number(text)?;
     let is_one = (1.0..=64.0).contains(&ratio);

@@ -140,7 +140,7 @@ fn own(folder: &Path, what: &serde_json::Value) -> Result<()> {
 enum BisectStep {
     /// The metric that was compared, and the effect of the build on this metric.
     Compared(String, Effect),
-    /// The program ends here, because the user pressed Ctrl-C or the study has mistakes.
+    /// The command ends, because the user pressed Ctrl-C or the study has mistakes.
     Ends(Exit),
 }
 
@@ -155,7 +155,7 @@ struct Bisection<'a> {
     has_blocks: bool,
 }
 
-/// Result of a finished search, as a kind for programs and as words for people.
+/// Result of a finished search: a kind for programs, and sentences for people.
 struct EndWords {
     kind: &'static str,
     words: String,

@@ -54,7 +54,7 @@ fn pages(
     clap_mangen::Man::new(command.clone())
         .render(&mut page)
         .with_context(|| format!("make {}", path.display()))?;
-    store::write_whole(&path, &page)?;
+    store::write_output(&path, &page)?;
     written.push(path);
     for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
         pages(

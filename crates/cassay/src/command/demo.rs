@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use target_spec::{JavaWanted, LocalSpec};
 
-/// Name of the study.
+/// Name of the shipped study that the demo runs.
 const STUDY: &str = "first-look";
 
 /// Text that explains that the null target is not Cassandra.

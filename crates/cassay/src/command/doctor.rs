@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// Indentation of the text below a setting's row.
 const INDENT: &str = "      ";
 
-/// Runs the command.
+/// Examines the hosts and prints the findings. The exit code does not depend on the findings.
 pub fn run(args: &DoctorArgs, common: &Common) -> Result<Exit> {
     let hosts = examine(args)?;
     for host in &hosts {

@@ -16,7 +16,7 @@ use yaml::near_name;
 
 /// Maximum number of matches that `explain` shows in full. If more names match, `explain` lists
 /// only the names.
-const SHOWN_MAX: usize = 14;
+const SHOWN_MAX: usize = 16;
 
 /// Explains the requested word, or lists all words.
 pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
@@ -81,11 +81,12 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
         "code" => wanted,
         code => code.trim_start_matches("code "),
     });
+    let plain = without_separators(wanted);
     let is_whole =
-        |meaning: &&Meaning| names(meaning).any(|name| name.eq_ignore_ascii_case(wanted));
+        |meaning: &&Meaning| names(meaning).any(|name| without_separators(name) == plain);
     let mut found: Vec<_> = all.iter().filter(is_whole).collect();
-    let last = format!(".{wanted}");
-    let is_last = |meaning: &&Meaning| meaning.name.ends_with(&last);
+    let last = format!(".{plain}");
+    let is_last = |meaning: &&Meaning| without_separators(&meaning.name).ends_with(&last);
     let by_last: Vec<_> = all.iter().filter(is_last).collect();
     // `explain` adds matches of the last part only if few names match. Otherwise a word such as
     // `window` would match every key that ends with `.window`.
@@ -93,6 +94,12 @@ fn find<'a>(all: &'a [Meaning], wanted: &str) -> Vec<&'a Meaning> {
         found.extend(by_last);
     }
     found
+}
+
+/// Returns the name in lower case, without spaces, `_` and `-`. So users may write a name as on a
+/// screen (`short window`) or as in a file (`short_window`).
+fn without_separators(name: &str) -> String {
+    name.to_lowercase().replace([' ', '_', '-'], "")
 }
 
 /// Returns the meanings that a user probably intends. For a common word, this function omits fields

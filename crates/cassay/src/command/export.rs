@@ -87,12 +87,12 @@ fn figures(
     for figure in report::figures(&view, &report::page(&view)) {
         if formats.contains(&FigureFormat::Svg) {
             let path = folder.join(format!("{}.svg", figure.name));
-            store::write_whole(&path, figure.svg.as_bytes())?;
+            store::write_output(&path, figure.svg.as_bytes())?;
             written.push((path, "svg"));
         }
         if formats.contains(&FigureFormat::Png) {
             let path = folder.join(format!("{}.png", figure.name));
-            store::write_whole(&path, &report::png(&figure.svg)?)?;
+            store::write_output(&path, &report::png(&figure.svg)?)?;
             written.push((path, "png"));
         }
     }

@@ -31,7 +31,7 @@ const TASK_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// Time limit for injecting a fault by hand.
 const MANUAL_INJECTION_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Runs the command.
+/// Runs `list`, `test` or `run`.
 pub fn run(command: &FaultCommand, common: &Common) -> Result<Exit> {
     match command {
         FaultCommand::List(name) => list(name, common),
@@ -60,7 +60,7 @@ fn open_target(args: &BrokenArgs) -> Result<Cluster> {
         args.way_in.nothing()?;
         ensure!(
             args.allow.joined().is_empty(),
-            "--allow is for a cluster that cassay did not start: --target attach:HOST"
+            "--allow requires a cluster that cassay did not start; add --target attach:HOST"
         );
         return open(&args.cluster, &dirs()?);
     };
@@ -95,7 +95,8 @@ fn refused_by(kind: &FaultKind, cluster: &Cluster) -> Vec<String> {
     refused
 }
 
-/// Returns the number of hosts of the cluster.
+/// Returns the number of hosts. For an attached cluster, counts only the machines that cassay
+/// reaches.
 fn hosts_count(cluster: &Cluster) -> Result<usize> {
     if cluster.is_attached() {
         Ok(cluster.host_names().len())
@@ -186,7 +187,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
             ));
             continue;
         }
-        // The last node or host is not a seed, so the fault affects this one.
+        // The last of several nodes or hosts is not a seed, so the fault affects that one.
         let hit = last(kind, &cluster)?;
         let held = HoldTime::AfterSeen(TRIED_FOR);
         let options = kind.options(&Options::tried());

@@ -55,7 +55,7 @@ fn export(history: &History, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let files = report::otava(history, &folder.display().to_string());
     for (name, text) in &files {
-        store::write_whole(&folder.join(name), text.as_bytes())?;
+        store::write_output(&folder.join(name), text.as_bytes())?;
     }
     // Each file except the configuration is named after its test.
     let tests: Vec<&str> = files.keys().filter_map(|name| name.strip_suffix(".csv")).collect();

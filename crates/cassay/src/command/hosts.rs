@@ -16,7 +16,8 @@ use std::time::Duration;
 /// Default heap of a node. The memory check of this command assumes this size.
 const HEAP_BYTES: u64 = 1 << 30;
 
-/// Runs the command.
+/// Runs the subcommand on the machines of its file. If a machine cannot be reached, `check` reports
+/// it, `bench` fails, and `clean` fails after it has cleaned the other machines.
 pub fn run(command: &HostsCommand, common: &Common) -> Result<Exit> {
     let file = match command {
         HostsCommand::Check { file }
@@ -122,7 +123,7 @@ fn check(
     let is_left = |machine: &MachineSeen| machine.seen.clusters.iter().any(|left| !left.is_held);
     if seen.iter().any(is_left) {
         text += &format!(
-            "machines have leftovers: `cassay hosts clean {}` removes them\n",
+            "machines have leftovers; to remove them, run `cassay hosts clean {}`\n",
             file.display()
         );
     }
@@ -226,8 +227,8 @@ fn clean(seen: &[MachineSeen], all: bool, common: &Common) -> Result<Exit> {
         }
         for left in machine.seen.clusters.iter().filter(|left| left.is_held && !all) {
             terminal::say(&format!(
-                "{}: cassay keeps the running cluster {}: use `cassay target down {}` on the \
-                 machine that started it, or --all",
+                "{}: cassay keeps the running cluster {}; to stop the cluster, use `cassay target \
+                 down {}` on the machine that started it, or add --all",
                 machine.name, left.id, left.id
             ));
         }

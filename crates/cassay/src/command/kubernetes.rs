@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use study::resolve::{self, StudyError};
 use study::settings::Overrides;
 
-/// Runs the command.
+/// Runs `rbac` or `run`.
 pub fn run(command: &KubernetesCommand, common: &Common) -> Result<Exit> {
     match command {
         KubernetesCommand::Rbac(args) => rbac(args, common),
@@ -69,7 +69,7 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
     let begun = run.begin(&kubectl, &mut |text| terminal::say(text))?;
     let code = followed(&begun).inspect_err(|_| {
         terminal::say(&format!(
-            "{} still exists: `{} delete job {}` deletes it",
+            "the job {} still exists; to delete it, run `{} delete job {}`",
             begun.name(),
             kubectl.words(),
             begun.name()
@@ -90,8 +90,8 @@ fn inside(args: &InsideArgs, common: &Common) -> Result<Exit> {
 /// Copies the program to the pod, and prints the output of the run until the run ends. Returns the
 /// exit status of the run.
 fn followed(begun: &BegunRun) -> Result<i32> {
-    // This agent is started only to copy the program to the agent's folder. It can end now, because
-    // the program stays in this folder.
+    // cassay started this agent only to copy the program to the agent's folder. The agent can end
+    // now, because the program stays in the folder.
     drop(host::Agent::to(begun.destination())?);
     begun.go()?;
     terminal::say(&format!(

@@ -34,7 +34,7 @@ pub fn run(common: &Common) -> Result<Exit> {
             match run.requirements {
                 None => "",
                 Some(RequirementOutcome::Met) => ", requirements met",
-                Some(RequirementOutcome::Untold) => ", requirements untold",
+                Some(RequirementOutcome::Inconclusive) => ", requirements inconclusive",
                 Some(RequirementOutcome::Missed) => ", a requirement missed",
             },
         );

@@ -58,14 +58,13 @@ fn is_one_kept() -> Result<bool> {
     Ok(all.iter().any(|one| one.keep))
 }
 
-/// Connects to the agents of all machines by ssh. If the connection to one machine fails, returns
-/// only the reason.
+/// Connects to the agents of all machines by ssh. Fails if one of the machines cannot be reached.
 fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
     let wanted = names.iter().map(|name| args.destination(name)).collect::<Result<Vec<_>>>()?;
     Ok(host::Agent::to_all(&wanted)?)
 }
 
-/// Returns the setting that puts the hosts of a study on the machines of a file.
+/// Returns the setting of `--machines`, which puts the hosts of a study on the machines of a file.
 fn machines(args: &StudyArgs) -> Option<String> {
     let file = args.machines.as_ref()?.display().to_string();
     Some(format!("target.local.machines={}", json!(file)))
@@ -109,10 +108,11 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     }
 }
 
-/// Returns a hint for a study file that does not exist. `None` if the file exists.
+/// Returns a hint for a path without a study file, which may be a folder. `None` if the file
+/// exists.
 fn hint(path: &Path) -> Option<String> {
     if path.is_dir() {
-        return Some("this is a folder: name a study in it".to_owned());
+        return Some(hint_for_folder(path));
     }
     if path.exists() {
         return None;
@@ -134,6 +134,17 @@ fn hint(path: &Path) -> Option<String> {
     Some(there.unwrap_or_else(|| {
         "`cassay new` writes a study; `cassay studies list` lists the included studies".to_owned()
     }))
+}
+
+/// Returns a hint for a folder in place of a study file: a file in it that may be a study.
+fn hint_for_folder(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|end| end == "yaml");
+    match paths.filter(is_yaml).min() {
+        Some(path) => format!("name a file in it, such as {}", path.display()),
+        None => format!("name a study: {} contains no .yaml file", folder.display()),
+    }
 }
 
 /// Prints how the study was adapted, and which measurements the run will lack. The plan and the

@@ -66,8 +66,8 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     };
     if !template.takes(&place) {
         bail!(
-            "`{}` reads an existing table, but {} has none\nhint: name a cluster that has the \
-             table: --target attach:HOST[:PORT]",
+            "`{}` reads an existing table, but {} has none\nhint: to name a cluster that has the \
+             table, add --target attach:HOST[:PORT]",
             template.name,
             place.word()
         );
@@ -83,6 +83,9 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
             return Ok(study_errors::refuse(&mistakes, common.json));
         }
     };
+    if template.compares() {
+        compare::check_sides(&study, &answers)?;
+    }
     write(&path, &text)?;
     tell(&path, &study, &place, template, common);
     Ok(Exit::Done)
@@ -200,6 +203,12 @@ fn ask(
         let text = template_gaps::filled(template, place, &with);
         match resolve::resolve(question.key, &text, &Overrides::default()) {
             Err(mistakes) if answer != usual && !is_open => say_first(&mistakes),
+            Ok(study) if template.compares() && !is_open => {
+                match compare::check_sides(&study, &with) {
+                    Ok(()) => return answer,
+                    Err(why) => terminal::say(&why.to_string()),
+                }
+            }
             // The command checks the complete study after the last question, and then reports a
             // mistake in a default answer.
             _ => return answer,

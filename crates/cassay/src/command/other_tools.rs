@@ -4,8 +4,8 @@
 //! so that mistakes end the command here. Then it writes a study with the command line and runs it
 //! like any other study. So results, reports and `resume` work as for any other study.
 
+mod command_line_positions;
 mod definition;
-mod mistake_places;
 
 use super::run::run_study;
 use super::say_notes;
@@ -81,7 +81,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let mut study = match resolve::resolve(tool.name(), &text, &overrides) {
         Ok(study) => study,
         Err(mistakes) => {
-            let mistakes = mistake_places::in_words(&mistakes, &command_line(&shown));
+            let mistakes = command_line_positions::in_words(&mistakes, &command_line(&shown));
             return Ok(study_errors::refuse(&mistakes, common.json));
         }
     };
@@ -214,7 +214,7 @@ impl ImportOptionsOnly {
     }
 }
 
-/// The import or its mistakes, and the files that the import has read.
+/// The import or its mistakes, and the texts of the files that the import has read.
 type ImportResult = (Result<Import, yaml::Diagnostics>, BTreeMap<String, String>);
 
 fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult {
@@ -222,9 +222,7 @@ fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> ImportResult 
     let seed = overrides.seed.unwrap_or_default();
     let import = imports::import(tool, words, seed, &|name| inputs.read(name));
     let password = import.as_ref().ok().and_then(|i| i.connection.password.as_ref());
-    if let Some(password) = password {
-        inputs.hide(password.reveal());
-    }
+    inputs.hide(tool, password.map_or("", |password| password.reveal()));
     (import, inputs.into_read())
 }
 
@@ -240,14 +238,10 @@ struct Secret {
 const SECRET: &str = "password";
 
 impl Secret {
-    /// Returns the words without the password, and without the passwords of keystores.
+    /// Returns the words without the password and without other secrets, such as the passwords of
+    /// keystores.
     fn hidden_in(&self, tool: Tool, words: &[String]) -> Vec<String> {
-        let words: Vec<String> =
-            words.iter().map(|word| imports::without_store_passwords(word)).collect();
-        match &self.password {
-            Some(password) => tool.without_password(&words, password),
-            None => words,
-        }
+        tool.without_secrets(words, self.password.as_deref().unwrap_or_default())
     }
 
     fn for_connection(connection: &Connection) -> Result<Secret> {
@@ -354,7 +348,8 @@ fn workers(set: &[String]) -> u32 {
     said.unwrap_or_else(|| workers_auto() as u32).max(1)
 }
 
-/// Returns a note on connections: the tool's threads share connections, but workers do not.
+/// Returns a note on the number of connections: the threads of a tool share connections, but
+/// workers do not. `None` for a single worker, or if the command line does not set the number.
 fn shared(connection: &Connection, workers: u32) -> Option<String> {
     let asked = connection.connections_per_node.filter(|_| workers > 1)?;
     let each = asked.div_ceil(workers);

@@ -15,9 +15,8 @@ use store::Run;
 /// Writes a page, and its figure next to it. Prints the path of the page.
 pub fn write(to: &Path, page: &Page, common: &Common) -> Result<()> {
     let figure = report::figure_file(page);
-    store::write_report(to, &report::html(page), figure.as_deref())?;
+    let figure = store::write_report(to, &report::html(page), figure.as_deref())?;
     if common.json {
-        let figure = figure.map(|_| store::figure_of(to));
         terminal::json(&json!({"page": to, "figure": figure, "data": page.data}));
     } else {
         terminal::data(&to.display().to_string());
@@ -44,7 +43,8 @@ pub fn way_to(page: &Path, file: &Path) -> Option<String> {
     )
 }
 
-/// Returns the relative path from a folder to a file. Both paths must be absolute.
+/// Returns the relative path from a folder to a file, or `None` if they have only the root in
+/// common. Both paths must be absolute.
 fn between(folder: &Path, file: &Path) -> Option<String> {
     let both = || folder.components().zip(file.components());
     let common = both().take_while(|(a, b)| a == b).count();

@@ -179,6 +179,9 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     text + &time_use(plan)
 }
 
+/// Shortest time outside of phases that the text states, in seconds.
+const BESIDE_S_MIN: f64 = 0.5;
+
 /// Describes the share of the time in which cassay measures, and the steps that take the rest of
 /// the time.
 fn time_use(plan: &Plan) -> String {
@@ -187,10 +190,20 @@ fn time_use(plan: &Plan) -> String {
         return String::new();
     }
     let share = 100.0 * estimate.measured_s / estimate.seconds;
-    let steps: Vec<String> = estimate::other_steps(&plan.trials)
+    let steps = estimate::other_steps(&plan.trials);
+    let known_s = estimate.measured_s + steps.iter().map(|(_, seconds)| seconds).sum::<f64>();
+    let mut steps: Vec<String> = steps
         .into_iter()
         .map(|(kind, seconds)| format!("{} {}", kind.name(), about_duration(seconds)))
         .collect();
+    // The estimate also contains work that is no phase of a trial.
+    let beside_s = estimate.seconds - known_s;
+    if beside_s >= BESIDE_S_MIN {
+        steps.push(format!(
+            "ceilings, and the start and end of trials {}",
+            about_duration(beside_s)
+        ));
+    }
     let rest = if steps.is_empty() {
         String::new()
     } else {

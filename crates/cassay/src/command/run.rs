@@ -168,7 +168,8 @@ fn with_options(
         version: VERSION,
         shared_machine: shared_machine(),
     };
-    // With an imported tool, the output of the tool leaves room only for plain lines.
+    // The command prints output in the format of another tool, so it shows the progress only as
+    // plain lines.
     let mode = if end.voice == Voice::Tool {
         ViewMode::Plain
     } else {
@@ -331,11 +332,17 @@ pub struct WrittenReport {
 /// Writes `report.html` from the files of the run, and the summary files for pipelines.
 pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<WrittenReport> {
     let view = RunView::read(&Run::open(path)?)?;
-    // The page links to the reports of the experiments and the profiled trials of the run.
+    // The page links to the reports of the experiments, of the tests of a tuning, and of the
+    // profiled trials of the run.
     let limits = view.findings.limits.iter().flat_map(|limit| &limit.candidates);
     let experiments = limits.filter_map(|one| one.experiment.as_ref()?.run_folder());
     let profiles = view.findings.profiles.iter().filter_map(|profiles| profiles.run_folder());
-    for run in experiments.chain(profiles) {
+    let tuning = view.findings.tuning.iter();
+    let tests = tuning.flat_map(|tuning| {
+        let tests = tuning.tests.iter().filter_map(|test| test.run_folder());
+        tests.chain(tuning.run_folder())
+    });
+    for run in experiments.chain(profiles).chain(tests) {
         write_report(&path.join(run), &SummaryArgs::default())?;
     }
     let page = report::page(&view);
@@ -356,7 +363,7 @@ pub fn write_summaries(
     summaries: &SummaryArgs,
 ) -> Result<()> {
     if let Some(to) = &summaries.junit {
-        store::write_whole(to, report::junit(view)?.as_bytes())?;
+        store::write_output(to, report::junit(view)?.as_bytes())?;
         terminal::say(&format!("JUnit XML: {}", to.display()));
     }
     if let Some(to) = &summaries.markdown {
@@ -365,7 +372,7 @@ pub fn write_summaries(
         let link = page_file::way_to(to, report);
         let figure = page_file::way_to(to, &store::figure_of(report));
         let text = report::markdown(page, link.as_deref(), figure.as_deref());
-        store::write_whole(to, text.as_bytes())?;
+        store::write_output(to, text.as_bytes())?;
         terminal::say(&format!("Markdown: {}", to.display()));
     }
     Ok(())

@@ -27,7 +27,7 @@ pub fn run(args: &SchemaArgs, common: &Common) -> Result<Exit> {
         terminal::json(&schema);
         return Ok(Exit::Done);
     };
-    store::write_whole(path, format!("{schema:#}\n").as_bytes())?;
+    store::write_output(path, format!("{schema:#}\n").as_bytes())?;
     if common.json {
         terminal::json(&json!({"schema": path}));
     }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Runs the command.
+/// Runs the subcommand on its kept cluster.
 pub fn run(command: &SnapshotCommand, common: &Common) -> Result<Exit> {
     match command {
         SnapshotCommand::Create(args) => {

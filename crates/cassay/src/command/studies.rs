@@ -44,7 +44,7 @@ impl StudyFileKind {
     }
 }
 
-/// Runs the command.
+/// Runs `list` or `copy`.
 pub fn run(command: &StudiesCommand, common: &Common) -> Result<Exit> {
     match command {
         StudiesCommand::List => list(common),
@@ -349,7 +349,10 @@ mod tests {
             error.contains("already exists") && error.contains("hint: use --to"),
             "{error}"
         );
-        assert!(!into.join("dse-vsan/dse-cpus.yaml").exists(), "all or none");
+        assert!(
+            !into.join("dse-vsan/dse-cpus.yaml").exists(),
+            "the command copies all files or none"
+        );
         let args = CopyArgs {
             name: "first-lok".to_owned(),
             to: Some(into),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use study::settings::Study;
 use target_spec::{JavaWanted, LocalSpec, Origin};
 
-/// Runs the command.
+/// Runs the subcommand. Ctrl-C ends a download or a copy with `Exit::Interrupted`.
 pub fn run(command: &SupplyCommand, common: &Common) -> Result<Exit> {
     host::process::heed(interrupt::flag()?);
     let done = match command {
@@ -97,7 +97,7 @@ fn fetch(args: &FetchArgs, common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Prints the folder of the jars.
+/// Prints the folder of the jars, and whether the jars were already in the cache.
 fn tell(version: &str, fetched: &FetchedJars, common: &Common) {
     let FetchedJars {
         folder,
@@ -151,8 +151,8 @@ fn import(args: &SupplyImportArgs, common: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Runs a long task. Shows the progress in a line that is rewritten. Without a terminal, prints a
-/// line for each quarter of the work.
+/// Runs a long task. Shows its progress as a status line. Without a terminal, prints a line for
+/// each quarter of the work.
 fn heard<T>(work: impl FnOnce(&mut ::supply::Voice<'_>) -> Result<T>) -> Result<T> {
     if !terminal::has_reader() || terminal::is_dumb() {
         return work(&mut ::supply::plainly(&mut |text| terminal::say(text)));

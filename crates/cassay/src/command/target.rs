@@ -1,4 +1,4 @@
-//! `cassay target up|status|abilities|down`: starts and stops local clusters that outlive a
+//! `cassay target up|status|capabilities|down`: starts and stops local clusters that outlive a
 //! command, and shows the state and the capabilities of any cluster.
 
 mod status;
@@ -23,7 +23,7 @@ use target_spec::{
 };
 use versions::Release;
 
-/// Runs the command.
+/// Runs `up`, `status`, `capabilities` or `down`.
 pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
     let dirs = dirs()?;
     match command {

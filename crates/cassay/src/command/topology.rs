@@ -20,7 +20,7 @@ use std::path::Path;
 
 pub use apply::requested;
 
-/// Runs the command.
+/// Runs `show`, `plan`, `export`, `read` or `apply`.
 pub fn run(command: &TopologyCommand, common: &Common) -> Result<Exit> {
     match command {
         TopologyCommand::Show(args) => show(args, common),
@@ -324,21 +324,24 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
         bail!("`all` is not the format of a file: name one format");
     };
     let path = args.file.display();
-    let text =
-        foreign::text(FileKind::Placement, &args.file).with_context(|| format!("read {path}"))?;
-    let placement = (format.read)(&text).with_context(|| format!("read {path}"))?;
+    let bytes =
+        foreign::read(FileKind::Placement, &args.file).with_context(|| format!("read {path}"))?;
+    let placement = format.read_bytes(bytes).with_context(|| format!("read {path}"))?;
     let said = properties(&placement);
     if common.json {
-        terminal::json(&Value::Object(said.into_iter().collect()));
+        let ignored = ("ignored".to_owned(), json!(placement.ignored));
+        terminal::json(&Value::Object(said.into_iter().chain([ignored]).collect()));
         return Ok(Exit::Done);
     }
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if said.is_empty() {
         terminal::data("the file pins no CPU and binds no memory\n");
-        return Ok(Exit::Done);
     }
     let rows = said.iter().map(|(name, value)| vec![name.clone(), words(value)]);
     terminal::data(&terminal::table(&rows.collect::<Vec<_>>(), &[false, false]));
+    for setting in &placement.ignored {
+        terminal::data(&format!("ignored: {setting}\n"));
+    }
     Ok(Exit::Done)
 }
 
@@ -365,6 +368,7 @@ fn properties(placement: &Placement) -> Vec<(String, Value)> {
             "memory_bytes",
             placement.memory_bytes.map(|bytes| json!(bytes)),
         ),
+        ("heap_bytes", placement.heap_bytes.map(|bytes| json!(bytes))),
         ("rack", placement.rack.as_ref().map(|rack| json!(rack))),
         (
             "jvm",

@@ -18,7 +18,7 @@ use study::settings::Folder;
 use workload::{Program, Sample, Spec, Stage};
 use yaml::Diagnostics;
 
-/// Runs the command.
+/// Runs `list`, `show`, `check`, `twin`, `recorded` or `sample`.
 pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
     let all = study::compile_workload::names();
     match command {

@@ -53,7 +53,7 @@ pub struct Now {
     pub has_help: bool,
 }
 
-/// Returns true if the screen is large enough.
+/// Returns true if the terminal is large enough for the full screen.
 pub fn has_room(size: Size) -> bool {
     size.columns >= LEAST.columns && size.rows >= LEAST.rows
 }
@@ -66,7 +66,7 @@ pub fn view(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
     lines.extend(space.clone());
     lines.extend(courses(state, size));
     lines.extend(standing(state, size, now));
-    // Machines get half of the remaining rows, so that trials and messages stay visible.
+    // Machines get at most half of the remaining rows, so that trials and messages stay visible.
     let room = size.rows.saturating_sub(lines.len() + 1) / 2;
     lines.extend(machines(state, size.columns, room));
     lines.extend(space);
@@ -158,7 +158,7 @@ fn courses(state: &RunState, size: Size) -> Vec<Line> {
     left.into_iter().zip(right).map(|(left, right)| left.then(right)).collect()
 }
 
-/// Returns the current errors, nodes and faults.
+/// Returns the lines for errors, nodes, CPUs and faults.
 fn standing(state: &RunState, size: Size, now: &Now) -> Vec<Line> {
     let mut lines = vec![errors(state), nodes(state)];
     lines.extend(cpu(state).filter(|_| size.rows >= AIRY));

@@ -97,7 +97,8 @@ impl<T> Section<'_, T> {
 }
 
 /// Returns a measure of the problems of a client. From the most to the least serious, the problems
-/// are lost, silent, late and slow. A higher value means more problems.
+/// are a lost client, a silent client, late or failed operations, and a high p99. A higher value
+/// means more problems.
 fn badness_of_client(client: &ClientNow) -> (bool, bool, u64, u64) {
     let second = client.second.unwrap_or_default();
     let p99_us = (second.p99_ms * 1e3) as u64;
@@ -148,7 +149,8 @@ fn name_of(client: &ClientNow) -> String {
     format!("{} ({})", client.name, client.place)
 }
 
-/// Returns the message that replaces a client's figures.
+/// Returns the message that replaces a client's figures if the client is lost or silent, or has no
+/// figures yet.
 fn trouble(client: &ClientNow) -> Option<(Tone, String)> {
     if client.is_lost {
         Some((Tone::Bad, "lost".to_owned()))

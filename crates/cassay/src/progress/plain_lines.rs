@@ -216,7 +216,7 @@ fn in_a_sentence(words: &str) -> String {
     first.unwrap_or_default() + chars.as_str()
 }
 
-/// Returns the tone of a verdict.
+/// Returns the tone that marks a verdict, such as a warning for a suspect trial.
 pub fn tone_of(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Valid => Tone::Good,

@@ -13,14 +13,15 @@ const COURSE_MAX: usize = 1200;
 /// Number of messages that the display keeps.
 const MESSAGES_MAX: usize = 50;
 
-/// Current state of a run.
+/// State of a run after the events so far.
 #[derive(Debug, Default)]
 pub struct RunState {
     /// Name of the study. Empty until the run has its folder.
     pub study: String,
     /// The trials, in the order of the plan.
     pub trials: Vec<TrialState>,
-    /// Index of the current trial.
+    /// Index of the current trial, or of the trial that has just ended. `None` before the first
+    /// trial.
     pub current: Option<usize>,
     /// State of the current phase.
     pub phase: PhaseState,
@@ -36,9 +37,10 @@ pub struct RunState {
     pub died: Vec<String>,
     /// Use of the machine's CPUs.
     pub cpu: Option<CpuShares>,
-    /// The clients of a shared load, while they offer the load.
+    /// The clients of a shared load. Empty while they offer no load.
     pub clients: Vec<ClientNow>,
-    /// The hosts of the nodes, while load is offered and displayed.
+    /// The hosts of the nodes, with their latest readings. Empty while no load is offered, or if no
+    /// probe reads the hosts.
     pub hosts: Vec<HostNow>,
     /// Faults of the current phase.
     pub faults: Vec<FaultState>,
@@ -48,7 +50,7 @@ pub struct RunState {
     pub messages: VecDeque<String>,
 }
 
-/// State of a trial.
+/// A trial of the plan, and its result once the trial has ended.
 #[derive(Clone, Debug)]
 pub struct TrialState {
     /// Name of the trial.
@@ -57,7 +59,7 @@ pub struct TrialState {
     pub end: Option<TrialEnd>,
 }
 
-/// Result of a trial.
+/// How a trial ended, or why it did not run.
 #[derive(Clone, Debug)]
 pub enum TrialEnd {
     /// The trial finished with these figures.
@@ -101,7 +103,7 @@ impl TrialFigures {
     }
 }
 
-/// State of a phase.
+/// A phase of a trial, with its expected length and its progress.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseState {
     /// Name of the phase: `measure`, `target`, …. Empty before the first phase.
@@ -131,7 +133,7 @@ pub struct Second {
     pub is_measured: bool,
 }
 
-/// State of a fault.
+/// A planned fault, and the stage that it has reached.
 #[derive(Clone, Debug)]
 pub struct FaultState {
     /// The fault as planned.
@@ -236,7 +238,8 @@ impl RunState {
         now_ns.saturating_sub(self.phase.begin_ns) as f64 / SECOND_NS as f64
     }
 
-    /// Returns the position of the current trial with the trial's name: `3/12 writes, 28 threads`.
+    /// Returns the position and the name of the current trial: `3/12` and `writes, 28 threads`.
+    /// `None` before the first trial.
     pub fn current(&self) -> Option<(String, &str)> {
         let index = self.current?;
         let name = &self.trials.get(index)?.name;

@@ -6,8 +6,8 @@
 //!
 //! A painting only sends the lines that have changed since the last painting.
 
-use super::line::Line;
 use super::output;
+use super::text_width::Line;
 use super::tty::{columns_of, has_colour, has_reader, is_dumb, rows_of};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios};

@@ -3,7 +3,7 @@
 //! Messages appear above the status line. While a full screen is shown, the module keeps new
 //! messages. It writes them in order when the screen is left.
 
-use super::line::Line;
+use super::text_width::Line;
 use super::tty::{columns_of, has_colour};
 use measure::clock;
 use std::io::Write;

@@ -262,8 +262,8 @@ fn series_of(sums: &[Sum]) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for sum in sums.iter().filter(|sum| sum.ok + sum.errors > 0) {
         let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name).to_uppercase();
-        // Only reads by key can miss a row. For a read-modify-write, this is the number of rows
-        // that its read missed.
+        // Only reads by key can miss a row. Rows that the read of a read-modify-write missed are
+        // counted under the whole operation.
         let whole = sums.iter().find(|kind| kind.name.to_uppercase() == WHOLE);
         let missing = match sum.name.as_str() {
             "read" => sum.missing,

@@ -182,7 +182,7 @@ fn assert_counts_agree(trial: &Value) {
 #[track_caller]
 fn assert_rows_are_right(trial: &Value, checked_min: u64) {
     let verify = &trial["verify"];
-    assert!(verify["checked"].as_u64() >= Some(checked_min), "{verify}");
+    assert!(verify["checked"].as_u64() >= Some(checked_min), "{trial:#}");
     for wrong in ["missing", "stale", "wrong"] {
         assert_eq!(verify[wrong], 0, "{verify}");
     }

@@ -140,7 +140,7 @@ fn the_way_in_is_a_study_s_and_nothing_else_can_be_set() {
     let null = ["workload", "check", "w.yaml", "--target", "null"];
     refused(&null, 2, &["the null target adds no check"]);
     let named = ["workload", "check", "kv", "--target", &target];
-    refused(&named, 1, &["--target is for workload files"]);
+    refused(&named, 1, &["--target requires a workload file"]);
     let set = [
         "workload",
         "check",

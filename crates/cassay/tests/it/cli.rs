@@ -151,7 +151,7 @@ window: {warmup: auto, measure: 60}
         4 | workload: {use: standard2, mix: {write: 9}}
           |                 ^^^^^^^^^
           |
-        help: did you mean standard1?
+        help: did you mean `standard1`?
 
         error: `data.load.operations` is `10 M rows`: unknown suffix `M rows`; use k, M or G
          --> study.yaml:5:27

@@ -16,7 +16,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns the pages, each with its name.
+/// Returns the names and the texts of `SKILL.md` and the pages of `docs/how-to`.
 fn pages() -> Vec<(String, String)> {
     let mut pages = vec![("SKILL.md".to_owned(), root().join("SKILL.md"))];
     for entry in std::fs::read_dir(root().join("docs/how-to")).unwrap() {

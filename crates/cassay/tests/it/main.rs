@@ -9,7 +9,7 @@
 
 #![allow(
     clippy::unwrap_used,
-    reason = "a panic is how a test fails, in its helpers too"
+    reason = "tests and their helpers fail by a panic"
 )]
 
 mod attached_faults;
@@ -44,7 +44,10 @@ mod trust;
 // SAFETY: this section contains pointers to C functions, and this value is such a pointer.
 #[unsafe(link_section = ".init_array")]
 static ANSWER: extern "C" fn() = {
-    #[expect(clippy::disallowed_methods, reason = "there is no main to return to")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this function runs before `main`, so it cannot return an exit code"
+    )]
     extern "C" fn answer() {
         if let Some(code) = agent::answer() {
             std::process::exit(i32::from(code));

@@ -13,7 +13,7 @@ workload: {use: standard1, mix: {write: 1}}
 procedure: {fixed: {threads: 8}}
 window: {warmup: 0s, measure: 2s}
 repeat: {blocks: 2}
-require: {not_worse_than: latest, worse_by: 30%, untold: miss}
+require: {not_worse_than: latest, worse_by: 30%, inconclusive: miss}
 ";
 
 fn pipelines() -> PathBuf {

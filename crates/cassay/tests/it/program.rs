@@ -62,7 +62,8 @@ pub fn is_line_since(oldest: &str) -> bool {
 /// Interval between two checks of a file that the program writes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Returns a command. Its caller waits for the end of the command, or a [`Started`] ends it.
+/// Returns a command for `program`. The caller waits for the end of the command, or a [`Started`]
+/// ends it.
 #[expect(
     clippy::disallowed_methods,
     reason = "the program under test is started by its test, which waits for it or ends it"

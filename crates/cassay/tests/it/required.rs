@@ -11,7 +11,7 @@ target: {null: {}}
 workload: {use: standard1, mix: {write: 1}}
 procedure: {fixed: {threads: 4}}
 window: {warmup: 0s, measure: 1s}
-require: {p99_ms: 0.001, error_rate: 0, untold: miss}
+require: {p99_ms: 0.001, error_rate: 0, inconclusive: miss}
 ";
 
 /// Returns true if a requirement was missed. On a busy machine, a trial may be invalid, and
@@ -51,7 +51,7 @@ fn a_missed_requirement_has_its_exit_code_and_is_always_shown() {
     );
     assert_eq!(answer[1], "1 of 2 requirements is missed.");
     // On some machines, a run of one second is too short for a confidence interval. In this study,
-    // a requirement that remains undecided also counts as missed.
+    // an inconclusive requirement also counts as missed.
     let p99 = findings
         .requirements
         .iter()

@@ -75,7 +75,7 @@ fn runs_to_its_last_trial(path: &Path) {
     }
 }
 
-/// Every shipped study runs to its last trial. Behaviour that needs a cluster is tested manually,
+/// Every shipped study runs to its last trial. Behavior that needs a cluster is tested manually,
 /// at laptop scale.
 #[test]
 fn every_study_that_is_shipped_runs_to_its_last_trial() {

@@ -3,7 +3,7 @@
 //!
 //! The amplifier treats texts in all languages in the same way. It repeats a part up to a size
 //! (unchanged, or with another number each time), nests a part, or makes it longer. It also
-//! replaces a number by a large number.
+//! replaces a number by a large number, and defines a name by itself.
 
 use crate::mutator::Mutator;
 
@@ -29,12 +29,13 @@ const PAIRS: [(&str, &str); 5] = [
 /// Returns one amplified text of about `bytes`.
 pub fn amplified(dice: &mut Mutator, text: &[u8], bytes: usize) -> Vec<u8> {
     let text = String::from_utf8_lossy(text).into_owned();
-    match dice.below(6) {
+    match dice.below(7) {
         0 => repeated(&text, &line(dice, &text), bytes, false),
         1 => repeated(&text, &line(dice, &text), bytes, true),
         2 => repeated(&text, &item(dice, &text), bytes, true),
         3 => repeated(&text, &word(dice, &text), bytes, false),
         4 => nested(dice, &text, bytes),
+        5 => self_defined(dice, &text, bytes),
         _ => enlarged(dice, &text),
     }
     .into_bytes()
@@ -123,6 +124,28 @@ fn nested(dice: &mut Mutator, text: &str, bytes: usize) -> String {
         &text[..range.start],
         &text[range.end..]
     )
+}
+
+/// Ways to define a name by a value in which the name occurs twice: of shells, of YAML, of
+/// templates, of properties, of CQL, and of macros. A reader that expands such definitions doubles
+/// the value on each line.
+const DEFINITIONS: [&str; 6] = [
+    "NAME=$NAME$NAME",
+    "NAME: &NAME [*NAME, *NAME]",
+    "NAME: TEMPLATE(NAME,TEMPLATE(NAME,a)TEMPLATE(NAME,a))",
+    "NAME=${NAME}${NAME}",
+    "NAME = NAME + NAME",
+    "NAME=<<NAME:a>><<NAME:a>>",
+];
+
+/// Repeats a line that defines a word of the text by itself. The lines stand before another line of
+/// the text.
+fn self_defined(dice: &mut Mutator, text: &str, bytes: usize) -> String {
+    let name = text[word(dice, text).range].to_owned();
+    let definition = DEFINITIONS[dice.below(DEFINITIONS.len())].replace("NAME", &name) + "\n";
+    let lines = definition.repeat(bytes / definition.len());
+    let from = line(dice, text).range.start;
+    format!("{}{lines}{}", &text[..from], &text[from..])
 }
 
 /// Enlarges one number of the text, or all numbers.

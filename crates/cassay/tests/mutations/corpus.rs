@@ -18,13 +18,13 @@ use topology::{
 };
 use workload::{Spec, Stage};
 
-/// Texts, each with a name.
+/// Valid inputs to mutate, each with a name.
 pub type Texts = Vec<(&'static str, Vec<u8>)>;
 
 /// Function that reads an input as the program does.
 pub type Reader = Box<dyn Fn(&[u8])>;
 
-/// One kind of input.
+/// One kind of input: its valid texts, and the reader that must survive their mutations.
 pub struct InputKind {
     pub name: &'static str,
     /// Relative number of inputs. The number depends on how much can go wrong, and on the cost of
@@ -73,7 +73,7 @@ impl InputKind {
     }
 }
 
-/// Returns all kinds of input.
+/// Returns the kinds of input that this module contains. `files` contains the other kinds.
 pub fn kinds() -> Vec<InputKind> {
     vec![
         InputKind::new("request", 10, frames::requests, read::request),

@@ -43,7 +43,7 @@ const AMPLIFIED_BYTES: usize = 1 << 18;
 const AMPLIFIED_BYTES_LONG: usize = 1 << 20;
 
 /// Maximum memory for an amplified input, in bytes, followed by the maximum CPU time. The time is 2
-/// s in an optimised build, and more in this test build.
+/// s in an optimized build, and more in this test build.
 const AMPLIFIED_MEMORY_MAX: usize = 256 << 20;
 const AMPLIFIED_CPU: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 
@@ -78,7 +78,7 @@ fn number(name: &str, default: u64) -> u64 {
     text.map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// Returns all kinds of input.
+/// Returns the kinds of input of both modules, `corpus` and `files`.
 fn kinds() -> Vec<InputKind> {
     corpus::kinds().into_iter().chain(files::kinds()).collect()
 }

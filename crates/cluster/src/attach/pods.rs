@@ -64,7 +64,7 @@ impl Pods {
     }
 
     /// Returns the metrics endpoint of each node, by the name of the node. It is the first port
-    /// that accepts a connection. Tries all nodes in parallel.
+    /// that accepts a connection. Tries all nodes in parallel, and omits nodes without such a port.
     pub fn metrics_of(
         &self,
         nodes: &[NodeInfo],
@@ -95,7 +95,8 @@ impl Pods {
         found
     }
 
-    /// Returns the pod of each node, in node order.
+    /// Returns the pod of each node, in node order. An entry is `None` if the node is not in a
+    /// known pod.
     ///
     /// # Errors
     /// A pod has no name.

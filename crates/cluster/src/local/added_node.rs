@@ -10,7 +10,8 @@ use host::{Join, Start};
 use std::net::SocketAddrV4;
 use target_spec::{HostIndex, LocalSpec, Seat, memory_bytes};
 
-/// Returns the reason why cassay cannot add a node to a cluster of `spec` on hosts.
+/// Returns the reason why cassay cannot add a node to a cluster of `spec` on hosts. `None` if it
+/// can, or if the spec has no hosts.
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let hosts = spec.hosts.as_ref()?;
     if !spec.tokens.is_empty() {

@@ -1,7 +1,7 @@
 //! Assigns hosts, addresses, racks and folders to nodes. Uses isolated hosts where this machine
 //! permits them, otherwise loopback addresses.
 //!
-//! The module deals nodes to the hosts in turn, and tokens to the nodes in turn. So neighbours on
+//! The module deals nodes to the hosts in turn, and tokens to the nodes in turn. So neighbors on
 //! the ring are on different hosts and racks. Every node owns the same share of the data,
 //! regardless of the number of replicas.
 

@@ -81,7 +81,7 @@ fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Res
 fn name(program: &Program) -> Result<String> {
     let mut text = format!("{}\n{}\n", program.java.build, program.supply.release);
     for jar in program.supply.classpath.split(':') {
-        let meta = std::fs::metadata(jar).with_context(|| format!("look at {jar}"))?;
+        let meta = std::fs::metadata(jar).with_context(|| format!("read the metadata of {jar}"))?;
         text.push_str(&format!("{jar} {} {}\n", meta.len(), meta.mtime()));
     }
     Ok(file_name(&text))
@@ -174,7 +174,10 @@ mod tests {
         let archive = folder.path().join("cassandra-classes-1.jsa");
         assert!(!is_checked(&archive));
         std::fs::write(&archive, "classes").unwrap();
-        assert!(!is_checked(&archive), "nobody has said what it should be");
+        assert!(
+            !is_checked(&archive),
+            "an archive without a stamp must not pass"
+        );
         let digest = supply::digest_of(&archive).unwrap();
         let stamp = stamp_of(&archive, &digest).unwrap();
         std::fs::write(stamp_path(&archive), &stamp).unwrap();
@@ -189,7 +192,10 @@ mod tests {
         assert_eq!(later.lines().next(), Some(digest.as_str()));
 
         std::fs::write(&archive, "clAsses").unwrap();
-        assert!(!is_checked(&archive), "of the same size, and not the same");
+        assert!(
+            !is_checked(&archive),
+            "an archive of the same size with other bytes"
+        );
         std::fs::remove_file(&archive).unwrap();
         assert!(!is_checked(&archive));
     }

@@ -74,7 +74,7 @@ fn describe(host: &Host) -> Result<HostInfo> {
     })
 }
 
-/// Returns the text of a limit with its unit.
+/// Returns the text of a limit with its unit. `None` if the name or the number is unknown.
 fn in_words(name: &str, value: &str) -> Option<String> {
     let number = value.parse::<u64>().ok();
     match name {

@@ -81,7 +81,8 @@ fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
     Some((Capability::Volume, answer))
 }
 
-/// Number of bytes by which a volume may be larger than the claim, because provisioners round up.
+/// Number of bytes by which a volume may exceed the claim and a quarter of it, because provisioners
+/// round up.
 const OVER_BYTES: u64 = 1 << 30;
 
 /// Adds the answers that are the same for all machines.

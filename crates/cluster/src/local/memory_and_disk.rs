@@ -19,8 +19,8 @@ const DISK_BYTES_PER_NODE: u64 = 1 << 30;
 /// Refuses a cluster that does not fit on this machine.
 ///
 /// # Errors
-/// Too little memory or disk space is free. The message contains the required and the free size,
-/// and a remedy.
+/// The heap is too small, or too little memory or disk space is free. The message contains the
+/// required and the available size.
 pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
     check_heap(heap_bytes)?;
     check_memory(nodes, heap_bytes)?;
@@ -96,8 +96,8 @@ pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Resu
 }
 
 /// Returns the total size of a node's commit log segments in MiB. cassay sets this size explicitly,
-/// because the server's default depends on the disk. The rule is the server's own: Apache's 8 GiB,
-/// or a quarter of a smaller disk of `disk_bytes`, which `nodes` nodes share.
+/// because the server's default depends on the disk. The rule is the server's own: 8 GiB, but at
+/// most a quarter of the disk of `disk_bytes`, which `nodes` nodes share.
 pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
     COMMITLOG_TOTAL_MIB.min(disk_bytes / MIB / 4 / nodes.max(1) as u64)
 }

@@ -19,7 +19,7 @@ const LOG_CHARS_SHOWN: usize = 300;
 /// have 15 kB.
 const LOG_BYTES: u64 = 256 << 10;
 
-/// Signals with which other processes may end this node.
+/// Signals with which a program or an administrator usually ends a node.
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
@@ -53,7 +53,8 @@ impl LocalNode {
         SocketAddr::from((self.layout.address, self.layout.ports.cql))
     }
 
-    /// Describes how the process ended. Returns `None` if the process still runs.
+    /// Describes how the process ended. Returns `None` if the process still runs, or if the node
+    /// has no process.
     pub fn died(&self) -> Option<NodeDied> {
         Some(match self.host.how_ended(self.process?)? {
             ProcessEnd::Status(status) => {
@@ -136,7 +137,8 @@ pub(super) fn gc_log_name(start: usize) -> String {
 /// Name of the file in the node's log folder that contains the JVM's own output.
 pub(super) const OUTPUT: &str = "jvm.log";
 
-/// Returns the last lines of several texts, in the form for an error.
+/// Returns the last lines of the joined texts, without empty lines, shortened and indented for an
+/// error.
 fn last_lines(texts: &[String]) -> String {
     let mut lines = Vec::new();
     for text in texts {
@@ -213,7 +215,8 @@ fn is_frame(line: &str) -> bool {
 }
 
 /// Returns the message of the innermost cause in a Java stack trace. This message names the
-/// problem. The outer causes only name the methods that caught the exception.
+/// problem, and `None` means that the log contains no cause. The outer causes only name the methods
+/// that caught the exception.
 fn innermost_cause(log: &str) -> Option<&str> {
     let mut causes = log.lines().filter_map(|line| line.trim().strip_prefix("Caused by: "));
     let cause = causes.next_back()?;

@@ -187,7 +187,8 @@ impl Nodes {
         })
     }
 
-    /// Returns the nodes' data folders, as paths on their hosts.
+    /// Returns the name and the folder of each node. The folder contains the node's data, and is a
+    /// path on its host.
     pub fn data_folders(&self) -> impl Iterator<Item = (&str, PathBuf)> {
         let nodes = self.nodes.iter().map(|node| &node.layout);
         nodes.map(|layout| (layout.name.as_str(), layout.folder.clone()))

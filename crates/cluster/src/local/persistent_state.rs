@@ -124,8 +124,8 @@ impl State {
         Ok(())
     }
 
-    /// Returns the spec. Returns `None` if another version of cassay wrote a spec that this version
-    /// cannot read.
+    /// Returns the spec. Returns `None` if the state has no spec, or if another version of cassay
+    /// wrote a spec that this version cannot read.
     pub fn spec(&self) -> Option<LocalSpec> {
         let spec = LocalSpec::deserialize(&self.spec).ok()?;
         Some(LocalSpec {
@@ -170,7 +170,8 @@ impl State {
         Ok(state)
     }
 
-    /// Checks that the id of the cluster is the name of its folder.
+    /// Checks that the id of the cluster is the name of its folder, and that the recorded hosts
+    /// belong to this id.
     fn check(&self, folder: &Path) -> Result<()> {
         let name = folder.file_name().unwrap_or_default();
         anyhow::ensure!(
@@ -184,8 +185,8 @@ impl State {
         }
     }
 
-    /// Returns true if the command that started the cluster still runs, as far as this machine can
-    /// tell.
+    /// Returns true if the command that started the cluster still runs. Also returns true for a
+    /// cluster of another machine, whose processes are not visible.
     pub fn is_owned(&self) -> bool {
         self.elsewhere().is_some() || (self.boot == boot_id() && self.owner.alive())
     }
@@ -246,7 +247,7 @@ pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
 }
 
 /// Kills the processes of a cluster, and removes its hosts and its folder. Returns the number of
-/// killed processes.
+/// killed processes, or 0 if the hosts were pods.
 ///
 /// The processes are killed at once. A graceful stop would drain the nodes for seconds, which is
 /// useless because the data is also deleted.
@@ -484,7 +485,10 @@ mod tests {
         assert!(!folder.exists());
         assert!(!ours.wait().unwrap().success());
         for child in [&mut longer, &mut grep] {
-            assert!(child.try_wait().unwrap().is_none(), "a stranger was killed");
+            assert!(
+                child.try_wait().unwrap().is_none(),
+                "an unrelated process was killed"
+            );
             child.kill().unwrap();
             child.wait().unwrap();
         }

@@ -109,8 +109,8 @@ pub(crate) struct PortAssignment {
 /// addresses.
 ///
 /// # Errors
-/// No address block is free with any port set. The message names a port that is in use, and the
-/// process that uses it.
+/// The addresses after `fixed` are not loopback addresses, or no address block is free with any
+/// port set. The message then names a port that is in use, and the process that uses it.
 pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssignment> {
     let Some(first) = fixed else {
         let [a, b, c] = FIRST_BLOCK;
@@ -137,8 +137,8 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssign
 /// Returns the ports of the first node of each machine.
 ///
 /// # Errors
-/// No port set is free. The message names a port that is in use, and the process that uses it. Or
-/// an agent has ended.
+/// An agent has ended, or no port set is free. The message then names a port that is in use, and
+/// the process that uses it.
 pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
     let mut taken = None;
     for ports in CHOICES {

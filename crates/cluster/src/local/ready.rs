@@ -54,7 +54,8 @@ pub(super) fn asks_for_password(
     wait(nodes, index, deadline, limit, failure, ask)
 }
 
-/// Waits until every node lists all other nodes and considers them up.
+/// Waits until every node lists all other nodes, considers them up, and agrees with them on the
+/// schema.
 ///
 /// For two or three nodes, a read at ALL of a table with two replicas proves this. The read
 /// requires that the coordinator considers all nodes up.
@@ -98,7 +99,8 @@ pub(super) fn see_each_other(
 }
 
 /// Checks that a node's failure detector considers `count` nodes up, including the node itself.
-/// After a restart, a node lists a peer long before it considers the peer up.
+/// After a restart, a node lists a peer long before it considers the peer up. Does nothing without
+/// a Jolokia agent.
 pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     let Some(jolokia) = &node.jolokia else {
         return Ok(());

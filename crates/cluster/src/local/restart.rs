@@ -26,8 +26,8 @@ impl Cluster {
     ///
     /// # Errors
     /// The cluster is not managed, or a restart does not suffice for `spec` (see
-    /// [`LocalSpec::restart_suffices`]). Or a node does not start again. In that case, the message
-    /// contains the last lines of its log, and the cluster is unusable.
+    /// [`LocalSpec::restart_suffices`]). If a node does not start again, the message contains the
+    /// last lines of its log, and the cluster is unusable.
     pub fn reconfigure(
         &mut self,
         spec: &LocalSpec,
@@ -138,8 +138,8 @@ impl Nodes {
         for index in group {
             self.stop_node(*index)?;
         }
-        // The limits change only while no node runs on the host. Otherwise the kernel would kill a
-        // node of the old size if it had less memory.
+        // The limits change only while no node runs on the host. Otherwise, with a lower memory
+        // limit, the kernel would kill a node of the old size.
         if let Some(limits) = limits {
             for index in group {
                 self.limit_host(*index, limits)?;
@@ -226,8 +226,9 @@ impl Nodes {
         self.state.write(&self.folder)
     }
 
-    /// Starts a stopped node, and waits until it answers CQL. Does not wait until the other nodes
-    /// consider the node up. [`Nodes::await_ring`] does that.
+    /// Starts a stopped node, and waits until it answers CQL. Does nothing if the node has a
+    /// process. Does not wait until the other nodes consider the node up. [`Nodes::await_ring`]
+    /// does that.
     ///
     /// # Errors
     /// The node does not answer within the spec's `start_timeout`, or dies. The message contains

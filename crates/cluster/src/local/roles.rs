@@ -163,7 +163,7 @@ mod tests {
         assert!(!format!("{made:?}").contains(&ours));
         let other = tempfile::tempdir().unwrap();
         let again = make(&spec(Authentication::Password), other.path()).unwrap();
-        assert_ne!(password(&again), ours, "every cluster has its own");
+        assert_ne!(password(&again), ours, "every cluster has its own password");
     }
 
     #[test]

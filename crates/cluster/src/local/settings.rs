@@ -100,12 +100,13 @@ pub(super) const JOINING: &str = "joining.yaml";
 /// # Errors
 /// All refused keys, each with its reason.
 pub(crate) fn check_overrides(spec: &LocalSpec) -> Result<()> {
-    refuse((&spec.release, &spec.origin), &spec.yaml)
+    refuse((&spec.release, &spec.origin), &spec.yaml, &Map::new())
 }
 
 /// Returns the number of tokens per node. The number that the user sets takes precedence.
 pub(crate) fn tokens_count(yaml: &Map<String, Value>) -> u64 {
-    yaml.get("num_tokens").and_then(Value::as_u64).unwrap_or(TOKENS_COUNT)
+    let count = yaml.get("num_tokens").and_then(versions::whole_number);
+    count.and_then(|count| u64::try_from(count).ok()).unwrap_or(TOKENS_COUNT)
 }
 
 /// Returns the tokens of every node. If `spec` does not contain tokens, returns tokens at equal

@@ -5,8 +5,8 @@
 //! The limits of a host count as proved if the JVM on the host sees them.
 
 mod hosts;
+mod peers_up;
 mod placement;
-mod ring;
 
 pub use placement::NodePlace;
 
@@ -45,7 +45,7 @@ impl Nodes {
                 proofs.extend(hosts::host_proofs(&seen, limits, own, &node.layout.name));
                 proofs.extend(hosts::proofs(limits, host, node)?);
             }
-            proofs.extend(ring::proof(node, &self.nodes));
+            proofs.extend(peers_up::proof(node, &self.nodes));
             let place = placement::place(node);
             if let Some(placement) = self.placement(node) {
                 let options = &self.spec.jvm_options;

@@ -18,8 +18,9 @@ use target_spec::{JavaWanted, LocalSpec, Origin, yaml_named};
 use versions::Release;
 
 impl Cluster {
-    /// Makes the files for an upgrade available on every machine: the jars, and an archive of the
-    /// classes. `yaml` contains the additional settings of upgraded nodes.
+    /// Makes the jars for an upgrade available on every machine. If nodes on this machine share
+    /// classes, also dumps an archive of the new classes. `yaml` contains the additional settings
+    /// of upgraded nodes.
     ///
     /// # Errors
     /// The nodes are not managed, or a file is not available.
@@ -87,7 +88,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Returns the release to which a node was upgraded, if any.
+    /// Returns the upgrade that a node has undergone, if any.
     pub(super) fn upgrade_of(&self, node: &LocalNode) -> Option<&Upgrade> {
         let upgrade = self.upgrade.as_ref()?;
         (upgrade.spec.release == node.layout.release).then_some(upgrade)

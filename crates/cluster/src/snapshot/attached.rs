@@ -6,8 +6,8 @@
 //! `cassay-loaded-12-704512331-0_4_8`. Any command on any machine can then restore and compare.
 //!
 //! The cluster belongs to another user. So cassay does not change its hints and caches (the server
-//! itself ignores hints older than a TRUNCATE). If an operator has disabled compactions, they stay
-//! disabled.
+//! itself ignores hints older than a TRUNCATE). If an administrator has disabled compactions, they
+//! stay disabled.
 
 use super::{NodeSnapshot, RestoreHow, RestoreResult, Snapshot, online};
 use crate::attach::AttachedControl;
@@ -294,7 +294,7 @@ pub(crate) fn restore(
     ));
     let mut switched = Vec::new();
     for node in &nodes {
-        // Compactions that an operator has disabled must stay disabled.
+        // Compactions that an administrator has disabled must stay disabled.
         let disabled = mbeans::disabled(node.agent, keyspace, &names)?;
         let mut ours: Vec<&str> = allowed.iter().map(String::as_str).collect();
         ours.retain(|table| !disabled.contains(table));

@@ -47,10 +47,10 @@ impl Cluster {
     /// snapshot for the first time, it reads all bytes of the snapshot.
     ///
     /// # Errors
-    /// The snapshot does not exist, one of its files is damaged, or a volume is too small. Or a
-    /// node is down, refuses, or has other SSTables afterwards. The message names the node and the
-    /// table or file. If anything has changed, the message describes what remains and the next
-    /// step.
+    /// The snapshot does not exist, one of its files is damaged, or a volume is too small. A node
+    /// that is down, that refuses, or that has other SSTables afterwards also causes an error. The
+    /// message names the node and the table or file. If anything has changed, the message describes
+    /// what remains and the next step.
     pub fn snapshot_restore(
         &mut self,
         name: &str,

@@ -257,7 +257,7 @@ impl ExportedNode {
     }
 }
 
-/// Returns all files of a table.
+/// Returns the files of a table's SSTables and of its indexes.
 pub(super) fn files(table: &TableRecord) -> impl Iterator<Item = &File> {
     let sstables = table.sstables.iter().flat_map(|sstable| &sstable.files);
     sstables.chain(&table.indexes)

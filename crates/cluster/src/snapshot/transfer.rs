@@ -38,9 +38,9 @@ impl Cluster {
     /// the name in the export. The cluster's data changes only when the snapshot is restored.
     ///
     /// # Errors
-    /// The cluster is not managed, or a file is damaged, or the free space does not suffice. Or the
-    /// export is invalid or does not fit (other ranges, other definitions, a newer format). After
-    /// an error, no node has files of the import.
+    /// The cluster is not managed, a file is damaged, or the free space does not suffice. An export
+    /// is also refused if it is invalid or does not fit (other ranges, other definitions, a newer
+    /// format). After an error, no node has files of the import.
     pub fn snapshot_import(
         &self,
         from: &Path,

@@ -78,7 +78,7 @@ fn locked(path: &Path) -> Option<File> {
     ((held.dev(), held.ino()) == (there.dev(), there.ino())).then_some(folder)
 }
 
-/// Returns the abandoned folders within `above`, each with its lock.
+/// Returns the abandoned folders of this user within `above`, each with its lock.
 fn left(above: &Path) -> Vec<(PathBuf, File)> {
     let own = rustix::process::geteuid().as_raw();
     let is_left = |path: PathBuf| {

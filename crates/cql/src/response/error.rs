@@ -4,7 +4,7 @@
 use crate::version::Version;
 use crate::wire::{Reader, Result};
 
-/// Reason for a failure. It is the first field of every ERROR.
+/// Error code, which is the first field of every ERROR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// A bug in the server, or an unforeseen condition.

@@ -12,7 +12,7 @@ pub struct Rows<'a> {
     pub columns: Vec<ColumnSpec>,
     /// Position of the next page. `None` on the last page.
     pub paging_state: Option<&'a [u8]>,
-    /// The rows.
+    /// The rows, which are not decoded yet.
     pub raw: RawRows<'a>,
 }
 

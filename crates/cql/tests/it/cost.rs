@@ -56,7 +56,7 @@ fn a_standard1_write_has_236_bytes() {
 #[ignore = "measures: run it alone, in a release build"]
 #[expect(
     clippy::disallowed_methods,
-    reason = "this crate may not use measure::clock"
+    reason = "this crate must not use measure::clock"
 )]
 fn cost_of_a_standard1_write_frame() {
     /// Number of measured rounds. The test reports the fastest round. Rounds take less than 1 ms,

@@ -113,7 +113,7 @@ impl View<'_> {
         self.jvms.iter().any(|jvm| jvm.is_on(flag))
     }
 
-    /// Returns the number of all CPUs of the host.
+    /// Returns the number of all CPUs of the host. `None` if unknown.
     pub(super) fn cpus(&self) -> Option<usize> {
         list(&self.facts.cpus).map(|list| list.len())
     }
@@ -124,7 +124,7 @@ impl View<'_> {
     }
 
     /// Returns the memory that the nodes share, in bytes. It is the memory of the machine, or the
-    /// sum of the limits of the nodes' control groups.
+    /// sum of the limits of the nodes' control groups if this sum is smaller.
     pub(super) fn memory_bytes(&self) -> Result<u64, String> {
         let all = self.facts.memory_bytes.clone()?;
         let limit = |jvm: &Jvm<'_>| {

@@ -59,8 +59,8 @@ impl KnownRuns {
         })
     }
 
-    /// Returns the throughput at a point. For a number of threads, this is the highest throughput
-    /// at any number of threads in the newest run of this variant on this target.
+    /// Returns the throughput at a point. A rate is its own throughput. For a number of threads,
+    /// this is the highest throughput of this variant in its newest run on this target.
     pub fn reached(&self, variant: &Variant, point: Point) -> Option<PointThroughput> {
         if let Point::Rate(rate) = point {
             return Some(PointThroughput {
@@ -149,7 +149,8 @@ fn same(then: &Value, now: &Value, path: &str) -> bool {
     then.pointer(path) == now.pointer(path)
 }
 
-/// Returns the link rate that the client of a machine reported.
+/// Returns the link rate that the client on a machine reported last in a run. `None` if it reported
+/// no rate.
 fn link_in(run: &Run, place: &str) -> Option<u64> {
     run.journal.iter().rev().find_map(|line| match &line.event {
         JournalEvent::ClientsReady { clients } => {

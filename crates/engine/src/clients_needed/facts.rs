@@ -147,7 +147,7 @@ impl Shape {
     }
 
     /// Returns the number of machines that satisfies both limits. The number is a lower bound if no
-    /// ceiling is known.
+    /// ceiling is known, and `None` if neither limit is known.
     pub fn machines(&self) -> Option<usize> {
         self.by_ceiling.max(self.by_link)
     }

@@ -326,7 +326,7 @@ fn a_fault_holds_its_full_time_and_the_next_waits_for_its_end() {
     let late = [&order[..4], &[(4800, "omit 2")]].concat();
     assert_eq!(fault_actions(&short), late);
 
-    // The end of the load is not known in advance. At the end, the second fault is in force, and
+    // The end of the load is not known in advance. At the end, the second fault is in effect, and
     // the third fault has not begun.
     let mut ended = sim(&[], 3000);
     (ended.waits_ms, ended.heals_ms) = (700, 900);

@@ -13,8 +13,7 @@ pub use prometheus::read_prometheus;
 pub use scrape::Scrape;
 
 use crate::phase_times::TimeSpan;
-use anyhow::{Context, Result, bail, ensure};
-use foreign::FileKind;
+use anyhow::{Result, bail, ensure};
 use measure::clock;
 use store::record::SampleRecord;
 
@@ -46,6 +45,15 @@ pub struct Series {
     pub unit: &'static str,
     /// Points in order of time.
     pub points: Vec<Point>,
+}
+
+/// Series of a file, and the parts of the file that the import left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SeriesFile {
+    /// The series.
+    pub series: Vec<Series>,
+    /// Notes about parts that were left out. Each note is one sentence without a full stop.
+    pub notes: Vec<String>,
 }
 
 /// Returns the points of `series` within a span of wall-clock time. The times of the returned
@@ -87,8 +95,9 @@ pub fn line_up(probe: &str, series: &[Series], span: TimeSpan) -> Result<Vec<Sam
     )
 }
 
-/// Suggests a shift that would align the series with the run. Returns a shift only if it looks like
-/// a time zone: a multiple of a quarter of an hour, at most 14 hours.
+/// Suggests a shift that would align the series with the run. The shift must look like a time zone:
+/// a multiple of a quarter of an hour, at most 14 hours. Without such a shift, suggests to check
+/// the file and the clocks.
 fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
     const QUARTER_NS: i128 = 15 * 60 * clock::SECOND_NS as i128;
     const QUARTERS_MAX: i128 = 14 * 4;
@@ -193,23 +202,22 @@ fn with_hint(path: &std::path::Path, error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Converts seconds or milliseconds since 1970 to nanoseconds.
-fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
-    let ns = value * unit_ns;
+/// Smallest number that is read as milliseconds since 1970. It means 1973 in milliseconds, and the
+/// year 5138 in seconds.
+const MILLISECONDS_MIN: f64 = 1e11;
+
+/// Converts a time since 1970 to nanoseconds. Prometheus's text format has milliseconds, and
+/// OpenMetrics has seconds. The size of the time shows its unit, even if the end of the text with
+/// the mark of OpenMetrics is lost.
+fn unix_ns(time: f64) -> Result<u64> {
+    let ns = time * if time < MILLISECONDS_MIN { 1e9 } else { 1e6 };
     // This limit is the year 2262. In nanoseconds, later times do not fit into i64, which other
     // tools use.
     ensure!(
         ns >= 0.0 && ns < i64::MAX as f64,
-        "{value} is not a time from 1970 to 2262"
+        "{time} is not a time from 1970 to 2262"
     );
     Ok(ns as u64)
-}
-
-/// Reads a scrape. Replaces invalid UTF-8 in the scrape.
-fn read_text(path: &std::path::Path) -> Result<String> {
-    let bytes = foreign::read(FileKind::Scrape, path)
-        .with_context(|| format!("read {}", path.display()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -303,7 +311,15 @@ mod tests {
         let error = room.point().unwrap_err().to_string();
         assert!(error.contains("name the required series"), "{error}");
         assert!(room.series(SERIES_COUNT_MAX + 1).is_err());
-        assert!(unix_ns(-1.0, 1e9).is_err() && unix_ns(f64::NAN, 1e9).is_err());
-        assert_eq!(unix_ns(1.5, 1e9).unwrap(), 1_500_000_000);
+        assert!(unix_ns(-1.0).is_err() && unix_ns(f64::NAN).is_err());
+        assert!(unix_ns(1_796_202_642_000_000.0).is_err());
+    }
+
+    /// An earlier version read the seconds of a truncated OpenMetrics text as milliseconds.
+    #[test]
+    fn the_size_of_a_time_shows_its_unit() {
+        for time in [1_795_262_400.0, 1_795_262_400_000.0] {
+            assert_eq!(unix_ns(time).unwrap(), NOON);
+        }
     }
 }

@@ -144,7 +144,7 @@ fn without_network_namespaces_hosts_report_their_missing_limits() {
         ]
     );
     // If the hosts are isolated but a limit cannot be set, the study is refused. Otherwise the
-    // record would contain a limit that was not in force.
+    // record would contain a limit that was not in effect.
     let missing = lacking(needs, &all_but(&[Capability::LinkDelay]));
     let refused: Vec<bool> = missing.iter().map(|one| one.refuses).collect();
     assert_eq!(refused, [true]);

@@ -1,5 +1,5 @@
-//! Facts about nodes that put the readings of their resources into relation: the number of CPUs,
-//! and the limits of compaction, network link and disk.
+//! Facts about nodes with which the analysis judges how near a resource is to its limit. The facts
+//! are the number of CPUs, and the limits of compaction, network link and disk.
 
 use crate::running_target::Running;
 use analysis::limits::NodeFacts;
@@ -13,7 +13,7 @@ use target_spec::HostSpec;
 const COMPACTION: &str = "compaction_throughput";
 const COMPACTION_MIB: &str = "compaction_throughput_mb_per_sec";
 
-/// Returns the facts about each node that put its readings into relation.
+/// Returns the facts about each node with which the analysis judges the readings of its resources.
 pub fn limit_facts(running: &Running, record: &NodesRecord) -> Vec<NodeFacts> {
     let local = running.settings.local();
     let hosts = local.and_then(|local| local.hosts.as_ref());

@@ -15,10 +15,10 @@ use topology::CpuSet;
 /// Name of the client's machine if the client does not run on a simulated host.
 const THIS_MACHINE: &str = "this machine";
 
-/// Returns the places of the nodes, and the places that the client's workers will have.
+/// Returns the placement of the nodes, and the placement that the client's workers will have.
 ///
 /// # Errors
-/// The kernel does not report one of the places.
+/// The kernel does not report the placement of a process.
 pub(super) fn records(
     running: &Running,
     settings: &Settings,
@@ -29,7 +29,7 @@ pub(super) fn records(
             let places: Result<Vec<NodePlace>, String> = places.into_iter().collect();
             places.map_err(anyhow::Error::msg)?
         }
-        // Other errors give no information about the places of the nodes.
+        // The observation of the cluster failed, so this code reads the places separately.
         None => running.cluster.places()?,
     };
     if places.is_empty() {
@@ -114,8 +114,8 @@ fn memory_nodes(found: &EffectiveAffinity) -> CpuSet {
     bound.map_or(all.clone(), |bound| all.intersection(&bound))
 }
 
-/// Returns the place of the client. The load generator pins the workers only when the load begins,
-/// but their CPUs are already known.
+/// Returns the placement of the client. The load generator pins the workers only when the load
+/// begins, but their CPUs are already known.
 fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     let found = EffectiveAffinity::own()?;
     let cpus = running.client_cpus(&settings.client);
@@ -136,7 +136,8 @@ fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     })
 }
 
-/// Converts a place to its record. `online` contains the CPUs of the machine, if they are known.
+/// Converts the placement of a process to its record. `online` contains the CPUs of the machine, if
+/// they are known.
 fn to_record(found: &EffectiveAffinity, online: Option<CpuSet>) -> PlacementRecord {
     let cpus = found.all_cpus();
     PlacementRecord {

@@ -69,8 +69,8 @@ impl Sampling<'_> {
             );
         }
         say(&format!(
-            "{name}: cassay took the keys of {} at random positions of the token ring, and read {} \
-             in {seconds:.1} s",
+            "{name}: cassay sampled the keys of {} at random positions of the token ring, and read \
+             {} in {seconds:.1} s",
             counted(partitions.len() as u64, "partition"),
             counted(rows_read, "row"),
         ));
@@ -147,7 +147,7 @@ impl<'a> KeySampler<'a> {
     /// Waits until the reader may request the next partition.
     fn pace(&mut self) -> Result<()> {
         if self.sampling.stop.load(Ordering::Relaxed) {
-            bail!("interrupted while cassay took the keys of {}", self.name);
+            bail!("interrupted while cassay sampled the keys of {}", self.name);
         }
         let due_ns = self.asked.saturating_mul(clock::SECOND_NS) / self.sampling.keys_per_s;
         let passed_ns = clock::now_ns() - self.begin_ns;
@@ -205,7 +205,8 @@ impl<'a> KeySampler<'a> {
         Ok(found.rows)
     }
 
-    /// Adds a partition, given its first rows. A partition with only static columns has no row.
+    /// Adds a partition, given its first rows. A partition with only static columns has no row, so
+    /// it is not added.
     fn add(&mut self, token: i64, rows: Vec<Vec<Value>>) {
         let keys = self.partition_key.len() + self.clustering.len();
         if rows[0][..keys].iter().any(Value::is_null) {

@@ -15,7 +15,8 @@ const PARTITIONER: &str = "Murmur3Partitioner";
 /// Returns the table without partitions. The caller adds the partitions later.
 ///
 /// # Errors
-/// The keyspace has no table with this name. The hint lists the existing tables.
+/// The keyspace has no table with this name, or the cluster uses another partitioner. The hint
+/// lists the existing tables or an alternative.
 pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<TableSample> {
     let (keyspace, table) = names;
     let of_table = format!(
@@ -84,7 +85,7 @@ fn partitioner(session: &mut Session) -> Result<()> {
     let name = found.rows.first().and_then(|row| row.first()?.as_str()).unwrap_or_default();
     if !name.ends_with(PARTITIONER) {
         bail!(
-            "{} uses the partitioner {name}, but cassay can take keys only from a ring of \
+            "{} uses the partitioner {name}, but cassay can sample keys only from a ring of \
              {PARTITIONER}\nhint: name a CSV file with the keys: `workload: {{keys: {{file: \
              keys.csv}}}}`",
             session.node()

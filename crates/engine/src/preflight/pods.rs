@@ -35,8 +35,8 @@ pub(super) fn refused(study: &Study) -> Result<Vec<String>> {
     Ok(refused)
 }
 
-/// Returns a row for each place where a variant needs pods: the place, the purpose, and the section
-/// of the study.
+/// Returns the pods that a variant needs or may break. Each row has the `kubectl` for their context
+/// and namespace, the purpose, and the section of the study.
 fn wanted(settings: &Settings) -> Result<Vec<(Kubectl, Purpose, &'static str)>> {
     let mut all = Vec::new();
     if let Some(pods) = &settings.client.kubernetes {

@@ -11,7 +11,7 @@ use target_spec::HostKind;
 
 /// Series of the idle share of a machine's CPUs.
 const IDLE: &str = "mpstat.%idle";
-/// Series of the number of cores that a part of this machine uses.
+/// Series of the number of cores that a control group uses.
 const CORES: &str = "cgroup.cpu_used";
 const READ: &str = "iostat.rkB/s";
 const WRITTEN: &str = "iostat.wkB/s";
@@ -84,7 +84,7 @@ impl HostReadings {
 
     /// Returns the readings of a host's disks. Omits devices that pass requests on to other
     /// devices, because their requests would count twice. Includes such devices if the host has no
-    /// other device, as in the case of the volume of a part of this machine.
+    /// other device, as with the volume of a simulated host.
     fn disks_of(&self, host: &str) -> impl Iterator<Item = (&'static str, f64)> {
         let own = self.disks.iter().filter(move |((of, ..), _)| of == host);
         let has_disk = own.clone().any(|((_, device, _), _)| !is_passed_on(device));

@@ -6,6 +6,7 @@ use analysis::limits::{self, WindowSeries};
 use cassandra::probe::Reading;
 use measure::{Bin, Bins};
 use std::collections::BTreeMap;
+use store::record::CostKind;
 
 /// Series that the rules judge within the measured window.
 pub const PENDING: &str = "compactions.pending";
@@ -24,6 +25,20 @@ pub const RECEIVED: &str = "sar.rxkB/s";
 pub const SENT: &str = "sar.txkB/s";
 pub const DISK_READS: &str = "iostat.r/s";
 pub const DISK_WRITES: &str = "iostat.w/s";
+/// Rates of events of a process, which are costs.
+pub const PROCESS_EVENTS: [(&str, CostKind); 4] = [
+    ("pidstat.cswch/s", CostKind::ContextSwitches),
+    ("pidstat.nvcswch/s", CostKind::ContextSwitches),
+    ("pidstat.minflt/s", CostKind::PageFaults),
+    ("pidstat.majflt/s", CostKind::PageFaults),
+];
+/// Rates of hardware events of a host's CPUs, which are costs.
+pub const CPU_EVENTS: [(&str, CostKind); 4] = [
+    ("perf.cycles", CostKind::Cycles),
+    ("perf.instructions", CostKind::Instructions),
+    ("perf.LLC-load-misses", CostKind::CacheMisses),
+    ("perf.node-load-misses", CostKind::RemoteLoads),
+];
 /// Maximum number of bins of a series. In a trial of an hour, a bin covers one second, which is one
 /// reading.
 pub const STRETCHES_MAX: usize = 4096;
@@ -66,8 +81,9 @@ impl KeptReadings {
         bins.push(t_s, reading.value);
     }
 
-    /// Takes a reading if the decision table of limits needs it. Two probes read the pressure of
-    /// the machine: the probe of other programs and the hosts' probe.
+    /// Takes a reading if the decision table of limits needs it. The probe [`OTHERS_PROBE`] and the
+    /// hosts' probe both read the pressure of the machine. So only the CPU readings of
+    /// [`OTHERS_PROBE`] count here.
     fn push_for_limits(&mut self, reading: &Reading) {
         let is_twin = reading.probe == OTHERS_PROBE && !reading.name.starts_with("cpu.");
         if is_twin || !limits::is_needed(&reading.name) {
@@ -130,7 +146,7 @@ pub struct InWindow<'a> {
     pub probe: &'a str,
     /// Name of the series.
     pub name: &'a str,
-    /// Place of the readings.
+    /// Node, host, device or process to which the readings belong, as the probe names it.
     pub place: &'a str,
     /// Bins of the series, with their numbers.
     pub stretches: Vec<(usize, Bin)>,
@@ -152,6 +168,7 @@ fn is_of_use(name: &str) -> bool {
         name,
         CPU | MEMORY | RECEIVED | SENT | DISK_READS | DISK_WRITES
     ) || is_pause(name)
+        || PROCESS_EVENTS.iter().chain(&CPU_EVENTS).any(|(event, _)| *event == name)
 }
 
 /// Returns true if a device passes its requests on to other devices, whose counts also contain the

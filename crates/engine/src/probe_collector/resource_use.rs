@@ -1,11 +1,14 @@
 //! Computes the resources that the nodes used in a window, from the probes' readings.
 
 use super::readings_buffer::{
-    CPU, DISK_READS, DISK_WRITES, InWindow, MEMORY, RECEIVED, SENT, is_passed_on, is_pause,
+    CPU, CPU_EVENTS, DISK_READS, DISK_WRITES, InWindow, MEMORY, PROCESS_EVENTS, RECEIVED, SENT,
+    is_passed_on, is_pause,
 };
 use cassandra::NodeInfo;
 use cluster::Cluster;
 use measure::Bin;
+use std::collections::{BTreeMap, BTreeSet};
+use store::record::{CostKind, Costs};
 use target_spec::HostKind;
 
 /// Place names that the probes use for this machine and for its loopback interface.
@@ -27,6 +30,9 @@ pub struct ResourceUse {
     pub disk_reads_per_s: Option<f64>,
     /// Number of writes per second of the nodes' disks.
     pub disk_writes_per_s: Option<f64>,
+    /// Numbers of events per second of the nodes' processes and CPUs, by their kind of cost. A kind
+    /// is absent if it was not counted everywhere.
+    pub events_per_s: Costs,
 }
 
 impl ResourceUse {
@@ -84,8 +90,29 @@ impl ResourceUse {
             network_bytes_per_s: kilobytes.map(|kib| kib * 1024.0),
             disk_reads_per_s: disk(DISK_READS),
             disk_writes_per_s: disk(DISK_WRITES),
+            events_per_s: events_per_s(kept, nodes, has_hosts),
         }
     }
+}
+
+/// Returns the events per second of the processes of all nodes, and of the CPUs of their hosts.
+/// Without separate hosts, the CPUs also execute other programs, so their events are absent.
+fn events_per_s(kept: &[InWindow<'_>], nodes: &[NodeInfo], has_hosts: bool) -> Costs {
+    let names: BTreeSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+    let hosts: BTreeSet<&str> = nodes.iter().map(|node| node.host.as_str()).collect();
+    let at_all = |places: &BTreeSet<&str>, name: &str| -> Option<f64> {
+        let at =
+            |place: &&str| sum(kept.iter().filter(|one| one.place == *place && one.name == name));
+        places.iter().map(at).sum()
+    };
+    let of_processes = PROCESS_EVENTS.iter().map(|event| (event, &names));
+    let of_cpus = CPU_EVENTS.iter().map(|event| (event, &hosts)).filter(|_| has_hosts);
+    let mut events: BTreeMap<CostKind, Option<f64>> = BTreeMap::new();
+    for ((name, cost), places) in of_processes.chain(of_cpus) {
+        let sum = events.entry(*cost).or_insert(Some(0.0));
+        *sum = sum.and_then(|before| Some(before + at_all(places, name)?));
+    }
+    events.into_iter().filter_map(|(cost, sum)| Some((cost, sum?))).collect()
 }
 
 /// Returns the device of a host to which a series belongs. Returns `None` if the series does not
@@ -164,6 +191,34 @@ mod tests {
             ResourceUse::in_window(&[], &nodes, false),
             ResourceUse::default()
         );
+    }
+
+    #[test]
+    fn events_are_counted_on_all_nodes_and_their_hosts() {
+        let nodes = [node("node1", "host1"), node("node2", "host2")];
+        let mut kept = vec![
+            series("pidstat.cswch/s", "node1", &[100.0]),
+            series("pidstat.nvcswch/s", "node1", &[10.0]),
+            series("pidstat.cswch/s", "node2", &[50.0]),
+            series("pidstat.nvcswch/s", "node2", &[1.0]),
+            series("pidstat.minflt/s", "node1", &[7.0]),
+            series("perf.cycles", "host1", &[2e9, 4e9]),
+            series("perf.cycles", "host2", &[1e9]),
+            series("perf.cycles", "machine", &[9e9]),
+            series("perf.instructions", "host1", &[1e9]),
+        ];
+        let seen = ResourceUse::in_window(&kept, &nodes, true).events_per_s;
+        let expected = [(CostKind::ContextSwitches, 161.0), (CostKind::Cycles, 4e9)];
+        assert_eq!(seen, Costs::from(expected), "host2 has no instructions");
+        let together = ResourceUse::in_window(&kept, &nodes, false).events_per_s;
+        assert_eq!(
+            together.get(&CostKind::Cycles),
+            None,
+            "the client is included"
+        );
+        kept.push(series("perf.instructions", "host2", &[1e9]));
+        let seen = ResourceUse::in_window(&kept, &nodes, true).events_per_s;
+        assert_eq!(seen.get(&CostKind::Instructions), Some(&2e9));
     }
 
     #[test]

@@ -26,7 +26,8 @@ const RECKONING: Duration = Duration::from_secs(1);
 const SILENT_TIME: Duration = Duration::from_millis(100);
 
 impl TrialRun<'_> {
-    /// Reads the size of the tables before the load starts. Unreadable sizes remain unknown.
+    /// Reads the size of the tables before the load starts, and computes the bytes of a write. A
+    /// size that cassay cannot read stays `None`.
     pub(super) fn begin_costs(&mut self, running: &Running, state: &mut State) {
         state.storage.writes_before = state.answered.writes;
         if is_flushed(state) {
@@ -38,9 +39,8 @@ impl TrialRun<'_> {
         }
     }
 
-    /// Computes the size of the values that a write binds. The computation is a separate phase, so
-    /// cassay displays it and includes it in the estimated time. After the window, it would be an
-    /// unexplained delay for the user.
+    /// Computes the mean size of the values that a write binds. Reports the computation if it takes
+    /// longer than [`SILENT_TIME`], because the delay would otherwise be unexplained.
     fn reckon_bytes_per_write(&mut self) -> Option<f64> {
         let stage = self.step.map_or(Stage::Main, |step| step.stage);
         let (deadline, soon) = (Deadline::after(RECKONING), Deadline::after(SILENT_TIME));
@@ -58,8 +58,9 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Flushes the tables and reads their sizes at the end. Does nothing if a node has restarted,
-    /// because the counts of that node begin at zero.
+    /// Reads the formats of the SSTables at the end. Also flushes the tables and reads their sizes,
+    /// if the trial began with a flush. Omits the sizes if a node has restarted, because the counts
+    /// of that node begin at zero.
     pub(super) fn end_costs(&self, running: &Running, state: &mut State) {
         let (keyspace, tables) = (self.program.keyspace(), self.program.tables());
         if is_flushed(state) && running.pids_changed(&state.pids).is_empty() {
@@ -82,9 +83,14 @@ impl TrialRun<'_> {
         let rows_are_known =
             self.rows.are_said && !self.rows.are_strange && self.program.keeps_rows();
         let rows = rows_are_known.then(|| self.program.rows());
-        let window_costs = window_costs(&used, tally.ended, tally.window.seconds);
+        let (ended, seconds) = (tally.ended, tally.window.seconds);
+        let window_costs = window_costs(&used, ended, seconds);
+        let events = used
+            .events_per_s
+            .iter()
+            .map(|(kind, per_s)| (*kind, Some(per_s * seconds / ended as f64)));
         let disk_costs = disk_costs(&state.storage, rows, written_bytes);
-        let all = window_costs.into_iter().chain(disk_costs);
+        let all = window_costs.into_iter().chain(disk_costs).chain(events);
         all.filter_map(|(kind, value)| Some((kind, value.filter(|value| value.is_finite())?)))
             .collect()
     }

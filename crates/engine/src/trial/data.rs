@@ -274,8 +274,9 @@ impl TrialRun<'_> {
         Ok(None)
     }
 
-    /// Loads in rounds until `reached` returns 1. Waits after each round until the nodes have
-    /// settled, and computes the number of missing rows from the measured size of a row.
+    /// Loads in rounds until `reached` returns 1, within [`SIZE_TOLERANCE`]. Waits after each round
+    /// until the nodes have settled, and computes the number of missing rows from the measured size
+    /// of a row.
     fn fill_to(
         &mut self,
         running: &mut Running,
@@ -387,7 +388,8 @@ impl TrialRun<'_> {
         Ok(can)
     }
 
-    /// Waits until the server has no pending work from the load phase or the previous trial.
+    /// Waits until the server has no pending work from the load phase or the previous trial. Does
+    /// not wait if the study does not request it, or if the target cannot report pending work.
     pub(super) fn settle(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let can = self.can_settle(running)?;
         match self.settings.data.settle {
@@ -485,13 +487,13 @@ impl TrialRun<'_> {
         state.gather.write(&mut state.writer)
     }
 
-    /// Returns true if every row of the snapshot was acknowledged. This is the case for data of
-    /// this run, because a trial ends if its load phase fails in part.
+    /// Returns true if the trial reads rows back, and every row of the snapshot was acknowledged.
+    /// Loaded rows were acknowledged, because a trial ends if its load phase fails in part.
     fn loads_are_whole(&self) -> bool {
         self.settings.verify.sample.is_asked() && self.settings.data.load != Load::None
     }
 
-    /// Drops the page cache, if the study requests it. Returns a word for the result.
+    /// Drops the page cache, if the study requests it. Returns `kept` or `dropped`.
     fn page_cache(&self, running: &Running) -> Result<&'static str> {
         if self.settings.data.page_cache == PageCache::Keep {
             return Ok("kept");

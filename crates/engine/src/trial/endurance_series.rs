@@ -1,5 +1,4 @@
-//! Collects the series of the long trial of an endurance study while the trial runs, and makes the
-//! record of the series.
+//! Collects the series of an endurance trial while the trial runs, and makes their record.
 //!
 //! Invariant: memory does not grow with the length of the trial. So a series consists of a fixed
 //! number of bins. This module stores only the longest pauses, and only events of rare kinds.
@@ -41,8 +40,8 @@ const SSTABLES: &str = ".live_sstables";
 const CLIENT: &str = "client";
 
 /// Values that may grow during a trial. Each row contains the name of the series, and the name of
-/// the series with its limit. It also has a description for the user, for the case that the series
-/// is missing.
+/// the series that contains its limit, if any. The description names the value to the user if the
+/// series is missing.
 const GROWING: [(&str, Option<&str>, &str); 6] = [
     (PENDING, None, "pending compactions"),
     (HEAP, Some("jvm.heap_max"), "the heap after collections"),
@@ -229,7 +228,7 @@ struct ProbeSeries<'w> {
     bins: &'w Bins,
 }
 
-/// Data of a long window that has ended.
+/// Data of an endurance trial's measured window, which has ended.
 pub struct LongWindow<'a> {
     /// Share by which throughput may change while it still counts as stable.
     pub within: f64,
@@ -305,7 +304,7 @@ impl LongWindow<'_> {
     }
 
     /// Returns the cycles of compaction on the node whose number of pending compactions varies
-    /// most.
+    /// most. If this number never varies, uses the compacted bytes per second instead.
     fn cycles(&self) -> Option<CyclesRecord> {
         let values = |one: &ProbeSeries<'_>| -> Vec<f64> {
             one.bins.means().iter().map(|(_, value)| *value).collect()

@@ -22,7 +22,7 @@ use target_spec::{NodeIndex, PerNode};
 use versions::Release;
 use workload::Program;
 
-/// Faults of a phase. Dropping this value heals the faults that are in force.
+/// Faults of a phase. Dropping this value heals the faults that are in effect.
 pub struct Faults<'a> {
     planned: &'a [StudyFault],
     places: Vec<FaultTarget>,
@@ -38,7 +38,7 @@ pub(super) struct FaultTarget {
     pub nodes: Vec<(NodeIndex, String)>,
 }
 
-/// A fault in force.
+/// A fault in effect.
 struct Open {
     order: Option<Order>,
     told: Receiver<FaultMessage>,
@@ -181,9 +181,8 @@ impl<'a> Faults<'a> {
             kind: fault.kind.name.to_string(),
             verdict: FaultVerdict::Inconclusive,
             evidence: format!(
-                "cassay did not inject the fault. It was due at {} s of the window, but the rest \
-                 of the window was shorter than its {} s (earlier faults took longer, or the load \
-                 ended)",
+                "cassay did not inject the fault. It was due at {} s of the window for {} s, but \
+                 less time remained (earlier faults took longer, or the load ended)",
                 fault.at_ns as f64 / 1e9,
                 fault.for_ns as f64 / 1e9
             ),

@@ -98,7 +98,7 @@ impl TrialRun<'_> {
         judged(TrialFinding { limits, ..finding }, &judgement)
     }
 
-    /// Returns the record of the long window of an endurance study.
+    /// Returns the record of the measured window of an endurance trial.
     fn endurance(
         &self,
         running: Option<&Running>,
@@ -148,7 +148,7 @@ impl TrialRun<'_> {
     }
 
     /// Returns the number of operations that are due within `span_s` seconds after the start line.
-    /// Returns `None` unless the study replays recorded traffic at its own times.
+    /// Returns `None` unless the study replays recorded traffic at the recorded times.
     fn recorded_due(&self, span_s: f64) -> Option<OfferedLoad> {
         let speed = self.settings.workload.recorded.as_ref()?.speed?;
         let until_ns = (span_s * speed * 1e9).round() as u64;
@@ -159,8 +159,8 @@ impl TrialRun<'_> {
     }
 
     /// Returns the minimum length of the window according to the plan, in seconds. A step with a
-    /// number of operations has no planned length, so its actual length counts. If the window ends
-    /// some time after the last fault, the end of the last fault counts.
+    /// number of operations has no planned length, so its actual length counts. If the window lasts
+    /// until some time after the last fault, the end of the last fault counts.
     fn planned_s(&self, took_s: f64) -> f64 {
         let window = &self.settings.window;
         match window.measure_ns {
@@ -335,8 +335,8 @@ fn server_record(counts: ServerCounts) -> ServerCountsRecord {
     }
 }
 
-/// Returns the figures of the client itself. Adds them to the figures in `known`, which cover the
-/// time since the start line.
+/// Returns the figures of the client in the window, added to the properties in `known`, such as the
+/// number of workers.
 fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRecord {
     let window = &tally.window;
     let us = |q| tally.lag.quantile_ns(q) as f64 / 1e3;

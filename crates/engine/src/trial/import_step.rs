@@ -14,7 +14,7 @@ use study::plan::PhaseKind;
 
 impl TrialRun<'_> {
     /// Executes the statements that an import needs before it measures. Ignores errors about
-    /// existing objects, as the tools do from which the statements come.
+    /// existing objects, as the imported tools do.
     pub(super) fn execute(&mut self, running: &mut Running, statements: &[String]) -> Result<()> {
         if statements.is_empty() {
             return Ok(());

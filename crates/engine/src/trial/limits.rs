@@ -5,7 +5,7 @@ use super::{State, TrialRun};
 use crate::phase_times::TimeSpan;
 use crate::running_target::Running;
 use analysis::limits::{ClientLoad, TrialFacts, observe};
-use analysis::rules::{Judgement, Quantity};
+use analysis::rules::{Judgement, Quantity, RuleOutcome};
 use measure::Known;
 use store::record::{
     FaultRecord, LimitReadingRecord, LimitSpan, NodeCpuRecord, TrialFinding, TrialLimitsRecord,
@@ -44,6 +44,7 @@ impl TrialRun<'_> {
             client: client_loads(judgement),
             service_mean_ms: exact(finding.all.service_ms.mean),
             p999_ms: exact(finding.all.latency_ms.p999),
+            are_others_unknown: are_others_unknown(judgement),
             ..TrialFacts::default()
         };
         let start_ns = state.writer.start_ns();
@@ -70,6 +71,7 @@ fn record(part: &Part, state: &State, facts: &TrialFacts) -> TrialLimitsRecord {
             service_mean_ms: facts.service_mean_ms.filter(|_| is_whole),
             p999_ms: facts.p999_ms.filter(|_| is_whole),
             nodes: facts.nodes.clone(),
+            are_others_unknown: facts.are_others_unknown,
         },
     );
     TrialLimitsRecord {
@@ -118,6 +120,13 @@ fn parts(window: TimeSpan, start_ns: u64, faults: &[FaultRecord], drift: Option<
     };
     parts.retain(is_long);
     parts
+}
+
+/// Returns true if rule V18 could not judge other programs, for example because nodes that cassay
+/// did not start run on the same machine.
+fn are_others_unknown(judgement: &Judgement) -> bool {
+    let mut rules = judgement.rules.iter();
+    rules.any(|rule| rule.id == "V18" && rule.outcome == RuleOutcome::Unknown)
 }
 
 /// Returns the loads of the client that rule V3 judges.

@@ -176,9 +176,9 @@ impl TrialRun<'_> {
         Ok(())
     }
 
-    /// Applies load until the limit of the offer, `decide`, Ctrl-C or a dead node ends the load.
-    /// For each interval, `decide` names the phase of the interval and decides whether the load
-    /// continues.
+    /// Applies load until the limit of the offer, `decide`, Ctrl-C, the guard, a dead node or a
+    /// lost client ends it. For each interval, `decide` names the phase of the interval and decides
+    /// whether the load continues.
     pub(super) fn offer(
         &mut self,
         running: &mut Running,
@@ -298,8 +298,8 @@ impl TrialRun<'_> {
 /// Returns the description of a phase that is not in the plan.
 fn unplanned(kind: PhaseKind) -> &'static str {
     match kind {
-        // The guard of the target causes this phase, so the plan does not contain it.
-        PhaseKind::Warmup => "the load rises slowly",
+        // The guard of the target makes the load ramp up, so the plan does not contain this phase.
+        PhaseKind::Warmup => "the load ramps up",
         _ => "",
     }
 }

@@ -43,7 +43,7 @@ impl Counting {
     }
 
     /// Returns the counts of the server between the readings, together with the counts of
-    /// operations that the client received answers for.
+    /// operations for which the client received answers.
     pub fn beside(&self, answered: &AnsweredCounts) -> Option<ServerCounts> {
         // If the trial ended early, the second reading is missing, so the pair is incomplete.
         let is_whole = self.before.is_none() && !self.broken;

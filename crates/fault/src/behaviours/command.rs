@@ -15,11 +15,11 @@ use target_spec::{Invocation, NodeIndex};
 /// heals without its controller also waits for this time.
 const SEE_LIMIT: Duration = Duration::from_secs(5);
 
-/// Placeholder in an argument of a program. cassay replaces it by the name of the target node in
-/// reports.
+/// Placeholder in an argument of a program. cassay replaces it with the IP address of the target
+/// node, by which reports name the node.
 const NODE: &str = "{node}";
 
-/// Placeholder in an argument of a program. cassay replaces it by the address and the CQL port of
+/// Placeholder in an argument of a program. cassay replaces it with the address and the CQL port of
 /// the target node.
 const ADDRESS: &str = "{address}";
 

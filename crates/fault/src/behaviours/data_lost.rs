@@ -1,6 +1,6 @@
 //! A node that loses all its data, as with a failed disk. The agent kills the node, and removes its
-//! data files, commit log and hints. The node is then replaced in the way in which operators do it.
-//! It starts with empty folders, takes over its former tokens, and streams its data from other
+//! data files, commit log and hints. The node is then replaced as an administrator would replace
+//! it. It starts with empty folders, takes over its former tokens, and streams its data from other
 //! nodes.
 
 use super::node_kill;

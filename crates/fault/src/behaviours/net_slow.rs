@@ -22,7 +22,7 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
 /// that the queue passes at once hardly matters.
 const LENGTH_S: f64 = 0.5;
 
-/// Size of the burst that the queue passes at once, plus half of this size, in bytes.
+/// One and a half times the size of the burst that the queue passes at once, in bytes.
 const BURST_BYTES: u64 = 96 << 10;
 
 /// Time limit of a transfer.

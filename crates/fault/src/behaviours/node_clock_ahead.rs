@@ -61,9 +61,9 @@ impl Fault for ClockShift {
         world.inject(ExecutedBy::Node(self.node), what, &[self.node], within)
     }
 
-    /// A node that does not answer is starting, so neither the fault nor its absence is observed.
-    /// After the correction of the clock, the other nodes may consider the node down. While its
-    /// clock was ahead, the node announced a later gossip generation.
+    /// A node that does not answer is starting, so this observation does not show the fault. After
+    /// the correction of the clock, the other nodes may consider the node down. While its clock was
+    /// ahead, the node announced a later gossip generation.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         match self.time(world, limit) {
             Ok(look) => ring::and_known(world, look, self.node, limit),

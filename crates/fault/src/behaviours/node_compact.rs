@@ -49,9 +49,9 @@ fn total(files: &Files) -> usize {
 
 impl Compact {
     /// Lists the running compactions of this fault. A compaction belongs to the fault if the number
-    /// of its inputs equals the number of files that the table had before. An ordinary compaction
-    /// has this number of inputs only in tables with few files. After the end of the fault, the
-    /// list contains those compactions of the fault that have not ended.
+    /// of its inputs is at least the number of files that the table had before. An ordinary
+    /// compaction has this number of inputs only in tables with few files. After the end of the
+    /// fault, the list contains those compactions of the fault that have not ended.
     fn at_work(&mut self, world: &mut dyn Client, limit: Duration) -> Result<Vec<String>> {
         let mut words = Vec::new();
         for row in world.rows(self.task.node, View::Tasks, limit)? {

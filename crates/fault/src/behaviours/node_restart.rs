@@ -1,4 +1,4 @@
-//! A node is restarted in the way in which operators do it. The node drains and ends, and is
+//! A node is restarted as an administrator would restart it. The node drains and ends, and is
 //! started again immediately.
 
 use super::node_stop::Stop;

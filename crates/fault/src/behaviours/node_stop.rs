@@ -1,4 +1,4 @@
-//! A node is stopped in the way in which operators do it. On SIGTERM, the node announces its
+//! A node is stopped as an administrator would stop it. On SIGTERM, the node announces its
 //! shutdown, flushes its memtables and exits. Then the node is started again.
 
 use super::node_kill;

@@ -1,5 +1,5 @@
-//! A rolling restart of all nodes, in the way in which operators do it without interrupting
-//! service. Each node drains, ends, starts, and is up before the next node begins.
+//! A rolling restart of all nodes, as administrators perform it without interrupting service. Each
+//! node drains, ends, starts, and is up before the next node begins.
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::cluster_under_test::{ExecutedBy, HealResult, World};

@@ -1,7 +1,7 @@
-//! A rolling upgrade of nodes to another release, in the way in which operators do it without
-//! interrupting service. Each node drains, ends, starts with the other release, and reports that
-//! release before the next node begins. Data files cannot be downgraded. So the rollback uses files
-//! that were kept before the upgrade, and a repair.
+//! A rolling upgrade of nodes to another release, as administrators perform it without interrupting
+//! service. Each node drains, ends, starts with the other release, and reports that release before
+//! the next node begins. Data files cannot be downgraded. So the rollback uses files that were kept
+//! before the upgrade, and a repair.
 
 mod way_back;
 
@@ -112,7 +112,8 @@ impl Upgrade {
         })
     }
 
-    /// Continues to rewrite SSTables, one node after the other.
+    /// Continues to rewrite SSTables, one node after the other. If the fault does not rewrite them,
+    /// only counts the files of each node.
     fn proceed_with_files(
         &mut self,
         world: &mut dyn World,

@@ -1,4 +1,4 @@
-//! Clock of faults.
+//! Clock of a fault's life cycle, which can wait for the order to heal.
 
 use std::time::Duration;
 

@@ -33,7 +33,7 @@ impl Pods for Live {
 
     fn restart_pods(&mut self) -> Result<String> {
         let operator = self.handles.operator.as_ref();
-        operator.context("no operator of Kubernetes runs these nodes")?.restart()
+        operator.context("no Kubernetes operator manages these nodes")?.restart()
     }
 
     fn cordon(&mut self, node: NodeIndex, within: Duration) -> Result<()> {

@@ -43,7 +43,11 @@ fn says(found: &FindingsRecord, expect: Expect) {
         .replace("; ", ";\n  ")
         .replace(" interact: ", " interact:\n  ")
         .replace("on throughput: ", "on throughput:\n  ")
-        .replace(": the run shows no effect", ":\n  the run shows no effect")
+        .replace(
+            ": the run does not show whether “",
+            ":\n  the run does not show whether “",
+        )
+        .replace("changes throughput: ", "changes throughput:\n  ")
         .replace(" (", "\n  (");
     expect.assert_eq(&format!("{said}\n"));
 }
@@ -140,11 +144,11 @@ fn an_interaction_hidden_by_noise_is_not_resolved() {
         &found,
         expect![[r#"
             At 32 threads, heap:
-              the run shows no effect of “large” instead of “small” on throughput:
+              the run does not show whether “large” instead of “small” changes throughput:
               +10.4 %, anything from -13.1 to +40.3 %, on average over sync;
               29 blocks would decide.
             sync:
-              the run shows no effect of “batch” instead of “periodic” on throughput:
+              the run does not show whether “batch” instead of “periodic” changes throughput:
               -5.1 %, anything from -13.6 to +4.3 %, on average over heap;
               19 blocks would decide.
             The run does not show whether these interact:

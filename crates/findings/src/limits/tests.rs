@@ -147,10 +147,10 @@ fn a_fault_and_a_drift_are_explained_by_their_parts() {
             ]
         },
     );
+    // The target kept up with the only rate, so this rate has no explanation.
     let events: Vec<_> = found.limits.iter().map(|limit| limit.event).collect();
-    assert_eq!(events, [LimitEvent::HighestLoad, LimitEvent::Fault]);
-    assert_eq!(found.limits[1].candidates[0].before, Some(0.3));
-    // No resource was full at this rate, so the answer does not name the rate as a limit.
+    assert_eq!(events, [LimitEvent::Fault]);
+    assert_eq!(found.limits[0].candidates[0].before, Some(0.3));
     assert!(!found.answer.iter().any(|sentence| sentence.contains("no observed resource")));
 }
 
@@ -158,4 +158,25 @@ fn a_fault_and_a_drift_are_explained_by_their_parts() {
 fn trials_without_readings_have_no_explanation() {
     let found = findings(LADDER, levelling, |_| Vec::new());
     assert!(found.limits.is_empty());
+}
+
+/// In a user's run, the answer explained the only rate of a study as if it were a limit.
+#[test]
+fn the_only_rate_of_a_study_is_no_limit() {
+    let full = |_: &TrialFinding| vec![part(LimitSpan::Window, 0.97, 10.0)];
+    let events = |lines: &str, ops_per_s: f64| {
+        let found = findings(lines, |_| ops_per_s, full);
+        found.limits.iter().map(|limit| limit.event).collect::<Vec<_>>()
+    };
+    assert_eq!(events("procedure: {fixed: {rate: 500}}\n", 500.0), []);
+    // A target that does not keep up with the only rate has reached its limit.
+    assert_eq!(
+        events("procedure: {fixed: {rate: 500}}\n", 400.0),
+        [LimitEvent::OnlyLoad]
+    );
+    // A closed loop offers as much as the target accepts.
+    assert_eq!(
+        events("procedure: {fixed: {threads: 8}}\n", 400.0),
+        [LimitEvent::OnlyLoad]
+    );
 }

@@ -2,7 +2,9 @@
 //! of an earlier run.
 //!
 //! Runs are not interleaved, so the interval is wider than for variants of one run: it includes the
-//! variance between runs.
+//! variance between runs. If the interval contains the limit, `require.inconclusive` decides. With
+//! the default, a run misses the requirement if its value is worse than `worse_by` allows, and the
+//! interval excludes an equal value.
 
 use super::{EarlierNumbers, Number, PendingRequirement, how_good};
 use analysis::procedure::Point;
@@ -30,8 +32,8 @@ const P99: BaselineMetric = ("p99 latency", Metric::LATENCY, |trial| {
     trial.all.latency_ms.p99
 });
 
-/// Checks that the run that a study names exists. A study may name `latest` although it has no
-/// earlier run yet. In this case, returns a message that says so.
+/// Checks that the runs exist that a study names. Returns a message if the study names `latest`,
+/// but no earlier run met its requirements.
 ///
 /// # Errors
 /// No run has this name, or the run has no findings.
@@ -53,9 +55,10 @@ struct EarlierRun {
     says: Option<String>,
 }
 
-/// Returns the earlier run to which this name refers. The name is a tag, a study and stamp, or the
-/// name of the last run of the same study that met its requirements. Returns `None` if the study
-/// has no such last run. `before` is the stamp of the run that is compared with the earlier run.
+/// Returns the earlier run to which this name refers. The name is a tag, a study and stamp, or
+/// `latest` for the last run of the same study that met its requirements. Returns `None` if the
+/// study has no such last run. `before` is the stamp of the run that is compared with the earlier
+/// run.
 fn earlier(
     study: &Study,
     name: &str,
@@ -213,14 +216,17 @@ impl VariantInBothRuns<'_> {
         let is_latency = *words == P99.0;
         let number = match (before, compared) {
             (_, Some(compared)) => number(&compared, is_latency),
-            (None, None) => undecided("the earlier run has no such point"),
-            (Some(_), None) => undecided("one of the two runs has no usable trial at this point"),
+            (None, None) => inconclusive("the earlier run has no such point"),
+            (Some(_), None) => {
+                inconclusive("one of the two runs has no usable trial at this point")
+            }
         };
-        // If the ratio has an interval, its estimate alone must not decide, because one of two
-        // equal runs is always slower.
         let require = &self.variant.settings.require;
-        let untold = match require.untold {
-            IfInconclusive::Estimate if number.ci95.is_some() => IfInconclusive::Pass,
+        // One of two equal runs is always slower, so an estimate beyond the limit decides only if
+        // the loss itself is certain.
+        let is_certain_loss = number.ci95.is_none_or(|[_, high]| high < 1.0);
+        let inconclusive = match require.inconclusive {
+            IfInconclusive::Estimate if !is_certain_loss => IfInconclusive::Pass,
             other => other,
         };
         let required = PendingRequirement {
@@ -235,7 +241,8 @@ impl VariantInBothRuns<'_> {
             baseline: None,
             place: point.point,
             limit: Limit::AtLeast(round(1.0 - require.worse_by, 9)),
-            untold,
+            inconclusive,
+            estimator: String::new(),
             earlier: None,
         };
         let beside = means.map(|[before, now]| EarlierNumbers {
@@ -244,6 +251,7 @@ impl VariantInBothRuns<'_> {
             now,
             worse_by: require.worse_by,
             is_latency,
+            are_means: values.iter().flatten().any(|of_run| of_run.len() > 1),
         });
         required.beside(beside, &self.name).judged(Some(number))
     }
@@ -257,16 +265,16 @@ fn number(compared: &Comparison, is_latency: bool) -> Number {
         decided: compared
             .bound
             .is_some_and(|bound| matches!(bound, Bound::AtLeast | Bound::AtMost))
-            .then_some((RequirementResult::Untold, bounded)),
+            .then_some((RequirementResult::Inconclusive, bounded)),
         ..how_good(compared.ratio, compared.ci95(), is_latency)
     }
 }
 
-fn undecided(why: &'static str) -> Number {
+fn inconclusive(why: &'static str) -> Number {
     Number {
         value: None,
         ci95: None,
-        decided: Some((RequirementResult::Untold, why)),
+        decided: Some((RequirementResult::Inconclusive, why)),
     }
 }
 

@@ -28,13 +28,18 @@ impl PendingRequirement<'_> {
             format!(", 95 %: {}", changes(ends))
         });
         format!(
-            "{}{}{} is {}, and was {} in {} ({}{}); the study allows {} % worse",
+            "{}{}{} is {}, and was {} in {}{} ({}{}); the study allows a loss of {} %",
             self.words,
             self.who(),
             self.place_words(),
             write(earlier.now),
             write(earlier.before),
             earlier.run,
+            if earlier.are_means {
+                ", as geometric means of the blocks"
+            } else {
+                ""
+            },
             change(earlier.now / earlier.before),
             interval.unwrap_or_default(),
             round(earlier.worse_by * 100.0, 9)
@@ -99,15 +104,16 @@ impl PendingRequirement<'_> {
             Limit::AtLeast(_) => "at least",
         };
         format!(
-            "{}{}{} {found}{interval}, required {asked} {limit}{}",
+            "{}{}{} {found}{interval}{}, required {asked} {limit}{}",
             self.words,
             self.who(),
             self.place_words(),
+            self.estimator,
             self.unit,
         )
     }
 
-    /// Describes the outcome, such as `missed` or `unknown (the interval contains the limit)`.
+    /// Describes the outcome, such as `missed` or `inconclusive (the interval contains the limit)`.
     pub(super) fn came_of_it(
         &self,
         number: &Number,
@@ -117,16 +123,18 @@ impl PendingRequirement<'_> {
         let outcome = match outcome {
             RequirementResult::Met => "met",
             RequirementResult::Missed => "missed",
-            RequirementResult::Untold if self.is_beyond(number.value) => match self.untold {
-                IfInconclusive::Pass => {
-                    "beyond the limit, but the trials scatter too much to be sure"
+            RequirementResult::Inconclusive if self.is_beyond(number.value) => {
+                match self.inconclusive {
+                    IfInconclusive::Pass => {
+                        "beyond the limit, but the trials scatter too much to be sure"
+                    }
+                    IfInconclusive::Estimate | IfInconclusive::Miss => "missed",
                 }
-                IfInconclusive::Estimate | IfInconclusive::Miss => "missed",
-            },
-            RequirementResult::Untold if self.untold == IfInconclusive::Miss => {
-                "undecided, and therefore missed"
             }
-            RequirementResult::Untold => "unknown",
+            RequirementResult::Inconclusive if self.inconclusive == IfInconclusive::Miss => {
+                "inconclusive, and therefore missed"
+            }
+            RequirementResult::Inconclusive => "inconclusive",
         };
         let why = match why {
             "" => String::new(),

@@ -36,8 +36,8 @@ pub struct Setting {
     /// Goal of the search, such as `p99 within 10 ms`. `None` if the throughput is not the result
     /// of a search.
     pub goal: Option<String>,
-    /// Metric for throughput. It is [`Metric::THROUGHPUT`]. If the throughput is the result of a
-    /// search, the metric has the grid of the search.
+    /// Metric for throughput, which is based on [`Metric::THROUGHPUT`]. If the throughput is one of
+    /// a series of rates that were tried, the metric has the grid of these rates.
     pub metric: Metric,
     /// Planned number of blocks.
     pub blocks: usize,
@@ -316,7 +316,7 @@ fn fit(
             (Some(peak), None)
         }
         Some(Peak::First { .. }) => (None, Some(WithoutPeak::First)),
-        Some(Peak::Untold) => (None, Some(WithoutPeak::Untold)),
+        Some(Peak::Inconclusive) => (None, Some(WithoutPeak::Inconclusive)),
         Some(Peak::Beyond) => (None, Some(WithoutPeak::Beyond)),
         None => (None, Some(WithoutPeak::None)),
     };

@@ -46,7 +46,8 @@ impl VariantChoice {
 }
 
 impl<'a> ScaleFacts<'a> {
-    /// Chooses the throughput of a variant. If a bound is given, its p99 must be within the bound.
+    /// Chooses the throughput of a variant. Without a search, p99 must be within the given bound,
+    /// if any.
     pub fn chosen(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> VariantChoice {
         let mut chosen = if is_search(variant) {
             self.searched(variant)
@@ -99,7 +100,8 @@ impl<'a> ScaleFacts<'a> {
         }
     }
 
-    /// Chooses the load with the variant's highest throughput.
+    /// Chooses the load with the variant's highest throughput within the bound. Without a bound,
+    /// only saturated rates count, because a rate that the target sustained shows no limit.
     fn at_best(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> VariantChoice {
         let points = self.points_of(variant, p99_bound_ms.is_some());
         let is_rate = points.iter().any(|point| point.point.is_some_and(Point::is_rate));

@@ -112,8 +112,8 @@ fn a_fault_is_an_event_from_injection_to_healing() {
     );
 }
 
-/// Collections cover a tenth of the window, and all slow operations belong to one stall. That the
-/// stall lies in a collection is too likely by chance.
+/// Collections cover a tenth of the window, and all slow operations belong to one stall. So the
+/// stall may well be within a collection by chance.
 #[test]
 fn matches_that_chance_can_explain_explain_nothing() {
     let slowest = stuck(100, "node1", 20.0, 20.03);

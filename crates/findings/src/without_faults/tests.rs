@@ -111,7 +111,7 @@ fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
     assert!(
         said.starts_with(
             "Against the same trials without faults, “node-pause” of node2 in “with-faults”: \
-             while broken -20.0 % throughput (95 %: "
+             during the fault -20.0 % throughput (95 %: "
         ),
         "{said}"
     );
@@ -144,7 +144,7 @@ fn a_stretch_in_which_nothing_was_done_has_no_ratio() {
     assert!(broken.ops_per_s[0] > 900.0);
     assert!(broken.comparisons.iter().all(|one| one.metric != "ops_per_s"));
     let said = found.answer.last().unwrap();
-    assert!(said.contains("while broken nothing was done"), "{said}");
+    assert!(said.contains("during the fault nothing was done"), "{said}");
 }
 
 #[test]

@@ -12,9 +12,10 @@ use measure::clock;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Minimum time between sending a change and the change itself, in ns. To this time, `WAYS_AHEAD`
-/// times the largest error bound of a client's clock offset is added, because this bound measures
-/// the transit time. So each client receives the change in time, even on an overloaded machine.
+/// Minimum time between sending a change and the change itself, in ns. The controller adds
+/// `WAYS_AHEAD` times the largest error bound of a client's clock offset, because this bound
+/// measures the transit time. So each client receives the change in time, even on an overloaded
+/// machine.
 const AHEAD_NS: u64 = clock::SECOND_NS;
 const WAYS_AHEAD: u64 = 10;
 

@@ -46,7 +46,7 @@ pub(super) enum Keys {
     /// A uniform distribution over the numbers below the number of partitions.
     Random,
     /// A normal distribution over the numbers up to the number of partitions. The mean is half of
-    /// the number of partitions, and the deviation is a quarter of the mean.
+    /// the number of partitions, and the standard deviation is a quarter of the mean.
     Normal,
     /// A sequence from 0 up to the number of partitions, which then starts again from 0.
     Sequence,
@@ -169,7 +169,7 @@ impl Source {
     }
 
     /// Returns the operation that wrote a value, which the letters of the value encode. Returns
-    /// `None` if the value is invalid.
+    /// `None` if the value is too short.
     fn writer_of(&self, key: u64, value: &[u8]) -> Option<u64> {
         let letters = value.get(..WRITER_LETTERS)?.iter().rev();
         let number = letters.fold(0u64, |sum, letter| {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::table::WORKLOAD;
+use crate::Tool;
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 
 /// Options whose value is the password.
@@ -47,7 +48,8 @@ pub(super) struct Options {
     given: BTreeMap<&'static str, (String, usize)>,
     /// Values of `--cql`, which may occur several times.
     pub(super) cql: Vec<String>,
-    /// Words that begin with `--field.` or `--workload.`, without this prefix.
+    /// Words that begin with `--field.`, without this prefix. The next field contains such words
+    /// for `--workload.`. Each word has its index.
     pub(super) fields: Vec<(String, usize)>,
     pub(super) parameters: Vec<(String, usize)>,
     /// The name of the workload, and its word index.
@@ -82,7 +84,8 @@ fn shown(words: &[String]) -> Vec<String> {
 
 impl Options {
     /// Parses the words of a command line.
-    pub(super) fn parse(words: &[String]) -> Options {
+    pub(super) fn parse(command_line: &[String]) -> Options {
+        let words = Tool::Easy.own_words(command_line);
         let shown = shown(words);
         let mut start = 0;
         let place = |word: &String| {
@@ -104,10 +107,7 @@ impl Options {
             }]),
             places,
         };
-        // A command line that the user has pasted may include the program's name, which the parser
-        // skips.
-        let mut at = usize::from(words.first().is_some_and(|word| word.ends_with("-stress")));
-        at += usize::from(words.get(at).is_some_and(|word| word == "run"));
+        let mut at = usize::from(words.first().is_some_and(|word| word == "run"));
         while let Some(word) = words.get(at) {
             at += options.take(at, word, (words.get(at + 1), &shown[at]));
         }

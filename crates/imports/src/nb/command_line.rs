@@ -1,7 +1,9 @@
 //! Parses the words of a NoSQLBench command line into the commands to run.
 //!
-//! cassay accepts every command line that NoSQLBench accepts. If a word has no effect in cassay, a
-//! note names the word.
+//! cassay accepts the command lines that run workload files, and refuses other commands and options
+//! by name. If a word has no effect in cassay, a note names the word.
+
+use crate::Tool;
 
 /// Result of parsing a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -149,10 +151,7 @@ const COMMANDS: [&str; 10] = [
 /// Parses the words of a command line.
 pub(crate) fn parse(words: &[String]) -> Result<Words, String> {
     let mut out = Words::default();
-    let mut words = words.iter().map(String::as_str).peekable();
-    // A command line that the user has pasted may include the program's name, which the parser
-    // skips.
-    words.next_if(|word| ["nb", "nb5"].contains(&word.trim_start_matches("./")));
+    let mut words = Tool::Nb.own_words(words).iter().map(String::as_str).peekable();
     while let Some(word) = words.next() {
         if let Some(option) = word.strip_prefix("--") {
             let value = words.peek().copied();
@@ -183,7 +182,7 @@ impl Words {
         let takes_value = OPTIONS.contains(&name);
         if !takes_value && !FLAGS.contains(&name) {
             let known = OPTIONS.iter().chain(&FLAGS).copied();
-            let hint = yaml::did_you_mean(name, known).filter(|hint| hint.starts_with("did"));
+            let hint = yaml::near_name(name, known);
             let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
             return Err(format!("cassay does not understand option --{name}{hint}"));
         }

@@ -67,6 +67,19 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
             found.map(|(_, value)| value.clone())
         };
         let (text, parameters) = template::expand(&text, &value);
+        // Records show the value of a parameter with the name of a secret only masked. A resumed
+        // run would use the mask as the value.
+        let is_masked = |name: &&String| {
+            let set = value(name).map(|value| format!("{name}={value}"));
+            set.is_some_and(|set| yaml::without_secrets(&set) != set)
+        };
+        if let Some(name) = parameters.iter().find(is_masked) {
+            return Err(refuse(format!(
+                "{}: the parameter `{name}` has the name of a secret, and cassay stores no value \
+                 of a secret; rename the parameter",
+                command.file
+            )));
+        }
         let file = File {
             source: SourceText { name, text },
             parameters,
@@ -121,9 +134,7 @@ fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
         return Ok((name.to_owned(), text.to_owned()));
     }
     let own = answer::names().join(", ");
-    Err(format!(
-        "cannot read {file}: {why}; the built-in workloads are {own}"
-    ))
+    Err(format!("{why}; the built-in workloads are {own}"))
 }
 
 /// Appends the steps of another command to the import.
@@ -309,7 +320,8 @@ fn are_per_processor(text: &str) -> bool {
     text == "auto" || text.ends_with('x')
 }
 
-/// Returns the load that a line requests. A stride consists of `sequence` operations.
+/// Returns the load that a line requests. Unless the line states a stride, a stride consists of
+/// `sequence` operations.
 fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
     let threads = match line.get("async").or_else(|| line.get("threads")) {
         None => 1,
@@ -360,8 +372,8 @@ fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
     })
 }
 
-/// Parses a rate per second. The function ignores the part after a comma, which describes how to
-/// compensate for delays.
+/// Parses a rate per second. The function ignores the part after a comma or a colon, which
+/// describes how to compensate for delays.
 fn rate(key: &str, text: &str) -> Result<f64, String> {
     let number = text.split([',', ':']).next().unwrap_or("");
     let counted = || Some(scenario::count(number)? as f64);

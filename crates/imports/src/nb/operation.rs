@@ -20,7 +20,8 @@ use workload::schema::{Marker, Table, binds_partition, is_conditional, markers};
 use workload::{BatchKind, Policy, Statement};
 use yaml::Node;
 
-/// Maximum number of statements of a batch. Cassandra refuses even much smaller batches.
+/// Maximum number of statements of a batch, and maximum ratio of an operation. Cassandra refuses
+/// even much smaller batches.
 const REPEAT_MAX: u64 = 65_535;
 /// Timeout of schema changes. The timeout is long, because a schema change ends only when the nodes
 /// agree.
@@ -37,7 +38,7 @@ pub(super) struct Operation {
     pub(super) policy: Policy,
 }
 
-/// Index of each recipe, by the position in the file and the name of its binding.
+/// Index of each recipe, by the position in the file, and the name and type of its binding.
 type RecipePlaces = HashMap<(usize, String), usize>;
 
 impl Builder<'_> {
@@ -175,7 +176,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Reports an operation that needs another driver than CQL.
+    /// Reports an operation that needs a driver other than CQL.
     fn driver(&mut self, op: &Op) -> Option<()> {
         let Some(node) = op.param("driver") else {
             return Some(());
@@ -205,7 +206,7 @@ impl Builder<'_> {
         }
         for entry in &op.inner {
             let note = format!(
-                "{}: within op_template has no effect: the settings next to op_template apply to \
+                "{} within op_template has no effect: the settings next to op_template apply to \
                  the batch",
                 entry.key
             );
@@ -222,8 +223,7 @@ impl Builder<'_> {
             let note = match params::ignored_reason(On::Operation, key) {
                 Some(why) => format!("{key}: {value} {why}"),
                 None => {
-                    let hint = yaml::did_you_mean(key, params::acting(On::Operation));
-                    let hint = hint.filter(|hint| hint.starts_with("did"));
+                    let hint = yaml::near_name(key, params::acting(On::Operation));
                     let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
                     format!("{key}: {value} has no effect{hint}")
                 }

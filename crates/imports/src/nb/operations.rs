@@ -37,8 +37,7 @@ pub(crate) struct CycleOp {
     pub(crate) repeat: u64,
 }
 
-/// The same operations as [`Cycles`], but with a separate range of cycles for each client if the
-/// tool assigns ranges.
+/// The same operations as [`Cycles`], but with a separate range of cycles for each client.
 #[derive(Debug)]
 struct CyclesInRanges {
     cycles: Arc<Cycles>,

@@ -194,7 +194,8 @@ fn listed(names: &'static str) -> impl Iterator<Item = &'static str> {
     names.split(", ").filter(|name| !name.is_empty())
 }
 
-/// Returns the names of the settings that have an effect.
+/// Returns the names of the settings that need no note. These are the settings with an effect, and
+/// descriptions for people.
 pub(crate) fn acting(on: On) -> impl Iterator<Item = &'static str> {
     let others = match on {
         On::Line => LINE,

@@ -13,7 +13,7 @@ const BEFORE_NAMES: [&str; 6] = ["into", "from", "update", "table", "keyspace", 
 pub(super) type Refusal = (String, String);
 
 /// Returns an error for the first anchor of a statement that is at a position where CQL does not
-/// allow a value.
+/// allow a value. Also returns an error for a `?` without a name.
 pub(super) fn misplaced(anchored: &MarkedStatement) -> Option<Refusal> {
     let tokens = cql::tokens::tokens(&anchored.cql).ok()?;
     let is_marker = |token: &Token| token.kind == TokenKind::Symbol && token.text == "?";

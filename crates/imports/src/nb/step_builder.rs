@@ -82,8 +82,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the step of a line. Returns `None` if the line has a mistake or only changes the
-    /// schema. Adds schema changes to `before`.
+    /// Returns the step of a line. Returns `None` if the line has a mistake, has no cycles, or only
+    /// changes the schema. Adds schema changes to `before`.
     pub(super) fn step(
         &mut self,
         name: &str,
@@ -289,7 +289,7 @@ impl<'a> Builder<'a> {
         None
     }
 
-    /// Records a note on a setting without effect, with the file and the line of the setting.
+    /// Records a note on a position in the file, with its line.
     pub(super) fn note_at(&mut self, place: &Place, note: &str) {
         let text = &self.file.source.text;
         let (line, _) = yaml::line_and_column(text, place.span.start);
@@ -315,14 +315,18 @@ impl<'a> Builder<'a> {
                 continue;
             }
             let tls_note = crate::tls_files::note_for_nb(key, value);
+            let value = if yaml::names_secret(key) {
+                "***"
+            } else {
+                value
+            };
             let note = match (tls_note, params::ignored_reason(On::Line, key)) {
                 (Some(note), _) => note,
                 (None, Some(why)) => format!("{key}={value} {why}"),
                 (None, None) => {
                     let mut known: Vec<&str> = params::acting(On::Line).collect();
                     known.extend(self.file.parameters.iter().map(String::as_str));
-                    let hint = yaml::did_you_mean(key, known);
-                    let hint = hint.filter(|hint| hint.starts_with("did"));
+                    let hint = yaml::near_name(key, known);
                     let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
                     format!("{key}={value} has no effect{hint}")
                 }
@@ -495,7 +499,7 @@ impl<'a> Builder<'a> {
         };
         match (self.env.read)(file) {
             Ok(text) => Some(text.lines().next().unwrap_or("").trim().to_owned()),
-            Err(why) => self.wrong(&node.place, format!("cannot read userfile={file}: {why}")),
+            Err(why) => self.wrong(&node.place, format!("userfile={file}: {why}")),
         }
     }
 }

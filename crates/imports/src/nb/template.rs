@@ -2,7 +2,7 @@
 //! `${name:default}` and `TEMPLATE(name,default)`. Parameters may be nested. The replacement comes
 //! before the YAML is parsed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum nesting of parameters. If the nesting is deeper, a parameter contains itself.
 const ROUNDS_MAX: usize = 16;
@@ -24,8 +24,34 @@ pub(crate) fn expand(
     (text, names)
 }
 
-/// Texts with which a parameter begins.
-const OPENINGS: [&str; 3] = ["TEMPLATE(", "<<", "${"];
+/// Opening and closing texts of a parameter.
+const FORMS: [(&str, &str); 3] = [("TEMPLATE(", ")"), ("<<", ">>"), ("${", "}")];
+
+/// Occurrences of a text, for positions that only increase. The searches of all positions together
+/// read the whole text once.
+struct Occurrences<'t> {
+    text: &'t str,
+    pattern: &'static str,
+    next: Option<usize>,
+}
+
+impl<'t> Occurrences<'t> {
+    fn new(text: &'t str, pattern: &'static str) -> Occurrences<'t> {
+        Occurrences {
+            text,
+            pattern,
+            next: text.find(pattern),
+        }
+    }
+
+    /// Returns the first occurrence at or after a position, in bytes.
+    fn from(&mut self, position: usize) -> Option<usize> {
+        if self.next? < position {
+            self.next = self.text[position..].find(self.pattern).map(|at| position + at);
+        }
+        self.next
+    }
+}
 
 /// Replaces the innermost parameters. Also returns true if the text contained any parameter.
 fn round(
@@ -33,29 +59,43 @@ fn round(
     value: &dyn Fn(&str) -> Option<String>,
     names: &mut BTreeSet<String>,
 ) -> (String, bool) {
-    let (mut out, mut rest, mut found) = (String::with_capacity(text.len()), text, false);
+    let mut forms = FORMS.map(|(open, close)| {
+        let [opening, closing] = [open, close].map(|pattern| Occurrences::new(text, pattern));
+        (opening, closing)
+    });
+    let mut line_ends = Occurrences::new(text, "\n");
+    let parentheses = parentheses(text);
+    let (mut out, mut from, mut found) = (String::with_capacity(text.len()), 0, false);
     loop {
-        let begins = |opening: &'static str| Some((rest.find(opening)?, opening));
-        let Some((at, opening)) = OPENINGS.into_iter().filter_map(begins).min() else {
+        let first = forms
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(form, (opening, _))| Some((opening.from(from)?, form)))
+            .min();
+        let Some((at, form)) = first else {
             break;
         };
-        let opened = &rest[at + opening.len()..];
-        let closed = match opening {
-            "<<" => enclosed(opened, ">>"),
-            "${" => enclosed(opened, "}"),
-            _ => parenthesis(opened),
+        let (opening, closing) = &mut forms[form];
+        let begin = at + opening.pattern.len();
+        let end = if closing.pattern == ")" {
+            parentheses.get(&(begin - 1)).copied()
+        } else {
+            // YAML's merge key `<<:` is not a parameter.
+            let is_named = text[begin..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+            let line_end = line_ends.from(begin).unwrap_or(text.len());
+            closing.from(begin).filter(|end| is_named && *end < line_end)
         };
-        let Some((inner, after)) = closed else {
-            let skipped = rest.len() - opened.len();
-            out.push_str(&rest[..skipped]);
-            rest = opened;
+        let Some(end) = end else {
+            out.push_str(&text[from..begin]);
+            from = begin;
             continue;
         };
+        let inner = &text[begin..end];
         let (name, default) = match inner.split_once([',', ':']) {
             Some((name, default)) => (name.trim(), Some(default)),
             None => (inner.trim(), None),
         };
-        out.push_str(&rest[..at]);
+        out.push_str(&text[from..at]);
         match (value(name), default) {
             (Some(value), _) => out.push_str(&value),
             (None, Some(default)) => out.push_str(default),
@@ -65,33 +105,28 @@ fn round(
             }
         }
         names.insert(name.to_owned());
-        (rest, found) = (after, true);
+        (from, found) = (end + closing.pattern.len(), true);
     }
-    out.push_str(rest);
+    out.push_str(&text[from..]);
     (out, found)
 }
 
-/// Returns the text before the closing parenthesis, and the text after it.
-fn parenthesis(text: &str) -> Option<(&str, &str)> {
-    let mut depth = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' if depth == 0 => return Some((&text[..at], &text[at + 1..])),
-            ')' => depth -= 1,
-            '\n' => return None,
+/// Returns the position of the closing parenthesis of each parameter in parentheses, by the
+/// position of its opening parenthesis. Omits parameters that do not end in their line.
+fn parentheses(text: &str) -> BTreeMap<usize, usize> {
+    let (mut pairs, mut open) = (BTreeMap::new(), Vec::new());
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => open.push(at),
+            b')' => {
+                let begins = |opened: &usize| text[..=*opened].ends_with(FORMS[0].0);
+                pairs.extend(open.pop().filter(begins).map(|opened| (opened, at)));
+            }
+            b'\n' => open.clear(),
             _ => {}
         }
     }
-    None
-}
-
-/// Returns the text before the closing text `end`, and the text after it, like [`parenthesis`].
-/// YAML's merge key `<<:` is not a parameter.
-fn enclosed<'a>(text: &'a str, end: &str) -> Option<(&'a str, &'a str)> {
-    let inner = &text[..text.find(end)?];
-    let named = inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    (named && !inner.contains('\n')).then(|| (inner, &text[inner.len() + end.len()..]))
+    pairs
 }
 
 #[cfg(test)]
@@ -111,6 +146,24 @@ mod tests {
             ("  <<: *anchor\n<<b:2>>", "  <<: *anchor\n2"),
         ] {
             assert_eq!(expand(text, &value).0, expected, "{text}");
+        }
+    }
+
+    /// Each of these texts once took quadratic time.
+    #[test]
+    fn many_beginnings_of_parameters_take_linear_time() {
+        for text in ["a=${a}${a}\n", "<<a", "TEMPLATE(a", "${a"] {
+            let long = text.repeat(300_000);
+            let (expanded, _) = expand(&long, &|_| Some("5".to_owned()));
+            assert!(expanded.len() <= long.len(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_default_may_have_any_length() {
+        let long = "x".repeat(1_000_000);
+        for text in [format!("<<a:{long}>>"), format!("TEMPLATE(a,{long})")] {
+            assert!(expand(&text, &|_| None).0 == long, "{:.20}", text);
         }
     }
 

@@ -216,9 +216,9 @@ fn an_imported_cql_iot_writes_what_the_named_one_writes() {
                 assert_eq!(value, expected, "value {index} of {cycle}");
             }
         }
-        // The curve in the file is a table, which has an error of 0.001 of probability at its end.
-        // The curve of the named workload is exact. Within two deviations, the two curves differ by
-        // at most a tenth of a unit.
+        // The curve in the file is a table, whose probabilities are wrong by 0.001 at its end. The
+        // curve of the named workload is exact. Within two standard deviations, the two curves
+        // differ by at most a tenth of a unit.
         let double = |value: &[u8]| f64::from_be_bytes(value.try_into().unwrap());
         let [curve, exact] = [&values, &expected].map(|values| double(&values[SENSOR_VALUE]));
         if (exact - 100.0).abs() < 10.0 {
@@ -517,7 +517,7 @@ fn how_to_get_in_is_what_the_line_says() {
     assert_eq!(connection.password_file.as_deref(), Some("secret"));
     assert_eq!(connection.connections_per_node, Some(4));
     let why = line("userfile=absent").unwrap_err();
-    assert!(why.contains("cannot read userfile=absent"), "{why}");
+    assert!(why.contains("userfile=absent: no such file"), "{why}");
 }
 
 #[test]
@@ -812,7 +812,7 @@ ops:
     let import = import(&words, &read).unwrap();
     let told = import.notes.join("\n");
     assert!(
-        told.contains("f:11: cl: within op_template has no effect"),
+        told.contains("f:11: cl within op_template has no effect"),
         "{told}"
     );
     let program = &import.steps[0].program;

@@ -19,7 +19,7 @@ pub(crate) struct Op {
     /// The key of the statement's text, such as `raw`. It is empty if the operation consists only
     /// of the text.
     pub(crate) shape: String,
-    /// The statements of a batch.
+    /// Number of statements of a batch, as written in the file.
     pub(crate) repeat: Option<Node>,
     /// Settings of the statements in a batch. They have no effect, because only the settings of the
     /// batch itself have an effect.

@@ -70,13 +70,10 @@ fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<
     nodes
 }
 
-/// Returns the value of a key in a properties file. Returns `None` if the file lacks the key.
+/// Returns the value of a key in a properties file. Returns `None` if the file lacks the key. If
+/// the file states the key several times, the last value applies, as in Java.
 fn property(text: &str, key: &str) -> Option<String> {
-    let lines = text.lines().map(str::trim);
-    let mut pairs = lines
-        .filter(|line| !line.starts_with(['#', '!']))
-        .filter_map(|line| line.split_once(['=', ':']));
-    pairs
-        .find(|(name, _)| name.trim() == key)
-        .map(|(_, value)| value.trim().to_owned())
+    let entries = yaml::java_properties(text).into_iter();
+    let mut values = entries.filter(|entry| entry.key == key).map(|entry| entry.value);
+    values.next_back()
 }

@@ -1,5 +1,5 @@
 //! Splits a command line into words in the same way as cassandra-stress. It joins the words with
-//! spaces, removes spaces around `,` `=` `(` `)`, and splits the result again.
+//! spaces, removes spaces around `,` `=` `(` and before `)`, and splits the result again.
 //!
 //! Every character of a word has its position in the joined line, so that messages can show the
 //! position of a mistake. The line that users see has its secrets masked.
@@ -76,7 +76,7 @@ impl Word {
 }
 
 impl Line {
-    /// Joins, repairs and splits the words.
+    /// Joins the words, removes the spaces around separators, and splits the result.
     pub(crate) fn new(words: &[String]) -> Line {
         let joined = words.join(" ");
         let words = split(&joined);
@@ -110,7 +110,7 @@ impl Line {
 }
 
 /// Returns the positions of a secret's value in the line. Returns an empty list if the word has no
-/// secret. Misspelt names that are similar to `password` also count as names of secrets.
+/// secret. Misspelled names that are similar to `password` also count as names of secrets.
 fn secret_bytes(word: &Word) -> Vec<usize> {
     let key = word.key().to_ascii_lowercase();
     let secret = ["pass", "pwd", "secret", "word"].iter().any(|part| key.contains(part));

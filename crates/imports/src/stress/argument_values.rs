@@ -76,7 +76,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     };
     let number: u64 = count_digits(&text[..at]).ok_or_else(wrong)?;
     if number == 0 {
-        return Err("a run without a duration has no result; write at least 1s".to_owned());
+        return Err("a run with a duration of 0 measures nothing; write at least 1s".to_owned());
     }
     number
         .checked_mul(seconds)
@@ -112,7 +112,7 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
         .strip_suffix("/s")
         .or_else(|| text.strip_suffix("/S"))
         .ok_or_else(|| format!("`{text}` is not a rate; write a rate such as 5000/s"))?;
-    // No client could send more, and no clock in ns could distinguish more.
+    // No client could send more operations, and a clock in ns could not distinguish their times.
     number(digits, (0, 1_000_000_000))
 }
 

@@ -3,8 +3,8 @@
 //!
 //! cassay also supports maps, tuples, user-defined types, vectors, durations and nested
 //! collections, which cassandra-stress refuses. cassandra-stress draws the sizes of collections
-//! from an unseeded generator, so its second run writes other rows than its first. In cassay, the
-//! sizes follow from the seed.
+//! from an unseeded generator, so each of its runs writes different rows. In cassay, the sizes
+//! follow from the seed.
 
 pub(crate) mod bytes;
 mod elements;
@@ -195,7 +195,7 @@ impl Column {
             | ValueType::Tuple(_)
             | ValueType::Vector(..) => {
                 let mut value = Vec::new();
-                // The loop generates as many values as the limit permits. If more values are to be
+                // The number of generated values is below the limit. If more values are to be
                 // skipped, the column may continue with any other values.
                 for _ in 0..count % WALKED_MAX {
                     value.clear();
@@ -465,8 +465,7 @@ fn append_cell(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// Appends up to `size` bytes. Each random number provides eight bytes. `change` converts each
-/// byte.
+/// Appends `size` bytes. Each random number provides eight bytes. `change` converts each byte.
 fn while_filling(out: &mut Vec<u8>, size: usize, random: &mut Faster, change: impl Fn(u8) -> u8) {
     let end = out.len() + size;
     while out.len() < end {

@@ -15,6 +15,7 @@ use super::argument_values::{self, WrittenDistribution};
 use super::options::{self, Options};
 use super::params::{KnownParam, Pair, Params, new};
 use super::tables::{ANY, COMMON, MIXED, USER, VERBS};
+use crate::Tool;
 
 /// A parsed command line.
 #[derive(Clone, Debug)]
@@ -170,12 +171,12 @@ const FIRST_WORDS: [&str; 9] = [
 const KEY_BYTES_MAX: u64 = 65_535;
 
 impl Command {
-    /// Parses a command line. `words` contains the words after `cassandra-stress`.
+    /// Parses a command line of cassandra-stress.
     ///
     /// # Errors
     /// All mistakes, with their columns in the source `command line`. Secrets are masked.
     pub fn parse(words: &[String]) -> Result<Command, Diagnostics> {
-        let line = Line::new(words);
+        let line = Line::new(Tool::Stress.own_words(words));
         let mut diagnostics = line.diagnostics();
         let task = task(&line, &mut diagnostics);
         diagnostics.into_result()?;

@@ -1,9 +1,9 @@
 //! Distributions of cassandra-stress. They draw the same values as the tool, bit for bit.
 //!
-//! All of them take their random numbers from java.util.Random, which is seeded for each value. The
-//! continuous distributions are those of Apache Commons Math 3 (uniform, normal, exponential after
-//! Ahrens and Dieter 1972, Weibull by its inverse). Their values are truncated to whole numbers and
-//! clamped to the bounds.
+//! All except FIXED and SEQ take their random numbers from java.util.Random, with a seed that the
+//! caller sets. The continuous distributions are those of Apache Commons Math 3 (uniform, normal,
+//! exponential after Ahrens and Dieter 1972, Weibull by its inverse). Their values are truncated to
+//! whole numbers and clamped to the bounds.
 
 mod precise;
 mod random;
@@ -194,8 +194,7 @@ impl Dist {
         }
     }
 
-    /// Returns a value in the way in which Commons Math draws it. If the shape has an offset, does
-    /// not add the offset.
+    /// Draws a value as Commons Math does. If the shape has an offset, does not add the offset.
     fn sample(&mut self) -> f64 {
         match self.shape {
             Shape::Fixed | Shape::Sequence => self.min as f64,
@@ -263,8 +262,8 @@ impl Dist {
         self.turned(self.held(value as i64))
     }
 
-    /// Returns the mean in the way in which cassandra-stress estimates it. The estimate is the mean
-    /// of the values at 51 evenly spaced quantiles.
+    /// Returns the mean as cassandra-stress estimates it. The estimate is the mean of the values at
+    /// 51 evenly spaced quantiles.
     pub(crate) fn average(&self) -> i64 {
         let (mut sum, mut count, mut p) = (0.0, 0, 0.0f32);
         while f64::from(p) <= 1.0 {
@@ -350,7 +349,7 @@ fn shape(name: &str, (min, max): (i64, i64), numbers: &[f64]) -> Option<Shape> {
     })
 }
 
-/// Returns the quantile `p` of Weibull's distribution. The quantile is 0 at `p` = 0, and infinite
+/// Returns the quantile `p` of the Weibull distribution. The quantile is 0 at `p` = 0, and infinite
 /// at `p` = 1.
 fn weibull(p: f64, shape: f64, scale: f64) -> f64 {
     scale * precise::pow(-precise::ln(1.0 - p), 1.0 / shape)

@@ -21,8 +21,8 @@ pub struct UndefinedTable {
 }
 
 impl UndefinedTable {
-    /// Returns the table that `profile` does not define. Returns `None` if the profile defines its
-    /// table, or if `profile` is not a profile.
+    /// Returns the table of a profile that does not define its table. Returns `None` if the profile
+    /// defines its table, or if the text is not a profile.
     pub fn find(profile: &str) -> Option<UndefinedTable> {
         let mut ignored = Diagnostics::new(vec![SourceText {
             name: String::new(),
@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn only_a_profile_without_its_tables_definition_is_undefined() {
-        let undefined = UndefinedTable::find(PROFILE).expect("it leaves the table out");
+        let undefined =
+            UndefinedTable::find(PROFILE).expect("the profile omits the table definition");
         assert_eq!(
             (undefined.keyspace.as_str(), undefined.table.as_str()),
             ("ks", "t")
@@ -111,7 +112,8 @@ mod tests {
 
     #[test]
     fn a_profile_with_the_clusters_answer_is_whole() {
-        let undefined = UndefinedTable::find(PROFILE).expect("it leaves the table out");
+        let undefined =
+            UndefinedTable::find(PROFILE).expect("the profile omits the table definition");
         let table = "CREATE TABLE ks.t (\n    k text PRIMARY KEY,\n    p frozen<pair>\n) WITH \
                      comment = 'a: b'";
         let types = ["CREATE TYPE ks.pair (\n    a int,\n    b int\n);".to_owned()];

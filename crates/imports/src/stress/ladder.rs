@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn a_run_ends_when_the_standard_error_of_its_mean_rate_is_small() {
-        // The mean is 100, and the deviation is 10. After n intervals, the error is therefore 0.1 /
-        // sqrt(n). It is below 0.02 from n = 26 on.
+        // The mean is 100, and the standard deviation is 10. After n intervals, the error is
+        // therefore 0.1 / sqrt(n). It is below 0.02 from n = 26 on.
         let rates: Vec<f64> = (0..40).map(|n| if n % 2 == 0 { 90.0 } else { 110.0 }).collect();
         let of = |rates: &[f64]| {
             let mut uncertainty = Uncertainty::default();

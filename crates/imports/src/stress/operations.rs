@@ -136,8 +136,8 @@ pub(super) struct Operations {
 #[derive(Clone, Copy, Debug)]
 struct BlockOperation {
     op: u16,
-    /// Number of positions in the sequence of seeds that the operation takes. It is 0 for a read
-    /// that looks back.
+    /// Number of positions in the sequence of seeds that the operation takes. It is 0 for
+    /// operations that take no position, such as a read that looks back.
     own: u32,
     before: Consumption,
 }
@@ -240,7 +240,8 @@ impl Operations {
         )
     }
 
-    /// Returns the operations of a block. `taken` is what earlier operations have taken.
+    /// Returns the operations of a block. `taken` is the consumption of the operations before the
+    /// block.
     fn block(&self, number: u64, taken: Consumption) -> Block {
         let mut draws = Draws::new(lane(self.seed, KINDS), number);
         let mut runs = self.runs;
@@ -277,9 +278,10 @@ impl Operations {
         block
     }
 
-    /// Returns the number of positions in the sequence that operation `n` takes. If each seed is
-    /// visited more than once, reads take no positions and use the seeds of the writes. Otherwise,
-    /// reads could leave a seed partly visited.
+    /// Returns the number of positions in the sequence that operation `n` takes. Reads that look
+    /// back take no positions. If each seed is visited more than once, other reads also take no
+    /// positions and use the seeds of the writes. Otherwise, reads could leave a seed partly
+    /// visited.
     fn takes(&self, op: &Op, n: u64) -> u32 {
         match &op.what {
             OperationKind::Insert { partitions, .. } if partitions.is_fixed() => {

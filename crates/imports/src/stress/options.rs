@@ -62,7 +62,7 @@ pub struct Options {
     pub schema: SchemaOptions,
     /// Nodes to contact, and the login.
     pub connect: Connect,
-    /// Output during the run and after it.
+    /// Output that the command line requests.
     pub output: Output,
 }
 
@@ -110,7 +110,8 @@ pub enum Order {
 /// decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
-    /// Distribution of the visits to partitions that are not fully written yet.
+    /// Distribution of the visits to partitions that are not fully written yet. It has no effect in
+    /// cassay.
     pub revisit: WrittenDistribution,
     /// Number of visits in which a partition is written.
     pub visits: WrittenDistribution,
@@ -181,11 +182,13 @@ pub enum Pace {
 pub struct Errors {
     /// Number of retries. `None` if the command line does not state it.
     pub retries: Option<u8>,
-    /// True if the run continues after an operation has failed.
+    /// True if the command line requests that the run continues after an operation has failed. In
+    /// cassay, the run always continues.
     pub ignore: bool,
     /// True if the run does not check the rows that reads return.
     pub skip_read_validation: bool,
-    /// True if the run omits columns whose types the tool cannot generate.
+    /// True if the command line requests that columns are omitted whose types the tool cannot
+    /// generate. cassay writes these columns.
     pub skip_unsupported_columns: bool,
 }
 
@@ -244,7 +247,8 @@ fn params_or_none<'a>(
         .unwrap_or_else(|| Params::read(name, Place::default(), &[], &[], false, d))
 }
 
-/// Returns the default number of seeds, which is the number of operations.
+/// Returns the default number of seeds. This is the number of operations, or a million if the
+/// command line does not state that number.
 fn seeds_default(limit: Limit) -> u64 {
     match limit {
         Limit::Operations(count) if count > 0 => count,

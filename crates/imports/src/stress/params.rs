@@ -63,8 +63,8 @@ pub(crate) struct Params<'a> {
 }
 
 impl Params<'_> {
-    /// Parses the words after `owner`. If `takes_free` is true, the option also accepts words of
-    /// any other form.
+    /// Parses the words after `owner`. If `takes_free` is true, the option also accepts other words
+    /// that contain no `=`.
     pub(crate) fn read<'a>(
         owner: &'a str,
         place: Place,
@@ -129,7 +129,7 @@ impl Params<'_> {
         let closed = known.form.ends_with('(');
         let end = word.text.len() - usize::from(closed && word.text.ends_with(')'));
         if closed && end == word.text.len() {
-            let message = format!("`{name}(` of `{owner}` is unterminated");
+            let message = format!("`{name}(` of `{owner}` is not closed");
             let hint = "write `)` at its end; quote the whole argument for the shell".to_owned();
             diagnostics.add(&word.place(), message, Some(hint));
             return;

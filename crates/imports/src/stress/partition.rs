@@ -67,8 +67,8 @@ impl Columns {
         bytes::too_large(all.into_iter().flatten())
     }
 
-    /// Returns the clustering columns for which the tool generates another number of values in each
-    /// run.
+    /// Returns the clustering columns for which the tool generates a different number of values in
+    /// each run.
     pub(crate) fn unseeded_counts(&self) -> impl Iterator<Item = &Column> {
         let levels = self.clustering.iter();
         levels.filter(|column| column.has_unseeded_count())
@@ -127,8 +127,8 @@ pub(crate) struct Walk {
     last: Vec<i64>,
     chance: f64,
     purpose: Purpose,
-    /// Factors of each level for the random choice of rows. Each is the inverse probability of the
-    /// choices down to this level, and the factor for the probability of the next choice.
+    /// Inverse probability of the choices above each level, for the random choice of rows. The next
+    /// field is the factor of `chance` on each level.
     rolls: Vec<f64>,
     chances: Vec<f64>,
     draws: Draws,

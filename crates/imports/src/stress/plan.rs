@@ -121,7 +121,7 @@ impl Planner<'_> {
         (self.kinds.len() - 1) as u8
     }
 
-    /// Adds a statement to the kind that was added last.
+    /// Adds a statement with the settings of the run. Returns its index.
     fn statement(&mut self, statement: Statement) -> u16 {
         self.statements.push(Statement {
             prepared: self.run.options.connect.style == Style::Prepared,
@@ -179,8 +179,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns the limit of the run. This is the limit that the command line states, or `count`
-    /// operations if the seeds end before it.
+    /// Returns the limit of the run. `count` is the number of operations at which `n=` or the seeds
+    /// end the run. If `count` is present, a stated duration can only end the run earlier, and a
+    /// stated uncertainty has no effect.
     fn limit(&mut self, count: Option<u64>) -> StepLimit {
         match (self.run.limit, count) {
             (Limit::Operations(_), count) => StepLimit::Operations(count.unwrap_or(0)),

@@ -363,8 +363,8 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Returns the statements that create the table and its types. Each name in the statements
-    /// includes the keyspace.
+    /// Returns the statements that create the types and the table, and the extra definitions. Each
+    /// name in the statements includes the keyspace.
     fn create(&mut self, keyspace: &str, types: &[UdtType]) -> Vec<String> {
         let (mut create, mut types_count) = (Vec::new(), 0);
         for key in ["type_definitions", "table_definition", "extra_definitions"] {
@@ -398,7 +398,7 @@ impl<'a> Reader<'a, '_> {
         for item in items {
             match item.text() {
                 Some(text) => texts.push((text.to_owned(), item.place.clone())),
-                None => self.say(&item.place, format!("`{key}` holds statements")),
+                None => self.say(&item.place, format!("`{key}` must contain only statements")),
             }
         }
         texts

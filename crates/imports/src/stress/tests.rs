@@ -271,7 +271,7 @@ const MISTAKES: &[Mistake] = &[
         "read=1",
     ),
     ("mixed ratio(raed=1)", 13, "`raed`", "`read`"),
-    ("mixed ratio(read=1", 7, "unterminated", "`)`"),
+    ("mixed ratio(read=1", 7, "is not closed", "`)`"),
     ("mixed ratio(read)", 13, "not have the form name=value", ""),
     ("user n=5", 1, "requires `profile=`", "yaml"),
     (

@@ -1,7 +1,7 @@
 //! Parses YCSB's command line: `load|run [binding] -P file -p name=value -threads n -target n -s`.
 
 use super::properties::Properties;
-use crate::import::ReadFile;
+use crate::import::{ReadFile, Tool};
 use yaml::{Diagnostics, Place, did_you_mean};
 
 /// Phase of YCSB that the command line runs.
@@ -31,13 +31,12 @@ fn is_idle(word: &str) -> bool {
 
 /// Parses the words, and reads the files that the words name.
 pub(super) fn parse(
-    words: &[String],
+    command_line: &[String],
     read: ReadFile,
 ) -> Result<(Command, Properties), Diagnostics> {
+    let words = Tool::Ycsb.own_words(command_line);
     let mut reader = Reader::new(words);
-    // A command line that the user has pasted may include the program's name, which the parser
-    // skips.
-    let mut index = usize::from(words.first().is_some_and(|word| is_launcher(word)));
+    let mut index = 0;
     while index < words.len() {
         index += reader.take(index);
     }
@@ -72,12 +71,6 @@ pub(super) fn parse(
     }
     let notes = reader.notes;
     Ok((Command { phase, notes }, properties))
-}
-
-/// Returns true if a word is the name of YCSB's program: `bin/ycsb`, `./bin/ycsb.sh`.
-fn is_launcher(word: &str) -> bool {
-    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
-    matches!(name, "ycsb" | "ycsb.sh" | "ycsb.bat")
 }
 
 /// Parses the words one by one.

@@ -37,7 +37,7 @@ impl Buckets {
     /// Returns the length that belongs to a draw, which must be below [`Buckets::area`].
     pub(super) fn length(&self, draw: u64) -> u64 {
         let last = self.sums.len() - 1;
-        // This finds the first bucket whose sum is not below the draw.
+        // The search finds the first bucket whose sum is not below the draw.
         let bucket = self.sums[..last].partition_point(|sum| *sum < draw);
         self.block * (bucket as u64 + 1).min(last as u64)
     }

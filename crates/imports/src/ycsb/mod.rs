@@ -85,7 +85,8 @@ const KNOWN: &[&str] = &[
     "writeallfields",
     "zeropadding",
 ];
-/// Names of the properties of YCSB's own output. Only the code that writes this output reads them.
+/// Names of the properties of YCSB's own output. This module only checks some of them. The code
+/// that writes this output uses them.
 const OUTPUT: &[&str] = &[
     "exporter",
     "exportfile",

@@ -33,8 +33,8 @@ const KEYS: u64 = 32;
 const VALUES: u64 = 33;
 const FIELDS: u64 = 34;
 
-/// Index of the operation that reads. The next constants are the other operations. Each operation
-/// and its kind have the same index.
+/// Index of the operation that reads. The next constants are the other operations, and the number
+/// of kinds of operations. Each operation and its kind have the same index.
 pub(super) const READ: usize = 0;
 pub(super) const UPDATE: usize = 1;
 pub(super) const INSERT: usize = 2;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
-use yaml::{Diagnostics, Place, SourceText, did_you_mean};
+use yaml::{Diagnostics, Place, SourceText, did_you_mean, java_properties};
 
 /// Value of a property, and its position.
 #[derive(Clone, Debug)]
@@ -42,9 +42,13 @@ impl Properties {
             name: name.to_owned(),
             text: text.to_owned(),
         });
-        for (key, value, span) in lines(text) {
-            let place = Place { source, span };
-            self.all.insert(key, Property { value, place });
+        for entry in java_properties(text) {
+            let place = Place {
+                source,
+                span: entry.span,
+            };
+            let value = entry.value;
+            self.all.insert(entry.key, Property { value, place });
         }
     }
 
@@ -192,106 +196,9 @@ fn is_slip(written: &str, meant: &str) -> bool {
     }
 }
 
-/// Returns the entries of a `.properties` text. Each entry consists of the key, the value, and the
-/// range of their bytes.
-fn lines(text: &str) -> Vec<(String, String, Range<usize>)> {
-    let mut entries = Vec::new();
-    let mut at = 0;
-    while at < text.len() {
-        let start = at;
-        let mut logical = String::new();
-        // If a line ends with an odd number of backslashes, it continues on the next line.
-        loop {
-            let line = text[at..].split(['\n']).next().unwrap_or("");
-            at += (line.len() + 1).min(text.len() - at);
-            let line = line.trim_end_matches('\r').trim_start();
-            let comment = logical.is_empty() && line.starts_with(['#', '!']);
-            let slashes = line.len() - line.trim_end_matches('\\').len();
-            if !comment && slashes % 2 == 1 && at < text.len() {
-                logical += &line[..line.len() - 1];
-                continue;
-            }
-            if !comment {
-                logical += line;
-            }
-            break;
-        }
-        let written = text[start..at].trim();
-        let begin = start + text[start..at].find(written).unwrap_or(0);
-        if let Some((key, value)) = entry(&logical) {
-            entries.push((key, value, begin..begin + written.len()));
-        }
-    }
-    entries
-}
-
-/// Returns the key and the value of a logical line. Returns `None` if the line is blank.
-fn entry(line: &str) -> Option<(String, String)> {
-    if line.is_empty() {
-        return None;
-    }
-    let mut escaped = false;
-    let end = line.find(|c: char| {
-        let ends = !escaped && (c == '=' || c == ':' || c.is_whitespace());
-        escaped = !escaped && c == '\\';
-        ends
-    });
-    let (key, rest) = line.split_at(end.unwrap_or(line.len()));
-    let rest = rest.trim_start();
-    let value = rest.strip_prefix(['=', ':']).unwrap_or(rest).trim_start();
-    Some((unescaped(key), unescaped(value)))
-}
-
-fn unescaped(text: &str) -> String {
-    let mut out = String::new();
-    let mut characters = text.chars();
-    while let Some(c) = characters.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        match characters.next() {
-            Some('t') => out.push('\t'),
-            Some('n') => out.push('\n'),
-            Some('r') => out.push('\r'),
-            Some('f') => out.push('\u{c}'),
-            Some('u') => {
-                let digits: String = characters.by_ref().take(4).collect();
-                let code = u32::from_str_radix(&digits, 16).ok();
-                out.push(code.and_then(char::from_u32).unwrap_or('\u{fffd}'));
-            }
-            Some(other) => out.push(other),
-            None => {}
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn read(text: &str) -> Vec<(String, String)> {
-        let entries = lines(text).into_iter();
-        entries.map(|(key, value, _)| (key, value)).collect()
-    }
-
-    #[test]
-    fn the_rules_of_java_s_properties_hold() {
-        for (text, key, value) in [
-            ("a=b", "a", "b"),
-            ("  a : b c ", "a", "b c "),
-            ("a b", "a", "b"),
-            ("a", "a", ""),
-            ("a\\=b=c", "a=b", "c"),
-            ("a=b\\\n   c", "a", "bc"),
-            ("a=\\u0041\\tx", "a", "A\tx"),
-            ("a=b\r\n", "a", "b"),
-        ] {
-            assert_eq!(read(text), [(key.to_owned(), value.to_owned())], "{text:?}");
-        }
-        assert!(read("# a=b\n! c=d\n\n   \n").is_empty());
-    }
 
     #[test]
     fn a_wrong_value_is_shown_where_it_stands() {
@@ -333,13 +240,6 @@ mod tests {
         ] {
             assert_eq!(is_slip(written, meant), expected, "{written}");
             assert_eq!(is_slip(meant, written), expected, "{written}");
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn no_text_makes_it_panic(text in "[ab=:\\\\ #!\n\ru0µ]{0,40}") {
-            let _ = lines(&text);
         }
     }
 }

@@ -96,7 +96,7 @@ impl Shape {
             let update = Binds::Update(*field);
             let id = self.add(&mut made, self.update(*field), UPDATE, update);
             made.by_kind.update.push(id);
-            // This adds a read-modify-write for each field that an update can write.
+            // The loop adds a read-modify-write for each field that an update can write.
             let read = reads[number % reads.len()];
             let first = self.add(&mut made, self.select(read), MODIFY, Binds::Read(read));
             let second = self.add(&mut made, self.update(*field), MODIFY, update);

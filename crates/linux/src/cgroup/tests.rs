@@ -176,7 +176,10 @@ fn a_folder_that_is_no_control_group_is_left_alone() {
     }]);
     let error = group.end().unwrap_err().to_string();
     assert!(error.contains("is not a control group"), "{error}");
-    assert!(child.try_wait().unwrap().is_none(), "a stranger was killed");
+    assert!(
+        child.try_wait().unwrap().is_none(),
+        "an unrelated process was killed"
+    );
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(folder.path().exists());

@@ -5,6 +5,7 @@
 //! as their place.
 
 mod cpu;
+mod cpu_counters;
 mod disk;
 mod foreign_load;
 mod memory;
@@ -13,15 +14,17 @@ mod pressure;
 mod simulated_host;
 mod softnet;
 
+pub(super) use cpu_counters::unseen as unseen_counters;
 pub(super) use foreign_load::ForeignLoad;
 pub use foreign_load::STOPPED;
 
 use super::kernel_file::KernelFile;
 use super::{Out, SampledSource};
-use crate::cgroup::CgroupDir;
+use crate::cgroup::{CgroupDir, effective_cpus};
 use crate::links;
 use anyhow::{Context, Result};
 use cpu::Cpu;
+use cpu_counters::CpuCounters;
 use disk::{Devices, Disks};
 use memory::Memory;
 use network::Network;
@@ -30,6 +33,7 @@ use serde::{Deserialize, Serialize};
 use simulated_host::StandIn;
 use softnet::Softnet;
 use std::path::{Path, PathBuf};
+use topology::CpuSet;
 
 /// Place of the readings of this machine.
 const MACHINE: &str = "machine";
@@ -43,6 +47,8 @@ pub(crate) struct MachineProbe {
     pressure: Pressure,
     /// Probe of received and dropped packets. `None` on a kernel that does not report them.
     softnet: Option<Softnet>,
+    /// Probe of the hardware counters of all CPUs. `None` on most virtual machines.
+    counters: Option<CpuCounters>,
 }
 
 impl MachineProbe {
@@ -59,6 +65,7 @@ impl MachineProbe {
             network: Network::open(place, own_net, Box::new(links::speed))?,
             pressure: Pressure::open(place, Path::new("/proc/pressure"), ""),
             softnet: Softnet::open(place, "/proc/self/net/softnet_stat").ok(),
+            counters: online_cpus().and_then(|cpus| CpuCounters::open(place, &cpus).ok()),
         })
     }
 }
@@ -73,9 +80,20 @@ impl SampledSource for MachineProbe {
             self.network.look(now_ns, out),
             self.pressure.look(now_ns, out),
             self.softnet.as_mut().map_or(Ok(()), |softnet| softnet.look(now_ns, out)),
+            self.counters.as_mut().map_or(Ok(()), |counters| counters.look(now_ns, out)),
         ];
         results.into_iter().collect()
     }
+}
+
+/// Returns the CPUs of this machine that are online. `None` if the kernel does not list them.
+fn online_cpus() -> Option<CpuSet> {
+    let text = KernelFile::open("/sys/devices/system/cpu/online")
+        .ok()?
+        .read()
+        .ok()?
+        .into_owned();
+    CpuSet::parse_list(text.trim()).ok()
 }
 
 /// Opens a file below `/proc/net` in this process's view.
@@ -121,7 +139,18 @@ pub(crate) fn stand_in(name: &str, sources: &HostSources) -> Result<StandIn> {
         volume: sources.volume.as_deref(),
     };
     let network = Network::open(name, own_net, Box::new(speed))?;
-    StandIn::open(&places, network).with_context(|| name.to_owned())
+    let counters = group("cpuset").and_then(|dir| own_counters(name, dir));
+    StandIn::open(&places, network, counters).with_context(|| name.to_owned())
+}
+
+/// Opens the counters of the CPUs of a simulated host. `None` if the host may use all CPUs of the
+/// machine: the counters of these CPUs would include the work of other programs.
+fn own_counters(name: &str, cpuset: &Path) -> Option<CpuCounters> {
+    let cpus = CpuSet::parse_list(&effective_cpus(cpuset).ok()?).ok()?;
+    if cpus == online_cpus()? {
+        return None;
+    }
+    CpuCounters::open(name, &cpus).ok()
 }
 
 #[cfg(test)]

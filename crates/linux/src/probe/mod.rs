@@ -59,11 +59,11 @@ pub struct ProbeSource {
     pub place: String,
     /// Time between two samples.
     pub period: Duration,
-    /// Kind of the source.
+    /// Source that the probe samples.
     pub what: SourceKind,
 }
 
-/// Kind of a source to sample.
+/// Machine, simulated host or process that a probe samples.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum SourceKind {
     /// The whole machine, except the devices of simulated hosts.
@@ -109,12 +109,13 @@ pub fn tasks(watched: &ProbeSource) -> Result<Vec<Task>> {
     Ok(tasks)
 }
 
-/// Returns a text about the readings that this machine does not provide, with the reason and the
-/// remedy. Returns `None` if the machine provides all readings.
-pub fn unseen() -> Option<String> {
-    let pressure = Path::new("/proc/pressure/cpu").exists();
-    (!pressure).then(|| {
+/// Returns a text for each group of readings that this machine does not provide, with the reason
+/// and the remedy.
+pub fn unseen() -> Vec<String> {
+    let has_pressure = Path::new("/proc/pressure/cpu").exists();
+    let pressure = (!has_pressure).then(|| {
         "pressure (psi.*), because this kernel does not report it: boot the kernel with `psi=1`"
             .to_string()
-    })
+    });
+    pressure.into_iter().chain(hosts::unseen_counters()).collect()
 }

@@ -426,10 +426,14 @@ mod tests {
         .concat();
         assert_eq!(begin, expected);
         let table = Message::table(T).answered().finish(2);
-        assert_eq!(table[4..8], [0, 10, 0x05, 0x06], "its kind and its flags");
+        assert_eq!(
+            table[4..8],
+            [0, 10, 0x05, 0x06],
+            "type and flags of the message"
+        );
         assert_eq!(find(&table[20..], TABLE), Some(&b"t\0"[..]));
         assert_eq!(HEADER_BYTES + FAMILY_HEADER_BYTES, 20);
-        assert_eq!(table[16], 7, "of bridges");
+        assert_eq!(table[16], 7, "the family is bridges");
         assert_eq!(answers(&table)[0].table().as_deref(), Some("t"));
         let ask = Message::tables(Family::Ipv4).finish(3);
         assert_eq!((ask.len(), ask[4], ask[16]), (20, 1, 2));

@@ -30,7 +30,7 @@ pub struct Mount {
 /// A block device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// Name of the device, such as `nvme0n1`. For a partition, it is the whole disk.
+    /// Name of the device, such as `nvme0n1`. For a partition, this is the name of the whole disk.
     pub name: String,
     /// True if the device is composed of other devices, which come after it.
     pub is_made_of_others: bool,

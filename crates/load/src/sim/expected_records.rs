@@ -4,7 +4,7 @@
 //! larger than the records of one run. They compare counts part by part.
 
 use crate::recorder::Part;
-use crate::slowest::{SLOWEST_MAX, SlowOperation};
+use crate::slowest_operations::{SLOWEST_MAX, SlowOperation};
 use measure::outcome::OUTCOMES;
 use measure::{ClientCount, Histogram, KindCounts, KindInterval, Outcome};
 

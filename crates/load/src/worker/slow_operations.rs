@@ -4,7 +4,7 @@
 use super::Worker;
 use super::operation_state::StartTimes;
 use crate::inflight::Slot;
-use crate::slowest::SlowOperation;
+use crate::slowest_operations::SlowOperation;
 use crate::worker_io::World;
 use measure::Outcome;
 use workload::Operation;

@@ -11,7 +11,7 @@
 //! It never counts with more than its waiting time.
 
 use super::{DueTimes, Worker};
-use crate::slowest::SLOWEST_MAX;
+use crate::slowest_operations::SLOWEST_MAX;
 use crate::statement_facts::KINDS_MAX;
 use crate::worker_io::World;
 use measure::{Histogram, clock};

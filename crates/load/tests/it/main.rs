@@ -3,7 +3,7 @@
 
 #![expect(
     clippy::unwrap_used,
-    reason = "a panic is how a test fails, in its helpers too"
+    reason = "tests and their helpers fail by a panic"
 )]
 
 mod again;

@@ -13,7 +13,7 @@ use workload::{
 /// operation.
 #[derive(Clone, Debug)]
 pub struct Script {
-    #[allow(dead_code, reason = "what only the simulation chooses by")]
+    #[allow(dead_code, reason = "only the simulation reads this field")]
     pub seed: u64,
     /// Statements with which operations begin.
     pub first: Vec<u16>,

@@ -357,7 +357,7 @@ mod tests {
     fn a_child_that_keeps_the_pipes_is_not_waited_for() {
         let answer = ask(shell("sleep 602 & echo $!"), b"", LONG).unwrap();
         let pid: u32 = String::from_utf8(answer.output).unwrap().trim().parse().unwrap();
-        let left = Identity::read(pid).expect("it outlives who started it");
+        let left = Identity::read(pid).expect("the child outlives its parent");
         left.end(Duration::ZERO).unwrap();
     }
 }

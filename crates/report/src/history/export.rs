@@ -6,7 +6,7 @@
 //! run without a value.
 
 use super::{History, Line};
-use crate::merged_points::place;
+use crate::merged_points::place_key;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
             "{}.{}.{}",
             history.study,
             first.variant,
-            place(first.point).replace(' ', "-")
+            place_key(first.point).replace(' ', "-")
         );
         let name = safe(&name);
         let file = format!("{name}.csv");

@@ -174,6 +174,19 @@ pub struct RowsPlot {
     pub rows: Vec<ValueRow>,
 }
 
+impl RowsPlot {
+    /// Describes the intervals of the rows. The description is exact even if only some rows have an
+    /// interval.
+    pub fn intervals_note(rows: &[ValueRow]) -> &'static str {
+        let known = rows.iter().filter(|row| row.ci95.is_some()).count();
+        match known {
+            0 => "without intervals",
+            _ if known == rows.len() => "95 % intervals",
+            _ => "95 % intervals, where known",
+        }
+    }
+}
+
 /// One row of a forest plot.
 #[derive(Clone, Debug, Default)]
 pub struct ValueRow {
@@ -213,4 +226,11 @@ pub enum ColorRole {
     /// The colour of the text.
     #[default]
     Text,
+}
+
+impl ColorRole {
+    /// Returns true if renderers draw the mark hollow.
+    pub fn is_hollow(self) -> bool {
+        matches!(self, ColorRole::Hollow(_) | ColorRole::GoodHollow)
+    }
 }

@@ -3,7 +3,7 @@
 use super::escaped;
 use crate::escape::escape;
 use crate::number;
-use crate::page::{Axis, Chart, Panel, Scale};
+use crate::page::{Axis, Chart, Panel, Scale, Series, XValues};
 use serde_json::{Value, json};
 
 fn titled(title: &str) -> Value {
@@ -66,35 +66,124 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
         made["range"] = json!([count as f64 + 0.6, 0.4]);
         return made;
     }
-    let of_axis = || panel.series.iter().filter(move |s| s.on_right == right);
-    let values = of_axis().flat_map(|s| s.y.iter().flatten().copied());
     if axis.scale != Scale::Log {
         made["rangemode"] = "tozero".into();
+        let end = linear_end(panel, right);
+        if let Some(end) = end {
+            made["range"] = json!([0.0, number::round(end, 3)]);
+        }
         // This format displays `48k`, but it would display small numbers as `500m`. So only axes
         // with large values use it.
-        if values.fold(0.0, f64::max) >= 1000.0 {
+        let values = of_axis(panel, right).flat_map(|s| s.y.iter().flatten().copied());
+        if end.unwrap_or_else(|| values.fold(0.0, f64::max)) >= 1000.0 {
             made["tickformat"] = "~s".into();
         }
         return made;
     }
-    let (low, high) =
-        values.filter(|v| *v > 0.0).fold((f64::INFINITY, 0.0f64), |(low, high), v| {
-            (low.min(v), high.max(v))
-        });
     made["type"] = "log".into();
-    if high == 0.0 {
+    let Some(range) = LogRange::from_panel(panel, right) else {
         return made;
+    };
+    if !axis.title.is_empty() {
+        let title = format!("{}<br>({})", escape(&axis.title), range.note());
+        made["title"] = json!({ "text": title });
     }
-    let ticks = log_ticks(low, high);
+    let ticks = log_ticks(range.low, range.high);
     let texts: Vec<String> = ticks.iter().map(|v| plain(*v)).collect();
-    // The range includes a small space, so that marks at the ends are complete, and a larger space
-    // for the words next to them.
-    let labelled = of_axis().any(|s| !s.labels.is_empty());
-    let room = ((high / low).log10() * if labelled { 0.12 } else { 0.06 }).max(0.03);
     made["tickvals"] = json!(ticks);
     made["ticktext"] = json!(texts);
-    made["range"] = json!([low.log10() - room, high.log10() + room]);
+    made["range"] = json!(range.exponents());
     made
+}
+
+fn of_axis(panel: &Panel, right: bool) -> impl Iterator<Item = &Series> {
+    panel.series.iter().filter(move |s| s.on_right == right)
+}
+
+/// Returns true if words are next to the points of an axis.
+fn is_labelled(panel: &Panel, right: bool) -> bool {
+    of_axis(panel, right).any(|s| s.labels.iter().any(|label| !label.is_empty()))
+}
+
+/// Space above the highest value of a linear axis, as a share of this value. Words next to the
+/// points need more space.
+const ROOM: f64 = 0.06;
+const ROOM_FOR_WORDS: f64 = 0.15;
+
+/// Returns the end of a linear axis from zero, if plotly would choose a wrong end. Plotly leaves no
+/// space for words. It also cannot fit an axis to a part of the values.
+fn linear_end(panel: &Panel, right: bool) -> Option<f64> {
+    let is_fitted = |x: f64| panel.fit.is_none_or(|[from, to]| right || (from..to).contains(&x));
+    let (mut inside, mut outside) = (0.0f64, 0.0f64);
+    for series in of_axis(panel, right) {
+        let ends = series.y_ci.iter().flatten().map(|[_, high]| *high);
+        inside = ends.fold(inside, f64::max);
+        for (at, value) in series.y.iter().enumerate() {
+            let Some(value) = *value else { continue };
+            if value < 0.0 {
+                return None;
+            }
+            match &series.x {
+                XValues::Numbers(x) if x.get(at).is_some_and(|x| !is_fitted(*x)) => {
+                    outside = outside.max(value);
+                }
+                _ => inside = inside.max(value),
+            }
+        }
+    }
+    let is_labelled = is_labelled(panel, right);
+    let room = if is_labelled { ROOM_FOR_WORDS } else { ROOM };
+    let is_wrong = is_labelled || outside > inside;
+    (inside > 0.0 && is_wrong).then_some(inside * (1.0 + room))
+}
+
+/// Range of the values on a logarithmic axis.
+struct LogRange {
+    low: f64,
+    high: f64,
+    /// Space at each end, as an exponent of ten. With a small space, marks at the ends are
+    /// complete. Words next to the marks need more space.
+    room: f64,
+}
+
+impl LogRange {
+    /// Returns the range. `None` without a value above zero.
+    fn from_panel(panel: &Panel, right: bool) -> Option<LogRange> {
+        let values = || {
+            let all = of_axis(panel, right).flat_map(|s| s.y.iter().flatten().copied());
+            all.filter(|value| *value > 0.0)
+        };
+        let [low, high] = [values().reduce(f64::min)?, values().reduce(f64::max)?];
+        let share = if is_labelled(panel, right) {
+            0.12
+        } else {
+            0.06
+        };
+        Some(LogRange {
+            low,
+            high,
+            room: ((high / low).log10() * share).max(0.03),
+        })
+    }
+
+    /// Returns the exponents of ten at both ends of the axis.
+    fn exponents(&self) -> [f64; 2] {
+        [self.low.log10() - self.room, self.high.log10() + self.room]
+    }
+
+    /// Describes the scale and the start of the axis, so that readers do not assume a start at
+    /// zero.
+    fn note(&self) -> String {
+        let start = 10f64.powf(self.exponents()[0]);
+        format!("logarithmic, from {}", number::short(start, 2))
+    }
+}
+
+/// Describes the logarithmic axis of a panel whose axis has no title. `None` for another panel.
+pub fn untitled_log_note(panel: &Panel) -> Option<String> {
+    let is_so = panel.left.scale == Scale::Log && panel.left.title.is_empty();
+    let range = LogRange::from_panel(panel, false).filter(|_| is_so)?;
+    Some(range.note())
 }
 
 /// Returns ticks at 1, 2 and 5 times every power of ten in the range. If these ticks are too many,
@@ -143,6 +232,47 @@ fn plain(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn panel(scale: Scale, y: &[f64]) -> Panel {
+        let series = Series {
+            x: XValues::Numbers((0..y.len()).map(|x| x as f64).collect()),
+            y: y.iter().copied().map(Some).collect(),
+            ..Series::default()
+        };
+        Panel {
+            left: Axis::new("latency, ms", scale),
+            series: vec![series],
+            ..Panel::default()
+        }
+    }
+
+    /// In an earlier version, only the ticks showed that an axis was logarithmic.
+    #[test]
+    fn a_logarithmic_axis_says_so_and_states_its_start() {
+        let mut panel = panel(Scale::Log, &[5.0, 500.0]);
+        let axis = y_axis(&panel.left, &panel, false);
+        assert_eq!(
+            axis["title"]["text"],
+            "latency, ms<br>(logarithmic, from 3.8)"
+        );
+        assert_eq!(untitled_log_note(&panel), None);
+        panel.left.title.clear();
+        assert_eq!(y_axis(&panel.left, &panel, false)["title"]["text"], "");
+        let note = untitled_log_note(&panel);
+        assert_eq!(note.as_deref(), Some("logarithmic, from 3.8"));
+    }
+
+    /// In an earlier version, a fast load phase made the measured throughput a flat line at zero.
+    #[test]
+    fn an_axis_fits_the_values_of_its_range() {
+        let mut panel = panel(Scale::Linear, &[11_600.0, 200.0, 190.0]);
+        let range = |panel: &Panel| y_axis(&panel.left, panel, false)["range"].clone();
+        assert_eq!(range(&panel), Value::Null);
+        panel.fit = Some([1.0, 3.0]);
+        assert_eq!(range(&panel), json!([0.0, 212.0]));
+        panel.series[0].labels = vec!["a".into()];
+        assert_eq!(range(&panel), json!([0.0, 230.0]));
+    }
 
     #[test]
     fn ticks_of_a_logarithmic_axis_cover_its_range() {

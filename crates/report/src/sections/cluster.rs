@@ -1,5 +1,5 @@
-//! The hosts and nodes. Shows the limits of each host, the share of the tokens of each node, and
-//! values that could not be read.
+//! The hosts and nodes. Shows the limits of each host, each node's share of the tokens, and values
+//! that could not be read.
 //!
 //! If the clusters of trials differ only in sizes, the trials share a table, which shows the sizes
 //! as ranges.
@@ -44,7 +44,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let unseen: BTreeSet<&str> = records.flat_map(|n| &n.unseen).map(String::as_str).collect();
     if !unseen.is_empty() {
         let sentences = unseen.into_iter().map(str::to_owned).collect();
-        blocks.push(Block::List("Out of sight".into(), sentences));
+        blocks.push(Block::List("Not observed".into(), sentences));
     }
     let remains = &view.findings.remains;
     if !remains.is_empty() {
@@ -100,7 +100,7 @@ fn groups(trials: &[TrialView]) -> Vec<EqualTrials<'_>> {
     groups
 }
 
-/// Returns true if two trials may share tables, because they differ only in the sizes.
+/// Returns true if two trials differ only in sizes, so that they may share tables.
 fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
     let host = |h: &HostRecord| (h.name.clone(), h.address.clone(), h.limits.clone());
     let node = |n: &NodeRecord| {

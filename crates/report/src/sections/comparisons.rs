@@ -6,7 +6,7 @@ use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
 use crate::run_view::RunView;
 use crate::sections::results::metric_name;
 use crate::sections::verdict_tone;
-use analysis::TENFOLD;
+use analysis::{Metric, TENFOLD};
 use store::record::{Bound, ComparisonRecord, Finding, MultiplicityRecord};
 
 /// Returns all comparisons of the run. `None` if the study compares nothing.
@@ -58,20 +58,25 @@ pub fn comparison_table<'a>(
         // This cell is not grey, because a terminal would show an asterisk instead of the number of
         // blocks in a grey cell.
         .text("Verdict", |c| {
-            Cell::new(verdict_words(c.verdict)).detail(undecided(c)).tone(verdict_tone(c))
+            Cell::new(verdict_words(c.verdict))
+                .detail(verdict_detail(c))
+                .tone(verdict_tone(c))
         })
         .foot(format!(
-            "“Inconclusive”: the data is not decisive. “Equivalent”: the whole interval is narrow \
-             and contains 1. The report states a difference if p is at most {} %. For comparisons \
-             that are not primary, it first adjusts p for their number (Holm). So an interval may \
-             exclude 1 without a decision. “Sees” is the smallest difference that four of five \
-             studies of this kind would find.",
+            "“Inconclusive”: the data is not decisive. “Equivalent”: the whole interval is within \
+             the margin of equal variants (throughput {} %, latency {} %), even if the interval \
+             excludes 1. The report states a larger difference if p is at most {} %. For \
+             comparisons that are not primary, it first adjusts p for their number (Holm). So an \
+             interval may exclude 1 without a decision. “Detects differences from”: the smallest \
+             difference that four of five studies of this kind would find.",
+            number::short(Metric::THROUGHPUT.margin * 100.0, 3),
+            number::short(Metric::LATENCY.margin * 100.0, 3),
             analysis::DIFFERENCE_LEVEL * 100.0
         ))
         .build()
 }
 
-/// Describes the robust ratio. Empty unless one block differs from the other blocks.
+/// Describes the robust ratio. Empty unless one block is an outlier.
 fn beside(c: &ComparisonRecord) -> String {
     let beside = c.robust.as_ref();
     beside.map_or_else(String::new, |beside| {
@@ -112,8 +117,17 @@ pub fn verdict_words(verdict: Finding) -> String {
     verdict.name().replace('_', " ")
 }
 
+/// Explains a verdict. Empty for a verdict that needs no explanation.
+fn verdict_detail(c: &ComparisonRecord) -> String {
+    let is_certain = c.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
+    if c.verdict == Finding::Equivalent && is_certain {
+        return "(different, but within the margin)".into();
+    }
+    undecided(c)
+}
+
 /// Describes the difference that an undecided comparison could have detected, and the number of
-/// blocks that would decide. Empty for a comparison with another verdict.
+/// blocks that would decide the comparison. Empty for a comparison with another verdict.
 fn undecided(c: &ComparisonRecord) -> String {
     if !matches!(c.verdict, Finding::Inconclusive | Finding::LooksDifferent) {
         return String::new();
@@ -127,15 +141,15 @@ fn undecided(c: &ComparisonRecord) -> String {
         }
         return "(one block: begin with 5)".into();
     };
-    let sees = if share < TENFOLD {
-        format!("sees {}", number::percent(share))
+    let detects = if share < TENFOLD {
+        format!("detects differences from {}", number::percent(share))
     } else {
         "detects no difference below tenfold".to_owned()
     };
     match (c.blocks_to_settle, c.between_runs) {
-        (_, Some(_)) => format!("({sees}; interleave it)"),
-        (Some(blocks), None) => format!("({sees}; {blocks} blocks would decide)"),
-        (None, None) => format!("({sees}; no number of blocks would decide)"),
+        (_, Some(_)) => format!("({detects}; measure both runs in one interleaved study)"),
+        (Some(blocks), None) => format!("({detects}; {blocks} blocks would decide)"),
+        (None, None) => format!("({detects}; no number of blocks would decide)"),
     }
 }
 
@@ -150,4 +164,29 @@ pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
         number::significant(many.false_findings_one_by_one, 2),
         number::significant(many.false_findings_expected, 2)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In an earlier version, the note said that the interval of every equivalent comparison
+    /// contains 1.
+    #[test]
+    fn an_equivalent_beside_1_is_said_to_be_different() {
+        let of = |ci95| ComparisonRecord {
+            verdict: Finding::Equivalent,
+            ci95: Some(ci95),
+            ..ComparisonRecord::default()
+        };
+        let [beside, around] = [[1.094, 1.099], [0.98, 1.02]].map(of);
+        assert_eq!(
+            verdict_detail(&beside),
+            "(different, but within the margin)"
+        );
+        assert_eq!(verdict_detail(&around), "");
+        let foot = comparison_table(&[beside], "", |table| table).foot;
+        assert!(foot.contains("throughput 3 %, latency 10 %"), "{foot}");
+        assert!(!foot.contains("Sees"), "{foot}");
+    }
 }

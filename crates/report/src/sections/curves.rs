@@ -10,7 +10,7 @@ use analysis::curves::Coefficients;
 use analysis::procedure;
 use store::record::{CurveRecord, WithoutPeak};
 
-/// Number of points with which a curve is drawn.
+/// Number of points on a drawn curve.
 const PLACES: usize = 80;
 /// Multiple of the last load up to which a curve is drawn.
 const BEYOND: f64 = 1.25;
@@ -124,7 +124,7 @@ fn table(view: &RunView) -> Table {
                 let ops = number::rate(peak.ops_per_s);
                 format!("{ops} op/s at {at} ({low} to {high})")
             }
-            (None, Some(WithoutPeak::Untold)) => {
+            (None, Some(WithoutPeak::Inconclusive)) => {
                 "none predicted: κ does not differ significantly from 0".into()
             }
             (None, Some(WithoutPeak::First)) => "falls from the first load".into(),

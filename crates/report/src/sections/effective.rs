@@ -331,7 +331,7 @@ fn everything(view: &RunView, all: &Effective<'_>, kind: SettingKind) -> Option<
         .text("Value", |(_, values)| {
             let distinct: BTreeSet<&BTreeSet<String>> = values.values().collect();
             match distinct.len() {
-                1 => value_cell(distinct.first().expect("one is there")).text,
+                1 => value_cell(distinct.first().expect("the set has one value")).text,
                 _ => {
                     let each = told.iter().map(|variant| of_variant(values, *variant));
                     each.collect::<Vec<_>>().join("; ")

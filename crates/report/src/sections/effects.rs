@@ -8,7 +8,8 @@ use crate::page::{
 };
 use crate::run_view::RunView;
 use crate::sections::comparisons::verdict_words;
-use crate::sections::results::metric_name;
+use crate::sections::half_normal::half_normal_chart;
+use crate::sections::results::{metric_name, metric_with_unit};
 use analysis::effects::Interaction;
 use store::record::{
     AxisRecord, Bound, CellRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, Finding,
@@ -318,7 +319,7 @@ fn interaction(effects: &EffectsRecord, along: usize, by: usize) -> Chart {
         },
         panels: vec![Panel {
             share: 1.0,
-            left: Axis::new(metric_name(&effects.metric), Scale::Log),
+            left: Axis::new(metric_with_unit(&effects.metric), Scale::Log),
             series: lines.values.iter().enumerate().map(line).collect(),
             ..Panel::default()
         }],
@@ -335,42 +336,6 @@ fn half_normal(effects: &EffectsRecord) -> Option<Chart> {
         .map(|e| (name(e), e.scaled))
         .collect();
     half_normal_chart(&shown, "size of the effect, |ln ratio| scaled")
-}
-
-/// Draws a half-normal plot of sizes with their names. `None` with fewer than three sizes.
-pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
-    if sizes.len() < 3 {
-        return None;
-    }
-    let mut sorted: Vec<&(String, f64)> = sizes.iter().collect();
-    sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let series = Series {
-        name: "effect".into(),
-        shape: Shape::Marks,
-        x: XValues::Numbers(analysis::effects::half_normal(sorted.len())),
-        y: sorted.iter().map(|(_, size)| Some(*size)).collect(),
-        labels: sorted.iter().map(|(name, _)| name.clone()).collect(),
-        ..Series::default()
-    };
-    Some(Chart {
-        title: "Effects larger than chance explains".into(),
-        what:
-            "A half-normal plot: zero effects lie on a line from the corner; an effect far above \
-             the line exceeds chance."
-                .into(),
-        height_px: HEIGHT_PX,
-        x: Axis::new(
-            "size expected from the same number of zero effects",
-            Scale::Linear,
-        ),
-        panels: vec![Panel {
-            share: 1.0,
-            left: Axis::new(axis, Scale::Linear),
-            series: vec![series],
-            ..Panel::default()
-        }],
-        ..Chart::default()
-    })
 }
 
 fn cells(effects: &EffectsRecord) -> Table {

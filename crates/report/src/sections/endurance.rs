@@ -1,5 +1,5 @@
-//! Trials that last for hours under one load: the series with its changes, drifts, growth, cycles
-//! of compaction, and the shorter windows.
+//! Trials that last for hours at one load. Shows the series with their changes of level, drifts,
+//! growth, cycles of compaction, and the shorter windows.
 
 use crate::number;
 use crate::page::{
@@ -164,29 +164,30 @@ fn agreed(one: &EnduredRecord) -> String {
     match one.agreed {
         Some(MarginResult::Inside) => format!("all within {within} of each other.{apart}"),
         Some(MarginResult::Outside) => format!("more than {within} apart.{apart}"),
-        Some(MarginResult::Untold) => {
+        Some(MarginResult::Inconclusive) => {
             format!("cassay cannot tell whether they are within {within}.{apart}")
         }
         None => "cassay measured no other window for comparison.".to_owned(),
     }
 }
 
-/// Returns the tone of a trend.
+/// Returns the tone of a trend. A drift in either direction is a warning.
 fn course_tone(course: DriftDirection) -> Tone {
     match course {
         DriftDirection::Steady => Tone::Good,
         DriftDirection::Rising | DriftDirection::Falling => Tone::Warn,
-        DriftDirection::Untold => Tone::Muted,
+        DriftDirection::Inconclusive => Tone::Muted,
     }
 }
 
-/// Returns the tone of a growth.
+/// Returns the tone of growth. Growth is bad if the series would reach its limit within the
+/// horizon.
 fn growth_tone(growing: Growing) -> Tone {
     match growing {
         Growing::No => Tone::Good,
         Growing::Grows => Tone::Warn,
         Growing::Leaks => Tone::Bad,
-        Growing::Untold => Tone::Muted,
+        Growing::Inconclusive => Tone::Muted,
     }
 }
 
@@ -205,11 +206,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
     .wide_number("z", "", |drift| number::significant(drift.z, 3))
     .wide_number("Blocks", "", |drift| drift.blocks.to_string())
     .text("So", |drift| {
-        let course = match drift.course {
-            DriftDirection::Untold => "unknown",
-            course => course.name(),
-        };
-        Cell::new(course).tone(course_tone(drift.course))
+        Cell::new(drift.course.name()).tone(course_tone(drift.course))
     })
     .foot(format!(
         "Theil and Sen's slope of blocks of {}, with Sen's 95 % interval. z is the statistic of \
@@ -239,9 +236,9 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
             }
         })
         .foot(format!(
-            "PELT found the changes, at most five per series. A coincidence does not prove a \
-             cause. The probes recorded {} events: by chance alone, one of them is within a block \
-             of a given moment in {} of cases.",
+            "A change-point search (PELT) found at most five changes per series. A coincidence \
+             does not prove a cause. The probes recorded {} events: by chance alone, one of them \
+             is within a block of a given moment in {} of cases.",
             shown.events.len(),
             number::percent(chance)
         ))
@@ -307,7 +304,7 @@ fn growths(shown: &EnduranceRecord) -> Table {
                 Growing::No => "does not grow",
                 Growing::Grows => "grows",
                 Growing::Leaks => "would reach its limit",
-                Growing::Untold => "unknown",
+                Growing::Inconclusive => "inconclusive",
             };
             Cell::new(word).tone(growth_tone(growth.growing))
         })

@@ -89,7 +89,9 @@ fn times(view: &RunView) -> Table {
 /// Names the trial of a fault, if the run has several trials.
 fn trial(view: &RunView, fault: &FaultRecord) -> String {
     let trial = fault.trial.filter(|_| view.findings.trials.len() > 1);
-    trial.map_or_else(String::new, |trial| label(view, trial))
+    trial.map_or_else(String::new, |trial| {
+        format!("in trial {}", label(view, trial))
+    })
 }
 
 fn tone(fault: &FaultRecord) -> Tone {
@@ -122,16 +124,18 @@ fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Opt
     })
 }
 
-/// Returns two periods of a trial with a fault. The first period lasts until all nodes of the
-/// target were up again. The second period then lasts until throughput and p99 were normal.
+/// Returns the periods of all faults of a trial, with up to two periods for each fault. The first
+/// period lasts from the injection until all nodes of the target were up again. The second period
+/// then lasts until throughput and p99 were normal.
 pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     let finding = view.findings.trials.iter().find(move |t| t.index == trial);
     let faults = finding.into_iter().flat_map(|finding| &finding.faults);
     faults.flat_map(fault_bands)
 }
 
-/// Returns two periods of one fault. The first period lasts until all nodes of the target were up
-/// again. The second period then lasts until throughput and p99 were normal.
+/// Returns up to two periods of one fault. The first period lasts from the injection until all
+/// nodes of the target were up again. The second period then lasts until throughput and p99 were
+/// normal. Empty if the fault was not injected.
 pub fn fault_bands(fault: &FaultRecord) -> Vec<Band> {
     let recovery = fault.recovery.as_ref();
     let Some(from) = fault.injected_s else {

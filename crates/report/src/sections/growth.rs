@@ -1,6 +1,6 @@
 //! Shows how the evidence of a study grew, with the interval of each primary comparison after each
-//! look at the data. The section is for studies that end with their answer, and for studies to
-//! which blocks were added.
+//! look at the data. The section is for studies that end as soon as the answer is known, and for
+//! studies to which blocks were added.
 
 use crate::merged_points::{place, variant_name};
 use crate::number;
@@ -48,8 +48,8 @@ fn how(looks: &LooksRecord) -> String {
         return format!(
             "{} added after the end of the run. If the reader chooses the moment, an interval \
              covers the truth less often than it states. So these intervals are wider: they have a \
-             confidence of 95 % at all numbers of blocks together (anytime-valid). The report \
-             judges all other comparisons of this run in the same way.",
+             confidence level of 95 % at all numbers of blocks together (anytime-valid). The \
+             report judges all other comparisons of this run in the same way.",
             match looks.added {
                 1 => "1 block was".to_owned(),
                 added => format!("{added} blocks were"),
@@ -59,8 +59,8 @@ fn how(looks: &LooksRecord) -> String {
     let level = looks.level.map_or_else(String::new, |level| {
         let each = number::significant((1.0 - level) * 100.0, 4);
         format!(
-            " Each interval has a confidence of {each} %, so that all intervals together have a \
-             confidence of 95 %."
+            " Each interval has a confidence level of {each} %, so that all intervals together \
+             have a confidence level of 95 %."
         )
     });
     let shared = match looks.among {

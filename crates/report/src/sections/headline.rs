@@ -14,6 +14,7 @@ use crate::run_view::RunView;
 use crate::sections::comparisons::{interval_words, ratio_words, verdict_words};
 use crate::sections::lead_figure;
 use crate::sections::results::metric_name;
+use crate::sections::search;
 use store::record::RequirementOutcome;
 use store::record::{
     ComparisonRecord, CostComparisonRecord, CostKind, Finding, NextStepRecord, SearchRangeRecord,
@@ -109,11 +110,7 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     };
     facts.push(("Trials".into(), trials));
     if let Some(outcome) = outcome_of(&view.findings.requirements) {
-        let word = match outcome {
-            RequirementOutcome::Untold => "unknown",
-            outcome => outcome.name(),
-        };
-        facts.push(("Requirements".into(), word.into()));
+        facts.push(("Requirements".into(), outcome.name().into()));
     }
     facts.extend(view.plan.scale.clone().map(|scale| ("Scale".into(), scale)));
     facts.push(("cassay".into(), view.plan.cassay.clone()));
@@ -127,7 +124,7 @@ fn run_seconds(view: &RunView) -> Option<f64> {
     Some(last.checked_sub(first)? as f64 / 1e9)
 }
 
-/// Returns p99 latency in ms, preceded by `≥` if the value is a lower bound.
+/// Returns the p99 latency in ms, preceded by `≥` if the value is a lower bound.
 fn p99(view: &RunView, point: &Point<'_>) -> Option<String> {
     Some(number::known_ms(point.latency(view, ALL)?.p99))
 }
@@ -316,8 +313,11 @@ fn range_tile(view: &RunView, search: &SearchRecord, range: SearchRangeRecord) -
         Some(analysis::procedure::Point::Threads(_)) => "threads",
         _ => "op/s",
     };
+    let block = search::block_of(&view.findings.searches, search);
+    let block = block.map(|block| format!(", {block}")).unwrap_or_default();
+    let name = variant_name(&search.variant, view);
     Figure {
-        label: format!("{}, {}", variant_name(&search.variant, view), search.goal),
+        label: format!("{name}, {}{block}", search.goal),
         value: match ends {
             [Some(low), Some(high)] => format!("{low} to {high}"),
             [Some(low), None] => format!("≥ {low}"),
@@ -363,8 +363,8 @@ fn published_tiles(view: &RunView) -> Vec<Figure> {
     ratios.filter_map(tile).take(CARDS_MAX + 1).collect()
 }
 
-/// Words for the kind of mean that a card states. They are used if a ratio with an interval is the
-/// quotient of two such means.
+/// Text on a card for the kind of its mean. Cards contain this text if a ratio with an interval is
+/// the quotient of two such means.
 const BY_BLOCKS: &str = "geometric mean of blocks";
 
 /// Returns the latency of a variant that kept up with a rate.
@@ -410,12 +410,16 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     let is_bound = |sweep: &store::record::SweepRecord| {
         sweep.variant == *point.variant && sweep.best_within_bound.is_some()
     };
+    let is_of_variant = |other: &&store::record::PointRecord| other.variant == *point.variant;
+    let has_several_points = findings.points.iter().filter(is_of_variant).nth(1).is_some();
     let what = if is_searched(view, point) {
         "result of the search"
     } else if findings.sweeps.iter().any(is_bound) {
         "highest within the limit"
-    } else {
+    } else if has_several_points {
         "most throughput"
+    } else {
+        "throughput"
     };
     Figure {
         label: format!("{}, {what}", variant_name(point.variant, view)),
@@ -426,9 +430,9 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     }
 }
 
-/// Returns half the interval of the throughput with a remark. If the interval is wide, returns the
-/// two ends of the interval. `compared` is the geometric mean of blocks, with the relative error of
-/// that mean.
+/// Returns the relative half-width of the throughput's interval, with a remark if needed. If the
+/// interval is wide, returns its two ends. `compared` is the geometric mean of blocks, with the
+/// relative error of that mean.
 fn error_of(point: &Point<'_>, compared: Option<f64>) -> String {
     let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
     if let Some(ends) = measure::number::wide_ends(value, ci95, compared) {

@@ -19,6 +19,7 @@ use crate::run_view::RunView;
 
 pub use load::figure as load_figure;
 pub use trial_over_time::trial_figure as course_of;
+pub(super) use trial_over_time::{SECONDS_MIN, window_of};
 
 /// Returns the figure. `None` for a run without measurements.
 pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {

@@ -7,6 +7,7 @@ pub mod effects;
 pub mod endurance;
 pub mod grid;
 pub mod growth;
+mod half_normal;
 pub mod headline;
 pub mod lead_figure;
 pub mod limits;
@@ -26,6 +27,7 @@ pub mod tail;
 pub mod latency;
 pub mod panels;
 pub mod trial_series;
+pub mod tuning;
 
 mod acknowledged_writes;
 pub mod cluster;
@@ -34,13 +36,13 @@ pub mod effective;
 pub mod faults;
 pub mod host_settings;
 pub mod initial_data;
-pub mod instrument;
+pub mod load_generator;
 pub mod machines;
+pub mod node_balance;
 pub mod proofs;
 pub mod requests;
 pub mod setup;
 mod sides;
-pub mod spread;
 
 use crate::page::Tone;
 use store::record::{ComparisonRecord, Finding};
@@ -56,7 +58,7 @@ pub fn verdict_tone(c: &ComparisonRecord) -> Tone {
     }
 }
 
-/// Returns a text with its first letter as a capital.
+/// Returns a text with a capital first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {

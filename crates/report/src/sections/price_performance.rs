@@ -59,7 +59,7 @@ fn nodes(view: &RunView) -> Table {
         })
         .text("Why not", |c| c.refused.as_deref().unwrap_or_default())
         .foot(format!(
-            "Nodes = {} lost + the larger of {} copies and {} × demand × {} ÷ throughput of a \
+            "Nodes = {} lost + the larger of {} replicas and {} × demand × {} ÷ throughput of a \
              node. This throughput is the lower end of its 95 % interval at the highest rate that \
              it sustained.",
             first.failures,

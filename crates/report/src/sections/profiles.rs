@@ -270,7 +270,7 @@ fn profiler_costs(record: &ProfilesRecord) -> Option<Block> {
             one.ci95.map_or_else(Cell::absent, |ends| measure::number::changes(ends).into())
         })
         .wide_number("Blocks", "", |one| one.blocks.to_string())
-        .foot("Trials with profiler compared with trials without it, block by block.")
+        .foot("Trials with the profiler compared with trials without it, block by block.")
         .unless_empty()?;
     Some(Block::Table(table))
 }

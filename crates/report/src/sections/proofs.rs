@@ -64,7 +64,7 @@ pub fn blocks(view: &RunView) -> Vec<Block> {
             blocks.push(Block::Note(Tone::Good, text));
         }
         let title = format!("Requested settings in effect ({count})");
-        let cell = Cell::new("holds").tone(Tone::Good);
+        let cell = Cell::new("as requested").tone(Tone::Good);
         let table = proof_table("", rows, "In effect", &cell);
         blocks.push(Block::Details(title, vec![Block::Table(table)]));
     }

@@ -88,7 +88,7 @@ fn ratios(published: &PublishedRecord) -> Table {
 }
 
 /// States whether the published value is within the interval, but never that the interval confirms
-/// it.
+/// the value.
 fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     let [least, most] = ratio.published;
     if ratio.ours.is_none() {

@@ -43,7 +43,7 @@ const FIELDS: [Field; 10] = [
         said: Some(|v| format!("serial consistency {v}")),
     },
     Field {
-        title: "Time-out",
+        title: "Timeout",
         value: |r| r.timeout_ms.map(milliseconds),
         said: None,
     },

@@ -14,8 +14,9 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "requirements",
         title: "Are the requirements met?".into(),
         lead: "The 95 % interval decides: a requirement is missed if the whole interval is beyond \
-             the limit, and met if the whole interval is within it. Otherwise, the report cannot \
-             decide."
+             the limit, and met if the whole interval is within it. Otherwise, it is inconclusive. \
+             The setting `require.inconclusive` of the study decides if such a requirement counts \
+             as missed."
             .into(),
         blocks: vec![Block::Table(table(view))],
     })
@@ -46,10 +47,7 @@ fn table(view: &RunView) -> Table {
                     })
             },
         )
-        .text("95 % interval", |one| {
-            one.ci95
-                .map(|[low, high]| format!("{} to {}", amount(one, low), amount(one, high)))
-        })
+        .text("95 % interval", interval)
         .text("Outcome", |one| {
             let (word, tone) = outcome(one);
             Cell::new(word).tone(tone).hint(one.says.as_str())
@@ -57,13 +55,13 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Formats an outcome, such as `missed`, `met` or `untold`. If an undecided requirement counts as
-/// missed, the text states this.
+/// Formats an outcome, such as `missed`, `met` or `inconclusive`. If an inconclusive requirement
+/// counts as missed, the text states this.
 pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
     match (one.outcome, one.is_missed()) {
         (RequirementOutcome::Met, _) => ("met", Tone::Good),
-        (RequirementOutcome::Untold, false) => ("untold", Tone::Warn),
-        (RequirementOutcome::Untold, true) => ("untold: missed", Tone::Bad),
+        (RequirementOutcome::Inconclusive, false) => ("inconclusive", Tone::Warn),
+        (RequirementOutcome::Inconclusive, true) => ("inconclusive: missed", Tone::Bad),
         (RequirementOutcome::Missed, _) => ("missed", Tone::Bad),
     }
 }
@@ -78,8 +76,12 @@ pub fn words(one: &RequirementRecord) -> String {
         RequiredMetric::ErrorRate => "error rate",
         RequiredMetric::OpsPerS => "throughput",
         RequiredMetric::Ratio => "ratio to the baseline",
-        RequiredMetric::NotWorseOpsPerS => "throughput compared with an earlier run",
-        RequiredMetric::NotWorseP99Ms => "p99 compared with an earlier run",
+        RequiredMetric::NotWorseOpsPerS => {
+            "throughput (geometric mean of blocks) compared with an earlier run"
+        }
+        RequiredMetric::NotWorseP99Ms => {
+            "p99 (geometric mean of blocks) compared with an earlier run"
+        }
     };
     let worse = measure::number::round((1.0 - one.limit) * 100.0, 9);
     if matches!(
@@ -109,6 +111,20 @@ fn measured_amount(one: &RequirementRecord, value: f64) -> String {
     }
 }
 
+/// Formats the interval of the displayed value. A comparison with an earlier run has the interval
+/// of the change from the earlier value to the displayed value.
+fn interval(one: &RequirementRecord) -> Option<String> {
+    let [low, high] = one.ci95?;
+    let change = |ends| Some(format!("change: {}", measure::number::changes(ends)));
+    match one.metric {
+        RequiredMetric::NotWorseOpsPerS => change([low, high]),
+        // The record contains the ratio in the direction in which higher is better.
+        RequiredMetric::NotWorseP99Ms if low <= 0.0 => None,
+        RequiredMetric::NotWorseP99Ms => change([1.0 / high, 1.0 / low]),
+        _ => Some(format!("{} to {}", amount(one, low), amount(one, high))),
+    }
+}
+
 /// Formats a number of the requirement's metric with its unit.
 fn amount(one: &RequirementRecord, value: f64) -> String {
     match one.metric {
@@ -118,5 +134,36 @@ fn amount(one: &RequirementRecord, value: f64) -> String {
             number::ms(value)
         }
         _ => format!("{} ms", number::ms(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An earlier version showed "0.5 to 2" beside a p99 in ms, and did not say that the numbers
+    /// are the inverse of a ratio.
+    #[test]
+    fn the_interval_beside_an_earlier_run_is_that_of_its_change() {
+        let of = |metric, ends| {
+            interval(&RequirementRecord {
+                metric,
+                ci95: Some(ends),
+                ..RequirementRecord::default()
+            })
+        };
+        let said = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            of(RequiredMetric::NotWorseP99Ms, [0.8, 1.25]),
+            said("change: -20.0 to +25.0 %")
+        );
+        assert_eq!(
+            of(RequiredMetric::NotWorseOpsPerS, [0.8, 1.0]),
+            said("change: -20.0 to +0.0 %")
+        );
+        assert_eq!(
+            of(RequiredMetric::Ratio, [0.8, 1.25]),
+            said("0.800 to 1.25")
+        );
     }
 }

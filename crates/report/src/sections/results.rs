@@ -1,7 +1,7 @@
 //! The results. Shows one row per point, the same numbers as charts, and the results of
 //! comparisons.
 
-use crate::merged_points::{ALL, Point, axis_value, trial_table, variant_name};
+use crate::merged_points::{ALL, Point, axis_value, compared_value, trial_table, variant_name};
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone, Verdict};
 use crate::run_view::RunView;
@@ -190,11 +190,28 @@ fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
             "± is half a 95 % confidence interval. Throughput of several blocks is their mean. A \
              percentile covers all their operations. A percentile in grey (or with *) has fewer \
              than {} values above it, so its error may be large. Sent after, never sent: \
-             operations that were due in the window, but waited beyond its end.{}",
+             operations that were due in the window, but waited beyond its end.{}{}",
             number::COUNT_ABOVE_MIN,
+            other_means(view, points),
             labels(points)
         ))
         .build()
+}
+
+/// Explains why other parts of the report show other values for the same points. The text is empty
+/// if no value differs.
+fn other_means(view: &RunView, points: &[Point<'_>]) -> &'static str {
+    let metrics = ["ops_per_s", "latency_ms.p50", "latency_ms.p99"];
+    let differs = |point: &Point<'_>| {
+        let is_compared = |metric: &&str| compared_value(view, point, metric).is_some();
+        point.used.len() > 1 && metrics.iter().any(is_compared)
+    };
+    if points.iter().any(differs) {
+        " The answer, its cards and its figure show geometric means of the blocks instead, because \
+         their quotient is the ratio of the comparison."
+    } else {
+        ""
+    }
 }
 
 /// Explains the labels of intervals, if any interval has a label.
@@ -317,4 +334,15 @@ pub fn metric_name(metric: &str) -> String {
         "service_ms" => format!("service time {quantile}"),
         _ => metric.into(),
     }
+}
+
+/// Returns the name of a metric with its unit, for an axis. For example, `latency_ms.p999` becomes
+/// `latency p99.9, ms`.
+pub fn metric_with_unit(metric: &str) -> String {
+    let unit = match metric.split_once('.').map_or(metric, |(series, _)| series) {
+        "ops_per_s" => ", op/s",
+        "latency_ms" | "service_ms" => ", ms",
+        _ => "",
+    };
+    format!("{}{unit}", metric_name(metric))
 }

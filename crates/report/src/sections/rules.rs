@@ -160,7 +160,7 @@ fn reasons(view: &RunView) -> Option<Table> {
         })
         .text("Why", |reason| {
             let also = if reason.trials.len() > 1 {
-                format!("as of trial {}", reason.worst.index)
+                format!("figures of trial {}", reason.worst.index)
             } else {
                 format!("trial {}", reason.worst.index)
             };

@@ -1,5 +1,5 @@
 //! The scaling of a machine over its units, with a figure, efficiencies, curves, and the
-//! conclusions that these do not allow.
+//! conclusions that the measurements do not allow.
 
 mod figure;
 mod models;
@@ -9,7 +9,8 @@ use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone, Verdict};
 use crate::run_view::RunView;
 use crate::sections::capital;
 use store::record::{
-    EfficiencyOf, EfficiencyRecord, SaturatedResource, ScaleRatioRecord, ScaleUpRecord,
+    CostKind, EfficiencyOf, EfficiencyRecord, SaturatedResource, ScalePointRecord,
+    ScaleRatioRecord, ScaleUpRecord,
 };
 
 /// Returns the section. `None` for a run that does not vary the number of units.
@@ -27,7 +28,7 @@ pub fn section(view: &RunView) -> Option<Section> {
                is too low by that factor. If variants took turns, both throughputs come from the \
                same blocks."
             .into(),
-        blocks: together(all).into_iter().flat_map(|arms| load_blocks(&arms)).collect(),
+        blocks: together(all).into_iter().flat_map(|arms| load_blocks(view, &arms)).collect(),
     })
 }
 
@@ -46,9 +47,9 @@ fn together(all: &[ScaleUpRecord]) -> Vec<Vec<&ScaleUpRecord>> {
     loads
 }
 
-fn load_blocks(arms: &[&ScaleUpRecord]) -> Vec<Block> {
+fn load_blocks(view: &RunView, arms: &[&ScaleUpRecord]) -> Vec<Block> {
     let mut blocks: Vec<Block> = figure::chart(arms).map(Block::Chart).into_iter().collect();
-    blocks.push(Block::Table(points(arms)));
+    blocks.push(Block::Table(points(view, arms)));
     let told: Vec<String> = arms.iter().flat_map(|arm| efficiencies(arm)).collect();
     if !told.is_empty() {
         blocks.push(Block::List(format!("Efficiency{}", under(arms)), told));
@@ -187,7 +188,18 @@ fn arm_table<'a, T>(
     })
 }
 
-fn points(arms: &[&ScaleUpRecord]) -> Table {
+/// Returns the loads from remote memory per operation at a point. `None` if the CPUs did not count
+/// them.
+fn remote_loads(view: &RunView, at: &ScalePointRecord) -> Option<String> {
+    let points = view.findings.usable_points().filter(|point| point.variant == at.variant);
+    let best = points.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))?;
+    let cost = best.costs.iter().find(|cost| cost.cost == CostKind::RemoteLoads)?;
+    Some(cost.cost.written(cost.mean))
+}
+
+fn points(view: &RunView, arms: &[&ScaleUpRecord]) -> Table {
+    let all = || arms.iter().flat_map(|arm| &arm.points);
+    let has_remote_loads = all().any(|point| remote_loads(view, point).is_some());
     let units = units_name(arms.first().map_or("", |arm| arm.unit.as_str()));
     let percent = |value: f64| number::significant(value * 100.0, 3);
     let caption = format!("Throughput by {units} in use");
@@ -212,6 +224,11 @@ fn points(arms: &[&ScaleUpRecord]) -> Table {
         .number("95 % interval", "%", |(_, point)| {
             let [low, high] = point.efficiency.as_ref()?.ci95?;
             Some(format!("{} to {}", percent(low), percent(high)))
+        })
+        .when(has_remote_loads, |table| {
+            table.number("Remote loads", "per operation", |(_, point)| {
+                remote_loads(view, point)
+            })
         })
         .wide_number("Blocks", "", |(_, point)| {
             point.ops_per_s_blocks.iter().flatten().count().to_string()

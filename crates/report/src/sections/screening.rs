@@ -5,7 +5,7 @@ use crate::merged_points::place;
 use crate::number;
 use crate::page::{Block, Section, Table, Tone};
 use crate::run_view::RunView;
-use crate::sections::effects::half_normal_chart;
+use crate::sections::half_normal::half_normal_chart;
 use crate::sections::results::metric_name;
 use analysis::screening::Activity;
 use store::record::{ScreenRecord, ScreenedRecord};
@@ -59,6 +59,14 @@ fn name(effect: &ScreenedRecord, at: usize) -> String {
     }
 }
 
+/// Describes the judgement of an effect.
+fn activity_words(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Active | Activity::Possible => activity.name(),
+        Activity::Silent => "no visible effect",
+    }
+}
+
 fn table(screen: &ScreenRecord) -> Table {
     let change = |ln: f64| measure::number::change(ln.exp());
     let written = screen.default_ratio.map_or_else(String::new, |ratio| {
@@ -81,7 +89,7 @@ fn table(screen: &ScreenRecord) -> Table {
             is_setting.then(|| format!("{} ÷ {}", effect.value, effect.against))
         })
         .number("Change", "", |(_, effect)| change(effect.ln_ratio))
-        .text("Says", |(_, effect)| effect.activity.name())
+        .text("Says", |(_, effect)| activity_words(effect.activity))
         .tone(
             |(_, effect)| match (effect.activity, effect.setting.is_empty()) {
                 (Activity::Active, false) => Tone::Strong,

@@ -3,8 +3,8 @@
 use crate::merged_points::axis_value;
 use crate::number;
 use crate::page::{
-    Axis, Block, Cell, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Table, Tone,
-    XValues,
+    Axis, Block, Cell, Chart, Color, ColorRole, Dash, Panel, Scale, Section, Series, Shape, Table,
+    Tone, XValues,
 };
 use crate::run_view::RunView;
 use analysis::procedure::Point;
@@ -39,8 +39,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     blocks.extend(tables);
     let held = match first.procedure {
         SearchProcedure::Peak => {
-            " The search measured its result again, three times as long, until it was confirmed \
-             twice in a row."
+            " A search ends with a result if longer trials confirm the result twice in a row."
         }
         _ => "",
     };
@@ -56,20 +55,21 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
+/// Names the block of a search. Returns `None` if the variant has no other search.
+pub(super) fn block_of<'s>(
+    searches: impl IntoIterator<Item = &'s SearchRecord>,
+    search: &SearchRecord,
+) -> Option<String> {
+    let mut of_variant = searches.into_iter().filter(|one| one.variant == search.variant);
+    of_variant.nth(1).map(|_| format!("block {}", search.block + 1))
+}
+
 fn name(view: &RunView, search: &SearchRecord) -> String {
-    let searches = view.findings.searches.iter();
-    let of_variant = searches.filter(|one| one.variant == search.variant).count();
-    let block = match of_variant {
-        1 => String::new(),
-        _ => format!("block {}", search.block + 1),
-    };
-    let variant = search.variant.name().unwrap_or_default().to_owned();
-    let parts = [variant, block].into_iter().filter(|part| !part.is_empty());
-    let name = parts.collect::<Vec<_>>().join(", ");
-    if name.is_empty() {
-        "the search".to_owned()
-    } else {
-        name
+    let variant = search.variant.name().map(str::to_owned);
+    let block = block_of(&view.findings.searches, search);
+    match (variant, block) {
+        (Some(variant), Some(block)) => format!("{variant}, {block}"),
+        (variant, block) => variant.or(block).unwrap_or_else(|| "the search".to_owned()),
     }
 }
 
@@ -89,7 +89,7 @@ fn found_table(view: &RunView) -> Table {
             })
         })
         .wide_number("trials", "", |search| search.steps.len().to_string())
-        .wide_number("holds", "", |search| {
+        .wide_number("confirming trials", "", |search| {
             let holds = search.steps.iter().filter(|step| step.role == Role::Hold);
             holds.count().to_string()
         })
@@ -121,9 +121,9 @@ fn tone(result: SearchResult) -> Tone {
 }
 
 fn steps_table(search: &SearchRecord) -> Table {
-    let caption = format!("In their order: {}", search.words);
+    let caption = format!("In the order of the search: {}", search.words);
     Table::from_records(caption, &search.steps)
-        .number("trial", "", |step| (step.trial + 1).to_string())
+        .number("trial", "", |step| step.trial.to_string())
         .text("for", |step| step.role.name())
         .number(axis(search), "", |step| axis_value(value(step)))
         .number("latency", "ms", |step| {
@@ -148,7 +148,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
     if search.steps.len() < 2 {
         return None;
     }
-    let steps = || (1..).map(|n: usize| n.to_string()).zip(&search.steps);
+    let steps = || search.steps.iter().map(|step| (step.trial.to_string(), step));
     let numbers: Vec<String> = steps().map(|(n, _)| n).collect();
     let line = |name: &str, dash: Dash, y: Vec<Option<f64>>| Series {
         name: name.to_owned(),
@@ -168,26 +168,28 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
             vec![Some(at.value()); search.steps.len()],
         ));
     }
-    let mut kinds: Vec<(Role, SearchResult)> = Vec::new();
+    let mut results: Vec<SearchResult> = Vec::new();
     for (_, step) in steps() {
-        let kind = (step.role, step.result);
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
+        if !results.contains(&step.result) {
+            results.push(step.result);
         }
     }
-    series.extend(kinds.iter().enumerate().map(|(index, &(role, result))| {
+    series.extend(results.into_iter().map(|result| {
         let of: Vec<(String, &SearchStepRecord)> =
-            steps().filter(|(_, step)| (step.role, step.result) == (role, result)).collect();
-        let name = match role {
-            Role::Probe => result.name().to_owned(),
-            Role::Expected => "expected load".to_owned(),
-            role => format!("{}, {result}", role.name()),
-        };
+            steps().filter(|(_, step)| step.result == result).collect();
+        let role = result_color(result);
         Series {
-            name,
+            name: match result {
+                SearchResult::Expected => "expected load".to_owned(),
+                result => result.name().to_owned(),
+            },
             in_legend: true,
-            shape: Shape::Marks,
-            color: Color::Category(index),
+            shape: if role.is_hollow() {
+                Shape::HollowMarks
+            } else {
+                Shape::Marks
+            },
+            color: Color::Role(role),
             x: XValues::Names(of.iter().map(|(n, _)| n.clone()).collect()),
             y: of.iter().map(|(_, step)| Some(value(step))).collect(),
             labels: of.iter().map(|(_, step)| label(step)).collect(),
@@ -201,7 +203,10 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
         height_px: 340,
         x: Axis {
             names: numbers.clone(),
-            ..Axis::new("trials of the search, in their order", Scale::Names)
+            ..Axis::new(
+                "numbers of the trials, in the order of the search",
+                Scale::Names,
+            )
         },
         panels: vec![Panel {
             share: 1.0,
@@ -213,9 +218,25 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
     })
 }
 
-/// Returns the text next to a mark. The text states the latency that decided the result.
+/// Returns the text next to a mark. The text states the latency that decided the result, and the
+/// purpose of a trial that was not a probe.
 fn label(step: &SearchStepRecord) -> String {
     let sign = if step.at_least { "≥ " } else { "" };
-    step.latency_ms
-        .map_or(String::new(), |ms| format!("{sign}{} ms", number::ms(ms)))
+    let latency = step.latency_ms.map(|ms| format!("{sign}{} ms", number::ms(ms)));
+    let role = match step.role {
+        Role::Probe | Role::Expected => None,
+        role => Some(role.name().to_owned()),
+    };
+    let parts: Vec<String> = role.into_iter().chain(latency).collect();
+    parts.join(": ")
+}
+
+/// Returns the colour of a trial's result, in all figures of searches.
+pub(super) fn result_color(result: SearchResult) -> ColorRole {
+    match result {
+        SearchResult::Pass | SearchResult::Within | SearchResult::Expected => ColorRole::Good,
+        SearchResult::PassDisturbed => ColorRole::GoodHollow,
+        SearchResult::Fail | SearchResult::Above | SearchResult::Below => ColorRole::Bad,
+        SearchResult::NoAnswer => ColorRole::Muted,
+    }
 }

@@ -11,6 +11,7 @@ use crate::page::{
 use crate::probe_series;
 use crate::run_view::{RunView, TrialView};
 use crate::sections::faults;
+use crate::sections::lead_figure::{SECONDS_MIN, window_of};
 use std::collections::BTreeMap;
 use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord, Verdict};
 
@@ -25,7 +26,8 @@ pub const PLACES_PER_PAGE_MAX: usize = 6_000;
 const TRIALS_MAX: usize = 150;
 /// Colour of the client. It is far from the colours of the first kinds of operations.
 const CLIENT_COLOR: usize = 7;
-/// Colour of the CPU time of other programs, followed by the colour of silences.
+/// Colour of the CPU time of other programs, followed by the colour of the longest waits for a
+/// response.
 const OTHER_PROGRAMS_COLOR: usize = 6;
 const SILENCE_COLOR: usize = 5;
 /// Minimum number of bins that still show a trend.
@@ -36,8 +38,14 @@ pub fn section(view: &RunView) -> Option<Section> {
     let with_records = || view.trials.iter().filter(|t| !t.intervals.is_empty());
     let places = PLACES_PER_PAGE_MAX / with_records().count().clamp(1, TRIALS_MAX);
     let places = places.clamp(PLACES_PER_TRIAL_MIN, PLACES_PER_TRIAL_MAX);
+    // The page first shows a trial with a fault, because the fault is the subject of the study.
+    let has_fault = |trial: &&TrialView| {
+        view.findings.faults.iter().any(|fault| fault.trial == Some(trial.index))
+    };
+    let (first, rest): (Vec<_>, Vec<_>) = with_records().partition(has_fault);
     let course_of = |trial: &TrialView| (label(view, trial.index), course(view, trial, places));
-    let courses: Vec<(String, Chart)> = with_records().take(TRIALS_MAX).map(course_of).collect();
+    let shown = first.into_iter().chain(rest).take(TRIALS_MAX);
+    let courses: Vec<(String, Chart)> = shown.map(course_of).collect();
     let mut lead =
         "One trial, from its start line. Shaded: phases that are not measured (load, warm-up, \
          drain, verification)."
@@ -119,6 +127,11 @@ impl MergedIntervals {
         self.p99 = worst(self.p99, latency.p99.least());
         self.max = worst(self.max, latency.max.least());
     }
+
+    /// Returns a count per second. `None` for an interval that is too short for a rate.
+    fn per_second(&self, count: u64) -> Option<f64> {
+        (self.seconds >= SECONDS_MIN).then(|| count as f64 / self.seconds)
+    }
 }
 
 fn worst(known: Option<f64>, value: f64) -> Option<f64> {
@@ -141,21 +154,16 @@ fn join(trial: &TrialView, kind: &str, places: usize) -> (u64, Vec<MergedInterva
 }
 
 fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
-    let mut kinds: Vec<&str> = Vec::new();
-    for kind in trial.intervals.iter().map(|i| i.kind.as_str()) {
-        if kind != "client" && !kinds.contains(&kind) {
-            kinds.push(kind);
-        }
-    }
+    let kinds = kinds(trial);
     let (mut rates, mut latencies) = (Vec::new(), Vec::new());
-    let mut errors: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut errors: ErrorRates = BTreeMap::new();
     let mut step = 1;
     for (index, kind) in kinds.iter().enumerate() {
         let (kind_step, joined) = join(trial, kind, places);
         step = step.max(kind_step);
         let color = Color::Category(index);
         rates.push(line(kind, kind, color, Dash::Solid, "op/s", &joined, |j| {
-            Some(j.ok as f64 / j.seconds)
+            j.per_second(j.ok)
         }));
         latencies.extend(latency_lines(kind, color, &joined));
         for (name, _) in joined.iter().flat_map(|j| &j.errors) {
@@ -167,12 +175,12 @@ fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
             };
             let rate = |j: &MergedIntervals| {
                 let count = j.errors.get(outcome).copied().unwrap_or(0);
-                (j.t_s, count as f64 / j.seconds)
+                (j.t_s, j.per_second(count))
             };
             *values = joined.iter().map(rate).collect();
         }
     }
-    let what = if step > 1 {
+    let joined = if step > 1 {
         format!(
             "Each point joins {step} intervals: operations and errors are sums, and percentiles \
              are the worst values."
@@ -180,6 +188,10 @@ fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
     } else {
         "Percentiles are for each interval separately.".into()
     };
+    let what = format!(
+        "Latency: p50 dotted, p99 solid, maximum dashed. The axis of op/s fits the measured \
+         window, so values of other phases may be above it. {joined}"
+    );
     let client = client_lines(trial, places);
     let stalls = stall_lines(trial, places);
     Chart {
@@ -187,17 +199,49 @@ fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
         what,
         height_px: 760,
         x: Axis::new("seconds since the start line", Scale::Linear),
-        panels: panels(rates, latencies, errors, client, stalls),
+        panels: panels(rates, latencies, errors, client, stalls)
+            .into_iter()
+            .enumerate()
+            .map(|(at, panel)| Panel {
+                fit: window(view, trial).filter(|_| at == 0),
+                ..panel
+            })
+            .collect(),
         bands: bands(view, trial),
         unified_hover: true,
         ..Chart::default()
     }
 }
 
+/// Errors per second of each kind and outcome, with the times.
+type ErrorRates = BTreeMap<String, Vec<(f64, Option<f64>)>>;
+
+/// Returns the kinds of operations that occurred. The legend does not list kinds of a workload that
+/// the trial never used.
+fn kinds(trial: &TrialView) -> Vec<&str> {
+    let occurred = |record: &&IntervalRecord| {
+        record.kind != "client" && (record.ok > 0 || record.errors.values().any(|count| *count > 0))
+    };
+    let mut kinds: Vec<&str> = Vec::new();
+    for record in trial.intervals.iter().filter(occurred) {
+        if !kinds.contains(&record.kind.as_str()) {
+            kinds.push(&record.kind);
+        }
+    }
+    kinds
+}
+
+/// Returns the measured window of a trial. `None` if the trial is unfinished.
+fn window(view: &RunView, trial: &TrialView) -> Option<[f64; 2]> {
+    let mut trials = view.findings.trials.iter();
+    let finding = trials.find(|finding| finding.index == trial.index)?;
+    Some(window_of(finding))
+}
+
 fn panels(
     rates: Vec<Series>,
     latencies: Vec<Series>,
-    errors: BTreeMap<String, Vec<(f64, f64)>>,
+    errors: ErrorRates,
     client: Vec<Series>,
     stalls: Vec<Series>,
 ) -> Vec<Panel> {
@@ -218,7 +262,7 @@ fn panels(
             Color::Category(index + 3)
         },
         x: XValues::Numbers(values.iter().map(|v| v.0).collect()),
-        y: values.iter().map(|v| Some(v.1)).collect(),
+        y: values.iter().map(|v| v.1).collect(),
         unit: "errors/s".into(),
         ..Series::default()
     });
@@ -266,12 +310,13 @@ fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     lines
 }
 
-/// Returns the delays of timers on the client's cores, and the silences of the target.
+/// Returns the delays of timers on the client's cores, and the longest waits of workers for a
+/// response of the target.
 fn stall_lines(trial: &TrialView, places: usize) -> Vec<Series> {
     let late = client_points(trial, |client| client.hiccup_ms_max);
     let silence = client_points(trial, |client| Some(client.quiet_ms).filter(|ms| *ms > 0.0));
-    // Runs of earlier versions recorded neither timer delays nor silences, so their charts lack
-    // these lines.
+    // Runs of earlier versions recorded neither timer delays nor waits for responses, so their
+    // charts lack these lines.
     let late = highest("client, latest timer", CLIENT_COLOR, "ms", &late, places);
     let silence = highest(
         "target, longest silence",
@@ -340,8 +385,9 @@ fn line(
 ) -> Series {
     Series {
         name: name.into(),
-        group: format!("{group}.{name}"),
-        in_legend: true,
+        // The legend has one entry for each kind, which stands for all lines of the kind.
+        group: group.into(),
+        in_legend: name == group,
         shape: Shape::Line,
         color,
         dash,

@@ -18,6 +18,9 @@ const RIGHT_PX: f64 = 14.0;
 /// Half the width of the strokes at the ends of an interval.
 const WHISKER_PX: f64 = 4.0;
 
+/// Length of the stroke for a point between two gaps of a line.
+const LONE_PX: f64 = 4.0;
+
 /// Draws a plot. If `has_names` is true, the names of lines are at the ends of the lines.
 pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bool) {
     let right = if has_names { names::room(plot) } else { 0.0 };
@@ -227,22 +230,38 @@ fn dot(out: &mut String, [x, y]: [f64; 2], ends: Option<[f64; 2]>, paint: ColorR
     );
 }
 
+/// Returns the path of a line with its gaps. A point between two gaps becomes a short stroke,
+/// because a path without a length is invisible.
 fn path(points: &[(f64, Option<f64>)], [x, y]: [&Axis; 2]) -> String {
     let mut path = String::new();
-    let mut is_begun = false;
-    for (at, value) in points {
-        let Some(value) = value else {
-            is_begun = false;
-            continue;
-        };
-        let step = if is_begun { 'L' } else { 'M' };
-        let _ = write!(
-            path,
-            "{step}{:.1} {:.1}",
-            x.position_of(*at),
-            y.position_of(*value)
-        );
-        is_begun = true;
+    for part in points.split(|(_, value)| value.is_none()) {
+        let known = part.iter().filter_map(|(at, value)| Some((*at, (*value)?)));
+        for (number, (at, value)) in known.enumerate() {
+            let step = if number > 0 { 'L' } else { 'M' };
+            let (left, top) = (x.position_of(at), y.position_of(value));
+            let _ = match part.len() {
+                1 => write!(path, "M{:.1} {top:.1}h{LONE_PX}", left - LONE_PX / 2.0),
+                _ => write!(path, "{step}{left:.1} {top:.1}"),
+            };
+        }
     }
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_between_two_gaps_is_visible() {
+        let axis = |values: &[f64]| Axis::new(&PlotAxis::default(), values, [0.0, 100.0]);
+        let (x, y) = (axis(&[0.0, 10.0]), axis(&[0.0, 10.0]));
+        let drawn = |points: &[(f64, Option<f64>)]| path(points, [&x, &y]);
+        let lone = [(1.0, None), (2.0, Some(5.0)), (3.0, None)];
+        assert_eq!(drawn(&lone).matches('h').count(), 1);
+        let line = drawn(&[(0.0, Some(1.0)), (1.0, Some(2.0)), (2.0, None)]);
+        assert_eq!(line.matches('M').count(), 1);
+        assert_eq!(line.matches('L').count(), 1);
+        assert!(!line.contains('h'), "{line}");
+    }
 }

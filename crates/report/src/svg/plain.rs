@@ -127,7 +127,7 @@ mod tests {
             ".glance .dot.p1{fill: #d55e00}",
             ".glance text.bad{fill: #a8261c}",
         ] {
-            assert!(plain.contains(there), "{there} is not there: {plain}");
+            assert!(plain.contains(there), "{there} is missing: {plain}");
         }
         assert!(!plain.contains("text.bad.p1") && !plain.contains("text.bad.warn"));
     }

@@ -40,7 +40,7 @@ fn shown() -> EnduranceRecord {
         block_s: 1.0,
         drifts: vec![
             drift("ops_per_s", "falling"),
-            drift("latency_ms.p99", "untold"),
+            drift("latency_ms.p99", "inconclusive"),
         ],
         changes: vec![ChangeRecord {
             of: "ops_per_s".into(),
@@ -90,7 +90,7 @@ fn hours_have_a_series_and_name_drift_growth_and_coincidence() {
         apart: Some(0.0374),
         apart_ci95: Some([0.03, 0.05]),
         within: 0.04,
-        agreed: Some(analysis::endurance::MarginResult::Untold),
+        agreed: Some(analysis::endurance::MarginResult::Inconclusive),
         mean_ms_change: Some(0.23),
         ..EnduredRecord::default()
     }];

@@ -7,7 +7,7 @@ use store::record::FaultVerdict;
 use store::record::*;
 
 /// Returns the record of a node that was killed for half a minute, 60 s after the start line.
-fn killed() -> FaultRecord {
+pub fn killed() -> FaultRecord {
     FaultRecord {
         kind: "node-kill".into(),
         verdict: FaultVerdict::Confirmed,
@@ -152,7 +152,7 @@ fn course() -> Vec<IntervalRecord> {
 }
 
 /// Returns a run of one trial with these faults.
-fn view(faults: Vec<FaultRecord>) -> report::RunView {
+pub fn view(faults: Vec<FaultRecord>) -> report::RunView {
     let mut view = fixture::run(1);
     view.plan.trials.truncate(1);
     view.findings.trials.truncate(1);
@@ -258,7 +258,7 @@ fn a_fault_has_a_card_with_its_effect_and_bands_on_all_series() {
 }
 
 /// Returns the texts in the figure of the first screen.
-fn said_in_figure(view: &report::RunView) -> String {
+pub fn said_in_figure(view: &report::RunView) -> String {
     let html = report::html(&page(view));
     let begin = html.find("class=\"glance\"").expect("a figure");
     html[begin..begin + html[begin..].find("</figure>").expect("its end")].to_owned()
@@ -277,7 +277,7 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
             "Throughput was back to normal 21.8 s after the healing; p99 was not back to normal",
             "class=\"band bad\"",
             "class=\"band warn\"",
-            "Reads did not return acknowledged writes.",
+            "cassay did not read back the acknowledged writes.",
         ],
     );
     for (lost, unread, expected) in [
@@ -353,8 +353,10 @@ fn unknown_parts_of_a_fault_are_not_reported() {
             "2 intervals lie before it",
             "not healed",
             "Also on: node-kill of node1",
+            "by clients: unknown",
         ],
     );
+    assert!(!said.contains("not by clients"), "{said}");
     let bands = bands(&page, "time");
     assert_eq!((bands.len(), bands[0].from, bands[0].to), (1, 12.0, 180.0));
 }

@@ -100,7 +100,7 @@ fn a_rule_that_several_trials_broke_is_given_once() {
             [
                 format!("{count} trials "),
                 "invalid ".into(),
-                "V18: others used 15 % of 2 CPUs as of trial 4".into()
+                "V18: others used 15 % of 2 CPUs figures of trial 4".into()
             ],
             [
                 "1 trial ".to_owned(),

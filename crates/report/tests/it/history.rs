@@ -131,7 +131,7 @@ fn a_change_is_named_with_its_run_and_what_differs_there() {
     assert_eq!(of.regressions("9").len(), 0);
     let shown = text(&history(&of));
     assert!(
-        shown.contains("throughput of “off” at threads 28 is 14.9 % worse"),
+        shown.contains("throughput of “off” at 28 threads is 14.9 % worse"),
         "{shown}"
     );
 }

@@ -273,7 +273,7 @@ fn figures_stay_json_and_their_text_stays_text() {
     for part in html.split("<script type=\"application/json\">").skip(1) {
         let json = part.split("</script>").next().expect("an end");
         let figure: serde_json::Value = serde_json::from_str(json).expect("a figure is JSON");
-        // The data of a call tree: its script writes names only as text.
+        // This element contains the data of a call tree, whose script writes names only as text.
         if figure["frames"].is_array() {
             continue;
         }

@@ -68,7 +68,7 @@ fn nothing_is_drawn_outside_of_the_figure_or_at_nan() {
 }
 
 /// Returns a search that found the load `at`, with a limit of 10 ms.
-fn searched() -> RunView {
+pub fn searched() -> RunView {
     use store::record::{Point, Role, SearchOutcome, SearchRecord, SearchResult, SearchStepRecord};
     let step = |trial, rate, ms, result| SearchStepRecord {
         trial,
@@ -110,7 +110,7 @@ fn a_search_shows_its_limit_its_result_and_each_trials_outcome() {
         "class=\"dot bad\"",
         "class=\"dot muted\"",
         "class=\"dot hollow good\"",
-        "trial 2: 700 ms at 9,000",
+        "trial 1: 700 ms at 9,000",
     ] {
         assert!(svg.contains(part), "{part} is not in\n{svg}");
     }

@@ -9,6 +9,7 @@ mod colours;
 mod costs;
 mod endurance;
 mod faults;
+mod figures;
 mod fixture;
 mod folds;
 mod golden;

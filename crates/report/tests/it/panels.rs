@@ -43,7 +43,7 @@ fn every_trial_has_its_rows_on_one_axis_with_its_phases() {
         "Compactions pending",
         "Tasks pending, the fullest stages",
         "SSTables per read, p99",
-        "Given up",
+        "Dropped messages and failed requests",
         "Hints",
         "Nodes that a node considers down",
         "Waits for the commit log, per second",
@@ -77,7 +77,10 @@ fn a_row_without_series_says_why_and_one_of_zeros_says_none() {
         "no value: the probe cassandra ran, but read no value. Either no event of this kind \
          occurred, or this version lacks the figure."
     );
-    assert_eq!(note("Given up"), "none, in the whole trial.");
+    assert_eq!(
+        note("Dropped messages and failed requests"),
+        "none, in the whole trial."
+    );
     assert_eq!(note("Disk, busy"), "");
 }
 

@@ -33,7 +33,7 @@ fn view() -> RunView {
             "missed",
             "p99 <is> \"12\" & ]]> \u{1b}[31m too much.",
         ),
-        required("p95_ms", "untold", "who knows"),
+        required("p95_ms", "inconclusive", "who knows"),
         required("p50_ms", "met", "fine"),
     ];
     view.plan.question = "Is <a> & b \u{0} better?".into();
@@ -83,7 +83,7 @@ fn junit_has_a_case_for_the_run_each_trial_and_each_requirement() {
     }
     assert_eq!(of("testcase").len(), 1 + view.plan.trials.len() + 3);
     assert_eq!(of("failure").len(), 1);
-    // An undecided requirement must count neither as a failure nor as a pass.
+    // An inconclusive requirement must count neither as a failure nor as a pass.
     assert!(of("skipped").iter().any(|(_, a)| a["message"] == "who knows"));
     let invalid = view
         .findings
@@ -125,7 +125,7 @@ fn markdown_has_the_answer_the_requirements_and_the_report() {
         "## ❌ vtopology: requirements missed (invalid)",
         "**Is &lt;a&gt; &amp; b   better?**",
         "### Are the requirements met?",
-        "| p99 latency ≤ 10 ms | off | threads 28 | 12.0 ms | 11.0 ms to 13.0 ms | missed |",
+        "| p99 latency ≤ 10 ms | off | 28 threads | 12.0 ms | 11.0 ms to 13.0 ms | missed |",
         "[report](results/a%20b/report.html)",
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");

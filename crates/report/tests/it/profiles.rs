@@ -44,7 +44,7 @@ const CLASSES: [&str; 10] = [
 ];
 const PLANTED: &str = "lab/SlowStage.burn";
 
-/// Adds the cost of a caller to its callees, up to eight levels below it.
+/// Divides the cost of a caller between the caller itself and its callees, up to eight levels deep.
 fn grow(stacks: &mut Vec<(String, f64)>, chance: &mut Draws, stack: &str, us: f64, level: usize) {
     if level == 8 || us < 0.35 {
         stacks.push((stack.to_owned(), us));
@@ -333,7 +333,8 @@ fn the_drawing_is_as_before() {
     let html = html(&page(&run()));
     let figure = drawings(&html)[1];
     let svg = figure.split("</svg>").next().unwrap_or_default();
-    // Only the first frames, because the others are drawn in the same way.
+    // The test checks only the first frames, because the page draws the other frames in the same
+    // way.
     let groups: Vec<&str> = svg.split("<g ").take(16).collect();
     expect_file!["golden/icicle.svg.part"].assert_eq(&groups.join("\n<g "));
 }

@@ -1,5 +1,6 @@
-//! Tests published figures next to measured figures, which are inside or outside the measured
-//! interval. Also tests whether the published figures are consistent with each other.
+//! Tests that reports show published figures beside the measured figures. Reports must state
+//! whether a published figure is within the measured interval, and whether the published figures
+//! are consistent with each other.
 
 use crate::fixture;
 use report::{html, page, text};

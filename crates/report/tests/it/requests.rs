@@ -107,7 +107,7 @@ fn shared_settings_are_a_sentence_and_the_others_a_column() {
     shows(
         &run(both.clone(), both),
         &[
-            "Kind | Consistency | Time-out | Speculative execution",
+            "Kind | Consistency | Timeout | Speculative execution",
             "write | LOCAL_ONE | 2 s | none",
             "read | LOCAL_ONE | 2 s | after 50 ms",
         ],
@@ -135,7 +135,7 @@ fn rows_in_which_variants_differ_name_them_in_bold() {
             json!([request("write"), quorum]),
         ),
         &[
-            "Kind | Variant | Consistency | Time-out | Retries | Compression",
+            "Kind | Variant | Consistency | Timeout | Retries | Compression",
             "write | all | LOCAL_ONE | 2 s | none | none",
             "read | off | LOCAL_ONE! | 2 s! | none! | none!",
             "read | on | QUORUM! | 250 ms! | 3! | lz4!",
@@ -171,7 +171,7 @@ fn differently_sent_statements_of_one_kind_have_a_row_each() {
     shows(
         &run(both.clone(), both),
         &[
-            "Kind | Statement | Consistency | Serial consistency | Time-out | Idempotent | Sent as \
+            "Kind | Statement | Consistency | Serial consistency | Timeout | Idempotent | Sent as \
              | Timestamps",
             "write | INSERT INTO iot.sensors (k, v) VALUES (?… | LOCAL_ONE | LOCAL_SERIAL! | 2 s \
              | yes! | UNLOGGED BATCH! | client!",
@@ -222,7 +222,7 @@ fn a_plan_with_few_or_no_recorded_requests_has_a_page() {
     // dashes.
     shows(
         &run(json!([{"kind": "read"}]), json!([{"kind": "read"}])),
-        &["Kind | Consistency | Time-out", "read | – | –"],
+        &["Kind | Consistency | Timeout", "read | – | –"],
         "",
     );
 }
@@ -295,7 +295,7 @@ fn only_nonzero_counts_have_a_column_and_an_explanation() {
         [
             "Trial | Variant | Point | Kind | Without a row | Not applied | Retries \
              | Prepared again",
-            "0 | off | threads 4 | read | 7 | 5 | 1,234 | 2",
+            "0 | off | 4 threads | read | 7 | 5 | 1,234 | 2",
         ]
     );
     for (words, said) in [("IF …", true), ("dropped", true), ("Batches", false)] {

@@ -151,7 +151,7 @@ fn planned() -> ScaleUpRecord {
 /// Returns the record of a machine with one socket, and with two points, to which no curve could be
 /// fitted.
 fn usual() -> ScaleUpRecord {
-    let untold = |name| EfficiencyRecord {
+    let inconclusive = |name| EfficiencyRecord {
         name,
         ratio: None,
         missing: Some("the machine has one socket".into()),
@@ -159,7 +159,7 @@ fn usual() -> ScaleUpRecord {
     ScaleUpRecord {
         arm: Some("usual".into()),
         points: vec![point(&[1], 1.0), point(&[4], 0.6)],
-        efficiencies: EfficiencyOf::ALL.map(untold).into(),
+        efficiencies: EfficiencyOf::ALL.map(inconclusive).into(),
         fits: ["amdahl", "usl", "two_level"]
             .map(|model| ScaleFitRecord {
                 model: analysis::scale_up::models::Model::from_name(model).expect("a word"),

@@ -169,3 +169,43 @@ fn all_rows_that_were_read_back_are_counted() {
         ["No acknowledged write was lost: cassay read back all 40,000 rows."]
     );
 }
+
+/// Returns a fault without a known level before it, with a p99 and a maximum in ms.
+fn unjudged_fault(p99: f64, max: f64) -> FaultRecord {
+    let mut one = fault(0.5, None, 0);
+    let found = one.recovery.as_mut().unwrap();
+    (found.dip, found.throughput) = (None, None);
+    found.unseen = vec!["the window has 8 intervals".to_owned()];
+    let during = found.during.as_mut().unwrap();
+    (during.ops_per_s, during.latency_ms.count) = (200.0, 1000);
+    (during.latency_ms.p99, during.latency_ms.max) = (p99.into(), max.into());
+    one
+}
+
+/// In an earlier version, the answer did not mention a fault whose level was unknown, although
+/// clients waited 4 s.
+#[test]
+fn a_fault_without_a_level_has_its_figures_and_the_reason() {
+    assert_eq!(
+        sentences_on(vec![unjudged_fault(3953.0, 3997.0)], Some(Point::Rate(200))),
+        [
+            "“node-kill” of node2: p99 3,950 ms during the fault; 200 op/s on average; no \
+             operation failed; cassay cannot judge the effect: the window has 8 intervals."
+        ]
+    );
+    // In a closed loop, few operations wait for the fault, so p99 does not show it.
+    let hidden = sentences_on(vec![unjudged_fault(8.9, 4012.0)], None).remove(0);
+    assert!(
+        hidden.contains("p99 8.9 ms during the fault, maximum 4,010 ms;"),
+        "{hidden}"
+    );
+    let mut five = vec![unjudged_fault(10.0, 12.0); 4];
+    five.push(fault(0.3, Some(4.0), 0));
+    let all = sentences_on(five, None);
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert_eq!(
+        all[1],
+        "4 faults: worst: “node-kill” of node2: p99 10 ms during the fault; cassay cannot judge \
+         the effect: the window has 8 intervals."
+    );
+}

@@ -4,7 +4,7 @@
 //! followed by the counts as zigzag numbers with seven bits per byte. A negative number -n stands
 //! for n empty buckets. The library decodes histograms with another layout or other bounds.
 
-use crate::buckets::BucketCount;
+use crate::histogram_buckets::BucketCount;
 use flate2::{Decompress, FlushDecompress, Status};
 
 /// Cookie at the beginning of a compressed histogram. The cookie of the decompressed content

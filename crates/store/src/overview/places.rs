@@ -94,10 +94,10 @@ pub(super) fn pack(bins: &Bins) -> String {
 
 /// Unpacks the bins of a series.
 pub(super) fn unpack(packed: &str) -> Result<Vec<OverviewBin>> {
-    let bytes = BASE64.decode(packed).context("the positions are not base64")?;
+    let bytes = BASE64.decode(packed).context("the bins are not base64")?;
     let (places, rest) = bytes.as_chunks::<{ FLOATS * FLOAT_BYTES }>();
     if !rest.is_empty() {
-        bail!("{} bytes are not a whole number of positions", bytes.len());
+        bail!("{} bytes are not a whole number of bins", bytes.len());
     }
     let place = |place: &[u8; FLOATS * FLOAT_BYTES]| {
         let (floats, _) = place.as_chunks::<FLOAT_BYTES>();

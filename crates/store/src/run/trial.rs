@@ -21,14 +21,14 @@ pub enum HistogramKind {
     /// Latency of successful operations from the intended start, including
     /// [`HistogramKind::LatencyCensored`].
     Latency,
-    /// Service time of successful operations from the sending, including
+    /// Service time of successful operations from the send, including
     /// [`HistogramKind::ServiceCensored`].
     Service,
     /// Latency of failed operations from the intended start.
     Errors,
     /// Lower bounds of the latency from the intended start, for operations that the client gave up.
     LatencyCensored,
-    /// Lower bounds of the service time from the sending, for operations that the client gave up.
+    /// Lower bounds of the service time from the send, for operations that the client gave up.
     ServiceCensored,
 }
 
@@ -190,7 +190,7 @@ impl Trial {
     }
 
     /// Returns the latencies of one kind of operation over the whole of `phase`. They count from
-    /// the sending if `service` is true, or from the intended start otherwise. Runs of earlier
+    /// the send if `service` is true, or from the intended start otherwise. Runs of earlier
     /// versions have no lower bounds.
     pub fn times(&self, service: bool, phase: &str, kind: &str) -> Result<Times> {
         let (all, censored) = logs_of(service);
@@ -212,7 +212,7 @@ impl Trial {
         HlogReader::open(&self.log_path(which))
     }
 
-    /// Merges all kinds of operations, one interval at a time. Latencies count from the sending if
+    /// Merges all kinds of operations, one interval at a time. Latencies count from the send if
     /// `service` is true, or from the intended start otherwise. `parts` contains the kinds whose
     /// operations are parts of other operations.
     pub fn together(&self, service: bool, parts: &[String]) -> Result<MergedKinds> {

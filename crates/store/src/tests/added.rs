@@ -75,7 +75,7 @@ fn ended(
 /// cassay reported a regression only once, and later runs passed.
 #[test]
 fn the_last_run_that_met_its_requirements_is_the_next_baseline() {
-    use RequirementOutcome::{Met, Missed, Untold};
+    use RequirementOutcome::{Inconclusive, Met, Missed};
     let results = tempfile::tempdir().unwrap();
     let of = |before: Option<&str>| {
         let (run, well) = crate::last_good(results.path(), "first", before)?;
@@ -84,13 +84,16 @@ fn the_last_run_that_met_its_requirements_is_the_next_baseline() {
     assert_eq!(of(None), None);
     ended(results.path(), Verdict::Valid, Some(Missed));
     assert_eq!(of(None), None, "one that missed is not a measure");
-    let untold = ended(results.path(), Verdict::Suspect, Some(Untold));
-    assert_eq!(of(None), Some((untold.clone(), crate::DidWell::MissedNone)));
+    let inconclusive = ended(results.path(), Verdict::Suspect, Some(Inconclusive));
+    assert_eq!(
+        of(None),
+        Some((inconclusive.clone(), crate::DidWell::MissedNone))
+    );
     let met = ended(results.path(), Verdict::Valid, Some(Met));
     for (verdict, outcome) in [
         (Verdict::Valid, Missed),
         (Verdict::Invalid, Met),
-        (Verdict::Valid, Untold),
+        (Verdict::Valid, Inconclusive),
     ] {
         ended(results.path(), verdict, Some(outcome));
         assert_eq!(
@@ -103,5 +106,8 @@ fn the_last_run_that_met_its_requirements_is_the_next_baseline() {
     assert_eq!(of(None), Some((none.clone(), crate::DidWell::Met)));
     // A run cannot have itself or a later run as its baseline.
     assert_eq!(of(Some(&none)), Some((met.clone(), crate::DidWell::Met)));
-    assert_eq!(of(Some(&met)), Some((untold, crate::DidWell::MissedNone)));
+    assert_eq!(
+        of(Some(&met)),
+        Some((inconclusive, crate::DidWell::MissedNone))
+    );
 }

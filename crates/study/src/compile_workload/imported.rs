@@ -201,18 +201,17 @@ fn import_one(
         ));
     };
     let import = imports::import(tool, &words, seed, &|name| inputs.read(name))?;
-    if let Some(password) = &import.connection.password {
-        inputs.hide(password.reveal());
-        // cassay refuses a password in the command, because the study is stored with its run and
-        // shown to readers.
-        if tool.without_password(&words, password.reveal()) != words {
-            return Err(refused(
-                tool,
-                command,
-                "the command line contains a password, but a study is stored with its runs",
-                "remove the password; use `target.attach.password: {secret: NAME}`",
-            ));
-        }
+    let password = import.connection.password.as_ref().map_or("", imports::Secret::reveal);
+    inputs.hide(tool, password);
+    // cassay refuses a password in the command, because the study is stored with its run and shown
+    // to readers.
+    if tool.without_secrets(&words, password) != words {
+        return Err(refused(
+            tool,
+            command,
+            "the command line contains a password, but a study is stored with its runs",
+            "remove the password; use `target.attach.password: {secret: NAME}`",
+        ));
     }
     Ok(import)
 }
@@ -294,6 +293,27 @@ mod tests {
         let mut sorted = [together, apart];
         sorted.iter_mut().for_each(|one| one.sort_unstable());
         assert_eq!(sorted[0], sorted[1]);
+    }
+
+    /// A study is stored with its runs, so no command line in it may contain a secret.
+    #[test]
+    fn a_study_whose_command_contains_a_secret_is_refused() {
+        for workload in [
+            "{stress: 'write n=9 -jmx password=planted'}",
+            "{stress: 'write n=9 -mode native cql3 user=u password=planted'}",
+            "{stress: 'write n=9 -node u:planted@h'}",
+            "{ycsb: 'load -p recordcount=9 -p javax.net.ssl.trustStorePassword=planted'}",
+            "{ycsb: 'load -p recordcount=9 -p password=planted'}",
+            "{easy: 'run KeyValue -n 9 --password planted'}",
+        ] {
+            let said = resolved(workload, "timeout: 9s").expect_err(workload);
+            let is_refused = said.contains("contains a password") || said.contains("a login");
+            assert!(
+                is_refused && !said.contains("planted"),
+                "{workload}: {said}"
+            );
+        }
+        resolved("{stress: 'write n=9 -jmx password=***'}", "timeout: 9s").unwrap();
     }
 
     #[test]

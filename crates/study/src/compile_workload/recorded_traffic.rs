@@ -15,6 +15,7 @@ pub(super) fn program(recorded: &RecordedTraffic, inputs: &Inputs<'_>) -> Result
         path: vec!["recorded".to_owned(), key.to_owned()],
         message,
         hint: None,
+        is_unknown_name: false,
     };
     let recording = inputs.recording(recorded).map_err(|why| problem("files", why))?;
     let mut schema = Vec::new();

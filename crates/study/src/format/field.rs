@@ -13,7 +13,7 @@ pub enum Type {
     Text(fn(&mut Draft, &str)),
     /// A name of letters, digits, `.`, `_` and `-`. The name becomes part of a path.
     Name(fn(&mut Draft, &str)),
-    /// A release of Cassandra, or a release line. A line means its newest release.
+    /// A release of Cassandra, or a release line. A release line means its newest release.
     Release(fn(&mut Draft, &Release)),
     /// A CQL name. It consists of at most 48 letters, digits and `_`, and begins with a letter.
     CqlName(fn(&mut Draft, &str)),

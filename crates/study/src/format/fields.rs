@@ -9,7 +9,7 @@ use crate::settings::draft::Series;
 use crate::settings::{
     Capacity, ClientMachine, KEYS_MAX, Load, PageCache, Priority, Profile, ProfileEvent,
     ProfileEvery, ProfiledTrials, ROWS_UNLOADED, Reset, RestoreMethod, SAMPLED_NTH, Sample, Settle,
-    Split, Why,
+    Split, Tune, Why,
 };
 use cql::Compression;
 use imports::Tool;
@@ -487,6 +487,27 @@ const SECTIONS: &[Field] = &[
         "Run the design again with all values swapped. This doubles the number of runs, and \
          separates the effect of each setting from interactions of two settings.",
     ),
+    optional(
+        "tune",
+        Type::Section(|d| d.tune = Some(Tune::default())),
+        "Tuning after a `screen`. cassay tests the better value of each setting against the best \
+         settings so far, most promising setting first, and then a pair of settings. It keeps the \
+         values that are better. At the end, it compares the kept settings with the study as \
+         written, and with `cassandra_latest.yaml`.",
+    ),
+    with(
+        "tune.minutes",
+        Type::Count(1, 10_080, |d, n| d.tune.get_or_insert_default().minutes = n),
+        "60",
+        "Maximum expected length of all tests together, in minutes.",
+    ),
+    optional(
+        "tune.p99_ms",
+        Type::Number(0.001, 3_600_000.0, |d, n| {
+            d.tune.get_or_insert_default().p99_ms = Some(n);
+        }),
+        "Upper limit of p99, in ms. cassay does not keep a setting whose p99 exceeds it.",
+    ),
 ];
 
 /// Rows for the measured window.
@@ -767,7 +788,7 @@ const INSTRUMENT: &[Field] = &[
         "probes.hosts",
         probe!(hosts_ns),
         "true",
-        "CPU, memory, disks and network of the hosts.",
+        "CPU, memory, disks, network and hardware counters of the hosts.",
     ),
     with(
         "probes.processes",

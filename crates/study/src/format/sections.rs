@@ -8,6 +8,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("scale_up", "procedure.scale_up"),
     ("faults.node", "faults.where.node"),
     ("faults.host", "faults.where.host"),
+    ("require.untold", "require.inconclusive"),
 ];
 
 /// Sections that a variant may change.

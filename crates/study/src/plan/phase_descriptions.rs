@@ -158,8 +158,8 @@ impl fmt::Display for Offer {
             f.write_str(", Poisson arrivals")?;
         }
         match self.recorded_speed {
-            Some(1.0) => f.write_str(" on average, when they were recorded")?,
-            Some(speed) => write!(f, " on average, {speed} times as fast as recorded")?,
+            Some(1.0) => f.write_str(" on average, the recorded speed")?,
+            Some(speed) => write!(f, " on average, {speed} times the recorded speed")?,
             None => {}
         }
         let duration = units::format_duration_ns;

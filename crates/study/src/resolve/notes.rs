@@ -3,7 +3,7 @@
 
 use super::ResolvedScale;
 use crate::checked_tree::Tree;
-use crate::settings::{Overrides, Variant, WHY_MINUTES};
+use crate::settings::{Overrides, TUNE_MINUTES, Variant, WHY_MINUTES};
 use analysis::VariantName;
 use analysis::screening::Design;
 use target_spec::Target;
@@ -26,6 +26,7 @@ pub(super) fn notes(
     if null && resolved.tree.find("faults").is_some() {
         notes.push("the null target has no node to break, so cassay omits faults".to_owned());
     }
+    notes.extend(equal_variants(&resolved.variants));
     notes.extend(unseen(&resolved.variants));
     notes.extend(grid(resolved));
     notes.extend(notes_of_imports(&resolved.notes));
@@ -38,6 +39,7 @@ pub(super) fn notes(
         ));
     }
     notes.extend(experiments(resolved));
+    notes.extend(tuning(resolved));
     notes.extend(profiles(resolved));
     notes
 }
@@ -49,6 +51,16 @@ fn experiments(resolved: &ResolvedScale) -> Option<String> {
     Some(format!(
         "after the trials, experiments of up to {minutes} min test the cause of the limit (`why: \
          confirm`); the durations above do not include these experiments"
+    ))
+}
+
+/// Returns a note on the duration of the tuning that follows the trials.
+fn tuning(resolved: &ResolvedScale) -> Option<String> {
+    let tune = resolved.tree.find("tune")?;
+    let minutes = tune.get("minutes").and_then(Tree::count).unwrap_or(TUNE_MINUTES);
+    Some(format!(
+        "after the trials, tests of up to {minutes} min tune the settings of the screening \
+         (`tune`); the durations above do not include these tests"
     ))
 }
 
@@ -99,6 +111,26 @@ fn grid(resolved: &ResolvedScale) -> Option<String> {
     Some(format!("a grid of {}", axes.join(" × ")))
 }
 
+/// Returns a note for each group of compared variants with the same settings. Such a comparison is
+/// allowed, because it shows the noise of the measurement.
+fn equal_variants(variants: &[Variant]) -> Vec<String> {
+    let own: Vec<&Variant> = variants.iter().filter(|variant| !variant.is_added).collect();
+    let is_same = |a: &Variant, b: &Variant| a.step == b.step && a.settings == b.settings;
+    let group = |(index, first): (usize, &&Variant)| {
+        let is_known = own[..index].iter().any(|earlier| is_same(earlier, first));
+        let rest = own[index + 1..].iter().filter(|later| !is_known && is_same(first, later));
+        let names: Vec<&str> = [first].into_iter().chain(rest).map(|v| v.name.as_str()).collect();
+        (names.len() > 1).then(|| {
+            format!(
+                "these variants have the same settings, so their comparison shows only noise (an \
+                 A/A test): {}",
+                names.join(", ")
+            )
+        })
+    };
+    own.iter().enumerate().filter_map(group).collect()
+}
+
 /// Names of probes, each with the changes that an endurance run cannot observe without the probe.
 const WITHOUT: [(&str, &str); 4] = [
     ("processes", "growth of a node's memory"),
@@ -132,4 +164,41 @@ fn unseen(variants: &[Variant]) -> Option<String> {
             missing.join("; ")
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::resolve::resolve;
+    use crate::settings::Overrides;
+
+    #[test]
+    fn variants_with_equal_settings_are_named_in_a_note() {
+        let notes = |variants: &str| {
+            let text = format!(
+                "study: s\nquestion: q\ntarget: {{local: {{heap: 512MiB}}}}\n\
+                 workload: {{use: kv, mix: {{write: 1}}}}\nprocedure: {{fixed: {{threads: 4}}}}\n\
+                 variants: {variants}\n"
+            );
+            let study = resolve("s.yaml", &text, &Overrides::default()).unwrap();
+            let is_wanted = |note: &String| note.contains("(an A/A test)");
+            study.notes.into_iter().filter(is_wanted).collect::<Vec<_>>()
+        };
+        let heap = |size: &str| format!("{{target: {{local: {{heap: {size}}}}}}}");
+        let [same, other] = ["512MiB", "1GiB"].map(heap);
+        for (variants, groups) in [
+            ("{a: {}, b: {}}".to_owned(), vec!["a, b"]),
+            (format!("{{a: {{}}, b: {same}, c: {other}}}"), vec!["a, b"]),
+            (
+                format!("{{a: {other}, b: {same}, c: {other}, d: {{}}}}"),
+                vec!["a, c", "b, d"],
+            ),
+            (format!("{{a: {{}}, b: {other}}}"), vec![]),
+        ] {
+            let found = notes(&variants);
+            assert_eq!(found.len(), groups.len(), "{variants}: {found:?}");
+            for (note, names) in found.iter().zip(groups) {
+                assert!(note.ends_with(&format!(": {names}")), "{note}");
+            }
+        }
+    }
 }

@@ -30,13 +30,6 @@ fn mistakes(variant: &Variant, variants_count: usize) -> Vec<Mistake> {
     let require = &variant.settings.require;
     let outlook = variant.settings.procedure.outlook();
     let mut found = Vec::new();
-    let is_relative = require.ratio.is_some() || require.not_worse_than.is_some();
-    let says_nothing = !require.has_limits() && !is_relative;
-    if variant.tree.find("require").is_some() && says_nothing {
-        let message = "`require` requires nothing".to_owned();
-        let hint = "for example: require: {p99_ms: 10, error_rate: 0.1%}".to_owned();
-        found.push(("", message, Some(hint)));
-    }
     if require.ratio.is_some() && variants_count < 2 {
         let message = "`require.ratio` needs two variants, but the study has one".to_owned();
         let hint = "`cassay compare RUN RUN --require-not-slower` compares two runs".to_owned();

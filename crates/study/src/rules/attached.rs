@@ -1,11 +1,11 @@
-//! Rules for the machines of an attached cluster. They check the keys that the machines need, and
+//! Rules for an attached cluster. They check its addresses, the keys that its machines need, and
 //! the trust that is required to read files and run programs on the machines.
 
 use super::Subject;
 use super::destination;
 use super::harmless::{HINT, is_own_word};
 use std::net::IpAddr;
-use target_spec::{NODE_PLACE, NodePlace};
+use target_spec::{ContactPoint, NODE_PLACE, NodePlace};
 use yaml::{Diagnostics, Node, Raw};
 
 /// Path of the key for the machines of an attached cluster.
@@ -15,6 +15,7 @@ const HOSTS: &str = "target.attach.hosts";
 const TRANSLATED: &str = "target.attach.addresses";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    contact_points(subject, out);
     translated(subject, out);
     bundled(subject, out);
     let Some(hosts) = subject.node.find(HOSTS) else {
@@ -31,6 +32,31 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         check_keys(subject, &path, item, out);
     }
     check_keys(subject, HOSTS, hosts, out);
+}
+
+/// Checks the contact points, so that the study has no mistake that only a connection would show. A
+/// contact point appears in output and records, so it must not contain a login.
+fn contact_points(subject: &Subject<'_>, out: &mut Diagnostics) {
+    const POINTS: &str = "target.attach.contact_points";
+    let points = subject.node.find(POINTS).map(items).unwrap_or_default();
+    for point in points {
+        let Some(text) = point.text() else {
+            continue;
+        };
+        if text.contains('@') {
+            let message = format!("`{POINTS}` contains a login, but its addresses are `HOST:PORT`");
+            let hint = "write the login as `target.attach.user` and \
+                        `target.attach.password: {secret: NAME}`, and pass --secret NAME=file:PATH";
+            out.add(&point.place, message, Some(hint.to_owned()));
+        } else if let Err(why) = text.parse::<ContactPoint>() {
+            let hint = "write `host`, `host:port` or `[v6]:port`, one contact point per item";
+            out.add(
+                &point.place,
+                format!("the contact point {why}"),
+                Some(hint.to_owned()),
+            );
+        }
+    }
 }
 
 /// Checks keys that are used together with a bundle. The bundle contains a certificate authority,

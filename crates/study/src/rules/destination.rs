@@ -2,6 +2,7 @@
 //! configuration may run a program.
 
 use super::harmless::HINT;
+use std::borrow::Cow;
 use yaml::{Diagnostics, Node};
 
 /// Hint for an invalid destination.
@@ -23,6 +24,11 @@ pub(super) fn check(
     let (message, hint) = if !is_plain {
         (
             format!("`{path}`: {text:?} is not a destination for ssh"),
+            FORM,
+        )
+    } else if matches!(yaml::without_secrets(text), Cow::Owned(_)) {
+        (
+            format!("`{path}` contains a password, but ssh accepts no password in a destination"),
             FORM,
         )
     } else if !is_trusted {

@@ -6,9 +6,9 @@
 use super::preset::USE;
 use super::rule_input::Subject;
 use super::statements::is_foreign_class;
-use super::yaml::{YamlKeys, written};
+use super::yaml::{YamlKeys, refusal, written};
 use crate::inputs;
-use crate::settings::{Overrides, StudyFault};
+use crate::settings::{Draft, Overrides, StudyFault};
 use std::net::IpAddr;
 use target_spec::fault::Means;
 use target_spec::{
@@ -49,7 +49,7 @@ const COMMANDS: &str = "target.attach.faults";
 /// Keys of the programs of a fault. Each key states the purpose of its program.
 const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
-/// Hint for a setting that is forbidden in the study of a stranger.
+/// Hint for a setting that is forbidden in a study by an unknown author.
 pub(super) const HINT: &str = "remove this setting, or pass --trust if you trust the author of the \
                                study";
 
@@ -89,10 +89,11 @@ fn jvm(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
-    for YamlKeys {
-        path, node, tree, ..
-    } in written(subject)
-    {
+    let local = super::cassandra::found(&Draft::from_tree(subject.tree), subject);
+    for keys in written(subject) {
+        let YamlKeys {
+            path, node, tree, ..
+        } = keys;
         for (key, value) in tree.entries() {
             let Some(entry) = node.entry(key) else {
                 continue;
@@ -100,6 +101,10 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
             // The key `use` needs no trust, because its value is one of two words. The check
             // refuses any other value.
             if key == USE || is_own_word(subject.overrides, &entry.value) {
+                continue;
+            }
+            // No trust helps if the nodes cannot have the value. Another rule reports this mistake.
+            if refusal(&keys, &local, key, value).is_some() {
                 continue;
             }
             for setting in harmful_settings(key, &value.to_json()) {

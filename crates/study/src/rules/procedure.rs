@@ -3,7 +3,8 @@
 use super::rule_input::Subject;
 use crate::checked_tree::Tree;
 use crate::settings::{Draft, LADDER_POINTS_MAX};
-use ::yaml::Diagnostics;
+use crate::units;
+use ::yaml::{Diagnostics, Raw};
 use analysis::procedure::Endurance;
 use std::collections::BTreeSet;
 
@@ -106,9 +107,15 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
         points_max(subject, (&path, &to), last, out);
     }
     let points: Vec<u64> = tree.items().iter().filter_map(Tree::count).collect();
-    let different: BTreeSet<&u64> = points.iter().collect();
-    if different.len() < points.len() {
-        subject.say(&path, format!("`{path}` has a point twice"), None, out);
+    if let Some((index, point)) = repeated(tree) {
+        let point = units::format_count(point);
+        let message = format!("`{path}` contains the point {point} more than once");
+        let list = subject.node.nearest(&path);
+        let place = match &list.raw {
+            Raw::List(items) => items.get(index).map_or(&list.place, |item| &item.place),
+            _ => &list.place,
+        };
+        out.add(place, message, Some("write each point once".to_owned()));
     } else if until && points.windows(2).any(|pair| pair[0] > pair[1]) {
         let message = format!(
             "the values of `{path}` must increase, because `until` ends the sweep at the first \
@@ -116,6 +123,14 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
         );
         subject.say(&path, message, None, out);
     }
+}
+
+/// Returns the first point that is equal to an earlier point, with its index in the list.
+fn repeated(list: &Tree) -> Option<(usize, u64)> {
+    let mut earlier = BTreeSet::new();
+    let items = list.items().iter().enumerate();
+    let mut points = items.filter_map(|(index, item)| Some((index, item.count()?)));
+    points.find(|(_, point)| !earlier.insert(*point))
 }
 
 fn band(subject: &Subject<'_>, out: &mut Diagnostics) {

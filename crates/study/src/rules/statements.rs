@@ -167,7 +167,7 @@ mod tests {
             "CREATE TABLE k.t (a 'evil.Type' PRIMARY KEY)",
         ] {
             assert!(
-                beyond_data(cql, "k").expect("it can be read").is_some(),
+                beyond_data(cql, "k").expect("the statement can be parsed").is_some(),
                 "{cql}"
             );
         }

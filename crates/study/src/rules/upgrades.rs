@@ -116,8 +116,8 @@ fn numbers(item: &Node, local: &LocalSpec, say: &mut dyn FnMut(&str, String, Str
     }
 }
 
-/// Returns true if release `to` is newer than `from`. A release is newer if its line is later, or
-/// if its number in the same line is higher.
+/// Returns true if release `to` is newer than `from`. A release is newer if its release line is
+/// later, or if its number in the same release line is higher.
 fn is_newer(to: &Release, from: &Release) -> bool {
     let key = |release: &Release| {
         let rest = release.version().strip_prefix(release.line().name).unwrap_or_default();
@@ -158,7 +158,7 @@ mod tests {
         assert!(!is("4.1", "4.1.10"));
     }
 
-    /// In an earlier release, cassay read the version number of a user's own build as 0.
+    /// In an earlier version, cassay read the version number of a user's own build as 0.
     #[test]
     fn a_build_of_ones_own_is_as_new_as_its_number() {
         let built = |version: &str| Release::built(version).unwrap();

@@ -6,7 +6,7 @@ use super::rule_input::Subject;
 use crate::checked_tree::Tree;
 use crate::settings::Draft;
 use ::yaml::{Diagnostics, Node, Raw};
-use target_spec::{YamlRefusal, yaml_together};
+use target_spec::{LocalSpec, Origin, YamlRefusal, yaml_together};
 use versions::Release;
 
 /// Keys of `cassandra.yaml` in a study, with their path.
@@ -56,35 +56,52 @@ pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<YamlKeys<'s>> {
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let local = super::cassandra::found(&Draft::from_tree(subject.tree), subject);
     for written in written(subject) {
-        let YamlKeys {
-            path, node, tree, ..
-        } = written;
-        let release = written.upgraded_to.as_ref().unwrap_or(&local.release);
-        let of = (release, &local.origin);
+        let YamlKeys { node, tree, .. } = written;
+        let of = written.release_of(&local);
         let yaml = tree.entries().iter().map(|(key, value)| (key.clone(), value.to_json()));
-        for (key, YamlRefusal { why, hint }) in yaml_together(release.line(), &yaml.collect()) {
+        // A fault changes some settings of the nodes. The other settings keep their values.
+        for (key, YamlRefusal { why, hint }) in yaml_together(of, &yaml.collect(), &local.yaml) {
             out.add(&node.nearest(&key).place, why, Some(hint));
         }
         for (key, value) in tree.entries() {
-            let value = value.to_json();
-            let refusal = match (path, key.as_str()) {
-                (OF_FAULTS, "num_tokens") => Some(YamlRefusal {
-                    why: "cassay cannot change num_tokens: the nodes already have tokens"
-                        .to_owned(),
-                    hint: "remove it".to_owned(),
-                }),
-                (OF_FAULTS, USE) => Some(YamlRefusal {
-                    why: "`use` only applies to new nodes: a fault names its settings".to_owned(),
-                    hint: "write the settings that change".to_owned(),
-                }),
-                (_, USE) => preset::refusal(local.release.line(), &value)
-                    .map(|(why, hint)| YamlRefusal { why, hint }),
-                _ => target_spec::yaml_refusal(of, key, &value),
-            };
-            if let Some(YamlRefusal { why, hint }) = refusal {
+            if let Some(YamlRefusal { why, hint }) = refusal(&written, &local, key, value) {
                 let place = &node.nearest(key).place;
                 out.add(place, why, Some(hint));
             }
         }
+    }
+}
+
+impl YamlKeys<'_> {
+    /// Returns the release of the nodes that get the keys, and its origin.
+    fn release_of<'l>(&'l self, local: &'l LocalSpec) -> (&'l Release, &'l Origin) {
+        (
+            self.upgraded_to.as_ref().unwrap_or(&local.release),
+            &local.origin,
+        )
+    }
+}
+
+/// Returns the reason why the nodes cannot have a value under a key. `None` if the nodes can have
+/// the value.
+pub(super) fn refusal(
+    written: &YamlKeys<'_>,
+    local: &LocalSpec,
+    key: &str,
+    value: &Tree,
+) -> Option<YamlRefusal> {
+    let value = value.to_json();
+    match (written.path, key) {
+        (OF_FAULTS, "num_tokens") => Some(YamlRefusal {
+            why: "cassay cannot change num_tokens: the nodes already have tokens".to_owned(),
+            hint: "remove it".to_owned(),
+        }),
+        (OF_FAULTS, USE) => Some(YamlRefusal {
+            why: "`use` only applies to new nodes: a fault names its settings".to_owned(),
+            hint: "write the settings that change".to_owned(),
+        }),
+        (_, USE) => preset::refusal(local.release.line(), &value)
+            .map(|(why, hint)| YamlRefusal { why, hint }),
+        _ => target_spec::yaml_refusal(written.release_of(local), key, &value),
     }
 }

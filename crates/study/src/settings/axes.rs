@@ -1,5 +1,6 @@
 //! The quantities that a study varies: the axes of its matrix, and the units of a scale-up.
 
+use serde_json::Value;
 use topology::Units;
 
 /// An axis of a matrix.
@@ -11,6 +12,8 @@ pub struct Axis {
     pub values: Vec<String>,
     /// Text of the whole axis, on one line.
     pub text: String,
+    /// Partial study of each value.
+    pub settings: Vec<Value>,
 }
 
 /// Settings of a scale-up.

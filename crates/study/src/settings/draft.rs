@@ -3,13 +3,13 @@
 //! A tree without mistakes replaces every default of a draft, except for optional settings. A tree
 //! with mistakes can also be converted to settings, but these settings must not be run.
 
+use super::kubernetes_keys::KubernetesDraft;
 use super::own_cassandra::OwnCassandra;
-use super::pods::KubernetesDraft;
 use super::{
     Capacity, Client, ClientMachine, Data, FaultDraft, Guard, HostsDraft, Import, ImportedCommands,
     Keyspace, LADDER_POINTS_MAX, Load, OwnTable, Phase, Price, Primary, PrimaryMetric, Probes,
     Profile, ProfiledTrials, ROWS_UNLOADED, RecordedTraffic, Repeat, Require, ScaleUp, Settings,
-    Verify, Why, Window, Workload,
+    Tune, Verify, Why, Window, Workload,
 };
 use analysis::procedure::{
     Band, Bound, Endurance, FixedPoint, Percentile, Point, Procedure, Search, Sweep, Until,
@@ -33,6 +33,8 @@ pub struct Draft {
     pub(crate) repeat: Repeat,
     /// Experiments after the trials. `None` if the study does not request them.
     pub(crate) why: Option<Why>,
+    /// Tuning after the trials. `None` if the study does not request it.
+    pub(crate) tune: Option<Tune>,
     /// True if blocks are added until the question is answered.
     pub(crate) answered: bool,
     pub(crate) blocks_min: usize,

@@ -4,14 +4,14 @@ use super::Warmup;
 use crate::units;
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
 
-/// Limits that end the load early, and the time in which the load rises at the start.
+/// Limits that end the load early, and the length of the ramp at the start of the load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
     /// Clusters on which the guard is active.
     pub when: GuardedClusters,
     /// Limits of the guard.
     pub limits: GuardLimits,
-    /// Time in which the load rises from zero to its full rate, in ns.
+    /// Time in which the load ramps up from zero to its full rate, in ns.
     pub rise_ns: u64,
 }
 
@@ -30,7 +30,7 @@ pub enum GuardedClusters {
 /// Limits of the figures of one second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GuardLimits {
-    /// Maximum p99 of service time (from the sending of a request to its response), in ms.
+    /// Maximum p99 of service time (from the send of a request to its response), in ms.
     pub p99_ms: f64,
     /// Maximum share of failed operations.
     pub error_rate: f64,
@@ -47,7 +47,7 @@ impl Guard {
     /// Describes the guard for users.
     pub fn words(&self) -> String {
         format!(
-            "the load rises over {}. A second with a p99 above {} ms or more than {} of errors \
+            "the load ramps up over {}. A second with a p99 above {} ms or more than {} of errors \
              ends the load and the run",
             units::format_duration_ns(self.rise_ns),
             self.limits.p99_ms,
@@ -56,7 +56,8 @@ impl Guard {
     }
 
     /// Returns the warm-up. It lasts for a fixed time in ns, or until throughput is steady. If the
-    /// guard is active, the warm-up includes the rise of the load, in whole seconds.
+    /// guard is always active, a fixed warm-up lasts at least as long as the ramp, in whole
+    /// seconds.
     pub(crate) fn warmup(&self, fixed_ns: Option<u64>, max_ns: u64) -> Warmup {
         match (fixed_ns, self.when) {
             (Some(ns), GuardedClusters::Always) => {

@@ -39,7 +39,7 @@ impl Default for OwnTable {
 
 impl OwnTable {
     /// Returns the names of the keyspace and the table. Each of them is a CQL name, in lower case
-    /// unless it is quoted. `None` if the text does not consist of two names with a point between
+    /// unless it is quoted. `None` if the text does not consist of two names with a dot between
     /// them.
     pub fn names(&self) -> Option<(String, String)> {
         let tokens = tokens(&self.name).ok()?;

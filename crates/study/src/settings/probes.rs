@@ -58,10 +58,10 @@ measure::word_enum! {
     /// Number of profiles of a variant.
     #[derive(Default)]
     pub enum ProfileEvery {
-        /// One for each of six blocks.
+        /// One profile for each of six blocks.
         #[default]
         Variant = "variant",
-        /// One for each block of the study, at least six.
+        /// One profile for each block of the study, at least six.
         Trial = "trial",
     }
 }

@@ -26,7 +26,7 @@ pub struct Require {
     /// Points at which the requirements apply.
     pub at: Where,
     /// Outcome of a requirement if the confidence interval contains the limit.
-    pub untold: IfInconclusive,
+    pub inconclusive: IfInconclusive,
 }
 
 /// Default share by which a run may be worse than an earlier run. Runs on the same machine differ
@@ -46,7 +46,7 @@ impl Default for Require {
             not_worse_than: None,
             worse_by: WORSE_BY_DEFAULT,
             at: Where::default(),
-            untold: IfInconclusive::default(),
+            inconclusive: IfInconclusive::default(),
         }
     }
 }

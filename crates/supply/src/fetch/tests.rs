@@ -132,7 +132,7 @@ fn each_way_not_to_bring_a_file_has_its_sentence_and_what_to_do() {
 
 #[test]
 fn an_unreachable_repository_is_named_with_its_setting() {
-    // No server listens on this port any more.
+    // The test closes the listener, so no server listens on this port.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/maven", listener.local_addr().unwrap());
     drop(listener);

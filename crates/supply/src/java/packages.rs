@@ -26,8 +26,8 @@ const PACKAGES: [(&[&str], &str); 5] = [
 /// Installation command for macOS, which does not have `/etc/os-release`.
 const HOMEBREW: &str = "brew install openjdk@{MAJOR}";
 
-/// Advice for every system. It is needed because newer releases of distributions do not contain
-/// Java 17 any more.
+/// Advice for every system. It is needed because newer releases of distributions no longer contain
+/// Java 17.
 const ANYWHERE: &str =
     "Temurin {MAJOR} from https://adoptium.net, unpacked below /opt or set in JAVA_HOME";
 
@@ -48,7 +48,7 @@ pub(super) fn hint(major: u32) -> String {
 
 /// Returns the installation command for the distribution in an `os-release`. The function looks for
 /// the name of the distribution, and then for the names of the distributions on which that
-/// distribution is based.
+/// distribution is based. Returns `None` if the command is unknown for all of them.
 fn command_of(release: &str) -> Option<&'static str> {
     let value = |key: &str| {
         let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));

@@ -14,7 +14,8 @@ use store::record::{MeasurementRecord, ReasonRecord, SeriesRecord, TrialFinding}
 pub(super) struct TrialRow<'r> {
     head: Head,
     found: &'r TrialFinding,
-    /// First reason for the verdict, which is the most serious reason.
+    /// First reason for the verdict, which is the most serious reason. `None` if the verdict has no
+    /// reason.
     reason: Option<ReasonRecord>,
 }
 

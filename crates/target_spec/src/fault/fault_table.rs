@@ -11,8 +11,8 @@ use std::time::Duration;
 /// commit log.
 pub const START_LIMIT: Duration = Duration::from_secs(180);
 
-/// Time limit until the node of a replaced pod is up. Within this time, the old pod ends properly,
-/// the new pod is scheduled, its volume is attached, and its node starts.
+/// Time limit until the node of a replaced pod is up. Within this time, the old pod terminates,
+/// Kubernetes schedules the new pod and attaches its volume, and the node starts.
 pub const POD_RETURN_LIMIT: Duration = Duration::from_secs(600);
 
 /// Time limit until a node has joined a ring, not counting the time for streaming. The node waits

@@ -145,7 +145,7 @@ impl FaultKind {
     }
 
     /// Returns true if the fault requires at least one other node. This is the case if the fault
-    /// changes the members of the ring, or if only the copies on other nodes remain.
+    /// changes the members of the ring, or if only the replicas on other nodes remain.
     pub fn needs_others(&self) -> bool {
         matches!(self.loses, DataLoss::Copy | DataLoss::HandedOver)
     }
@@ -203,7 +203,8 @@ impl FaultKind {
     }
 
     /// Returns the actions that the command line must allow before cassay injects the fault on an
-    /// attached node. `None` if cassay can inject the fault only on managed nodes.
+    /// attached node. `None` if cassay can inject the fault only on managed nodes, or if the fault
+    /// consists of a study's own programs.
     pub fn acts(&self) -> Option<&'static [NodeAct]> {
         let Means::BuiltIn(name) = self.means else {
             return None;
@@ -247,7 +248,7 @@ impl From<&Commands> for FaultKind {
             name: Cow::Owned(commands.name.clone()),
             means: Means::Programs(commands.clone()),
             what: Cow::Owned(format!("runs {}", commands.inject)),
-            // On an attached cluster, such a fault needs no capabilities, but only its programs.
+            // On an attached cluster, such a fault needs only its programs, and no capabilities.
             needs: &[],
             place: FaultPlace::Node,
             takes: &[],

@@ -1,4 +1,4 @@
-//! Options of a fault.
+//! Options of a fault: their names, their values, and their form in output.
 
 use crate::host::DiskSpec;
 use crate::index::{HostIndex, NodeIndex};

@@ -75,5 +75,16 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
         Some(1..) => "numCoresPerSocket",
         _ => PER_SOCKET,
     };
-    placement(&values, "memoryMB", "numCPUs", per_socket)
+    let mut placement = placement(&values, "memoryMB", "numCPUs", per_socket)?;
+    for key in [
+        "cpuAffinity",
+        "memoryAffinity",
+        "cpuAllocation",
+        "memoryAllocation",
+    ] {
+        if !spec[key].is_null() {
+            placement.ignore(format!("{key}: {}", spec[key]));
+        }
+    }
+    Ok(placement)
 }

@@ -117,24 +117,19 @@ pub fn read_systemd(text: &str) -> Option<String> {
     let Some(inner) = text.strip_prefix('"') else {
         return Some(text.to_owned());
     };
-    let inner = inner.strip_suffix('"')?;
-    let mut plain = String::new();
-    let mut chars = inner.chars();
+    let mut chars = inner.strip_suffix('"')?.chars();
+    let mut plain = Vec::new();
     while let Some(c) = chars.next() {
-        match c {
-            '\\' | '%' => plain.push(chars.next()?),
-            c => plain.push(c),
-        }
+        systemd_char(c, &mut chars, &mut plain)?;
     }
-    Some(plain)
+    String::from_utf8(plain).ok()
 }
 
 /// Splits a systemd setting into words by the syntax of systemd. Words are separated by blanks
-/// outside of quotes, escapes are those of C, and `%%` means `%`. Returns `None` if a quote is not
-/// closed.
+/// outside of quotes. Returns `None` if a quote is not closed, or if an escape is wrong.
 pub fn systemd_words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
-    let mut word: Option<String> = None;
+    let mut word: Option<Vec<u8>> = None;
     let mut quote = None;
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -145,12 +140,67 @@ pub fn systemd_words(text: &str) -> Option<Vec<String>> {
                 word.get_or_insert_default();
             }
             c if c.is_whitespace() && quote.is_none() => words.extend(word.take()),
-            '\\' | '%' => word.get_or_insert_default().push(chars.next()?),
-            c => word.get_or_insert_default().push(c),
+            c => systemd_char(c, &mut chars, word.get_or_insert_default())?,
         }
     }
     words.extend(word);
-    quote.is_none().then_some(words)
+    let words = words.into_iter().map(|word| String::from_utf8(word).ok());
+    words.collect::<Option<Vec<String>>>().filter(|_| quote.is_none())
+}
+
+/// Appends a character of a systemd setting, or the bytes of an escape. The escapes are those of C,
+/// `\s` is a blank, and `%%` means `%`. Another specifier such as `%h` remains as written, because
+/// only systemd knows its value. Returns `None` if an escape is wrong.
+fn systemd_char(c: char, rest: &mut std::str::Chars, into: &mut Vec<u8>) -> Option<()> {
+    let mut push = |c: char| into.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    if c == '%' {
+        push('%');
+        match rest.next() {
+            Some('%') | None => {}
+            Some(specifier) => push(specifier),
+        }
+        return Some(());
+    }
+    if c != '\\' {
+        push(c);
+        return Some(());
+    }
+    let escape = rest.next()?;
+    let plain = match escape {
+        'a' => Some('\u{7}'),
+        'b' => Some('\u{8}'),
+        'f' => Some('\u{c}'),
+        'n' => Some('\n'),
+        'r' => Some('\r'),
+        's' => Some(' '),
+        't' => Some('\t'),
+        'v' => Some('\u{b}'),
+        'x' | 'u' | 'U' | '0'..='7' => None,
+        other => Some(other),
+    };
+    if let Some(plain) = plain {
+        push(plain);
+        return Some(());
+    }
+    let (digits, radix) = match escape {
+        'x' => (rest.as_str().get(..2)?, 16),
+        'u' => (rest.as_str().get(..4)?, 16),
+        'U' => (rest.as_str().get(..8)?, 16),
+        first => {
+            let (low, high) = (rest.next()?.to_digit(8)?, rest.next()?.to_digit(8)?);
+            let number = first.to_digit(8)? * 64 + low * 8 + high;
+            into.push(u8::try_from(number).ok()?);
+            return Some(());
+        }
+    };
+    let number = u32::from_str_radix(digits, radix).ok()?;
+    *rest = rest.as_str()[digits.len()..].chars();
+    if digits.len() == 2 {
+        into.push(u8::try_from(number).ok()?);
+    } else {
+        push(char::from_u32(number)?);
+    }
+    Some(())
 }
 
 /// Returns the error for text that is not valid in its format.

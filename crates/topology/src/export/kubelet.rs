@@ -89,7 +89,7 @@ fn cpus_of_nodes(machine: &Machine, nodes: &[usize]) -> CpuSet {
 /// that is sufficient for the pod, because the kubelet refuses a larger number. Among sets of this
 /// size, the manager prefers the nodes that are closest to one another, then the lowest nodes. This
 /// function tries a set of several nodes only if they follow one another in the order of the
-/// machine. Such nodes are the closest.
+/// machine. Such nodes are the closest. Returns `None` if no such set is sufficient.
 fn hint(
     machine: &Machine,
     free: &CpuSet,
@@ -155,7 +155,8 @@ impl<'a> Take<'a> {
         }
     }
 
-    /// Takes CPUs from the widest level to the narrowest, and then single threads.
+    /// Takes CPUs from the widest level to the narrowest, and then single threads. Returns `None`
+    /// if the pod requests no CPUs, or more CPUs than are free.
     fn all(mut self) -> Option<CpuSet> {
         if self.needed == 0 || self.needed > self.free.len() {
             return None;

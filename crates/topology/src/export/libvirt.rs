@@ -126,9 +126,9 @@ fn backing(out: &mut String, source: &Source, cells: &[GuestCell]) {
     line(out, 1, "</memoryBacking>");
 }
 
-/// Returns the largest page size with two properties. First, the nodes of the instance have enough
-/// pages of this size for all instances on these nodes. Second, the size of each cell is a multiple
-/// of the page size.
+/// Returns the largest size of huge pages with two properties, in KiB. First, the nodes of the
+/// instance have enough pages of this size for all instances on these nodes. Second, the size of
+/// each cell is a multiple of the page size. Returns `None` if no huge pages have both properties.
 fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
     let nodes: CpuSet = cells.iter().flat_map(|cell| cell.nodes.iter()).collect();
     let wanted = |node: u32| {
@@ -251,34 +251,90 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
             format!("<{}> is not a <domain>", root.tag_name().name()),
         ));
     }
-    let vcpus: u32 = descendant(root, &["vcpu"])
-        .and_then(|node| node.text())
-        .unwrap_or_default()
-        .trim()
-        .parse()
-        .unwrap_or(0);
+    let vcpu = descendant(root, &["vcpu"]);
+    // A domain without <vcpu> has one vCPU.
+    let vcpus: u32 = match vcpu {
+        None => 1,
+        Some(node) => node.text().unwrap_or_default().trim().parse().unwrap_or(0),
+    };
     if vcpus == 0 || vcpus > VCPUS_MAX {
         return Err(wrong("libvirt XML", "<vcpu> contains no number of vCPUs"));
     }
-    let nodes = descendant(root, &["numatune", "memory"])
-        .and_then(|node| node.attribute("nodeset"))
-        .map(set)
-        .transpose()?;
     let ours = descendant(root, &["metadata"])
         .and_then(|node| node.children().find(|node| node.has_tag_name((NAMESPACE, "placement"))));
     let options = |ours: Node| {
         let options = ours.children().filter(|node| node.has_tag_name((NAMESPACE, "jvm")));
         options.filter_map(|node| node.attribute("option")).map(plain).collect()
     };
-    Ok(Placement {
+    let mut placement = Placement {
         cpus: read_pins(root, vcpus)?,
-        memory_nodes: nodes,
+        memory_nodes: read_nodes(root)?,
         guest: read_guest(root, vcpus)?,
         memory_bytes: descendant(root, &["memory"]).map(read_memory).transpose()?,
         rack: ours.and_then(|ours| ours.attribute("rack")).map(plain),
         jvm: ours.map(options),
         ..Placement::default()
-    })
+    };
+    ignore_rest(root, &mut placement);
+    Ok(placement)
+}
+
+/// Returns the nodes of the domain's memory. `<memory>` names those of the domain, and `<memnode>`
+/// those of one cell of the guest.
+fn read_nodes(root: Node) -> Result<Option<CpuSet>, ReadError> {
+    let mut nodes: Option<CpuSet> = None;
+    let settings = descendant(root, &["numatune"]).into_iter().flat_map(|node| node.children());
+    let named = settings.filter(|one| one.has_tag_name("memory") || one.has_tag_name("memnode"));
+    for list in named.filter_map(|node| node.attribute("nodeset")) {
+        nodes.get_or_insert_default().extend(set(list)?.iter());
+    }
+    Ok(nodes)
+}
+
+/// Adds the elements about CPUs and memory that a placement does not contain.
+fn ignore_rest(root: Node, placement: &mut Placement) {
+    if let Some(now) = descendant(root, &["vcpu"]).and_then(|node| node.attribute("current")) {
+        placement.ignore(format!("<vcpu current='{now}'>"));
+    }
+    for (section, known) in [
+        ("cputune", ["vcpupin", ""]),
+        ("numatune", ["memory", "memnode"]),
+        ("memtune", ["", ""]),
+    ] {
+        let settings = descendant(root, &[section]).into_iter().flat_map(|node| node.children());
+        for node in settings.filter(Node::is_element) {
+            let name = node.tag_name().name();
+            if !known.contains(&name) {
+                placement.ignore(element(node));
+            } else if name != "vcpupin" && node.attribute("nodeset").is_none() {
+                placement.ignore(format!("{} without a nodeset", element(node)));
+            } else if name == "vcpupin" && placement.cpus.is_none() {
+                let why = "because other vCPUs are not pinned";
+                placement.ignore(format!("{}, {why}", element(node)));
+            }
+        }
+    }
+    let memory = descendant(root, &["memory"]).map(read_memory);
+    for name in ["currentMemory", "maxMemory"] {
+        let Some(node) = descendant(root, &[name]) else {
+            continue;
+        };
+        // Many tools write `<currentMemory>`, which usually equals `<memory>` and then adds nothing
+        // to the placement.
+        if memory != Some(read_memory(node)) {
+            placement.ignore(element(node));
+        }
+    }
+}
+
+/// Formats an element in its form in a file, without its children.
+fn element(node: Node) -> String {
+    let mut text = format!("<{}", node.tag_name().name());
+    for attribute in node.attributes() {
+        let _ = write!(text, " {}='{}'", attribute.name(), attribute.value());
+    }
+    text.push('>');
+    text + node.text().unwrap_or_default().trim()
 }
 
 fn descendant<'a, 'b>(root: Node<'a, 'b>, path: &[&str]) -> Option<Node<'a, 'b>> {
@@ -365,24 +421,75 @@ fn read_guest(root: Node, vcpus: u32) -> Result<Option<Guest>, ReadError> {
 /// Reads the amount in `<memory unit='…'>`, and converts it to bytes. The default unit is KiB.
 fn read_memory(node: Node) -> Result<u64, ReadError> {
     let number: Option<u64> = node.text().and_then(|text| text.trim().parse().ok());
-    let unit = match node.attribute("unit").unwrap_or("KiB") {
-        "b" | "bytes" => 1,
-        "KB" => 1000,
-        "k" | "KiB" => 1 << 10,
-        "MB" => 1_000_000,
-        "M" | "MiB" => 1 << 20,
-        "GB" => 1_000_000_000,
-        "G" | "GiB" => 1 << 30,
-        "TB" => 1_000_000_000_000,
-        "T" | "TiB" => 1 << 40,
-        "PB" => 1_000_000_000_000_000,
-        "P" | "PiB" => 1 << 50,
-        "EB" => 1_000_000_000_000_000_000,
-        "E" | "EiB" => 1 << 60,
-        _ => 0,
-    };
-    let bytes = number.and_then(|number| number.checked_mul(unit));
-    bytes
-        .filter(|&bytes| bytes > 0)
-        .ok_or_else(|| wrong("libvirt XML", "<memory> contains no memory size"))
+    let unit = unit_bytes(node.attribute("unit").unwrap_or("KiB"));
+    let bytes = number.zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+    bytes.filter(|&bytes| bytes > 0).ok_or_else(|| {
+        let what = format!("{} contains no memory size", element(node));
+        wrong("libvirt XML", what)
+    })
+}
+
+/// Returns the size of a unit in bytes. libvirt ignores the case of units: `k` and `KiB` mean 1024
+/// bytes, and `KB` means 1000 (`virScaleInteger`). Returns `None` for an unknown unit.
+fn unit_bytes(unit: &str) -> Option<u64> {
+    let unit = unit.to_ascii_lowercase();
+    if ["", "b", "byte", "bytes"].contains(&unit.as_str()) {
+        return Some(1);
+    }
+    let power = "kmgtpe".find(unit.chars().next()?)? as u32 + 1;
+    match &unit[1..] {
+        "" | "ib" => 1024u64.checked_pow(power),
+        "b" => 1000u64.checked_pow(power),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn domain(inside: &str) -> Placement {
+        read(&format!("<domain>{inside}</domain>")).unwrap()
+    }
+
+    #[test]
+    fn units_have_any_case() {
+        for (unit, bytes) in [
+            ("gib", 2 << 30),
+            ("G", 2 << 30),
+            ("gB", 2_000_000_000),
+            ("Bytes", 2),
+            ("k", 2048),
+        ] {
+            let placed = domain(&format!("<memory unit='{unit}'>2</memory>"));
+            assert_eq!(placed.memory_bytes, Some(bytes), "{unit}");
+        }
+        let error = read("<domain><memory unit='g iB'>2</memory></domain>").unwrap_err();
+        assert!(
+            error.to_string().contains("<memory unit='g iB'>2"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn no_pin_and_no_node_is_dropped_silently() {
+        let placed = domain(
+            "<memory>8</memory><currentMemory>4</currentMemory><vcpu current='2'>4</vcpu>\
+             <numatune><memory mode='strict' placement='auto'/>\
+             <memnode cellid='0' mode='strict' nodeset='1'/></numatune>\
+             <cputune><vcpupin vcpu='0' cpuset='8'/><quota>1000</quota></cputune>",
+        );
+        assert_eq!(placed.memory_nodes, CpuSet::parse_list("1").ok());
+        assert_eq!((placed.cpus, placed.memory_bytes), (None, Some(8192)));
+        assert_eq!(
+            placed.ignored,
+            [
+                "<vcpu current='2'>",
+                "<vcpupin vcpu='0' cpuset='8'>, because other vCPUs are not pinned",
+                "<quota>1000",
+                "<memory mode='strict' placement='auto'> without a nodeset",
+                "<currentMemory>4",
+            ]
+        );
+    }
 }

@@ -1,6 +1,7 @@
 //! The placement in an exported file, and the properties of a placement that a format can express.
 
 use crate::cpuset::CpuSet;
+use crate::error::one_line;
 use crate::export::cells;
 use crate::export::escapes;
 use crate::plan::{Instance, Plan, VirtualTopology};
@@ -28,9 +29,20 @@ pub struct Placement {
     /// Options of the instance's JVM. If the format has one line for all options, it is split at
     /// spaces.
     pub jvm: Option<Vec<String>>,
+    /// Heap in bytes, if the file sets it with Cassandra's variable `MAX_HEAP_SIZE`. A heap among
+    /// the JVM options is only in `jvm`.
+    pub heap_bytes: Option<u64>,
     /// CPUs of the host that do not belong to an instance.
     pub reserved: Option<CpuSet>,
+    /// Settings of the file that name CPUs or memory nodes, or that set an amount of CPU time,
+    /// memory or heap, and that the other fields do not contain. A file that cassay exported has
+    /// such settings only for threads other than vCPUs, and for the kubelet itself.
+    pub ignored: Vec<String>,
 }
+
+/// Maximum length of a setting in [`Placement::ignored`], in characters. A longer setting is
+/// truncated, so that it remains one line of output.
+const IGNORED_CHARS_MAX: usize = 160;
 
 /// Virtual hardware of a guest. Caches are omitted, because no format lists them separately.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -121,6 +133,18 @@ impl FormatSupport {
 }
 
 impl Placement {
+    /// Adds a setting that the placement does not contain.
+    pub(super) fn ignore(&mut self, setting: impl AsRef<str>) {
+        let line = one_line(setting.as_ref());
+        let mut shown: String = line.chars().take(IGNORED_CHARS_MAX).collect();
+        if shown.len() < line.len() {
+            shown.push('…');
+        }
+        if !self.ignored.contains(&shown) {
+            self.ignored.push(shown);
+        }
+    }
+
     /// Returns the placement that the file for this instance (`None` for the host) should contain,
     /// limited to the properties that its format can express.
     pub fn planned(plan: &Plan, instance: Option<&Instance>, carries: FormatSupport) -> Placement {

@@ -1,5 +1,5 @@
 //! Writes the rack line of cassandra-rackdc.properties. All instances of a machine have the same
-//! rack, so that no two replicas are on one machine. This module does not write the data centre,
+//! rack, so that no two replicas are on one machine. This module does not write the data center,
 //! which is a setting of the cluster.
 
 use std::fmt::Write;
@@ -35,29 +35,42 @@ fn ascii(text: &str, is_value: bool) -> String {
 }
 
 pub fn read(text: &str) -> Result<Placement, ReadError> {
-    let rack = text
-        .lines()
-        .find_map(|line| line.strip_prefix("rack="))
-        .ok_or_else(|| wrong("properties", "the file has no line rack="))?;
-    let mut units: Vec<u16> = Vec::new();
-    let mut rest = rack;
-    while let Some(c) = rest.chars().next() {
-        let digits = rest.strip_prefix("\\u").and_then(|rest| rest.get(..4));
-        match digits.map(|digits| u16::from_str_radix(digits, 16)) {
-            Some(Ok(unit)) => {
-                units.push(unit);
-                rest = &rest[6..];
-            }
-            Some(Err(_)) => return Err(wrong("properties", "\\u without four digits")),
-            None => {
-                units.extend_from_slice(c.encode_utf16(&mut [0; 2]));
-                rest = &rest[c.len_utf8()..];
-            }
-        }
+    // If a file states a key several times, Java uses the last value.
+    let rack = yaml::java_properties(text)
+        .into_iter()
+        .rfind(|entry| entry.key == "rack")
+        .ok_or_else(|| wrong("properties", "the file sets no rack"))?;
+    if rack.is_malformed {
+        return Err(wrong(
+            "properties",
+            "the rack contains a \\u without four hexadecimal digits, or an unpaired surrogate",
+        ));
     }
-    let rack = String::from_utf16(&units).map_err(|_| wrong("properties", "half a character"))?;
     Ok(Placement {
-        rack: Some(rack),
+        rack: Some(rack.value),
         ..Placement::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rack_is_read_in_every_form_of_java() {
+        for text in [
+            "dc=dc1\nrack=RAC1\n",
+            "dc = dc1\nrack = RAC1\n",
+            "dc:dc1\nrack:RAC1\n",
+            "# x\n  rack=RAC1",
+            "rack=A\nrack=RAC1\n",
+            "rack=RA\\\n   C1\n",
+            "rack RAC1\r\n",
+        ] {
+            assert_eq!(read(text).unwrap().rack.as_deref(), Some("RAC1"), "{text}");
+        }
+        for text in ["", "dc=dc1", "# rack=A", "rack=\\u12", "rack=\\ud800"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
 }

@@ -112,16 +112,43 @@ fn upper(is: bool) -> String {
 
 pub fn read(text: &str) -> Result<Placement, ReadError> {
     let mut values = BTreeMap::new();
-    let is_said = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
-    for line in text.lines().filter(is_said) {
-        let (key, value) = line
-            .split_once('=')
-            .ok_or_else(|| wrong("vmx", format!("{line:?} is not a `key = \"value\"`")))?;
-        let value = read_vmx(value.trim())
-            .ok_or_else(|| wrong("vmx", format!("{:?} has no value in quotes", key.trim())))?;
-        values.insert(key.trim().to_owned(), value);
+    let mut unread = Vec::new();
+    let is_said = |line: &str| !line.trim().is_empty() && !line.trim().starts_with('#');
+    let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
+    for (index, line) in lines.filter(|(_, line)| is_said(line)) {
+        let Some((key, value)) = line.split_once('=') else {
+            unread.push(format!("line {}, which has no `=`: {line}", index + 1));
+            continue;
+        };
+        let value = value.trim();
+        // VMware's programs also accept a value without quotes.
+        let plain = read_vmx(value).unwrap_or_else(|| value.trim_matches('"').to_owned());
+        // Keys are not case-sensitive. Some VMware products write `memSize`, and others write
+        // `memsize`.
+        let key = key.trim().to_ascii_lowercase();
+        if let Some(before) = values.insert(key.clone(), plain) {
+            unread.push(format!(
+                "{key} = {before:?}, because a later line sets it again"
+            ));
+        }
     }
-    placement(&values, "memSize", "numvcpus", "cpuid.coresPerSocket")
+    if values.is_empty() {
+        return Err(wrong("vmx", "no line of the file is a `key = \"value\"`"));
+    }
+    let mut placement = placement(&values, "memSize", "numvcpus", "cpuid.coresPerSocket")?;
+    unread.into_iter().for_each(|line| placement.ignore(line));
+    Ok(placement)
+}
+
+/// Returns true if a file is in the character set that its key `.encoding` names, and that is not
+/// UTF-8. ESXi writes this key. Keys and numbers are ASCII in all character sets of VMware.
+pub fn has_other_encoding(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let encoding = text.lines().find_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim().eq_ignore_ascii_case(".encoding")).then(|| value.trim().trim_matches('"'))
+    });
+    encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case("UTF-8"))
 }
 
 /// Reads the placement from a VM's options. The caller passes the keys for memory, vCPUs and cores
@@ -132,7 +159,7 @@ pub fn placement(
     vcpus: &str,
     per_socket: &str,
 ) -> Result<Placement, ReadError> {
-    // Keys are compared without regard to case, because some products of VMware write `memSize` and
+    // Keys are compared without regard to case, because some VMware products write `memSize` and
     // others write `memsize`.
     let get = |key: &str| {
         let found = values.iter().find(|(found, _)| found.eq_ignore_ascii_case(key));
@@ -167,16 +194,22 @@ pub fn placement(
     let said = sizes.into_iter().find(|key| get(key).is_some());
     let size = said.map_or(Ok(vcpus), number)?;
     let parts = vcpus.div_ceil(size);
-    let affinity = get("sched.cpu.affinity").filter(|list| *list != "all");
-    let cpus = affinity
-        .map(|list| CpuSet::parse_list(list))
-        .transpose()
-        .map_err(|what| wrong("vSphere", what))?;
-    let nodes = get("numa.nodeAffinity").map(|list| CpuSet::parse_list(list));
+    let set = |key: &str| {
+        let list = get(key).filter(|list| !["", "all"].contains(&list.as_str()));
+        let set = list.map(|list| CpuSet::parse_list(list)).transpose();
+        set.map_err(|what| wrong("vSphere", format!("{key}: {what}")))
+    };
+    // The affinity of the memory overrides that of the whole VM.
+    let nodes = set("sched.mem.affinity")?;
+    let (nodes, other) = match nodes {
+        None => (set("numa.nodeAffinity")?, None),
+        nodes => (nodes, get("numa.nodeAffinity")),
+    };
+    let cpus = set("sched.cpu.affinity")?;
     let jvm = (0..).map_while(|index| get(&format!("{JVM}.{index}")).cloned());
-    Ok(Placement {
+    let mut placement = Placement {
         cpus: cpus.map(|cpus| cpus.iter().collect()),
-        memory_nodes: nodes.transpose().map_err(|what| wrong("vSphere", what))?,
+        memory_nodes: nodes,
         guest: Some(Guest {
             sockets: vcpus / per_socket,
             dies: 1,
@@ -188,5 +221,86 @@ pub fn placement(
         rack: get(RACK).cloned(),
         jvm: Some(jvm.collect()),
         ..Placement::default()
-    })
+    };
+    if let Some(list) = other {
+        let why = "because sched.mem.affinity names the memory nodes";
+        placement.ignore(format!("numa.nodeAffinity = {list:?}, {why}"));
+    }
+    ignore_rest(values, get(memory), said, &mut placement);
+    Ok(placement)
+}
+
+/// Adds the options about CPUs and memory that a placement does not contain. Switches, normal
+/// weights and limits without a value do not affect the placement. `size` is the key for the size
+/// of a virtual node that the placement contains.
+fn ignore_rest(
+    values: &BTreeMap<String, String>,
+    memory: Option<&String>,
+    size: Option<&str>,
+    placement: &mut Placement,
+) {
+    let families = [
+        "sched.cpu.",
+        "sched.mem.",
+        "numa.",
+        "cpuid.numcores",
+        "cpuid.threads",
+    ];
+    let used = [
+        "sched.cpu.affinity",
+        "sched.mem.affinity",
+        "numa.nodeaffinity",
+    ];
+    // ESXi writes the cookie to detect a change of the number of vCPUs.
+    let others = ["numa.autosize.cookie", "sched.cpu.units"];
+    let nothing = ["", "0", "-1", "all", "normal", "unlimited", "true", "false"];
+    for (key, value) in values {
+        let name = key.to_ascii_lowercase();
+        let is_size = size.is_some_and(|size| size.eq_ignore_ascii_case(key));
+        let is_whole_memory = name == "sched.mem.min" && Some(value) == memory;
+        let is_known =
+            is_size || is_whole_memory || used.contains(&&*name) || others.contains(&&*name);
+        let is_nothing = nothing.contains(&&*value.to_ascii_lowercase());
+        if families.iter().any(|family| name.starts_with(family)) && !is_known && !is_nothing {
+            placement.ignore(format!("{key} = {value:?}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_values_are_read_as_esxi_reads_them() {
+        let text = "junk\nmemsize = 8192\nnumvcpus = \"2\"\nNumVCPUs = \"8\"\n\
+                    sched.cpu.affinity = \"all\"\nsched.mem.affinity = \"1\"\n\
+                    numa.nodeAffinity = \"0,1\"\nsched.cpu.max = \"4000\"\n\
+                    sched.cpu.shares = \"normal\"\nannotation = \"a|\"\n";
+        let placed = read(text).unwrap();
+        assert_eq!((placed.cpus, placed.memory_bytes), (None, Some(8 << 30)));
+        assert_eq!(placed.guest.map(|guest| guest.sockets), Some(8));
+        assert_eq!(placed.memory_nodes, CpuSet::parse_list("1").ok());
+        assert_eq!(
+            placed.ignored,
+            [
+                "numa.nodeAffinity = \"0,1\", because sched.mem.affinity names the memory nodes",
+                "sched.cpu.max = \"4000\"",
+                "line 1, which has no `=`: junk",
+                "numvcpus = \"2\", because a later line sets it again",
+            ]
+        );
+        assert!(read("junk").is_err());
+    }
+
+    #[test]
+    fn another_character_set_is_known_by_its_key() {
+        assert!(has_other_encoding(
+            b"x = \"\xfc\"\n.encoding = \"windows-1252\"\n"
+        ));
+        assert!(!has_other_encoding(
+            b".encoding = \"UTF-8\"\nx = \"\xfc\"\n"
+        ));
+        assert!(!has_other_encoding(b"x = \"\xfc\"\n"));
+    }
 }

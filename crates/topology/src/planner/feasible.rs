@@ -10,7 +10,7 @@ use crate::request::{Collector, PlacementRequest};
 /// every search longer.
 const INSTANCES_MAX: u32 = 4096;
 /// Maximum number of sizes that the search for a hint tries. If none of these sizes fits, the hint
-/// says so.
+/// suggests no size.
 const TRIES_MAX: u32 = 96;
 
 /// Refuses requests that no machine could fulfil.
@@ -112,6 +112,7 @@ pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible 
 }
 
 /// Returns the largest number of vCPUs, up to `from`, with which this number of instances fits.
+/// Returns `None` if none of the tried numbers fits.
 pub(super) fn vcpus_max(
     machine: &Machine,
     wish: &PlacementRequest,
@@ -131,7 +132,7 @@ pub(super) fn vcpus_max(
 }
 
 /// Returns the largest number of vCPUs with which the request fits on whole cores and with its
-/// housekeeping.
+/// housekeeping. Returns `None` if none of the tried numbers fits.
 pub(super) fn vcpus_with_housekeeping(machine: &Machine, wish: &PlacementRequest) -> Option<u32> {
     vcpus_max(machine, wish, wish.vcpus.saturating_sub(1), fits_as_wished)
 }

@@ -85,7 +85,7 @@ fn loops(text: &str, levels: &[Level], total: usize) -> Result<Vec<(usize, usize
 }
 
 /// Applies hwloc's formula. The number of object j is Σ ((j ÷ step) mod count) × (product of the
-/// earlier counts).
+/// earlier counts). Returns `None` if the product of all counts is not `total`.
 fn interleaved(loops: &mut Vec<(usize, usize)>, total: usize) -> Option<Vec<u32>> {
     let counted = loops.iter().try_fold(1usize, |product, &(_, count)| product.checked_mul(count));
     let counted = counted.filter(|&counted| counted > 0)?;

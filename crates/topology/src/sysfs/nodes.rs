@@ -87,7 +87,7 @@ fn node(files: &Files<'_>, os: u32) -> Result<RawNode, ReadError> {
 }
 
 /// Returns `MemTotal` from the meminfo of a node or the machine, in bytes. The file is in kB of
-/// 1024 bytes.
+/// 1024 bytes. Returns `None` if the file lacks this value.
 fn total(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.contains("MemTotal:"))?;
     let value = line.split("MemTotal:").nth(1)?.split_whitespace().next()?;

@@ -11,6 +11,7 @@ pub(crate) static LINE: Line = Line {
     pinned: "4.0.19",
     lock: include_str!("supply.lock"),
     settings: include_str!("settings.txt"),
+    limits: include_str!("limits.txt"),
     guardrails: "",
     presets: None,
     releases: include_str!("releases.txt"),

@@ -7,6 +7,7 @@ pub(crate) static LINE: Line = Line {
     pinned: "4.1.10",
     lock: include_str!("supply.lock"),
     settings: include_str!("settings.txt"),
+    limits: include_str!("limits.txt"),
     guardrails: include_str!("guardrails.txt"),
     presets: None,
     releases: include_str!("releases.txt"),

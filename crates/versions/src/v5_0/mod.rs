@@ -7,6 +7,7 @@ pub(crate) static LINE: Line = Line {
     pinned: "5.0.9",
     lock: include_str!("supply.lock"),
     settings: include_str!("settings.txt"),
+    limits: include_str!("limits.txt"),
     guardrails: include_str!("guardrails.txt"),
     presets: Some(Presets {
         shipped: include_str!("shipped.json"),

@@ -10,6 +10,7 @@ pub(crate) static LINE: Line = Line {
     pinned: "6.0-alpha2",
     lock: include_str!("supply.lock"),
     settings: include_str!("settings.txt"),
+    limits: include_str!("limits.txt"),
     guardrails: include_str!("guardrails.txt"),
     presets: Some(Presets {
         shipped: include_str!("shipped.json"),

@@ -175,7 +175,7 @@ impl<'a> File<'a, '_> {
         load
     }
 
-    /// Returns the statement that a node names.
+    /// Returns the index of the statement that a node names. Returns `None` after a mistake.
     pub(super) fn name_of(
         &mut self,
         node: &'a Node,
@@ -202,7 +202,7 @@ impl<'a> File<'a, '_> {
             || self.is_misspelt("statements")
     }
 
-    /// Returns the weight of every statement in the mix.
+    /// Returns the weight of every statement in the mix. Returns `None` after a mistake.
     fn weights(&mut self, named: &[NamedStatement]) -> Option<Vec<f64>> {
         let mut stated: Vec<(String, Option<f64>, Place)> = Vec::new();
         if !self.spec.mix.is_empty() {
@@ -294,7 +294,7 @@ impl<'a> File<'a, '_> {
         }
     }
 
-    /// Returns the number of rows per operation of each statement.
+    /// Returns the number of rows per operation of each statement. Returns `None` after a mistake.
     fn sizes(&mut self, named: &[NamedStatement]) -> Option<Vec<Sampler>> {
         let one = DistributionText {
             shape: Shape::Fixed,

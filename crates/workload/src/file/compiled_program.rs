@@ -23,7 +23,7 @@ pub(super) enum Per {
     Operation,
 }
 
-/// One bind marker.
+/// A bind marker, and the generator of its values.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     pub(super) generate: Gen,
@@ -57,7 +57,7 @@ pub(super) struct Group {
 /// Expected result of a checked read.
 #[derive(Debug)]
 pub(super) struct ExpectedResult {
-    /// The read.
+    /// Index of the statement that reads.
     pub(super) statement: u16,
     /// Generator and seed of each column of the result.
     pub(super) cells: Vec<(Gen, u64)>,

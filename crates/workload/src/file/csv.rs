@@ -18,8 +18,8 @@ impl Csv {
     /// Parses a CSV (RFC 4180: cells are separated by commas, and quoted if necessary).
     ///
     /// # Errors
-    /// A sentence with the line, if the CSV has no header or no record. Also if a record has a
-    /// different number of cells than the header.
+    /// The CSV has no header or no record, or a record does not have the same number of cells as
+    /// the header. The error is a sentence with the name of the file.
     pub(super) fn read(file: &str, text: &str) -> Result<Csv, String> {
         let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
         let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;
@@ -53,8 +53,8 @@ impl Csv {
     /// Returns the values of a column, converted to a CQL type.
     ///
     /// # Errors
-    /// A sentence with the line, if the file has no such column, or if a cell is not a value of the
-    /// type.
+    /// The file has no such column, or a cell is not a value of the type. The error is a sentence.
+    /// For a cell, it contains the line.
     pub(super) fn cells(&self, name: &str, typ: &CqlType) -> Result<Cells, String> {
         let Some(column) = self.names.iter().position(|known| known == name) else {
             return Err(format!(

@@ -59,7 +59,7 @@ pub(super) enum Form {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Argument {
     /// The name before the `=` of a named argument. A colon may replace the `=` where YAML permits
-    /// a colon.
+    /// a colon. `None` for a positional argument.
     pub(super) name: Option<String>,
     pub(super) value: Expr,
 }
@@ -250,7 +250,7 @@ impl Reader<'_> {
                 return Ok(arguments);
             }
             if !self.take(',') {
-                let message = "the parenthesis that opens here is unterminated";
+                let message = "the parenthesis that opens here is not closed";
                 return Err(Wrong::new(open, message).hint("separate arguments with commas"));
             }
         }

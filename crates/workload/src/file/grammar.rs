@@ -21,7 +21,8 @@ struct Clauses {
     set: Vec<String>,
     /// True if an INSERT takes its columns from a JSON text.
     is_json: bool,
-    /// Offset of the clause that identifies rows. This is the WHERE clause, or the list of columns.
+    /// Offset of the clause that identifies rows, which is the WHERE clause or the list of columns.
+    /// `None` if the statement has no such clause.
     rows_at: Option<usize>,
 }
 
@@ -55,7 +56,7 @@ pub(super) fn check(
     let column = |name: &String| table.column(name);
     let set: Vec<usize> = found.set.iter().filter_map(column).collect();
     let values = || set.iter().filter(|&&column| !table.is_key(column));
-    // A write that only changes static columns does not need clustering columns.
+    // A write that changes only static columns does not need clustering columns.
     let shared = values().next().is_some() && values().all(|&at| table.columns[at].is_static);
     let one_row = verb != Verb::Delete && !shared;
     let clustering = if one_row { &table.clustering[..] } else { &[] };

@@ -8,7 +8,7 @@ use cql::value::{CqlType, Value, append_varint, days_since_1970};
 
 const MS_PER_DAY: i64 = 86_400_000;
 
-/// Returns the text of a constant, whether or not the constant is in quotes.
+/// Returns the text of a constant with or without quotes. Returns `None` for a function call.
 fn text_of(expr: &Expr) -> Option<&str> {
     match &expr.form {
         Form::Text(text) => Some(text),
@@ -19,7 +19,8 @@ fn text_of(expr: &Expr) -> Option<&str> {
 }
 
 /// Converts a cell of a CSV to a value of a type. A cell of any type except text may also contain
-/// the bytes of the value, as `0x` and pairs of hexadecimal digits.
+/// the bytes of the value, as `0x` and pairs of hexadecimal digits. Returns `None` if the cell is
+/// not a value of the type.
 pub(super) fn cell(text: &str, typ: &CqlType) -> Option<Vec<u8>> {
     if !matches!(typ, CqlType::Text | CqlType::Ascii)
         && let Some(bytes) = blob(text)
@@ -72,7 +73,7 @@ fn value(text: &str, typ: &CqlType) -> Option<Value> {
     })
 }
 
-/// Parses `0x` and pairs of hexadecimal digits.
+/// Parses `0x` and pairs of hexadecimal digits. Returns `None` for other texts.
 fn blob(text: &str) -> Option<Vec<u8>> {
     hexadecimal(text.strip_prefix("0x")?)
 }
@@ -116,7 +117,7 @@ fn decimal(text: &str) -> Option<Value> {
 }
 
 /// Parses a time span. It consists of numbers without blanks, each followed by `y`, `mo`, `w`, `d`,
-/// `h`, `m`, `s`, `ms`, `us` or `ns`.
+/// `h`, `m`, `s`, `ms`, `us` or `ns`. Returns `None` for other texts.
 fn duration(text: &str) -> Option<Value> {
     let (mut months, mut days, mut nanoseconds) = (0i32, 0i32, 0i64);
     let mut rest = text;
@@ -155,7 +156,7 @@ fn duration(text: &str) -> Option<Value> {
 }
 
 /// Parses a date such as `2024-01-31`. A time of day in UTC may follow after a `T` or a blank.
-/// Returns milliseconds since 1970.
+/// Returns milliseconds since 1970. Returns `None` for other texts.
 fn instant_ms(text: &str) -> Option<i64> {
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
     let mut parts = day.split('-').map(|part| part.parse::<u32>().ok());
@@ -175,7 +176,8 @@ fn instant_ms(text: &str) -> Option<i64> {
     Some(days * MS_PER_DAY + ms)
 }
 
-/// Parses `12:30`, `12:30:59` or `12:30:59.250`.
+/// Parses `12:30`, `12:30:59` or `12:30:59.250`. Returns milliseconds since midnight, or `None` for
+/// other texts.
 fn time_of_day_ms(text: &str) -> Option<i64> {
     let (clock, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let mut parts = clock.split(':').map(|part| part.parse::<u32>().ok());

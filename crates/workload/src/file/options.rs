@@ -80,7 +80,8 @@ impl<'a> File<'a, '_> {
         None
     }
 
-    /// Returns a whole number from 1 up to the maximum of an int in the CQL protocol.
+    /// Returns a whole number from 1 up to the maximum of an int in the CQL protocol. Returns
+    /// `None` if the key is absent, or after a mistake.
     fn whole(&mut self, node: &'a Node, key: &str) -> Option<u32> {
         let found = node.find(key)?;
         let text = self.text_of(found, key)?;

@@ -26,7 +26,7 @@ pub(super) fn from_zero(expr: &Expr) -> (i64, Option<Expr>) {
     (from, Some(moved))
 }
 
-/// Parses a whole number with a sign.
+/// Parses a whole number that may begin with `-`. Returns `None` for other texts.
 pub(super) fn signed(text: &str) -> Option<i64> {
     let text = text.trim();
     let number = i64::try_from(whole_number(text.strip_prefix('-').unwrap_or(text))?).ok()?;

@@ -34,7 +34,7 @@ const VALUE_KEYS: [&str; 10] = [
 /// Maximum number of statements, because the engine distinguishes at most this number of kinds.
 const STATEMENTS_MAX: usize = crate::mix::KINDS_MAX;
 
-/// Result of `schema`.
+/// Result of reading the section `schema`.
 #[derive(Default)]
 pub(super) struct Tables {
     /// Statements that create the schema, in order, each with its position. The names in them
@@ -274,7 +274,8 @@ impl<'a> File<'a, '_> {
         place
     }
 
-    /// Converts `words: [a, b]` in YAML to a call of the function `words`.
+    /// Converts `words: [a, b]` in YAML to a call of the function `words`. Returns `None` after a
+    /// mistake.
     fn words(&mut self, node: &'a Node, by: Option<&'a Node>) -> Option<Expr> {
         let Raw::List(items) = &node.raw else {
             let message = format!("words must be a list, not {}", node.describe());

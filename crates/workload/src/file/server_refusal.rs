@@ -103,7 +103,7 @@ impl CompiledFile {
                 cql.to_owned()
             } else {
                 // The compiler has already parsed the statement, so it can be parsed again.
-                schema::moved(cql, own, keyspace).expect("find the statement of the file")
+                schema::moved(cql, own, keyspace).expect("the statement parses")
             }
         };
         let statements = &self.program.statements()[..self.places.statements.len()];
@@ -162,8 +162,9 @@ impl CompiledFile {
     }
 }
 
-/// Reports a keyspace that does not belong to the workload. Its contents would not be measured, and
-/// it may belong to another application.
+/// Returns the mistake of a statement that names a keyspace other than `own`: its offset, message
+/// and hint. Such a keyspace may belong to another application, and cassay would not measure its
+/// contents.
 pub(super) fn strange_keyspace(tokens: &[Token], own: &str) -> Option<(usize, String, String)> {
     let mut named = schema::keyspaces(tokens).into_iter();
     let named = named.find(|named| named.text != own)?;

@@ -12,7 +12,7 @@ pub(super) const ONE_OF: &str = "one_of";
 /// Sizes of texts, blobs and collections.
 #[derive(Clone, Debug)]
 pub(super) enum Sizes {
-    /// From a distribution.
+    /// Sizes that are drawn from a distribution.
     Drawn(Sampler),
     /// A list of equally likely sizes. It has at least one size.
     OneOf(Arc<[u64]>),

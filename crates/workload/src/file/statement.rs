@@ -21,7 +21,8 @@ pub(super) struct Context<'a> {
     /// True if the schema has mistakes. A table may then be missing because of such a mistake.
     pub(super) is_incomplete: bool,
     pub(super) values: &'a BTreeMap<String, Value>,
-    /// The `values` section of the file. It includes values with mistakes.
+    /// The `values` section of the file. It includes values with mistakes. `None` if the file has
+    /// no such section.
     pub(super) written: Option<&'a Node>,
     /// True if the `values` section is present under a misspelt name.
     pub(super) has_lost_values: bool,
@@ -110,7 +111,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     let (verb, table_name, table_at) = verb_and_table(&tokens, context.keyspace)
         .map_err(|(at, message, hint)| mistake(at, message, hint))?;
     let table = table_of(&table_name, context).map_err(|wrong| match wrong {
-        // The mistakes of the schema are already reported. One of them may be the reason for the
+        // The compiler has already reported the mistakes in the schema. One of them may explain the
         // missing table.
         None => Vec::new(),
         Some((message, hint)) => mistake(table_at, message, hint),
@@ -393,8 +394,10 @@ impl Binder<'_> {
         };
         match value.generator(&typ, rows) {
             Ok(generate) if generate.may_be_missing() && self.is_of_key(marker) => {
-                let message =
-                    format!("no column of the primary key may be missing, but :{name} is missing");
+                let message = format!(
+                    "the values of :{name} may be missing, but :{name} is bound to a column of the \
+                     primary key, which always needs a value"
+                );
                 self.wrong(at, message, Some("remove `missing`".to_owned()));
             }
             Ok(generate) => {

@@ -276,7 +276,7 @@ const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "a: row",
         "a: uniform(1..9",
-        "4:13: the parenthesis that opens here is unterminated",
+        "4:13: the parenthesis that opens here is not closed",
     ),
     (
         "a: row",

@@ -17,7 +17,7 @@ const UNSET: i32 = -2;
 /// character.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
 
-/// A whole number.
+/// A generator of whole numbers.
 #[derive(Clone, Debug)]
 pub(super) enum Number {
     /// The number `from + number / divide % modulo`.
@@ -31,7 +31,7 @@ pub(super) enum Number {
     /// A draw from a distribution. The first field is the start of the range, which may be below 0,
     /// and the sampler draws the distance from the start.
     Draw(i64, Sampler),
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970, which increase by `step_ms` with each number.
     Time { start_ms: i64, step_ms: i64 },
 }
 
@@ -57,7 +57,7 @@ pub(super) enum As {
 #[derive(Clone, Debug)]
 pub(super) enum Gen {
     Number(Number, As),
-    /// A number between two limits.
+    /// A uniformly distributed number between two limits.
     Real {
         from: f64,
         to: f64,
@@ -248,8 +248,8 @@ impl Gen {
 
     fn append_collection(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
         let count = |size: &Sizes| size.draw(n, &mut Draws::new(lane(seed, 0), n));
-        // Each element has a separate seed, which depends on the position of the element in the
-        // value and on the number.
+        // Elements (or keys) and the values of a map have separate seeds, which depend on the
+        // number. Each element is computed from its position.
         let element = |place: u64| lane(seed, 1 + place) ^ mix(n.wrapping_mul(GOLDEN));
         match self {
             Gen::List { of, size } => {

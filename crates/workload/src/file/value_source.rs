@@ -54,7 +54,7 @@ impl<'a> File<'a, '_> {
     }
 
     /// Reads `missing` of a value. It is the share of rows or operations for which the value is
-    /// missing.
+    /// missing, by default 0. Returns `None` after a mistake.
     pub(super) fn missing(&mut self, node: &'a Node) -> Option<f64> {
         let Some(share) = node.find("missing") else {
             return Some(0.0);

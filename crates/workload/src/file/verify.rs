@@ -16,7 +16,8 @@ use yaml::Place;
 type Cells = Vec<(Gen, u64)>;
 
 impl<'a> File<'a, '_> {
-    /// Returns the statement that `verify` names, and the expected result.
+    /// Returns the index of the statement that `verify` names, and the expected result. Returns
+    /// `None` without `verify`, or after a mistake.
     pub(super) fn verify(
         &mut self,
         named: &[NamedStatement],
@@ -193,7 +194,8 @@ fn are_unique(keys: &[&Gen]) -> bool {
         || groups.any(|(groups, _)| has_place(groups))
 }
 
-/// Returns the marker of a statement for a column.
+/// Returns the marker that a statement writes to a column or compares with it by `=`. Returns
+/// `None` if there is none.
 fn written<'a>(read: &'a Read, column: &str) -> Option<(&'a Bind, &'a Bound)> {
     let pairs = read.binds.iter().zip(&read.bound);
     let mut pairs = pairs.filter(|(bind, _)| bind.is_equal);
@@ -259,8 +261,9 @@ fn undisturbed(
 }
 
 /// Returns a key column to which a write binds another value than the read. Such a write would put
-/// the values of one row into another row. A write that only changes static columns does not need
-/// clustering columns.
+/// the values of one row into another row. A write that changes only static columns does not need
+/// clustering columns. Returns `None` if the write and the read bind the same values to all of
+/// these columns.
 fn other_key<'t>(read: &Read, table: &'t Table, part: &Read) -> Option<&'t str> {
     let mut columns = table.columns.iter().enumerate();
     let is_of_rows = columns.any(|(index, column)| {

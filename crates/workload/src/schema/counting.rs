@@ -44,7 +44,7 @@ impl Statement {
     }
 
     /// Returns the reason why the server's count of this statement cannot be predicted. Returns
-    /// `None` if it can be predicted.
+    /// `None` if it can be predicted, or if the text cannot be split into tokens.
     fn uncountable(&self) -> Option<String> {
         let tokens = tokens(&self.cql).ok()?;
         let is_word = |number: usize, word: &str| {

@@ -40,7 +40,7 @@ fn is(token: &Token, symbol: &str) -> bool {
 }
 
 /// Returns the position of the `WITH` that begins the options. The function ignores tokens in
-/// brackets.
+/// brackets. Returns `None` if the statement has no options.
 fn with_of(tokens: &[Token]) -> Option<usize> {
     let mut depth = 0;
     tokens.iter().position(|token| {
@@ -88,7 +88,7 @@ fn pair(tokens: &[Token]) -> Option<(String, String)> {
 }
 
 /// Returns the value of an option that is a text, a word or a number. A number such as `-0.5`
-/// consists of several tokens.
+/// consists of several tokens. Returns `None` for other values.
 fn plain(value: &[Token]) -> Option<String> {
     let is_piece = |token: &Token| {
         token.kind == TokenKind::Word || is(token, ".") || is(token, "-") || is(token, "+")

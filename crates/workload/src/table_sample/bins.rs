@@ -6,7 +6,7 @@ pub(super) const BINS: usize = 24;
 
 /// Divides weighted sizes into bins of equal weight, and returns the mean of each bin in ascending
 /// order. Since all bins are equally probable, the average of these means is the overall mean.
-/// Returns fewer bins than `count` if all sizes are equal, and an empty list if `sizes` is empty.
+/// Returns a single mean if all sizes are equal, and an empty list if `sizes` is empty.
 pub(super) fn bins(sizes: &[(f64, f64)], count: usize) -> Vec<f64> {
     let mut sorted: Vec<(f64, f64)> = sizes.iter().copied().filter(|(_, w)| *w > 0.0).collect();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -29,6 +29,7 @@ pub fn table_outline(
                 OUTLINE_KINDS.join(", ")
             ),
             hint: yaml::did_you_mean(kind, OUTLINE_KINDS),
+            is_unknown_name: true,
         })
         .collect();
     if !problems.is_empty() {

@@ -22,7 +22,8 @@ const PLACES: f64 = 1000.0;
 const CHUNK_BYTES: usize = 16 << 10;
 /// Maximum number of collection elements that the analysis examines.
 const ELEMENTS_MAX: usize = 4000;
-/// Largest number for which cassay uses the expression `real`.
+/// Limit of the numbers that determine the range of the expression `real`. cassay ignores numbers
+/// at or above this limit.
 const REAL_MAX: f64 = 1e15;
 
 /// Values of a column without nulls. Each value has a weight.
@@ -30,6 +31,7 @@ pub(super) type Cells<'a> = [(&'a Value, f64)];
 
 /// Returns an expression that generates similar values. `squeeze` scales the incompressible share
 /// of texts and blobs. With a factor of 1, the generated values compress like the original values.
+/// Returns `None` if cassay cannot generate values of the type.
 pub(super) fn expression(cells: &Cells<'_>, typ: &CqlType, squeeze: f64) -> Option<String> {
     if let Some(words) = few(cells, typ) {
         return Some(words);
@@ -305,7 +307,8 @@ fn number(cells: &Cells<'_>, typ: &CqlType) -> String {
 }
 
 /// Returns the smallest and the largest value, in the units of a workload file. Dates are in days
-/// since 1970, and times are in nanoseconds since midnight.
+/// since 1970, and times are in nanoseconds since midnight. Returns `None` if no cell contains a
+/// number.
 pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
     let number = |value: &Value| match value {
         Value::Varint(bytes) => signed(bytes),
@@ -313,8 +316,8 @@ pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
         Value::Timestamp(ms) | Value::Time(ms) => Some(*ms),
         other => other.as_i64(),
     };
-    // The filter omits the smallest number of a type. This number has no positive counterpart,
-    // which ranges require.
+    // The smallest 64-bit number is raised by 1, because ranges require that each number has a
+    // positive counterpart.
     let numbers: Vec<i64> = cells
         .iter()
         .filter_map(|(value, _)| number(value))
@@ -323,7 +326,8 @@ pub(super) fn range(cells: &Cells<'_>) -> Option<(i64, i64)> {
     Some((*numbers.iter().min()?, *numbers.iter().max()?))
 }
 
-/// Parses a number in two's complement with at most eight bytes.
+/// Parses a number in two's complement with at most eight bytes. Returns `None` for no bytes or
+/// more bytes.
 fn signed(bytes: &[u8]) -> Option<i64> {
     let first = *bytes.first()?;
     if bytes.len() > 8 {

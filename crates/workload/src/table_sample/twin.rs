@@ -47,8 +47,8 @@ pub struct Twin {
     /// Mean number of rows of a partition. The first number is for the counted partitions of the
     /// table, and the second for the twin.
     pub partition_rows: [f64; 2],
-    /// Columns that have no values in the twin, because cassay cannot generate values of their
-    /// types.
+    /// Columns that have no values in the twin. cassay cannot generate values of their types, or
+    /// the sample contains no values of these columns.
     pub without: Vec<String>,
 }
 
@@ -338,7 +338,8 @@ impl Builder<'_> {
     }
 
     /// Returns the clustering column whose values differ in all rows of a partition. This is the
-    /// last suitable column. Returns `None` if the table has no such column.
+    /// last suitable column. Returns `None` if no column is suitable, or if every partition has one
+    /// row.
     fn places(&self) -> Option<usize> {
         self.groups.as_ref()?;
         let can = |at: &usize| by_place(&self.cells(*at), &self.types[*at]).is_some();

@@ -38,6 +38,7 @@ pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
 }
 
 /// Returns an expression for values that differ for all positions in a partition, counted from 0.
+/// Returns `None` if the type does not permit this.
 pub(super) fn by_place(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let from = range(cells).map_or(0, |(from, _)| from.max(0));
     Some(match typ {
@@ -49,7 +50,7 @@ pub(super) fn by_place(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
 }
 
 /// Builds an expression for tuples, field by field. The first field whose type permits unique
-/// values gets unique values.
+/// values gets unique values. Returns `None` if no field permits them.
 fn tuple<'t>(cells: &Cells<'_>, types: impl Iterator<Item = &'t CqlType>) -> Option<String> {
     let mut is_unique = false;
     let mut fields = Vec::new();

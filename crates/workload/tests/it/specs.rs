@@ -49,12 +49,12 @@ fn all_mistakes_are_reported_together() {
         &spec,
         expect![[r#"
             params.colums: standard1 has no parameter "colums"; it has columns, column_size,
-                key_size, compressible, distribution (did you mean columns?)
+                key_size, compressible, distribution (did you mean `columns`?)
             keyspace: keyspace "no spaces" is not a valid name; it may have 1 to 48 letters,
                 digits and underscores
             replication: the replication factor is 0; it must be at least 1
             mix.wrte: standard1 has no kind of operation "wrte"; it has write, read (did you
-                mean write?)
+                mean `write`?)
             mix.read: the weight of read is -1; it must be 0 or more
             mix.write: write has two weights
             rows: the study loads 0 rows; the number must be from 1 to 4611686018427387904
@@ -65,7 +65,7 @@ fn all_mistakes_are_reported_together() {
             params.key_size: key_size is 10.5; it must be a whole number from 1 to 65535
             params.distribution: "zipff" is not a distribution; write fixed(n), sequence,
                 uniform, gaussian, exponential, zipf(theta) or latest(theta), with an
-                optional range first: uniform(100..2000) (did you mean zipf?)
+                optional range first: uniform(100..2000) (did you mean `zipf`?)
         "#]],
     );
 }
@@ -76,16 +76,14 @@ fn an_unknown_workload_is_reported_with_all_other_mistakes() {
         &spec_with("standart1", &[], &[("raed", 1.0)]),
         expect![[r#"
             use: no workload has the name "standart1"; `cassay workload list` shows all
-                workloads (did you mean standard1?)
-            mix.raed: standard1 has no kind of operation "raed"; it has write, read (did you
-                mean read?)
+                workloads (did you mean `standard1`?)
         "#]],
     );
     check(
         &spec("standart1"),
         expect![[r#"
             use: no workload has the name "standart1"; `cassay workload list` shows all
-                workloads (did you mean standard1?)
+                workloads (did you mean `standard1`?)
         "#]],
     );
 }
@@ -182,9 +180,9 @@ fn a_data_centre_has_one_factor_and_some_data_centre_a_copy() {
     check(
         &spec,
         expect![[r#"
-        replication: no data centre has a replica; at least one data centre needs a
+        replication: no data center has a replica; at least one data center needs a
             replication factor
-        replication.dc1: data centre dc1 has two replication factors
+        replication.dc1: data center dc1 has two replication factors
     "#]],
     );
 }

@@ -69,7 +69,7 @@ fn a_band_is_approached_from_either_side_and_halved_into() {
         [1.0, 5.0],
         expect![[r#"
         [90.0, 40.0, 1.0]
-        p99 was never within 1 to 5 ms: above at 1 threads
+        p99 was never within 1 to 5 ms: above at 1 thread
     "#]],
     );
 }

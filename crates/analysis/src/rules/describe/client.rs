@@ -219,7 +219,7 @@ pub fn large_drift(trend: &Trend, limit: f64, end: &str) -> Statement {
 
 /// V12: states that throughput drifted beyond the limit, but that the window has too few values for
 /// the test.
-pub fn untold_drift(trend: &Trend, limit: f64) -> Statement {
+pub fn inconclusive_drift(trend: &Trend, limit: f64) -> Statement {
     let end = format!(", but {} values are too few to exclude chance", trend.count);
     large_drift(trend, limit, &end)
 }

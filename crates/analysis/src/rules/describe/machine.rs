@@ -178,7 +178,7 @@ pub fn disk_of_others(share: f64, waited: Option<f64>, limit: f64) -> Statement 
     Statement::with(words, share.warning_at(limit))
 }
 
-/// V18: states the time in which all tasks waited for memory.
+/// V18: states the share of the time in which all tasks waited for memory.
 pub fn memory_waited(share: f64, limit: f64) -> Statement {
     let words = format!(
         "all tasks waited for memory for {} of the time (limit {})",

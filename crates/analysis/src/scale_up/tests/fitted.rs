@@ -4,7 +4,7 @@
 use super::*;
 
 /// Returns points whose numbers of units on each socket are known. `off` returns the deviation of a
-/// place in a block, as a logarithm.
+/// point in a block, as a logarithm.
 fn made(
     (model, truth): (Model, &[f64]),
     splits: &[&[u32]],
@@ -74,7 +74,7 @@ fn points_that_no_block_binds_to_the_others_are_in_no_curve() {
 
 /// If trials were the only observations, about half of the intervals would contain the true value.
 /// With four blocks, the fit does not resample blocks. Resampling takes time and does not detect
-/// the deviations of places.
+/// the deviations of points.
 #[test]
 fn deviations_of_places_widen_the_intervals_of_a_curve() {
     let splits: [&[u32]; 4] = [&[1], &[2], &[4], &[4, 4]];

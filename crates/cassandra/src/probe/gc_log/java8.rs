@@ -5,7 +5,7 @@
 //! of objects, as with Cassandra's own settings, a pause has several lines. Only the first of these
 //! lines has a time, which is the start of the pause.
 
-use super::{Event, LineTime, SECOND_NS, heap_after, parse_safepoint, unix_ns_of};
+use super::{Event, LineTime, SECOND_NS, heap_after, number, parse_safepoint, unix_ns_of};
 
 /// Parses a line into its time and content. Returns `None` if the line is irrelevant.
 pub(super) fn parse(line: &str) -> Option<(LineTime, Event)> {
@@ -13,14 +13,14 @@ pub(super) fn parse(line: &str) -> Option<(LineTime, Event)> {
     while let Some((stamp, behind)) = rest.split_once(": ") {
         if let Some(ns) = unix_ns_of(stamp) {
             wall = Some(LineTime::Wall(ns));
-        } else if let Some(seconds) = seconds(stamp) {
+        } else if let Some(seconds) = number(stamp) {
             uptime = Some(LineTime::Uptime((seconds * SECOND_NS as f64) as u64));
         } else {
             break;
         }
         rest = behind;
     }
-    let written = wall.or(uptime)?;
+    let written = wall.or(uptime).unwrap_or(LineTime::Missing);
     let event = if rest.starts_with('[') {
         parse_pause(rest)?
     } else {
@@ -54,10 +54,9 @@ impl SplitPauses {
     }
 }
 
-/// Parses a number of seconds such as `12.345`.
-fn seconds(text: &str) -> Option<f64> {
-    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    is_number.then(|| text.parse().ok()).flatten()
+/// Returns true if a line is a pause without a time, which the JVM omits by default.
+pub(super) fn is_pause(line: &str) -> bool {
+    line.starts_with("[GC ") || line.starts_with("[Full GC")
 }
 
 /// Parses `[GC (Allocation Failure) […] 419456K->60000K(996160K), 0.0413 secs] [Times: …]`.
@@ -84,7 +83,7 @@ fn parse_pause(text: &str) -> Option<Event> {
     };
     Some(Event::Pause {
         kind: kind.to_owned(),
-        ms: duration.parse::<f64>().ok()? * 1e3,
+        ms: number(duration)? * 1e3,
         heap: before.split([' ', ',']).filter_map(heap_after).next_back(),
     })
 }
@@ -130,6 +129,7 @@ mod tests {
                 pause("mixed", 250.0, None),
             ),
             ("[GC remark, 0.0030 secs]", pause("remark", 3.0, None)),
+            ("[GC remark, 0,0030 secs]", pause("remark", 3.0, None)),
             (
                 "[GC cleanup 15M->14M(512M), 0.5 secs]",
                 pause("cleanup", 500.0, Some(14_336.0)),
@@ -151,8 +151,11 @@ mod tests {
             let found = parse(&format!("{STAMP}{text}"));
             assert_eq!(found, Some((wall, event.clone())), "{text}");
             let uptime = LineTime::Uptime(12_345_000_000);
-            let found = parse(&format!("12.345: {text}"));
-            assert_eq!(found, Some((uptime, event)), "{text}");
+            for stamp in ["12.345", "12,345"] {
+                let found = parse(&format!("{stamp}: {text}"));
+                assert_eq!(found, Some((uptime, event.clone())), "{text}");
+            }
+            assert_eq!(parse(text), Some((LineTime::Missing, event)), "{text}");
         }
         for text in [
             "[GC concurrent-mark-end, 0.1234 secs]",

@@ -116,6 +116,11 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
             "GC(1) Pause Final Update Refs 0.1ms",
             pause("final_update_refs", 0.1, None),
         ),
+        (
+            gc,
+            "GC(1) Concurrent cleanup 276M->126M(512M) 0.126ms",
+            Some(Event::Collected { heap }),
+        ),
     ] {
         let found = parse(&line(313, tags, text)).map(|(_, event)| event);
         assert_eq!(found, event, "{text}");
@@ -209,8 +214,76 @@ fn decorations_come_in_any_order_and_cpu_times_behind() {
         let event = pause("young", 3.12, Some(8.0)).expect("one");
         assert_eq!(found, Some((written, event)), "{decorations}");
     }
-    assert_eq!(parse(&format!("[infs][info][gc] {text}")), None);
-    assert_eq!(parse(&format!("[info][gc] {text}")), None, "it has no time");
+    for decorations in ["", "[info][gc] ", "[info ] ", "[infs][info][gc] "] {
+        let found = parse(&format!("{decorations}{text}"));
+        let event = pause("young", 3.12, Some(8.0)).expect("one");
+        assert_eq!(found, Some((LineTime::Missing, event)), "it has no time");
+    }
+}
+
+/// A JVM in a German locale writes decimal commas. An earlier version omitted all such lines.
+#[test]
+fn a_decimal_comma_is_a_decimal_point() {
+    let text = "GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->8M(64M) 3,120ms User=0,01s";
+    let uptime = LineTime::Uptime(8_775_659 * MILLISECOND_NS);
+    let event = pause("young", 3.12, Some(8.0)).expect("one");
+    assert_eq!(
+        parse(&format!("[8775,659s][info][gc] {text}")),
+        Some((uptime, event))
+    );
+    let text = "Total time for which application threads were stopped: 0,0020000 seconds, Stopping \
+                threads took: 0,0010000 seconds";
+    let event = Event::Safepoint {
+        reach_ms: 1.0,
+        stopped_ms: 2.0,
+    };
+    assert_eq!(
+        parse(&format!("[8775,659s][info] {text}")),
+        Some((uptime, event))
+    );
+    for text in ["1,2,3", "1.2,3", "inf", "-1", "", ",", "1e3"] {
+        assert_eq!(number(text), None, "{text}");
+    }
+}
+
+#[test]
+fn the_pauses_of_z_are_known_without_tags() {
+    for (text, event) in [
+        (
+            "GC(13) Pause Mark Start 0.036ms",
+            pause("z_mark_start", 0.036, None),
+        ),
+        (
+            "GC(13) Y: Pause Mark Start (Major) 0.5ms",
+            pause("z_mark_start", 0.5, None),
+        ),
+        (
+            "GC(13) O: Pause Relocate Start 0.5ms",
+            pause("z_relocate_start", 0.5, None),
+        ),
+        (
+            "GC(1) Pause Init Mark 0.25ms",
+            pause("init_mark", 0.25, None),
+        ),
+    ] {
+        let found = parse(&format!("[1.5s][info ] {text}")).map(|(_, event)| event);
+        assert_eq!(found, event, "{text}");
+    }
+}
+
+#[test]
+fn a_log_without_times_is_an_error_and_not_an_empty_log() {
+    let mut logs = Logs::new();
+    logs.append("gc.log", "");
+    assert_eq!(logs.pauses(), []);
+    logs.append(
+        "gc.log",
+        "[info][gc] GC(4) Pause Remark 15M->15M(512M) 1.5ms\n",
+    );
+    let mut out = Out::new();
+    out.begin("gc_log", NOW_NS);
+    let error = logs.reader.read(NOW_NS, SAMPLE_UNIX_NS, &mut out).unwrap_err().to_string();
+    assert!(error.contains("pauses without a time"), "{error}");
 }
 
 /// An earlier version omitted pauses if the log had no wall-clock times.

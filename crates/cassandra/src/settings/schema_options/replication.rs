@@ -1,5 +1,5 @@
-//! Verifies the complete replication of a keyspace. Copies in a data center that was not requested
-//! also count as a difference.
+//! Verifies the complete replication of a keyspace. Replicas in a data center that was not
+//! requested also count as a difference.
 
 use crate::settings::compare_settings::plain;
 use crate::settings::outcome::{Effect, Proof};
@@ -7,7 +7,7 @@ use cql::Value;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
-/// Replication of a keyspace: the strategy without its package, and the number of copies. The key
+/// Replication of a keyspace: the strategy without its package, and the number of replicas. The key
 /// of the number is a data center, or [`EVERYWHERE`].
 #[derive(Clone, Debug, PartialEq)]
 struct Replication {
@@ -15,7 +15,7 @@ struct Replication {
     copies: BTreeMap<String, String>,
 }
 
-/// Key under which SimpleStrategy has its number of copies. NetworkTopologyStrategy applies this
+/// Key under which SimpleStrategy has its number of replicas. NetworkTopologyStrategy applies this
 /// number to every data center that exists when the keyspace is created.
 const EVERYWHERE: &str = "replication_factor";
 

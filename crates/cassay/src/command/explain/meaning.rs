@@ -4,7 +4,7 @@ use crate::terminal;
 use serde_json::{Value, json};
 
 measure::word_enum! {
-    /// Kind of subject that has a meaning.
+    /// Kind of name that `explain` can explain.
     #[derive(PartialOrd, Ord)]
     pub(super) enum About {
         /// A word in reports and on the terminal.
@@ -26,7 +26,7 @@ measure::word_enum! {
     }
 }
 
-/// One meaning of a name.
+/// One meaning of a name. A name may have several meanings.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Meaning {
     pub(super) about: About,

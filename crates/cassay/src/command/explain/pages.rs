@@ -140,7 +140,8 @@ fn begins() -> Vec<(String, String)> {
     found
 }
 
-/// Returns the cells of a table row.
+/// Returns the cells of a table row. `None` for the row of dashes, and for a line outside of
+/// tables.
 fn cells(line: &str) -> Option<Vec<&str>> {
     let inner = line
         .strip_prefix("| ")?
@@ -150,7 +151,7 @@ fn cells(line: &str) -> Option<Vec<&str>> {
     (!cells[0].starts_with("---")).then_some(cells)
 }
 
-/// Returns the name between the backticks of a cell.
+/// Returns the name between the backticks of a cell. `None` if the cell contains other text.
 fn ticked(cell: &str) -> Option<&str> {
     let name = cell.strip_prefix('`')?.strip_suffix('`')?;
     (!name.contains('`')).then_some(name)

@@ -148,10 +148,44 @@ fn words_of_a_first_screen_are_explained_before_file_fields() {
         "cost",
         "requirement",
         "peak",
+        "short window",
+        "short_window",
+        "in-flight",
+        "warmup",
+        "noise",
+        "client machines",
+        "errors",
+        "load",
+        "measure",
+        "schema",
+        "verify",
     ] {
         let found = for_people(find(&all, word));
         let first = found.first().unwrap_or_else(|| panic!("`{word}` is not explained"));
         assert_eq!(first.about, About::Word, "{word}");
         assert!(first.text.len() > 20, "{word}: {}", first.text);
+    }
+}
+
+/// The page for users contains the limit as text.
+#[test]
+fn the_limit_of_a_short_window_is_that_of_the_code() {
+    let limit = format!("less than {} s", analysis::autocorrelation::SHORT_WINDOW_S);
+    let text = texts("short window");
+    assert!(text.contains(&limit), "{text}");
+}
+
+/// The page for administrators has a table of the exit codes and their meanings.
+#[test]
+fn the_page_for_operators_has_every_exit_code() {
+    let page = include_str!("../../../../../docs/operating.md");
+    for exit in Exit::ALL {
+        let (first, row) = (
+            exit.what().split(' ').next(),
+            format!("| {} | ", exit.code()),
+        );
+        let line = page.lines().find_map(|line| line.strip_prefix(&row));
+        let word = line.and_then(|line| line.split([' ', ';', ',']).next());
+        assert_eq!(word, first, "{}", exit.code());
     }
 }

@@ -4,6 +4,7 @@
 use super::template_target::TargetChoice;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
+use study::settings::Study;
 use versions::DEFAULT;
 use yaml::near_name;
 
@@ -113,13 +114,13 @@ pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> 
         Some(subject) if subject.places.contains(&place.word()) => {}
         None if is_key && *place == TargetChoice::Local => {}
         Some(subject) => bail!(
-            "cassay cannot compare `{word}` on {}\nhint: --target {}",
+            "cassay cannot compare `{word}` on {}\nhint: add --target {}",
             place.word(),
             subject.places[0]
         ),
         None if is_key => bail!(
             "cassay can compare `{word}` of cassandra.yaml only on nodes that it starts\nhint: \
-             --target local"
+             add --target local"
         ),
         None => {
             let all = SUBJECTS.iter().map(|one| one.word).chain(DEFAULT.names());
@@ -132,13 +133,33 @@ pub fn check(place: &TargetChoice, answers: &BTreeMap<&'static str, String>) -> 
     let [one, other] = SIDES.map(|side| answers.get(side).map(String::as_str).unwrap_or_default());
     if one.is_empty() || other.is_empty() {
         bail!(
-            "name two values of `{word}`\nhint: --set {}=VALUE --set {}=VALUE",
+            "name two values of `{word}`\nhint: add --set {}=VALUE --set {}=VALUE",
             SIDES[0],
             SIDES[1]
         );
     }
     if one == other {
         bail!("both sides have the value {one} of `{word}`\nhint: use two different values");
+    }
+    Ok(())
+}
+
+/// Refuses two values that result in the same settings. For example, a line and its pinned release
+/// name the same version.
+///
+/// # Errors
+/// The error names both values.
+pub fn check_sides(study: &Study, answers: &BTreeMap<&'static str, String>) -> Result<()> {
+    let mut sides = study.variants.iter().map(|variant| &variant.settings);
+    let first = sides.next();
+    if sides.len() > 0 && sides.all(|side| Some(side) == first) {
+        let value = |key: &str| answers.get(key).map(String::as_str).unwrap_or_default();
+        bail!(
+            "{} and {} are the same value of `{}`\nhint: use two different values",
+            value(SIDES[0]),
+            value(SIDES[1]),
+            value(SUBJECT_KEY)
+        );
     }
     Ok(())
 }

@@ -55,7 +55,8 @@ pub struct Question {
 }
 
 impl Question {
-    /// Returns the question for this target.
+    /// Returns the text of the question. Only the question about the compared setting depends on
+    /// the target.
     pub fn question(&self, place: &TargetChoice) -> String {
         if self.key == compare::SUBJECT_KEY {
             compare::asks(place)

@@ -76,7 +76,7 @@ target:
     \
                  # password: {{secret: db}}   # and, on the command line: --secret db=file:PATH
     \
-                 # datacenter: dc1            # use only the nodes of this data centre
+                 # datacenter: dc1            # use only the nodes of this data center
 "
             ),
         }

@@ -144,3 +144,33 @@ fn every_comparison_template_is_a_study_without_a_warning() {
         assert!(why.contains(part), "{why}");
     }
 }
+
+/// A line and its pinned release are different words for one version.
+#[test]
+fn sides_with_equal_settings_are_refused() {
+    let compare = template("compare").unwrap();
+    let check = |subject: &str, baseline: &str, contender: &str| {
+        let words = [
+            ("compare", subject),
+            ("baseline", baseline),
+            ("contender", contender),
+            ("procedure.fixed.threads", "4"),
+        ];
+        let answers: Answers =
+            words.into_iter().map(|(key, value)| (key, value.to_owned())).collect();
+        let text = text(compare, &TargetChoice::Local, &answers, Path::new("x.yaml"));
+        let study = resolve::resolve("compare", &text, &Overrides::default()).unwrap();
+        compare::check_sides(&study, &answers).map_err(|why| why.to_string())
+    };
+    let line = versions::DEFAULT;
+    for (subject, baseline, contender) in [
+        ("version", line.name, line.pinned),
+        ("heap", "1GiB", "1024MiB"),
+    ] {
+        let why = check(subject, baseline, contender).expect_err(subject);
+        for part in [baseline, contender, subject, "two different values"] {
+            assert!(why.contains(part), "{why}");
+        }
+    }
+    assert_eq!(check("heap", "1GiB", "2GiB"), Ok(()));
+}

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Status of one cluster.
+/// Identity of a cluster, and the state and the ownership of its nodes.
 pub struct ClusterStatus {
     /// Id of the cluster, or the contact point of an attached cluster.
     id: String,
@@ -41,7 +41,8 @@ impl ClusterStatus {
     }
 }
 
-/// Returns the status of a local cluster.
+/// Queries the nodes of a local cluster. `keyspace` selects the ownership, as in
+/// [`KeptCluster::overview`].
 pub fn kept_status(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStatus {
     let member = |node: &::cluster::kept_cluster::KeptNode| Member {
         name: node.name.clone(),
@@ -62,7 +63,7 @@ pub fn kept_status(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStat
     }
 }
 
-/// Returns the status of an attached cluster.
+/// Queries the nodes of an attached cluster, whose contact point `point` becomes its id.
 pub fn attached_status(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> ClusterStatus {
     let member = |node: &cassandra::NodeInfo| Member {
         name: node.name.clone(),

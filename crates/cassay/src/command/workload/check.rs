@@ -46,7 +46,7 @@ fn prepared(
     target: &str,
 ) -> Result<Result<(Arc<Program>, PrepareResult), Diagnostics>> {
     if study::compile_workload::names().iter().any(|named| named.name == name) {
-        bail!("{name} is a named workload; --target is for workload files");
+        bail!("{name} is a named workload, but --target requires a workload file");
     }
     let target = match target_from_args::parse_target(target, &args.set, &args.secret) {
         Ok(target) => target,

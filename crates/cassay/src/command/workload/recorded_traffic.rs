@@ -25,8 +25,12 @@ pub fn run(args: &RecordedArgs, common: &Common) -> Result<Exit> {
 
 fn hint(error: &query_log::ReadError) -> &'static str {
     match error {
-        query_log::ReadError::Nothing(_) => {
+        query_log::ReadError::Nothing(nothing) if nothing.left_out.contains_key(&Why::NoValues) => {
             "a full query log contains values (nodetool enablefullquerylog), an audit log does not"
+        }
+        query_log::ReadError::Nothing(_) => {
+            "copy the log after `nodetool disablefullquerylog` or `disableauditlog`, so that its \
+             files are complete"
         }
         _ => "use the folder of `nodetool enablefullquerylog --path` or of `audit_logs_dir`",
     }
@@ -38,14 +42,23 @@ fn began(recording: &Recording) -> String {
     at.map_or_else(String::new, |at| format!("{at:.3}"))
 }
 
+/// Describes the largest number of operations in one second. Empty for a recording shorter than one
+/// second, because its average per second would be larger than this number.
+fn peak(seconds: f64, peak_per_s: u64) -> String {
+    if seconds < 1.0 {
+        return String::new();
+    }
+    format!(", at most {} in one second", number::count(peak_per_s))
+}
+
 fn text(recording: &Recording) -> String {
+    let peak = peak(recording.seconds(), recording.peak_per_s());
     let mut text = format!(
-        "{} in {} from {}: {} op/s on average, at most {} in one second; {}\n",
+        "{} in {} from {}: {} op/s on average{peak}; {}\n",
         number::counted(recording.operations(), "operation"),
         number::about_duration(recording.seconds()),
         began(recording),
         number::significant(recording.ops_per_s(), 4),
-        number::count(recording.peak_per_s()),
         number::counted(recording.statements(), "different statement"),
     );
     text += &terminal::table(&kinds(recording), &[false, true, true, true]);
@@ -133,4 +146,17 @@ fn to_json(recording: &Recording) -> Value {
         "logs": recording.logs.iter().map(log).collect::<Vec<_>>(),
         "digest": recording.digest,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An earlier version showed an average of 149 op/s for a recording of half a second, and a
+    /// maximum of 73 operations in one second.
+    #[test]
+    fn a_recording_under_a_second_has_no_largest_second() {
+        assert_eq!(peak(0.49, 73), "");
+        assert_eq!(peak(60.0, 1_400), ", at most 1,400 in one second");
+    }
 }

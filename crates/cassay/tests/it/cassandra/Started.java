@@ -16,7 +16,7 @@ public class Started {
             Throwable cause = refused;
             while (cause.getCause() != null) cause = cause.getCause();
             String message = String.valueOf(cause.getMessage());
-            // All settings are judged by then: it looks for the file to show it.
+            // The server looks for its configuration file only after it has checked all settings.
             boolean isJudged = message.contains("cassandra.config");
             if (!isJudged) answer = "refused " + message.lines().findFirst().orElse("");
         }

@@ -13,7 +13,7 @@ pub fn settings(clusters: &Path) -> String {
     std::fs::read_to_string(path).expect("the agent's settings")
 }
 
-/// Returns the value of a setting.
+/// Returns the value after `name=` in the output of [`settings`].
 pub fn setting_value(settings: &str, name: &str) -> String {
     let lines = settings.lines().filter_map(|line| line.split_once('='));
     let mut found = lines.filter(|(key, _)| *key == name);

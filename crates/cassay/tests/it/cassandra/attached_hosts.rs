@@ -2,8 +2,8 @@
 //! keeps its logs, and restarts it under load. If the command that stopped the node is killed, the
 //! node still starts again.
 //!
-//! `target up` creates the node in another folder. From then on a script stops and starts the node,
-//! as its owner's unit would, with the command line that the kernel reports.
+//! `target up` creates the node in another folder. Afterwards, a script stops and starts the node,
+//! as a systemd unit of its owner would, with the command line that the kernel reports.
 
 use super::{KeptClusterGuard, jvms, up};
 use crate::program::{Lab, ProgramOutput, Started, skip, wait_until};
@@ -168,7 +168,6 @@ fn place(node: &Value) -> UnixListener {
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap()
 }
 
-/// Returns the text of a file.
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -3,6 +3,7 @@
 //! other clusters are in `shared::versions` and `shared_pair`.
 
 use super::{assert_rows_are_right, dirs, only_trial, patient};
+use crate::null_target::rule;
 use crate::program::Lab;
 use cluster::Cluster;
 use cql::Version;
@@ -90,7 +91,13 @@ pub(super) fn run(lab: &Lab, changes: &[(&str, &str)]) {
     }
     lab.write("study.yaml", &study);
     let allow = format!("create={keyspace}");
-    let said = lab.cassay(&["run", "study.yaml", "--json", "--allow", &allow]).measured(lab);
+    let measure = || lab.cassay(&["run", "study.yaml", "--json", "--allow", &allow]).measured(lab);
+    let mut said = measure();
+    // A client that the machine has stopped for seconds ends the trial before it reads rows. The
+    // rule about the client reports that, and the trial is then repeated once.
+    if rule(&only_trial(&said), "V4")["result"] == "fail" {
+        said = measure();
+    }
     let trial = only_trial(&said);
     assert_rows_are_right(&trial, 60);
     assert_eq!(trial["errors"], json!({}), "{said}");
@@ -129,8 +136,8 @@ fn nodes_of_version_five_are_measured_through_port_forwards() {
             ("WORKLOAD", workload),
         ];
         run(&lab, &[more, &changes].concat());
-        // The counts cover the full load of each node. They do not only cover the few requests with
-        // which one node asks about the other node.
+        // Each node must receive load. The queries of one node about the other node have far fewer
+        // bytes.
         for (before, after) in before.into_iter().zip(went()) {
             assert!(
                 after - before > 100_000,

@@ -6,8 +6,8 @@ use serde_json::Value;
 use store::record::{FaultRecord, IntervalRecord};
 
 /// Two nodes, each with all of the data, so that either can answer. The rate is low, because the
-/// test checks that a node answers, and not how fast it answers. Hosts of other tests have more
-/// weight and leave a cold node a sixth of a core.
+/// test checks that a node answers, and not how fast it answers. Hosts of other tests have a larger
+/// CPU weight, and leave only a sixth of a core for a cold node.
 const BROKEN: &str = "\
 study: broken
 question: Does load go on while a node is silent?

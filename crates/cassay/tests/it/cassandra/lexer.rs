@@ -55,7 +55,7 @@ const PIECES: [&str; 34] = [
 /// Characters that only quoted texts and comments may contain.
 const RARE: [&str; 6] = ["é", "\u{a0}", "\u{2028}", "\u{c}", "\u{1f600}", "_"];
 
-/// Returns the text for a number.
+/// Returns a text of one to nine random pieces. The same number always gives the same text.
 fn text(number: u64) -> String {
     let mut state = number;
     let mut next = |below: usize| {

@@ -7,8 +7,8 @@ use super::only_trial;
 use crate::program::{Lab, skip};
 
 /// One of two hosts is off for a while, and its data has no other replica. The commit log must not
-/// be synced shortly before the power loss. With a period of 10 s, a sync just before the loss had
-/// already saved all writes.
+/// be synced shortly before the power loss. With the default period of 10 s, a sync just before the
+/// loss could save all writes.
 const STUDY: &str = "\
 study: power
 question: What is lost of what one node acknowledged, when its power goes?

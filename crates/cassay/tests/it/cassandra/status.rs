@@ -74,7 +74,8 @@ fn states_and_owned_shares_are_the_servers_own() {
     let _kept = KeptClusterGuard(&lab);
     let spec = LocalSpec {
         racks: ["r1", "r1", "r2"].map(str::to_owned).to_vec(),
-        // The owner of a cluster with a password can log in even when a node is down.
+        // With authentication, every node stores the roles, so the owner can log in even when a
+        // node is down.
         authentication: Authentication::Password,
         ..small(3)
     };

@@ -73,7 +73,7 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
     let series = lines(lab, "probes/prometheus.ndjson");
     let is_of = |node: &str| series.iter().any(|one| one["place"] == node && one["value"] == 42.0);
     assert!(is_of("db-0") && is_of("db-1"), "{series:#?}");
-    theirs.assert_untold(lab, &said);
+    theirs.assert_password_hidden(lab, &said);
 
     let said = lab.cassay(&[
         "run",
@@ -94,7 +94,7 @@ fn a_cluster_is_attached_to_by_its_service_and_its_secret() {
         "{seen:?}"
     );
     assert!(!said.stderr.contains("`probes.processes`"), "{said}");
-    theirs.assert_untold(lab, &said);
+    theirs.assert_password_hidden(lab, &said);
     wait_until("no network policy is left", || left().is_empty());
 }
 
@@ -150,9 +150,10 @@ fn pods_that_are_taken_away_come_back_and_are_followed() {
         before.iter().all(|one| !after.contains(one)),
         "{before:?} {after:?}"
     );
-    theirs.assert_untold(&lab, &said);
+    theirs.assert_password_hidden(&lab, &said);
 
-    // The operator of the cluster restarts the whole cluster in a different way than cassay does.
+    // The fault `operator-restart` restarts all nodes by a rollout, which differs from a restart by
+    // cassay.
     let said = lab.cassay(&[
         "run",
         "study.yaml",

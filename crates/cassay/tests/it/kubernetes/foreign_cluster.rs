@@ -160,8 +160,8 @@ impl ForeignCluster {
             "metadata": {"name": "db", "namespace": "default"},
             "spec": {
                 "clusterIP": "None", "selector": {"app": "db"},
-                // The service names its ports as operators do. It also names the port of an agent
-                // that does not exist.
+                // The service names its ports as Kubernetes operators do. It also names the port of
+                // an agent that does not exist.
                 "ports": [
                     {"name": "native", "port": 9042}, {"name": "prometheus", "port": 9103},
                     {"name": "metrics", "port": 9000},
@@ -207,7 +207,7 @@ impl ForeignCluster {
     /// Asserts that the password is in no file of a lab and in no output of a command, and in no
     /// object except its secret.
     #[track_caller]
-    pub fn assert_untold(&self, lab: &Lab, said: &ProgramOutput) {
+    pub fn assert_password_hidden(&self, lab: &Lab, said: &ProgramOutput) {
         let kinds = "pods,jobs,configmaps,networkpolicies,statefulsets,events";
         let objects = kubectl(&["get", kinds, "-A", "-o", "json"]);
         let texts = all_texts(lab, said) + &objects;

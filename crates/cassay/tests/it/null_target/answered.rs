@@ -73,7 +73,7 @@ fn a_study_ends_when_answered_and_gives_its_number_of_blocks() {
     let refused = lab.cassay(&["resume", "--more", "2"]).ended_with(1);
     refused.says(&["ended with an answer", "cassay run study.yaml"]);
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
-    assert!(plan.contains("By the run "), "{plan}");
+    assert!(plan.contains("Estimated from the run "), "{plan}");
 }
 
 #[test]
@@ -167,9 +167,8 @@ fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
     )
 }
 
-/// Sends kill -9 at ten moments of one study, which is resumed each time. The trials and the answer
-/// equal those of an undisturbed run. The undisturbed run takes half a minute, and the killed runs
-/// take another half minute.
+/// Kills cassay with SIGKILL at ten moments of a run, and resumes the run each time. The trials and
+/// the answer equal those of an undisturbed run. Each of the two takes half a minute.
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
@@ -202,10 +201,10 @@ fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
     assert_eq!((trials, verdict, blocks), came_to(&untouched));
 }
 
-/// The effect of latency depends on capacity, and the effect of capacity depends on latency. With
-/// unlimited capacity, 8 threads do 2000 op/s at 4 ms and 500 op/s at 16 ms. The server answers one
-/// request after the other, at 1 ms each. Then the threads do 1000 op/s at 4 ms, and 8 operations
-/// per 17 ms at 16 ms. The page size does not affect writes.
+/// The effects of latency and capacity interact. With unlimited capacity, 8 threads reach 2000 op/s
+/// at 4 ms and 500 op/s at 16 ms. With a capacity of 1000 op/s, the server takes 1 ms per request,
+/// one request at a time. The threads then reach 1000 op/s at 4 ms, and 8 operations per 17 ms at
+/// 16 ms. The page size does not affect writes.
 const PLANTED: &str = "\
 study: planted
 question: Do latency and capacity act on each other?

@@ -53,8 +53,8 @@ fn rate(findings: &Value) -> &Value {
 /// planted trend.
 fn is_open(rate: &Value, planted: &str) -> bool {
     let course = rate["course"].as_str().expect("a course");
-    assert!([planted, "untold"].contains(&course), "{rate:#}");
-    let open = course == "untold";
+    assert!([planted, "inconclusive"].contains(&course), "{rate:#}");
+    let open = course == "inconclusive";
     let wide = |ends: &[Value]| ends[1].as_f64().unwrap() - ends[0].as_f64().unwrap() > 0.3;
     let ends = rate["ci95"].as_array().expect("an interval");
     assert!(

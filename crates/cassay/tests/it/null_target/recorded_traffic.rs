@@ -68,8 +68,15 @@ fn nothing_of_a_recording_is_left_out_at_any_speed() {
     for speed in ["0.05", "0.13", "0.3"] {
         let lab = lab(&STUDY.replace("0.25", speed));
         let said = lab.cassay(&["run", "study.yaml", "--trust", "--json"]).measured(&lab);
-        let trial = said.json()["trials"][0].clone();
+        let findings = said.json();
+        let trial = findings["trials"][0].clone();
         assert_eq!(due(&trial), 73, "speed {speed}: {trial:#}");
+        // On a busy machine, the trial may have no usable result.
+        let answer = findings["answer"].to_string();
+        if trial["verdict"] != "invalid" {
+            let at = format!("recorded traffic at {speed} times its recorded speed");
+            assert!(answer.contains(&at), "{answer}");
+        }
     }
 }
 

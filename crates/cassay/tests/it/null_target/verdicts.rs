@@ -1,5 +1,5 @@
-//! Tests verdicts on targets with planted behaviour. The verdicts must report the planted
-//! behaviour.
+//! Tests verdicts on targets with planted behavior. The verdicts must report the planted
+//! behavior.
 
 use super::rule;
 use crate::program::Lab;
@@ -57,8 +57,8 @@ fn a_requirement_that_all_operations_miss_is_never_met() {
     assert_eq!(required["outcome"], "missed", "{required}");
 }
 
-/// A workload for a keyspace that already exists. One statement contains its binding in place,
-/// instead of the name of a binding.
+/// A workload for a keyspace that already exists. One statement contains a binding itself, instead
+/// of the name of a binding.
 const KV: &str = "\
 scenarios:
   default:
@@ -100,13 +100,13 @@ fn a_guard_ends_the_load_and_the_run_where_it_is_too_much() {
 fn a_load_that_is_guarded_has_risen_before_anything_is_measured() {
     let lab = Lab::with(&format!("{SLOW}guard: {{p99_ms: 60000, rise: 2s}}\n"));
     let plan = lab.cassay(&["plan", "study.yaml"]);
-    assert!(plan.stdout.contains("the load rises over 2s"), "{plan}");
+    assert!(plan.stdout.contains("the load ramps up over 2s"), "{plan}");
     let run = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
     let trial = &run.json()["trials"][0];
     let warmup_s = trial["warmup"]["seconds"].as_f64().unwrap();
     assert!(warmup_s > 1.9, "{warmup_s} s");
     // At the full rate, five hundred operations would be due in each of the two seconds of warm-up.
-    // Because the rate rises slowly, fewer operations end.
+    // Because the load ramps up slowly, fewer operations end.
     let recorded = lab.run().trial(0).unwrap().expect("the trial");
     let lines = recorded.intervals().unwrap().map(Result::unwrap);
     let of_warmup = lines.filter(|line| line.phase == "warmup");

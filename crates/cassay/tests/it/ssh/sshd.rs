@@ -180,7 +180,7 @@ impl Machines {
         own(&self.home(name));
     }
 
-    /// Starts a machine.
+    /// Creates the user and the programs of a machine, and starts its sshd.
     pub fn start(&mut self, machine: &TestMachine) {
         let folder = self.folder(machine.name);
         fs::create_dir_all(folder.join("home")).unwrap();

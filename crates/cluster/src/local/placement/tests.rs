@@ -115,7 +115,7 @@ fn the_client_has_an_l3_of_its_own_where_there_are_enough() {
     let client = client_of(&layout);
     let machine = epyc();
     assert!(machine.l3_neighbours(&client).is_disjoint(&layout.taken()));
-    // This machine has two sockets with one L3 cache each, and each socket has a node.
+    // This machine has two sockets with one L3 cache each, and each socket runs one Cassandra node.
     let layout = Layout::plan(&spec(2, placed(Placing::Pinned)), &xeon()).unwrap();
     let client = client_of(&layout);
     assert!(xeon().core_neighbours(&client).is_disjoint(&layout.taken()));

@@ -15,10 +15,10 @@ const LINK: &str = "rtnetlink";
 const DISK: &str = "control group";
 const DEVICE: &str = "/sys/dev/block";
 
-/// Verifies the link of a node's host, and the device of the node's data.
+/// Verifies the limits of the link and the disk of a node's host, and the size of its volume.
 ///
 /// # Errors
-/// The kernel does not report the link or the device.
+/// The kernel does not report the limits or the device of the volume.
 pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result<Vec<Proof>> {
     let name = &node.layout.name;
     let has_link = limits.link.rate_bits_per_s.is_some() || limits.link.delay.is_some();

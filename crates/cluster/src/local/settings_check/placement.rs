@@ -42,7 +42,7 @@ impl Nodes {
 /// The node does not run, or the kernel cannot be queried.
 pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
     let name = &node.layout.name;
-    let process = node.process.with_context(|| format!("{name} does not run"))?;
+    let process = node.process.with_context(|| format!("{name} is not running"))?;
     let found = node.host.whereabouts(process);
     Ok(NodePlace {
         node: name.clone(),
@@ -97,7 +97,8 @@ fn placement_proofs(placement: &Placement, found: &EffectiveAffinity, node: &str
             let told = !found.policy_bytes.is_empty();
             let bytes = found.policy_bytes.get(&wanted).copied().unwrap_or(0);
             let all: u64 = found.policy_bytes.values().sum();
-            // Memory ranges that are mapped from files keep the policy of the file.
+            // Memory ranges that are mapped from files keep the policy of the file, so more than
+            // half of the memory suffices.
             let shown = format!("{wanted} for {} of {} MiB", bytes >> 20, all >> 20);
             let judged = told.then_some((shown, bytes * 2 > all));
             let effect = Effect::from_comparison(
@@ -128,9 +129,9 @@ fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
     (words.join(", "), found.keys().eq([wanted]))
 }
 
-/// Checks that memory can only come from these NUMA nodes. Either the cgroup of the process ensures
-/// this, or the memory policy with which the process was started. Returns `None` if neither is
-/// visible.
+/// Checks that new memory can only come from these NUMA nodes, and that at most a fifth of the
+/// memory is elsewhere. Either the cgroup of the process ensures this, or the memory policy with
+/// which the process was started. Returns `None` if neither is visible.
 fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
     let (mut shown, by_group) = judged(&found.memory_nodes, nodes);
     if !by_group && found.policy_bytes.is_empty() {
@@ -257,12 +258,18 @@ mod tests {
         );
         assert!(last(&found("0-1", "default", 0)).ends_with("no"));
         assert!(last(&found("1", "default", 400)).ends_with("no"));
-        let untold = |nodes: &str| EffectiveAffinity {
+        let unknown = |nodes: &str| EffectiveAffinity {
             policy_bytes: BTreeMap::new(),
             ..found(nodes, "", 0)
         };
-        assert!(last(&untold("1")).ends_with("yes"), "by its group");
-        assert!(last(&untold("0-1")).ends_with('?'), "nobody tells");
+        assert!(
+            last(&unknown("1")).ends_with("yes"),
+            "the control group sets the NUMA nodes"
+        );
+        assert!(
+            last(&unknown("0-1")).ends_with('?'),
+            "the position is unknown"
+        );
         let wanted = placement("0", Memory::Interleaved(set("0-1")));
         let last = |found: &EffectiveAffinity| {
             brief(&placement_proofs(&wanted, found, "node1")).pop().unwrap()

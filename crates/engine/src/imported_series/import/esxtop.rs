@@ -11,17 +11,23 @@
 //! or a tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The
 //! format has no thousands separators, so a comma within a number is always a decimal comma.
 
-use super::{Filter, Point, Room, Series, with_hint};
+use super::{Filter, Point, Room, Series, SeriesFile, with_hint};
 use anyhow::{Context, Result, bail, ensure};
-use foreign::FileKind;
+use foreign::{FileKind, Line, LineEnd, Source, TextLines};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use std::collections::HashSet;
-use std::io::{BufRead, BufReader};
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-/// Number of bytes to examine for the separator. The first cell has about 60 bytes.
-const HEAD_BYTES: usize = 4096;
+/// Maximum length of a line, in bytes. The names of a host with many VMs take several MB.
+const LINE_BYTES_MAX: usize = 16 << 20;
+
+/// Text at the beginning of the first line. A file may contain several recordings, one after the
+/// other.
+const BEGINS: &str = "(PDH-CSV";
+
+/// Maximum number of groups that a note names.
+const NAMES_MAX: usize = 3;
 
 /// Default columns. They contain the CPU time that the machine was promised and received, its
 /// memory, its adapters and its network. They omit the many groups of the hypervisor itself.
@@ -58,11 +64,14 @@ const SYSTEM_GROUPS: [&str; 8] = [
 /// fewer digits.
 const WORLD_DIGITS_MIN: usize = 5;
 
-/// Objects that exist only for VMs.
-const OF_VMS: [&str; 2] = ["Vcpu", "Virtual Disk"];
+/// Object that exists only for VMs.
+const OF_VMS: &str = "Virtual Disk";
+
+/// Object for all worlds of a group. Only the worlds of virtual CPUs show that the group is a VM.
+const WORLDS: &str = "Vcpu";
 
 /// Format of the times in a file.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct TimeForm {
     /// Minutes by which UTC is ahead of the times in the file.
     ahead_minutes: i64,
@@ -83,55 +92,145 @@ struct Column {
 /// # Errors
 /// The file cannot be read, is not of this format, has a line that differs from the others, or no
 /// column matches.
-pub fn read_esxtop(path: &Path, columns: &[String]) -> Result<Vec<Series>> {
+pub fn read_esxtop(path: &Path, columns: &[String]) -> Result<SeriesFile> {
     let file = foreign::open(FileKind::Series, path)
         .with_context(|| format!("read {}", path.display()))?;
     let found = read(file, columns).with_context(|| format!("{}", path.display()));
     found.map_err(|error| with_hint(path, error))
 }
 
-fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
-    let mut file = BufReader::with_capacity(HEAD_BYTES, file);
-    let separator = separator(file.fill_buf()?);
-    let mut builder = csv::ReaderBuilder::new();
-    let mut reader =
-        builder.has_headers(false).flexible(true).delimiter(separator).from_reader(file);
-    let mut row = csv::ByteRecord::new();
-    ensure!(reader.read_byte_record(&mut row)?, "is empty");
-    let names: Vec<String> =
-        row.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
-    let form = TimeForm {
-        ahead_minutes: utc_ahead(names.first().map_or("", String::as_str))?,
-        // Languages with this separator, such as French, never write the month first.
-        has_day_first: separator == b';',
-    };
-    let mut columns = choose(&names, wanted)?;
-    let mut room = Room::default();
-    room.series(columns.len())?;
-    // Only the last line may be incomplete.
-    let mut half: Option<(u64, usize)> = None;
-    while reader.read_byte_record(&mut row)? {
-        let line = row.position().map_or(0, csv::Position::line);
-        if let Some((line, cells)) = half {
+fn read(file: impl Source, wanted: &[String]) -> Result<SeriesFile> {
+    let mut lines = TextLines::new(file, LINE_BYTES_MAX);
+    let mut table = Table::default();
+    while let Some(line) = lines.next_line()? {
+        if let LineEnd::Hole(hole) = line.end {
+            let number = line.number;
+            table.notes.push(format!(
+                "line {number} has {hole}; cassay left out the lines before and after it"
+            ));
+        }
+        if !line.follows_hole && !matches!(line.end, LineEnd::Hole(_)) {
+            table.line(&line, wanted)?;
+        }
+    }
+    table.imported()
+}
+
+/// The part of a file that the import has read so far.
+#[derive(Default)]
+struct Table {
+    /// Cells of the first line.
+    names: csv::ByteRecord,
+    separator: u8,
+    form: TimeForm,
+    columns: Vec<Column>,
+    room: Room,
+    /// Number of the line and number of cells of an incomplete line. It must be the last line of a
+    /// recording.
+    half: Option<(u64, usize)>,
+    notes: Vec<String>,
+}
+
+impl Table {
+    /// Adds the rows of a line. Each row is one line, so a missing quote cannot join two rows. Old
+    /// Macs end a row by a carriage return, and then a line contains all rows.
+    fn line(&mut self, line: &Line<'_>, wanted: &[String]) -> Result<()> {
+        if self.names.is_empty() {
+            self.separator = separator(line.bytes);
+        }
+        let mut builder = csv::ReaderBuilder::new();
+        builder.has_headers(false).flexible(true).delimiter(self.separator);
+        let mut reader = builder.from_reader(line.bytes);
+        let mut row = csv::ByteRecord::new();
+        while reader.read_byte_record(&mut row)? {
+            let is_last =
+                line.end == LineEnd::File && reader.position().byte() as usize >= line.bytes.len();
+            let number = line.number + row.position().map_or(0, |at| at.line() - 1);
+            let begins = String::from_utf8_lossy(row.get(0).unwrap_or_default());
+            if self.names.is_empty() {
+                self.begin(&row, wanted)?;
+            } else if begins.trim_start_matches('\u{feff}').starts_with(BEGINS) {
+                ensure!(
+                    row == self.names,
+                    "line {number} begins a second recording with other columns; hint: write the \
+                     lines from line {number} on to a separate file"
+                );
+                self.half = None;
+            } else if is_last
+                && self.half.is_none()
+                && !line.bytes.ends_with(b"\"")
+                && !line.bytes.ends_with(b"\r")
+            {
+                // The value of the last cell may be truncated.
+                self.half = Some((number, row.len()));
+            } else {
+                self.row(&row, number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a recording, whose first line names its columns.
+    fn begin(&mut self, names: &csv::ByteRecord, wanted: &[String]) -> Result<()> {
+        self.names = names.clone();
+        let names: Vec<String> =
+            names.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
+        self.form = TimeForm {
+            ahead_minutes: utc_ahead(names.first().map_or("", String::as_str))?,
+            // Languages with this separator, such as French, never write the month first.
+            has_day_first: self.separator == b';',
+        };
+        let (columns, left_out) = choose(&names, wanted)?;
+        self.columns = columns;
+        if !left_out.is_empty() {
+            let more = if left_out.len() > NAMES_MAX {
+                ", …"
+            } else {
+                ""
+            };
+            let shown: Vec<&str> = left_out.iter().take(NAMES_MAX).copied().collect();
+            self.notes.push(format!(
+                "cassay left out {} groups that look like processes of the hypervisor: {}{more}; \
+                 to import a VM among them, name its column (--column, or `columns` in a study)",
+                left_out.len(),
+                shown.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: &csv::ByteRecord, number: u64) -> Result<()> {
+        if let Some((line, cells)) = self.half {
             bail!(
                 "line {line} has {cells} cells, but the first line has {}",
-                names.len()
+                self.names.len()
             );
         }
-        if row.len() < names.len() {
-            half = Some((line, row.len()));
-            continue;
+        if row.len() < self.names.len() {
+            self.half = Some((number, row.len()));
+            return Ok(());
         }
-        take(&row, form, &mut columns, &mut room).with_context(|| format!("line {line}"))?;
+        take(row, self.form, &mut self.columns, &mut self.room)
+            .with_context(|| format!("line {number}"))
     }
-    let series = columns.into_iter().map(|column| column.series);
-    Ok(series.filter(|series| !series.points.is_empty()).collect())
+
+    fn imported(mut self) -> Result<SeriesFile> {
+        ensure!(!self.names.is_empty(), "is empty");
+        if let Some((line, _)) = self.half {
+            let note = format!("line {line} is truncated, and cassay left it out");
+            self.notes.push(note);
+        }
+        let series = self.columns.into_iter().map(|column| column.series);
+        Ok(SeriesFile {
+            series: series.filter(|series| !series.points.is_empty()).collect(),
+            notes: self.notes,
+        })
+    }
 }
 
 /// Returns the separator of cells. It is the candidate that occurs first in the first line, because
 /// no candidate occurs within the first cell.
-fn separator(head: &[u8]) -> u8 {
-    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+fn separator(line: &[u8]) -> u8 {
     let candidates = line.iter().filter(|byte| b",;\t".contains(byte));
     candidates.copied().next().unwrap_or(b',')
 }
@@ -156,7 +255,7 @@ fn take(
     for column in columns {
         let cell = cell(column.index);
         let text = cell.trim();
-        // A counter has no value for the times when its machine was off.
+        // A counter has no value for the times when its virtual machine was off.
         if text.is_empty() {
             continue;
         }
@@ -215,8 +314,8 @@ fn time(text: &str, form: TimeForm) -> Result<u64> {
     u64::try_from(ns).ok().with_context(|| format!("{text:?} is before 1970"))
 }
 
-/// Returns the columns to keep.
-fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
+/// Returns the columns to keep, and the groups that are left out because of their names.
+fn choose<'n>(names: &'n [String], wanted: &[String]) -> Result<(Vec<Column>, BTreeSet<&'n str>)> {
     let usual = wanted.is_empty();
     let filter = if usual {
         Filter::new(&USUAL)
@@ -224,38 +323,44 @@ fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
         Filter::new(wanted)
     };
     let parts = names.iter().filter_map(|name| Parts::parse(name));
-    let of_vms = parts.filter(|parts| OF_VMS.contains(&parts.object));
+    let of_vms = parts.filter(Parts::is_of_vm);
     let vms: HashSet<&str> = of_vms.map(|parts| parts.name()).collect();
-    let mut columns = Vec::new();
+    let (mut columns, mut left_out) = (Vec::new(), BTreeSet::new());
     for (index, name) in names.iter().enumerate().skip(1) {
         let Some(parts) = Parts::parse(name).filter(|_| filter.wants(name)) else {
             continue;
         };
         if usual && parts.is_system_group() && !vms.contains(parts.name()) {
+            // The names of the other groups are the hypervisor's own.
+            if parts.has_world_number() {
+                left_out.insert(parts.name());
+            }
             continue;
         }
         columns.push(Column {
             index,
             series: parts.series(),
         });
+        Room::default().series(columns.len())?;
     }
+    let (required, hint) = if usual {
+        let hint = "; hint: name the required columns in the language of the file, with --column \
+                    '\\cpu(*)\\%' or `columns` in a study";
+        ("a common one".to_owned(), hint)
+    } else {
+        (format!("called {}", wanted.join(" or ")), "")
+    };
     ensure!(
         !columns.is_empty(),
-        "none of the {} columns of the file is {}; the first columns are {:?}",
+        "none of the {} columns of the file is {required}; the first columns are {:?}{hint}",
         names.len() - 1,
-        if usual {
-            "a common one; hint: name the required columns, in the language of the file: --column \
-             '\\cpu(*)\\%', or `columns` in a study"
-                .to_string()
-        } else {
-            format!("called {}", wanted.join(" or "))
-        },
         names.iter().skip(1).take(3).collect::<Vec<_>>()
     );
-    Ok(columns)
+    Ok((columns, left_out))
 }
 
-/// The name has the form `\\host\Object(instance)\Counter`. The instance may be missing.
+/// The parts of a column's name, which has the form `\\host\Object(instance)\Counter`. The instance
+/// may be missing.
 struct Parts<'a> {
     host: &'a str,
     object: &'a str,
@@ -297,14 +402,27 @@ impl<'a> Parts<'a> {
     /// Returns true if the name looks like that of a group of the hypervisor itself, such as
     /// `1:system` or `2098:hostd.2098765`.
     fn is_system_group(&self) -> bool {
-        if !self.object.starts_with("Group ") {
-            return false;
-        }
-        let name = self.name();
-        let numbered = name.rsplit_once('.').is_some_and(|(_, number)| {
+        let is_named = SYSTEM_GROUPS.contains(&self.name());
+        self.object.starts_with("Group ") && (is_named || self.has_world_number())
+    }
+
+    /// Returns true if the name ends with the number of a world, as the name of a hypervisor's
+    /// process does.
+    fn has_world_number(&self) -> bool {
+        self.name().rsplit_once('.').is_some_and(|(_, number)| {
             number.len() >= WORLD_DIGITS_MIN && number.bytes().all(|byte| byte.is_ascii_digit())
-        });
-        numbered || SYSTEM_GROUPS.contains(&name)
+        })
+    }
+
+    /// Returns true if the column shows that its group is a VM: it belongs to a virtual disk, or to
+    /// a world `vcpu-0` or `vmx-vcpu-0`.
+    fn is_of_vm(&self) -> bool {
+        let is_vcpu = |world: &str| {
+            let number = world.rsplit_once("vcpu-").map(|(_, number)| number);
+            number.is_some_and(|number| number.parse::<u32>().is_ok())
+        };
+        let is_world = self.object == WORLDS && self.instance.split(':').skip(2).any(is_vcpu);
+        is_world || self.object == OF_VMS
     }
 
     fn series(&self) -> Series {
@@ -321,7 +439,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Returns the unit that the name of a counter contains.
+/// Returns the unit that the name of a counter contains, or `count` if it contains none.
 fn unit(counter: &str) -> &'static str {
     let per_second = counter.ends_with("/sec");
     // In some languages, the sign follows the name, as in `Prozessorzeit (%)`.

@@ -25,11 +25,11 @@ macro_rules! table_command {
     ($separator:literal) => {
         concat!(
             "if its first column has seconds since 1970, this command creates a file that cassay \
-             can import: awk -F'",
+             can import: `awk -F'",
             $separator,
             "' '{gsub(/\"/, \"\")} NR==1 {split($0, name, FS); next} {for (i=2; i<=NF; i++) \
              {sub(/,/, \".\", $i); gsub(/[^A-Za-z0-9_]/, \"_\", name[i]); printf \"table_%s %s \
-             %.0f\\n\", name[i], $i, $1*1000}}' FILE > samples.prom"
+             %.0f\\n\", name[i], $i, $1*1000}}' FILE > samples.prom`"
         )
     };
 }
@@ -47,8 +47,8 @@ const VICTORIA: &str = "this command creates a file that cassay can import: `jq 
      \"\\($n){\\($l)} \\(.[0]) \\(.[1])\"' FILE > samples.prom`";
 
 /// Command that turns the JSON of Graphite into samples.
-const GRAPHITE: &str = "this command creates a file that cassay can import: jq -r '.[] | (.target \
-     | gsub(\"[^A-Za-z0-9_]\"; \"_\")) as $n | .datapoints[] | select(.[0] != null) | \
+const GRAPHITE: &str = "this command creates a file that cassay can import: `jq -r '.[] | \
+     (.target | gsub(\"[^A-Za-z0-9_]\"; \"_\")) as $n | .datapoints[] | select(.[0] != null) | \
      \"graphite_\\($n) \\(.[0]) \\(.[1] * 1000)\"' FILE > samples.prom`";
 
 /// One file format, as a row of [`FORMATS`].
@@ -215,9 +215,9 @@ const FORMATS: &[Format] = &[
         is: |head| head.begins(&["# hostname;interval;timestamp"]),
         called: "a table of `sadf -d`",
         way: "if `-U` wrote the times (seconds since 1970), this command creates a file that \
-             cassay can import: awk -F';' '/^#/ {split($0, name, FS); next} {for (i=4; i<=NF; i++) \
-             {sub(/,/, \".\", $i); if ($i ~ /^[0-9.]+$/) {n = name[i]; gsub(/[^A-Za-z0-9_]/, \
-             \"_\", n); printf \"sar_%s %s %.0f\\n\", n, $i, $3*1000}}}' FILE > samples.prom",
+             cassay can import: `awk -F';' '/^#/ {split($0, name, FS); next} {for (i=4; i<=NF; \
+             i++) {sub(/,/, \".\", $i); if ($i ~ /^[0-9.]+$/) {n = name[i]; gsub(/[^A-Za-z0-9_]/, \
+             \"_\", n); printf \"sar_%s %s %.0f\\n\", n, $i, $3*1000}}}' FILE > samples.prom`",
     },
     Format {
         is: |head| {

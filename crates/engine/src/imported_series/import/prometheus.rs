@@ -1,26 +1,28 @@
 //! Reads the text format of Prometheus, which has one sample per line: `name{label="value",…} value
 //! time`.
 //!
-//! Times are in milliseconds in version 0.0.4, and in seconds in OpenMetrics, which ends with `#
-//! EOF`. This is a small strict parser. The existing libraries skip lines that they cannot parse,
-//! so a broken file would become an empty chart.
+//! Times are in milliseconds in version 0.0.4, and in seconds in OpenMetrics. A line without a line
+//! feed is truncated, so the reader leaves it out. This is a small strict parser. The existing
+//! libraries skip lines that they cannot parse, so a broken file would become an empty chart.
 //!
 //! The reader converts counters to rates, because only the growth of a counter gives information
 //! about a run. The reader omits the buckets of histograms unless the user selects them.
 
 mod sample;
 
-use super::{Filter, Point, Room, Series, read_text, with_hint};
+use super::{Filter, Point, Room, Series, SeriesFile, with_hint};
 use anyhow::{Context, Result, bail, ensure};
-use foreign::FileKind;
+use foreign::{FileKind, LineEnd, Source, TextLines};
 use sample::{MetricKind, Sample};
 use std::collections::{BTreeMap, HashMap};
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// Maximum length of a line, in bytes. Labels usually take some hundred bytes.
-const LINE_BYTES_MAX: u64 = 1 << 20;
+const LINE_BYTES_MAX: usize = 1 << 20;
+
+/// Maximum number of names that a note contains.
+const NAMES_MAX: usize = 3;
 
 /// Maximum length of one scrape, in bytes. The largest known exporters return a tenth of this
 /// length.
@@ -38,79 +40,71 @@ pub(super) struct Exposition {
 /// sample is the label `instance`, or else the name of the file. Takes the metrics whose name and
 /// labels match a pattern in `metrics`. A pattern consists of pieces, separated by `*`, that must
 /// occur in the same order. If `metrics` is empty, takes all metrics except the buckets of
-/// histograms.
+/// histograms. Skips the files of a folder that contain no sample, such as a README.
 ///
 /// # Errors
 /// A file cannot be read, or one of its lines is malformed (the message contains the line number).
-/// Or a single file has a sample without a time, or no metric matches.
-pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
+/// It is also an error if no metric matches, or if a single file has a sample without a time.
+pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<SeriesFile> {
     let filter = Filter::new(metrics);
     let place = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let mut collected = SeriesInProgress::new(&place.unwrap_or_default());
-    if path.is_dir() {
-        for file in scrapes(path)? {
-            let text = read_text(&file)?;
-            let modified = std::fs::metadata(&file).and_then(|data| data.modified());
-            let age = modified
-                .with_context(|| format!("read {}", file.display()))?
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default();
-            let added = Exposition::parse(&text)
-                .and_then(|one| collected.add(one, Some(age.as_nanos() as u64), &filter));
-            added.with_context(|| format!("{}", file.display()))?;
-        }
+    let notes = if path.is_dir() {
+        collected.add_folder(path, &filter)?
     } else {
         collected
             .add_file(path, &filter)
             .with_context(|| format!("{}", path.display()))
-            .map_err(|error| with_hint(path, error))?;
-    }
+            .map_err(|error| with_hint(path, error))?
+    };
+    let buckets = collected.buckets;
     let series = collected.series();
-    ensure!(
-        !series.is_empty(),
-        "{}: {}",
-        path.display(),
-        if metrics.is_empty() {
-            "the file contains no sample, or only one sample of each counter".to_string()
-        } else {
-            format!("no metric has the name {}", metrics.join(" or "))
-        }
-    );
-    Ok(series)
+    let mut why = match (metrics, buckets) {
+        ([], 0) => "the file contains no sample, or only one sample of each counter".to_owned(),
+        ([], buckets) => format!(
+            "the file contains no samples except {buckets} of the buckets of histograms; hint: to \
+             import these, name them with --column _bucket, or `columns` in a study"
+        ),
+        _ => format!("no metric has the name {}", metrics.join(" or ")),
+    };
+    for note in &notes {
+        why += &format!("; {note}");
+    }
+    ensure!(!series.is_empty(), "{}: {why}", path.display());
+    Ok(SeriesFile { series, notes })
 }
 
-/// Returns the unit of the times, in nanoseconds. The unit is a second in OpenMetrics, otherwise a
-/// millisecond.
-fn unit_ns(is_open_metrics: bool) -> f64 {
-    if is_open_metrics { 1e9 } else { 1e6 }
-}
-
-/// Calls a function for each line of a file except blank lines. The line is trimmed. An error
-/// contains the line number.
-fn for_each_line(path: &Path, mut take: impl FnMut(usize, &str) -> Result<()>) -> Result<()> {
-    let mut file = BufReader::new(foreign::open(FileKind::Samples, path)?);
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        if (&mut file).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        ensure!(
-            (line.len() as u64) < LINE_BYTES_MAX,
-            "line {number} is longer than {LINE_BYTES_MAX} bytes"
-        );
-        let said = String::from_utf8_lossy(&line);
+/// Calls a function for each whole line of a text except blank lines. The line is trimmed. An error
+/// contains the line number. Returns notes about the parts of the text that were left out.
+fn for_each_line(
+    input: impl Source,
+    mut take: impl FnMut(u64, &str) -> Result<()>,
+) -> Result<Vec<String>> {
+    let mut lines = TextLines::new(input, LINE_BYTES_MAX);
+    let mut notes = Vec::new();
+    while let Some(line) = lines.next_line()? {
+        let (number, said) = (line.number, line.text());
         let text = said.trim();
-        if !text.is_empty() {
+        match line.end {
+            // The last line of OpenMetrics is complete without a line feed.
+            LineEnd::File if text != "# EOF" && !text.is_empty() => notes.push(format!(
+                "line {number} has no line feed, so it may be truncated, and cassay left it out"
+            )),
+            LineEnd::Hole(hole) => notes.push(format!(
+                "line {number} has {hole}; cassay left out the lines before and after it"
+            )),
+            _ => {}
+        }
+        if line.is_whole() && !text.is_empty() {
             take(number, text).with_context(|| format!("line {number}"))?;
         }
     }
-    Ok(())
+    Ok(notes)
 }
 
 /// Returns the files of a folder, ordered by name. This is usually the order of time, because the
 /// name of a scrape usually contains the time.
-fn scrapes(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
+fn scrapes(folder: &Path) -> Result<Vec<PathBuf>> {
     let context = || format!("read {}", folder.display());
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(context)? {
@@ -129,6 +123,8 @@ struct SeriesInProgress {
     place: String,
     series: BTreeMap<(String, String), Raw>,
     room: Room,
+    /// Number of samples of buckets that were omitted.
+    buckets: u64,
 }
 
 struct Raw {
@@ -143,6 +139,7 @@ impl SeriesInProgress {
             place: place.to_string(),
             series: BTreeMap::new(),
             room: Room::default(),
+            buckets: 0,
         }
     }
 
@@ -155,21 +152,66 @@ impl SeriesInProgress {
         Ok(())
     }
 
+    /// Adds the selected samples of all scrapes in a folder. Returns notes about the parts that
+    /// were left out.
+    fn add_folder(&mut self, folder: &Path, filter: &Filter) -> Result<Vec<String>> {
+        let (mut notes, mut others) = (Vec::new(), Vec::new());
+        let mut refused = None;
+        let files = scrapes(folder)?;
+        for file in &files {
+            let context = || format!("{}", file.display());
+            let opened = foreign::open(FileKind::Scrape, file).with_context(context)?;
+            let modified = opened.file().metadata().and_then(|data| data.modified());
+            let age = modified.with_context(context)?.duration_since(UNIX_EPOCH);
+            let mut one = Exposition::default();
+            let read = for_each_line(opened, |number, line| one.line(number, line));
+            match read.with_context(context) {
+                Ok(found) => {
+                    let found = found.into_iter();
+                    notes.extend(found.map(|note| format!("{}: {note}", file.display())));
+                }
+                // A scrape begins with comments and samples. So a file with an error before its
+                // first sample is another file, such as a README, which this code skips.
+                Err(error) if one.samples.is_empty() => {
+                    others.push(file.file_name().unwrap_or_default().to_string_lossy());
+                    refused.get_or_insert(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            let age = age.unwrap_or_default().as_nanos() as u64;
+            self.add(one, Some(age), filter).with_context(context)?;
+        }
+        match refused {
+            Some(error) if others.len() == files.len() => return Err(error),
+            Some(_) => {
+                let more = if others.len() > NAMES_MAX {
+                    ", …"
+                } else {
+                    ""
+                };
+                let names = others[..others.len().min(NAMES_MAX)].join(", ");
+                let count = others.len();
+                notes.push(format!("{count} files are not scrapes: {names}{more}"));
+            }
+            None => {}
+        }
+        Ok(notes)
+    }
+
     /// Adds the selected samples of a file, line by line. Reads the file twice, because the kind of
-    /// a metric and the unit of its times may come after the metric.
-    fn add_file(&mut self, path: &Path, filter: &Filter) -> Result<()> {
-        let (mut known, mut is_open_metrics) = (Exposition::default(), false);
-        for_each_line(path, |_, line| {
-            is_open_metrics = line.ends_with("# EOF");
+    /// a metric may come after the metric. Returns notes about the parts that were left out.
+    fn add_file(&mut self, path: &Path, filter: &Filter) -> Result<Vec<String>> {
+        let open = || foreign::open(FileKind::Samples, path);
+        let mut known = Exposition::default();
+        for_each_line(open()?, |_, line| {
             line.strip_prefix('#').map_or(Ok(()), |comment| known.comment(comment))
         })?;
-        let unit_ns = unit_ns(is_open_metrics);
-        for_each_line(path, |number, line| {
+        for_each_line(open()?, |number, line| {
             if line.starts_with('#') {
                 return Ok(());
             }
-            let sample = Sample::parse(line, number, unit_ns)?;
-            self.add_sample(&known, &sample, None, filter)
+            self.add_sample(&known, &Sample::parse(line, number)?, None, filter)
         })
     }
 
@@ -181,6 +223,7 @@ impl SeriesInProgress {
         filter: &Filter,
     ) -> Result<()> {
         let Some(described) = exposition.describe(sample, &self.place, filter) else {
+            self.buckets += u64::from(filter.is_empty());
             return Ok(());
         };
         let unix_ns = sample.unix_ns.or(age).with_context(|| {
@@ -256,19 +299,25 @@ impl Exposition {
     /// # Errors
     /// A line is malformed.
     pub fn parse(text: &str) -> Result<Exposition> {
-        let unit_ns = unit_ns(text.trim_end().ends_with("# EOF"));
         let mut found = Exposition::default();
-        for (index, line) in text.lines().enumerate() {
+        for (line, number) in text.lines().zip(1..) {
             let line = line.trim();
-            let number = index + 1;
-            if let Some(comment) = line.strip_prefix('#') {
-                found.comment(comment).with_context(|| format!("line {number}"))?;
-            } else if !line.is_empty() {
-                let sample = Sample::parse(line, number, unit_ns);
-                found.samples.push(sample.with_context(|| format!("line {number}"))?);
+            if !line.is_empty() {
+                found.line(number, line).with_context(|| format!("line {number}"))?;
             }
         }
         Ok(found)
+    }
+
+    /// Adds a line, which is a comment or a sample.
+    fn line(&mut self, number: u64, line: &str) -> Result<()> {
+        match line.strip_prefix('#') {
+            Some(comment) => self.comment(comment),
+            None => {
+                self.samples.push(Sample::parse(line, number)?);
+                Ok(())
+            }
+        }
     }
 
     /// Returns each selected sample, with its series and its value.
@@ -330,7 +379,7 @@ impl Exposition {
 }
 
 /// Returns the unit that a metric's name contains, according to the naming conventions of
-/// Prometheus.
+/// Prometheus. Without a unit, returns `count`.
 fn unit(name: &str, rate: bool) -> &'static str {
     let name = name.strip_suffix("_total").unwrap_or(name);
     let name = name.strip_suffix("_sum").unwrap_or(name);
@@ -351,22 +400,25 @@ fn unit(name: &str, rate: bool) -> &'static str {
 mod tests {
     use super::*;
 
+    /// Start of the times in the texts, in ms since 1970.
+    const BEGIN_MS: u64 = 1_700_000_000_000;
+
     const TEXT: &str = r#"
 # HELP reads_total Reads: a \ in words.
 # TYPE reads_total counter
-reads_total{table="ks.t",instance="10.0.0.1:9103"} 100 1000
-reads_total{instance="10.0.0.1:9103", table="ks.t",} 150 3000
-reads_total{instance="10.0.0.1:9103",table="ks.t"} 50 4000
+reads_total{table="ks.t",instance="10.0.0.1:9103"} 100 1700000001000
+reads_total{instance="10.0.0.1:9103", table="ks.t",} 150 1700000003000
+reads_total{instance="10.0.0.1:9103",table="ks.t"} 50 1700000004000
 # TYPE heap_bytes gauge
-heap_bytes 1.5e3 1000
-  heap_bytes	+Inf 2000
+heap_bytes 1.5e3 1700000001000
+  heap_bytes	+Inf 1700000002000
 # a remark
 # TYPE latency_seconds histogram
-latency_seconds_bucket{le="0.1"} 3 1000
-latency_seconds_count 3 1000
-latency_seconds_count 5 2000
-latency_seconds_sum 0.5 1000
-latency_seconds_sum 1.5 2000
+latency_seconds_bucket{le="0.1"} 3 1700000001000
+latency_seconds_count 3 1700000001000
+latency_seconds_count 5 1700000002000
+latency_seconds_sum 0.5 1700000001000
+latency_seconds_sum 1.5 1700000002000
 "#;
 
     fn series(text: &str, wanted: &[&str]) -> Result<Vec<Series>> {
@@ -375,13 +427,13 @@ latency_seconds_sum 1.5 2000
         Ok(collected.series())
     }
 
-    /// Name, place and unit of a series, and its points with times in milliseconds.
+    /// Name, place and unit of a series, and its points with times in ms after the start.
     type SeriesPoints<'a> = (&'a str, &'a str, &'a str, Vec<(u64, f64)>);
 
     fn points(series: &[Series]) -> Vec<SeriesPoints<'_>> {
         let mut all = Vec::new();
         for one in series {
-            let point = |point: &Point| (point.unix_ns / 1_000_000, point.value);
+            let point = |point: &Point| (point.unix_ns / 1_000_000 - BEGIN_MS, point.value);
             let points = one.points.iter().map(point).collect();
             all.push((one.name.as_str(), one.place.as_str(), one.unit, points));
         }
@@ -422,8 +474,8 @@ latency_seconds_sum 1.5 2000
 
     #[test]
     fn openmetrics_has_seconds_exemplars_and_unsuffixed_counters() {
-        let text = "# TYPE reads counter\nreads_total 1 10.5 # {trace=\"x\"} 0.6 9\n\
-                    reads_total 4 12.0\n# EOF\n";
+        let text = "# TYPE reads counter\nreads_total 1 1700000010.5 # {trace=\"x\"} 0.6 9\n\
+                    reads_total 4 1700000012.0\n# EOF\n";
         let found = series(text, &[]).unwrap();
         assert_eq!(points(&found)[0].3, [(12000, 2.0)]);
     }
@@ -432,7 +484,10 @@ latency_seconds_sum 1.5 2000
     fn a_broken_line_is_refused_with_its_number() {
         for (text, words) in [
             ("a 1 1\nb\n", "line 2: expected a value after the name"),
-            ("a{x=\"1\" 1\n", "line 1: the labels are unterminated"),
+            (
+                "a{x=\"1\" 1\n",
+                "line 1: the labels are not closed with `}`",
+            ),
             ("a{x=1} 1\n", "the label \"x\" is not quoted"),
             ("a{x} 1\n", "the label \"x\" has no value"),
             ("a{=\"1\"} 1\n", "has no name"),
@@ -458,20 +513,57 @@ latency_seconds_sum 1.5 2000
         let folder = tempfile::tempdir().unwrap();
         for (name, seconds, value) in [("2.prom", 20, 7), ("1.prom", 10, 2)] {
             let path = folder.path().join(name);
-            std::fs::write(&path, format!("x_total {value}\nup 1 15000\n")).unwrap();
-            let time = UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            std::fs::write(&path, format!("x_total {value}\nup 1 1700000015000\n")).unwrap();
+            let time = UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000 + seconds);
             let file = std::fs::File::options().write(true).open(&path).unwrap();
             file.set_modified(time).unwrap();
         }
         let found = read_prometheus(folder.path(), &[]).unwrap();
-        let seen = points(&found);
+        let seen = points(&found.series);
         assert_eq!(seen[0].3, [(15000, 1.0), (15000, 1.0)]);
         assert_eq!(seen[1].3, [(20000, 0.5)]);
         let error = read_prometheus(folder.path(), &["none".to_string()]).unwrap_err();
         assert!(error.to_string().contains("no metric has the name none"));
-        std::fs::write(folder.path().join("3.prom"), "x y z\n").unwrap();
+        std::fs::write(folder.path().join("README"), "# Scrapes\nof 2 nodes\n").unwrap();
+        std::fs::write(folder.path().join("4.prom"), "up 1 1700000015000\nup 1 17").unwrap();
+        let found = read_prometheus(folder.path(), &[]).unwrap();
+        assert_eq!(found.series[0].points.len(), 3);
+        assert!(
+            found.notes[0].contains("4.prom: line 2 has no line feed"),
+            "{found:?}"
+        );
+        assert_eq!(found.notes[1], "1 files are not scrapes: README");
+        std::fs::write(folder.path().join("3.prom"), "up 1\nx y z\n").unwrap();
         let error = format!("{:#}", read_prometheus(folder.path(), &[]).unwrap_err());
-        assert!(error.contains("3.prom: line 1: x is \"y\""), "{error}");
+        assert!(error.contains("3.prom: line 2: x is \"y\""), "{error}");
+    }
+
+    /// An earlier version read the value 12 of a truncated line whose value was 123.
+    #[test]
+    fn a_truncated_line_is_left_out_and_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.prom");
+        for (text, points, notes) in [
+            ("x 1 1700000001\nx 12 17000000", 1, 1),
+            ("x 1 1700000001\nx", 1, 1),
+            ("x 1 1700000001\nx 2 1700000002\n# EOF", 2, 0),
+            (
+                &format!("x 1 1700000001\nx 5{}9\nx 2 1700000002\n", "\0".repeat(99)),
+                2,
+                1,
+            ),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let found = read_prometheus(&path, &[]).unwrap();
+            assert_eq!(found.series[0].points.len(), points, "{text:?}");
+            assert_eq!(found.notes.len(), notes, "{text:?}");
+        }
+        std::fs::write(&path, "x_bucket{le=\"1\"} 1 1700000001\n").unwrap();
+        let error = read_prometheus(&path, &[]).unwrap_err().to_string();
+        assert!(
+            error.contains("no samples except 1 of the buckets"),
+            "{error}"
+        );
     }
 
     proptest::proptest! {

@@ -38,14 +38,15 @@ impl Scrape {
     /// # Errors
     /// The address is not a plain HTTP address.
     pub fn new(url: &str, metrics: &[String]) -> Result<Scrape> {
+        let shown = yaml::without_secrets(url);
         let rest = url.strip_prefix("http://").with_context(|| {
-            format!("the endpoint {url} must begin with http://: cassay supports no other scheme")
+            format!("the endpoint {shown} must begin with http://: cassay supports no other scheme")
         })?;
         let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        ensure!(!place.is_empty(), "the endpoint {url} has no host");
+        ensure!(!place.is_empty(), "the endpoint {shown} has no host");
         ensure!(
             !place.contains('@'),
-            "the endpoint {url} has a password in its address, where other users can read it"
+            "the endpoint {shown} has a password in its address, where other users can read it"
         );
         Ok(Scrape {
             url: url.to_string(),

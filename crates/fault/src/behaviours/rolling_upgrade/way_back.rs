@@ -2,9 +2,9 @@
 //! the former release, and is repaired.
 //!
 //! Invariants: the kept files come from a drained and stopped node, before the new release has
-//! changed them. The kept files lack later writes, so a node is rolled back only after a repair
-//! from the other nodes. Repairs begin when all nodes run the same release, because nodes of two
-//! releases do not stream to each other.
+//! changed them. The kept files lack later writes, so a node counts as rolled back only after a
+//! repair from the other nodes. Repairs begin when all nodes run the same release, because nodes of
+//! two releases do not stream to each other.
 
 use super::{DRAIN_LIMIT, counted, files};
 use crate::behaviour::{Tell, Work};
@@ -134,7 +134,7 @@ impl WayBack {
     }
 }
 
-/// Drains and stops a node, replaces its files by the saved files, and starts it with its former
+/// Drains and stops a node, replaces its files with the saved files, and starts it with its former
 /// release. If draining failed, returns the reason. Such a failure does no harm, because the node
 /// discards the flushed data anyway.
 fn swap(world: &mut dyn World, node: NodeIndex) -> Result<Option<String>> {

@@ -198,8 +198,7 @@ fn csv(
         format!("{file}.csv")
     };
     let wrong = |message: String| RecipeMistake::new(message, call.at);
-    let text = (env.read)(&name)
-        .map_err(|why| wrong(format!("{} cannot read {name}: {why}", call.name)))?;
+    let text = (env.read)(&name).map_err(|why| wrong(format!("{}: {why}", call.name)))?;
     let mut lines = records(&text).into_iter();
     let header = lines.next().unwrap_or_default();
     let mut places = Vec::new();

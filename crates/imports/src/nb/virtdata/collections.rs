@@ -207,7 +207,7 @@ fn collection(
 
 /// Returns a number in English words, as NoSQLBench writes it.
 fn number_name(input: i64) -> Val<'static> {
-    /// Numbers below this limit are one group of words.
+    /// The words of a number below this limit form one group.
     const BILLION: u64 = 1_000_000_000;
     let value = input.unsigned_abs();
     let small = |value: u64| below_billion(value as u32);

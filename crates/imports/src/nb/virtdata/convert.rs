@@ -240,7 +240,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(clock(call, given, env, step, what))
         },
     ),
-    // Rows for constants.
+    // The following rows define functions that return a constant.
     row(&["Discard"], |given| {
         let step = Transformation::fixed(Val::Text(Cow::Borrowed("discard")));
         plain(given, &[Ty::Long], Ty::Object, &step)
@@ -265,7 +265,7 @@ pub(super) const ROWS: &[Row] = &[
         let same = ty != Ty::Bool && values.iter().all(|value| value.ty() == ty);
         same.then(|| cycle(ty, in_turn(values)))?
     }),
-    // Rows for bytes.
+    // The following row defines a function that returns bytes.
     row(&["ToByteBuffer"], |given| {
         let size = match given {
             [] => 8,
@@ -288,7 +288,7 @@ pub(super) const ROWS: &[Row] = &[
         }
         Some(found)
     }),
-    // Rows for vectors.
+    // The following rows define functions that return vectors.
     row(&["CqlVector"], |given| match given {
         [Argument::Function(inner)] => {
             let step =
@@ -342,7 +342,7 @@ pub(super) fn plain(
     given.is_empty().then(|| from(inputs, output, step))?
 }
 
-/// Returns the number by which the input is divided.
+/// Returns the divisor of a conversion whose result is the remainder of the input.
 fn scale(given: &[Argument], usual: i64) -> Option<i64> {
     match given {
         [] => Some(usual),
@@ -375,8 +375,8 @@ fn spaced_value(input: i64, spacing: i64, repeats: i64) -> i64 {
     input.wrapping_mul(spacing).wrapping_div(repeats)
 }
 
-/// Returns true if a time zone is UTC. The local zone of NoSQLBench's machine counts as UTC, which
-/// it usually is on servers.
+/// Returns true if a time zone is UTC. The local time zone of NoSQLBench's machine counts as UTC,
+/// because most servers use UTC.
 fn is_utc(zone: &Argument) -> bool {
     let zone = zone.text().unwrap_or_default();
     ["UTC", "GMT", "Z", "default"].contains(&zone)

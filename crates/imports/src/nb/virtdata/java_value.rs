@@ -113,7 +113,7 @@ impl Ty {
         self.min(Ty::Object)
     }
 
-    /// Returns true if a value can be converted to `to` without loss, by Java's widening.
+    /// Returns true if Java's widening converts a value to `to`.
     pub(crate) fn widens_to(self, to: Ty) -> bool {
         self == to
             || to == Ty::Object

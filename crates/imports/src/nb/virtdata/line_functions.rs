@@ -82,8 +82,8 @@ pub(super) fn line(lines: Vec<Box<str>>) -> Transformation {
     })
 }
 
-/// Returns a function that makes a list of lines from a file: `HashedLineToStringList(file, least,
-/// most)`.
+/// Returns a function that makes a list or a set of lines from a file, such as
+/// `HashedLineToStringList(file, least, most)`.
 fn drawn_lines(
     kind: Ty,
     call: &Call,
@@ -184,7 +184,7 @@ fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, R
             Ok(None)
         }
         Err(why) => {
-            let message = format!("{} cannot read {file}: {why}", call.name);
+            let message = format!("{}: {why}", call.name);
             Err(RecipeMistake::new(message, call.at))
         }
     }

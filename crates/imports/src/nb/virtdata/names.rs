@@ -73,7 +73,6 @@ pub(super) fn unknown(call: &Call) -> RecipeMistake {
     let mut fault = RecipeMistake::new(format!("function {name} is unknown"), call.at);
     // The hint only suggests similar names, because a list of all functions would not help.
     let all = TABLES.into_iter().flatten().flat_map(|row| row.names);
-    let near = yaml::did_you_mean(name, all.copied());
-    fault.hint = near.filter(|hint| hint.starts_with("did"));
+    fault.hint = yaml::near_name(name, all.copied());
     fault
 }

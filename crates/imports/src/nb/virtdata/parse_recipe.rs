@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         let mut args = Vec::new();
         while !self.take(")") {
             if self.rest().is_empty() || self.rest().starts_with(';') {
-                let message = format!("the parenthesis after {name} is unterminated");
+                let message = format!("the parenthesis after {name} is not closed");
                 return Err(RecipeMistake::new(message, self.at));
             }
             if !args.is_empty() {

@@ -33,7 +33,8 @@ pub(super) fn load(name: &str) -> Option<Val<'static>> {
     SAVED.with_borrow(|saved| saved.get(name).cloned())
 }
 
-/// Names that a recipe saves, and names that it loads without saving them first.
+/// Names that a recipe saves, and names that it loads without a default and without saving them
+/// first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Uses {
     pub(crate) saves: Vec<String>,

@@ -9,8 +9,8 @@
 use super::{Column, ValueType};
 
 impl Column {
-    /// Returns true if cassandra-stress would refuse the column, or would generate other values in
-    /// each run.
+    /// Returns true if cassandra-stress would refuse the column, or would generate collections of
+    /// different sizes in each run.
     pub(crate) fn is_own(&self) -> bool {
         match &self.kind {
             ValueType::Map(..)
@@ -26,19 +26,19 @@ impl Column {
         }
     }
 
-    /// Returns true if the tool generates another number of values on a level in each run. This
+    /// Returns true if the tool generates a different number of values on a level in each run. This
     /// applies to time-based UUIDs, because the tool seeds only their times.
     pub(crate) fn has_unseeded_count(&self) -> bool {
         let times_only = matches!(self.kind, ValueType::Timeuuid) && !self.cluster.is_fixed();
         times_only || self.cluster.is_half_seeded()
     }
 
-    /// Returns true if the collections of cassandra-stress have other sizes in each run.
+    /// Returns true if the collections of cassandra-stress have different sizes in each run.
     pub(crate) fn has_unseeded_size(&self) -> bool {
         matches!(self.kind, ValueType::List(_) | ValueType::Set(_)) && !self.size.is_fixed()
     }
 
-    /// Returns true if the tool generates other values of this column in each run.
+    /// Returns true if the tool generates different values of this column in each run.
     pub(crate) fn has_unseeded_value(&self) -> bool {
         let inner = match &self.kind {
             ValueType::List(inner) | ValueType::Set(inner) => inner.has_unseeded_value(),
@@ -47,14 +47,14 @@ impl Column {
         inner || self.identity.is_half_seeded()
     }
 
-    /// Returns true if the texts or blobs of cassandra-stress have other sizes in each run.
+    /// Returns true if the texts or blobs of cassandra-stress have different sizes in each run.
     pub(crate) fn has_unseeded_length(&self) -> bool {
         matches!(self.kind, ValueType::Text | ValueType::Blob) && self.size.is_half_seeded()
     }
 
-    /// Returns true if `cell` is the value `made`, or a collection that differs from `made` only in
-    /// its size. The tool seeds the elements, so of two lists the longer begins with the shorter,
-    /// and of two sets the larger contains the smaller.
+    /// Returns true if `cell` is the value `made`, or differs from it only in parts that the tool
+    /// does not seed. The tool seeds the elements of collections, but not the size. Of two lists,
+    /// the longer therefore begins with the shorter. Of two sets, the larger contains the smaller.
     pub(crate) fn may_be(&self, made: &[u8], cell: &[u8]) -> bool {
         if made == cell || self.has_unseeded_value() {
             return true;

@@ -10,7 +10,8 @@ const EXPONENTIAL_TERMS: usize = 16;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct JavaRandom {
     state: u64,
-    /// The second number of the most recent pair of gaussians, if it has not been returned yet.
+    /// The second number of the most recent pair of Gaussian numbers, if it has not been returned
+    /// yet.
     spare: Option<f64>,
 }
 
@@ -45,7 +46,7 @@ impl JavaRandom {
         (high + self.bits(27)) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Returns a gaussian random number by Marsaglia's polar method, which draws gaussians in
+    /// Returns a Gaussian random number by Marsaglia's polar method, which draws the numbers in
     /// pairs.
     pub(super) fn gaussian(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {

@@ -16,7 +16,7 @@ use workload::random::{Draws, lane};
 use workload::{Check, Operation};
 use workload::{ClientRanges, OperationEncoder, OperationSource};
 
-/// Maximum number of rows of a partition up to which a read is checked.
+/// Maximum number of rows of a partition for which reads are checked.
 const CHECKED_ROWS_MAX: f64 = 20_000.0;
 
 /// Maximum number of writes in flight. If a read looks back by fewer seeds, it may come before the
@@ -182,7 +182,7 @@ impl StressCursor {
             let mut more = walk.next_row();
             if !more && self.entries.is_empty() {
                 // The random choice has skipped all rows. An operation needs at least one row, so
-                // the next visit considers all rows.
+                // it writes all rows that the partition can have.
                 walk.begin(Visit::All, draws);
                 more = walk.next_row();
             }

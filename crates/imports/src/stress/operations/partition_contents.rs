@@ -125,8 +125,8 @@ impl Possible<'_> {
     }
 }
 
-/// Returns true if `seen` contains every row that a write makes in the partition, up to `known`
-/// rows. Returns `None` if the caller stopped the search.
+/// Returns true if the read returned every row that a write makes in the partition. `seen` contains
+/// a flag for each row of `known`. Returns `None` if the caller stopped the search.
 pub(super) fn all_written(
     walk: &mut Walk,
     known: &[Vec<Vec<u8>>],

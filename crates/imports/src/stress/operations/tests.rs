@@ -104,7 +104,7 @@ fn a_large_partition_is_checked_row_by_row_until_cancelled() {
     };
     let judged = judged_until(&mut generator, &step, n, &made, &never);
     assert_eq!(judged, Check::Right);
-    // The check asks once in a few hundred rows whether it should stop. If it compared all rows
+    // The check asks after every few hundred rows whether it should stop. If it compared all rows
     // with all others, it would ask a thousand times as often.
     assert!((50..1000).contains(&asked.get()), "{} times", asked.get());
     let mut strange = made.clone();

@@ -30,14 +30,14 @@ pub struct Connect {
     pub nodes: Vec<String>,
     /// File that names the nodes, one per line.
     pub nodes_file: Option<(String, Place)>,
-    /// Data centre of the nodes that the client contacts. The client does not contact nodes of
-    /// other data centres.
+    /// Data center of the nodes that the client contacts. The client does not contact nodes of
+    /// other data centers.
     pub datacenter: Option<String>,
     /// CQL port of the nodes. `None` if the command line does not state it.
     pub port: Option<u16>,
     /// True if connections are encrypted.
     pub tls: bool,
-    /// Properties file with user names and passwords.
+    /// Properties file with the user name and the password.
     pub credentials_file: Option<(String, Place)>,
 }
 
@@ -112,7 +112,7 @@ pub(crate) const NODE: [KnownParam; 6] = [
         "datacenter=",
         ANY,
         "",
-        "Contact only nodes of this data centre",
+        "Contact only nodes of this data center",
     ),
     new("rack=", ANY, "", "Without effect"),
     new("loadbalance=", ANY, "", "Without effect"),

@@ -10,7 +10,8 @@ use crate::stress::argument_values;
 use crate::stress::command::Groups;
 use crate::stress::params::{KnownParam, Params, new};
 
-/// Output during the run and after its end.
+/// Output that the command line requests during the run and after its end. Only `no_summary` and
+/// `no_settings` have an effect in cassay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// Verbosity of the output.
@@ -36,11 +37,11 @@ pub struct Output {
 /// Verbosity of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
-    /// cassay writes almost no output.
+    /// The command line requests almost no output.
     Minimal,
-    /// cassay writes the same amount of output as the tool by default.
+    /// The command line requests the amount of output that the tool has by default.
     Normal,
-    /// Everything is written.
+    /// The command line requests all output.
     Verbose,
 }
 

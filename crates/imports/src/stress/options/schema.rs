@@ -16,7 +16,8 @@ pub struct SchemaOptions {
     pub replication: String,
     /// True if the command line states the replication.
     pub is_replication_stated: bool,
-    /// Options of the replication strategy, sorted by name.
+    /// Options of the replication strategy, sorted by name. A default replication factor comes
+    /// last.
     pub replication_options: Vec<(String, String)>,
     /// Class of the compaction strategy. If it is `None`, the database chooses a strategy.
     pub compaction: Option<String>,
@@ -31,7 +32,7 @@ pub(crate) const SCHEMA: [KnownParam; 4] = [
         "replication(",
         1,
         "strategy=SimpleStrategy,factor=1",
-        "Replication: strategy, factor or data centres",
+        "Replication: strategy, factor or data centers",
     ),
     new("keyspace=", 1, "keyspace1", "Name of the keyspace"),
     new("compaction(", 1, "", "Compaction: strategy and its options"),

@@ -276,7 +276,7 @@ fn a_small_share_of_a_wide_partition_is_that_share() {
             rows += 1;
         }
     }
-    // The expected number is 6,000, with a deviation of 77.
+    // The expected number is 6,000, with a standard deviation of 77.
     assert!((5_600..6_400).contains(&rows), "{rows}");
 }
 

@@ -157,8 +157,8 @@ impl Planner<'_> {
         }
         if !names.is_empty() {
             self.notes.push(format!(
-                "if {} does not find a partition, this is not a mistake, because no operation may \
-                 have written the partition yet. cassay compares the rows that it finds",
+                "if {} does not find a partition, this is not an error: perhaps no operation has \
+                 written the partition yet. cassay compares the rows that it finds",
                 names.join(", ")
             ));
         }
@@ -186,8 +186,8 @@ impl Planner<'_> {
 
     /// Adds an operation of the mix. Its name is `insert`, `query` or `spec.query`.
     fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
-        // If a profile does not state a name, its name is `keyspace.table`. The last point
-        // therefore separates the profile from the query.
+        // If a profile does not state a name, its name is `keyspace.table`. The last dot therefore
+        // separates the profile from the query.
         let (spec, name) = match weight.name.rsplit_once('.') {
             Some((spec, name)) => (Some(spec), name.to_lowercase()),
             None => (None, weight.name.to_lowercase()),

@@ -152,8 +152,9 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Returns true if a statement uses `table` of `keyspace`. Returns false for a view or another
-/// table, because a view has its columns in another order, and another table has other rows.
+/// Returns true if a statement uses `table` of `keyspace`, or if the name of its table is unknown.
+/// Returns false for a view or another table, because a view has its columns in another order, and
+/// another table has other rows.
 fn is_of(text: &str, keyspace: &str, table: &Table) -> bool {
     let tokens = schema::tokens(text).unwrap_or_default();
     schema::named_table(&tokens).is_none_or(|(owner, own)| {

@@ -94,7 +94,8 @@ pub(super) fn relations(text: &str) -> usize {
     1 + conditions.filter(|word| word == "and").count()
 }
 
-/// Returns the cells that a SELECT returns. Returns `None` unless the SELECT names only columns.
+/// Returns the cells that a SELECT returns. Returns `None` unless the SELECT names only columns, or
+/// reads `*`.
 pub(super) fn returned(text: &str, table: &Table) -> Option<Vec<Cell>> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lower = text.to_lowercase();

@@ -3,6 +3,7 @@
 //! The probe reads both versions of control groups, and distinguishes them by the names of their
 //! files. A machine may have either version, or a different version for each controller.
 
+use super::cpu_counters::CpuCounters;
 use super::disk::{Devices, Disks};
 use super::network::Network;
 use super::pressure::Pressure;
@@ -37,6 +38,8 @@ pub(crate) struct StandIn {
     memory: Option<Memory>,
     pressure: Option<Pressure>,
     network: Network,
+    /// Hardware counters of the host's CPUs. `None` if the host shares its CPUs.
+    counters: Option<CpuCounters>,
     disk: Option<Disks>,
     /// Mount point of the host's volume, and the number of its device.
     volume: Option<(PathBuf, u64)>,
@@ -71,7 +74,11 @@ impl StandIn {
     ///
     /// # Errors
     /// The machine does not report its devices.
-    pub fn open(places: &HostFiles, network: Network) -> Result<StandIn> {
+    pub fn open(
+        places: &HostFiles,
+        network: Network,
+        counters: Option<CpuCounters>,
+    ) -> Result<StandIn> {
         let device = places.device.map(|device| Devices::Only(device.to_owned()));
         let disk = device.map(|device| Disks::open(places.name, device));
         let stat = |dir: Option<&Path>| KernelFile::open(dir?.join("cpu.stat")).ok();
@@ -83,6 +90,7 @@ impl StandIn {
             memory: places.memory.and_then(|dir| Memory::open(dir).ok()),
             pressure: places.unified.map(|dir| Pressure::open(places.name, dir, ".pressure")),
             network,
+            counters,
             disk: disk.transpose()?,
             volume: places.volume.map(place).transpose()?,
         })
@@ -159,13 +167,19 @@ impl SampledSource for StandIn {
             None => Ok(()),
         };
         let network = self.network.look(now_ns, out);
+        let counters = match &mut self.counters {
+            Some(counters) => counters.look(now_ns, out),
+            None => Ok(()),
+        };
         let disk = match &mut self.disk {
             Some(disk) => disk.look(now_ns, out),
             None => Ok(()),
         };
         let volume = self.volume(out);
         // If one source fails, the others are still read.
-        let results = [used, throttled, memory, pressure, network, disk, volume];
+        let results = [
+            used, throttled, memory, pressure, network, counters, disk, volume,
+        ];
         let result: Result<()> = results.into_iter().collect();
         result.with_context(|| self.name.clone())
     }
@@ -318,7 +332,7 @@ mod tests {
             device: None,
             volume: Some(dir),
         };
-        let mut stand_in = StandIn::open(&places, network.unwrap()).unwrap();
+        let mut stand_in = StandIn::open(&places, network.unwrap(), None).unwrap();
         let mut out = Out::new();
         stand_in.look(1_000_000_000, &mut out).unwrap();
         let first = out.readings().len();

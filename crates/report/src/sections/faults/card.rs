@@ -98,7 +98,7 @@ fn fault_effects(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, St
         None => None,
         Some(RepairNeed::Needed) => Some("needed"),
         Some(RepairNeed::NotNeeded) => Some("not needed"),
-        Some(RepairNeed::Untold) => Some("unknown"),
+        Some(RepairNeed::Inconclusive) => Some("unknown"),
     };
     facts.extend(repair.map(|word| ("Repair", format!("{word}: {}", found.repair_why))));
     if !found.beside.is_empty() {
@@ -123,6 +123,10 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
     };
     let client = match seen.client_s {
         Some(client_s) => format!("by clients within {} ({by})", number::duration(client_s)),
+        // Without a level before the fault, neither throughput nor p99 can show the fault.
+        None if found.ops_per_s.is_none() => {
+            "by clients: unknown, because the level before the fault is unknown".to_owned()
+        }
         None => "not by clients".to_owned(),
     };
     let gossip = seen.gossip_s.map(|gossip_s| {
@@ -170,7 +174,7 @@ fn normal(found: &RecoveryRecord) -> String {
     });
     let p99 = found.p99_ms.map(|before| {
         format!(
-            "a p99 of {} ms within {}",
+            "a median p99 per second of {} ms within {}",
             number::ms(before.middle),
             within(before.within)
         )
@@ -236,7 +240,7 @@ fn three_stretches(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str
     all.into_iter().filter_map(|(name, stretch)| Some((name, stretch.as_ref()?)))
 }
 
-/// Returns what clients could notice of the fault.
+/// Returns a table of the effects that clients could notice before, during and after the fault.
 fn stretches(found: &RecoveryRecord) -> Table {
     Table::from_records("", three_stretches(found))
         .text("Clients saw", |(name, _)| name)
@@ -274,7 +278,7 @@ fn stretches(found: &RecoveryRecord) -> Table {
         .number("Sent late", "", |(_, stretch)| {
             number::count(stretch.client[ClientCount::Late])
         })
-        .number("Given up unsent", "", |(_, stretch)| {
+        .number("Abandoned unsent", "", |(_, stretch)| {
             number::count(stretch.client[ClientCount::Dropped])
         })
         .build()

@@ -29,7 +29,8 @@ impl<'a> Subject<'a> {
 /// Explanation of the columns.
 const FOOT: &str = "Before: the median of the seconds before the fault. Lowest: the worst second, \
      from the injection until throughput was back to normal. After: the mean of all seconds since \
-     the target was intact again. Errors: from the injection on.";
+     the target was intact again. p99: of all operations before or during the fault together. \
+     Errors: from the injection on.";
 
 /// Returns the table. Claims without a matching fault have separate rows.
 pub fn table(view: &RunView) -> Table {
@@ -68,7 +69,7 @@ pub fn table(view: &RunView) -> Table {
         .number("p99 before", "ms", |of| {
             known_p99(of.recovery()?.before.as_ref()?)
         })
-        .number("p99 while broken", "ms", |of| {
+        .number("p99 during the fault", "ms", |of| {
             known_p99(of.recovery()?.during.as_ref()?)
         })
         .text("Throughput back to normal", |of| {

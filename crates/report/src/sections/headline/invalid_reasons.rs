@@ -4,35 +4,10 @@
 use crate::run_view::RunView;
 use analysis::rules::seriousness;
 use std::cmp::Reverse;
-use store::record::{CauseKind, RuleOutcome, TrialFinding};
+use store::record::{CauseKind, DRIFTED, NOT_STEADY, RuleOutcome, TrialFinding, short_words};
 
 /// Maximum number of reasons on the first screen.
 const REASONS_MAX: usize = 3;
-
-/// A short description of each rule.
-const SHORT_WORDS: [(&str, &str); 21] = [
-    ("V18", "Other programs used the machine"),
-    ("V20", "The clock was set"),
-    ("V11", "The nodes or their settings changed"),
-    ("V3", "The client was near its own limit"),
-    ("V4", "The client itself was stalled"),
-    ("V13", "A fault was not confirmed, or not healed"),
-    ("V14", "Reads returned data that differs from the writes"),
-    ("V8", "Operations failed"),
-    ("V21", "Nodes had uncaught exceptions"),
-    ("V9", "The data was not at rest"),
-    ("V10", "Compactions fell behind"),
-    ("V19", "The target did not answer for some time"),
-    ("V12", "The window was not steady, or it was too short"),
-    ("V1", "The client sent requests late"),
-    ("V7", "The counts of server and client differ"),
-    ("V17", "Probes cost too much"),
-    ("V5", "Clients did not start together"),
-    ("V2", "Latency and service time disagree"),
-    ("V6", "Histograms lack some operations"),
-    ("V15", "The record is not enough to repeat the run"),
-    ("V16", "The record lacks the ratio of data to memory"),
-];
 
 /// Description of rule V14 if no read returned wrong data. In this case, the rule mostly judges
 /// reads that found no row, so the description must not report lost data.
@@ -52,10 +27,16 @@ type RankedReason = ((Reverse<Option<RuleOutcome>>, usize), String);
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
     let causes = &view.findings.causes;
-    let explained = |rule: &str| causes.iter().any(|cause| explains(cause.kind) == Some(rule));
-    let of_rules = SHORT_WORDS.iter().filter(|(rule, _)| !explained(rule));
-    let mut placed: Vec<RankedReason> =
-        of_rules.filter_map(|rule| rule_reason(trials, rule)).collect();
+    let explained = |rule: &str, words: &str| {
+        // A trend of the run explains a drift, but not a window that was too short.
+        let is_of_cause = rule != "V12" || [DRIFTED, NOT_STEADY].contains(&words);
+        is_of_cause && causes.iter().any(|cause| explains(cause.kind) == Some(rule))
+    };
+    let mut placed: Vec<RankedReason> = analysis::rules::names()
+        .flat_map(|rule| kinds(trials, rule))
+        .filter(|kind| !explained(kind.rule, kind.words))
+        .map(|kind| rule_reason(trials, kind))
+        .collect();
     placed.extend(causes.iter().map(|cause| {
         let rule = explains(cause.kind).unwrap_or("V12");
         (place(trials, rule), cause.says.clone())
@@ -70,20 +51,47 @@ pub(super) fn short(view: &RunView) -> Vec<String> {
     said
 }
 
-/// Returns the sort key of a rule among the reasons, which depends on the worst trial.
-fn place(trials: &[TrialFinding], rule: &str) -> (Reverse<Option<RuleOutcome>>, usize) {
-    let all = trials.iter().flat_map(|trial| &trial.rules);
+/// Returns the sort key of a rule among the reasons, which depends on the worst of these trials.
+fn place<'a>(
+    trials: impl IntoIterator<Item = &'a TrialFinding>,
+    rule: &str,
+) -> (Reverse<Option<RuleOutcome>>, usize) {
+    let all = trials.into_iter().flat_map(|trial| &trial.rules);
     let worst = all.filter(|one| one.rule == rule).map(|one| one.result).max();
     (Reverse(worst), seriousness(rule))
 }
 
-/// Returns the short description of a rule, with the number of affected trials. `None` if the rule
-/// affects no trial.
-fn rule_reason(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<RankedReason> {
-    let mut of: Vec<&TrialFinding> =
-        trials.iter().filter(|trial| is_against(trial, rule)).collect();
-    let mut words = (*words).to_owned();
-    if *rule == "V14" {
+/// Trials that a rule makes invalid or suspect for the same kind of reason.
+struct ReasonKind<'a> {
+    rule: &'static str,
+    words: &'static str,
+    trials: Vec<&'a TrialFinding>,
+}
+
+/// Returns the kinds of reasons of a rule, in the order of their first trials.
+fn kinds<'a>(trials: &'a [TrialFinding], rule: &'static str) -> Vec<ReasonKind<'a>> {
+    let mut found: Vec<ReasonKind<'a>> = Vec::new();
+    for trial in trials {
+        let Some(words) = words_against(trial, rule) else {
+            continue;
+        };
+        match found.iter_mut().find(|kind| kind.words == words) {
+            Some(kind) => kind.trials.push(trial),
+            None => found.push(ReasonKind {
+                rule,
+                words,
+                trials: vec![trial],
+            }),
+        }
+    }
+    found
+}
+
+/// Returns the description of a kind of reason, with the number of affected trials.
+fn rule_reason(trials: &[TrialFinding], kind: ReasonKind<'_>) -> RankedReason {
+    let (rule, mut of) = (kind.rule, kind.trials);
+    let mut words = kind.words.to_owned();
+    if rule == "V14" {
         let differed: Vec<&TrialFinding> =
             of.iter().copied().filter(|trial| has_other_data(trial)).collect();
         let against: Vec<&TrialFinding> =
@@ -96,16 +104,14 @@ fn rule_reason(trials: &[TrialFinding], (rule, words): &(&str, &str)) -> Option<
             of = differed;
         }
     }
-    if *rule == "V18" {
+    if rule == "V18" {
         words += &others(&of);
     }
     let of_all = measure::number::counted(trials.len(), "trial");
-    (!of.is_empty()).then(|| {
-        (
-            place(trials, rule),
-            format!("{words} ({} of {of_all}).", of.len()),
-        )
-    })
+    (
+        place(of.iter().copied(), rule),
+        format!("{words} ({} of {of_all}).", of.len()),
+    )
 }
 
 /// Returns the rule whose violations in single trials a cause explains.
@@ -128,12 +134,11 @@ fn run_reasons(view: &RunView) -> impl Iterator<Item = &String> {
 
 /// Returns the most serious reason for a trial's verdict, in a few words. `None` for a valid trial.
 pub fn cause(trial: &TrialFinding) -> Option<&'static str> {
-    let one = std::slice::from_ref(trial);
-    let mut against: Vec<&(&str, &str)> =
-        SHORT_WORDS.iter().filter(|(rule, _)| is_against(trial, rule)).collect();
-    against.sort_by_key(|(rule, _)| place(one, rule));
-    let (rule, words) = against.first()?;
-    Some(match *rule {
+    let against = analysis::rules::names()
+        .filter_map(|rule| Some((rule, words_against(trial, rule)?)))
+        .min_by_key(|(rule, _)| place([trial], rule));
+    let (rule, words) = against?;
+    Some(match rule {
         "V14" if !trial.data_against().is_nothing() => DATA_LOST,
         "V14" if !has_other_data(trial) => NOTHING_READ,
         _ => words,
@@ -152,9 +157,13 @@ fn has_other_data(trial: &TrialFinding) -> bool {
     differed || rows || registers
 }
 
-fn is_against(trial: &TrialFinding, rule: &str) -> bool {
+/// Returns the words for the reason with which a rule makes a trial invalid or suspect. `None` if
+/// the rule does neither.
+fn words_against(trial: &TrialFinding, rule: &str) -> Option<&'static str> {
     let is_bad = |result: RuleOutcome| matches!(result, RuleOutcome::Warn | RuleOutcome::Fail);
-    trial.rules.iter().any(|one| one.rule == rule && is_bad(one.result))
+    let mut rules = trial.rules.iter();
+    let found = rules.find(|one| one.rule == rule && is_bad(one.result))?;
+    Some(short_words(rule, &found.measured))
 }
 
 /// Formats the share of other programs, such as `: up to 33 % of its CPU`.
@@ -163,21 +172,4 @@ fn others(trials: &[&TrialFinding]) -> String {
     shares.reduce(f64::max).map_or_else(String::new, |most| {
         format!(": up to {:.0} % of its CPU", most * 100.0)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_rule_has_few_words() {
-        let mut rules: Vec<&str> = SHORT_WORDS.iter().map(|(rule, _)| *rule).collect();
-        let mut names: Vec<&str> = analysis::rules::names().collect();
-        rules.sort_unstable();
-        names.sort_unstable();
-        assert_eq!(rules, names);
-        for (rule, words) in SHORT_WORDS {
-            assert!(words.split(' ').count() <= 10, "{rule}");
-        }
-    }
 }

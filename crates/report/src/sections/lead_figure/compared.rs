@@ -31,14 +31,22 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
     let at = at.map_or(String::new(), |at| format!(", at {}", place(Some(at))));
     let first = first(view, &shown);
     let second = latencies(view, &shown, "p99", |known| known.p99);
-    let what = format!(
-        "Left: {}. Right: {}. With 95 % intervals.",
-        first.title, second.title
-    );
+    let are_means = shown.iter().any(|point| {
+        let is_compared = |metric| compared_value(view, point, metric).is_some();
+        point.used.len() > 1 && (is_compared("ops_per_s") || is_compared("latency_ms.p99"))
+    });
+    let means = if are_means {
+        " A value is the geometric mean of the blocks."
+    } else {
+        ""
+    };
+    let what = format!("Left: {}. Right: {}.{means}", first.title, second.title);
+    let invalid = shown.iter().map(|point| paint(point)).find(|paint| paint.is_hollow());
     Some(LeadFigure {
         title: format!("Results of each variant{at}"),
         what,
         plots: vec![Plot::Rows(first), Plot::Rows(second)],
+        legend: invalid.map(|paint| (paint, "hollow: invalid".into())).into_iter().collect(),
         ..LeadFigure::default()
     })
 }
@@ -47,7 +55,7 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
 /// equals the offered rate, so another plot replaces the plot of throughput.
 fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
     if !shown.iter().all(|point| is_kept_up(view, point)) {
-        return rows("op/s (more is better)".into(), view, shown, |point| {
+        return rows(("op/s", "more is better; "), view, shown, |point| {
             let mean = point.ops_per_s();
             let value = compared_value(view, point, "ops_per_s").unwrap_or(mean);
             let ci95 = point.ops_per_s_ci95().map(|ends| moved_ends(ends, mean, value));
@@ -57,7 +65,7 @@ fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
     let Some(cost) = most_different_cost(view).map(|one| one.cost) else {
         return latencies(view, shown, "p50", |known| known.p50);
     };
-    rows(cost.words().into(), view, shown, |point| {
+    rows((cost.words(), ""), view, shown, |point| {
         let known = cost_of(view, point, cost);
         let text = known.map_or_else(|| number::ABSENT.into(), |c| cost.written(c.mean));
         (known.map(|c| c.mean), known.and_then(|c| c.ci95), text)
@@ -71,8 +79,8 @@ fn latencies(
     name: &str,
     of: fn(&QuantilesRecord) -> Known,
 ) -> RowsPlot {
-    let title = format!("{name} latency, ms (less is better)");
-    rows(title, view, shown, |point| {
+    let title = format!("{name} latency, ms");
+    rows((&title, "less is better; "), view, shown, |point| {
         let known = point.latency(view, ALL);
         let ci95 = known.and_then(|known| known.ci95.get(name).copied());
         let Some(known) = known.map(of) else {
@@ -91,9 +99,10 @@ fn latencies(
 /// A value, its interval, and its formatted text.
 type Value = (Option<f64>, Option<[f64; 2]>, String);
 
-/// Returns a row for each variant.
+/// Returns a row for each variant. The title also states which direction is better, and whether the
+/// rows have intervals.
 fn rows(
-    title: String,
+    (title, better): (&str, &str),
     view: &RunView,
     shown: &[&Point<'_>],
     of: impl Fn(&Point<'_>) -> Value,
@@ -111,9 +120,10 @@ fn rows(
             paint: paint(point),
         }
     };
+    let rows: Vec<ValueRow> = shown.iter().map(row).collect();
     RowsPlot {
-        title,
-        rows: shown.iter().map(row).collect(),
+        title: format!("{title} ({better}{})", RowsPlot::intervals_note(&rows)),
+        rows,
         ..RowsPlot::default()
     }
 }
@@ -126,7 +136,8 @@ fn cost_of<'v>(view: &'v RunView, point: &Point<'_>, cost: CostKind) -> Option<&
 }
 
 /// Returns the point of a variant that the question is about. If the variant lacks this point,
-/// returns its best point.
+/// returns its best point. If all points of the variant are invalid, returns the point with the
+/// highest throughput, so that the figure shows every variant.
 fn primary<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],
@@ -134,7 +145,10 @@ fn primary<'p, 'a>(
 ) -> Option<&'p Point<'a>> {
     let asked = view.findings.comparisons.iter().find(|c| c.primary).map(|c| c.point);
     let at = |point: &&Point<'_>| point.variant_index == variant && Some(point.at) == asked;
-    points.iter().find(at).or_else(|| best(view, points, variant))
+    let of_variant = points.iter().filter(|point| point.variant_index == variant);
+    let most = |a: &&Point<'_>, b: &&Point<'_>| a.ops_per_s().total_cmp(&b.ops_per_s());
+    let found = points.iter().find(at).or_else(|| best(view, points, variant));
+    found.or_else(|| of_variant.max_by(most))
 }
 
 fn paint(point: &Point<'_>) -> ColorRole {

@@ -37,14 +37,14 @@ pub(super) fn matrix_figure(view: &RunView) -> Option<LeadFigure> {
             },
         }
     };
-    forest(
-        &format!(
-            "{} at {}",
-            metric_name(&effects.metric),
-            place(effects.point)
-        ),
-        mains.iter().map(row).collect(),
-    )
+    let rows: Vec<ValueRow> = mains.iter().map(row).collect();
+    let of = format!(
+        "{} at {}",
+        metric_name(&effects.metric),
+        place(effects.point)
+    );
+    let note = RowsPlot::intervals_note(&rows);
+    forest(&of, note, rows)
 }
 
 /// Plots every setting of a screening. `None` without a screening.
@@ -65,11 +65,17 @@ pub(super) fn screening_figure(view: &RunView) -> Option<LeadFigure> {
             ColorRole::Text
         },
     };
-    forest(&metric_name(&screen.metric), settings.map(row).collect())
+    // A screening has no intervals. The title explains the bars instead.
+    let note = "bars: 95 % of screenings without effects";
+    forest(
+        &metric_name(&screen.metric),
+        note,
+        settings.map(row).collect(),
+    )
 }
 
-/// Returns a forest plot of the effects of settings.
-fn forest(of: &str, mut rows: Vec<ValueRow>) -> Option<LeadFigure> {
+/// Returns a forest plot of the effects of settings. `note` describes the intervals or bars.
+fn forest(of: &str, note: &str, mut rows: Vec<ValueRow>) -> Option<LeadFigure> {
     if rows.is_empty() {
         return None;
     }
@@ -82,7 +88,7 @@ fn forest(of: &str, mut rows: Vec<ValueRow>) -> Option<LeadFigure> {
         title: format!("Effect of each setting: {of}"),
         what,
         plots: vec![Plot::Rows(RowsPlot {
-            title: format!("change of {of}, % (95 % interval)"),
+            title: format!("change of {of}, % ({note})"),
             baseline: Some(0.0),
             is_log: false,
             rows,

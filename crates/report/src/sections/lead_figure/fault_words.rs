@@ -5,8 +5,12 @@ use crate::number;
 use crate::run_view::RunView;
 use store::record::{
     Aftermath, FaultRecord, ReadBackRecord, RecoveryRecord, StretchRecord, TrialFinding, p99_words,
-    read_back_words,
+    read_back_words, unknown_effect,
 };
+
+/// Sentence for a run that read no acknowledged write back, so it shows neither a loss nor its
+/// absence.
+const NOT_READ_BACK: &str = "cassay did not read back the acknowledged writes.";
 
 /// Describes a fault, such as `node-kill of node2, broken for 45.0 s`.
 pub(super) fn title(fault: &FaultRecord) -> String {
@@ -33,7 +37,8 @@ pub(super) fn effect(fault: &FaultRecord, is_at_rate: bool) -> String {
     } else {
         [throughput, p99]
     };
-    let said = costs.into_iter().chain([errors(found), as_before(fault)]);
+    let unknown = unknown_effect(found).map(|why| why + ".");
+    let said = costs.into_iter().chain([errors(found), as_before(fault), unknown]);
     said.flatten().collect::<Vec<_>>().join(" ")
 }
 
@@ -89,7 +94,7 @@ fn as_before(fault: &FaultRecord) -> Option<String> {
     )
 }
 
-/// Describes an effect on latency, such as `P99 51 → 1,040 ms while broken (× 20.4).`
+/// Describes an effect on latency, such as `P99 51 → 1,040 ms during the fault (× 20.4).`
 fn p99(fault: &FaultRecord) -> Option<String> {
     let said = p99_words(fault)?;
     let first = said.chars().next()?;
@@ -111,10 +116,13 @@ pub(super) fn losses(view: &RunView) -> String {
     let missed: u64 = broken.iter().map(|trial| trial.verify.lost).sum();
     let not_found = (missed > 0).then(|| {
         let reads = measure::number::counted(missed, "read");
-        format!("{reads} did not find a row whose write the server had acknowledged.")
+        format!(
+            "In trials with faults, {reads} did not find a row whose write the server had \
+             acknowledged."
+        )
     });
     let unread = match (read_broken, broken.len()) {
-        (0, _) => Some("Reads did not return acknowledged writes.".to_owned()),
+        (0, _) => Some(NOT_READ_BACK.to_owned()),
         (some, all) if some < all => Some(format!(
             "After {some} of {all} trials with faults, cassay read back the acknowledged writes."
         )),

@@ -2,6 +2,7 @@
 //! of the fault, and any loss of acknowledged data.
 
 use super::{fault_words, trial_over_time};
+use crate::merged_points::{variant_index, variant_name, variants};
 use crate::page::{
     AxisScale, Band, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Tone,
 };
@@ -47,16 +48,29 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
         (true, false) => "p99 around each fault, in the measured window",
         (false, _) => "Throughput around each fault, in the measured window",
     };
+    let legend = [
+        (ColorRole::Bad, "broken"),
+        (ColorRole::Warn, "intact, but not yet back to normal"),
+    ];
+    let is_drawn = |(color, _): &(ColorRole, &str)| plots.iter().any(|plot| has_band(plot, *color));
+    let legend = legend.into_iter().filter(is_drawn);
     Some(LeadFigure {
         title: format!("{title}{more}"),
         what: faults.iter().map(what).collect::<Vec<_>>().join(" "),
+        legend: legend.map(|(color, words)| (color, words.into())).collect(),
         plots,
-        legend: vec![
-            (ColorRole::Bad, "broken".into()),
-            (ColorRole::Warn, "intact, but not yet back to normal".into()),
-        ],
         says: fault_words::losses(view),
     })
+}
+
+/// Returns true if a plot has a shaded period of this colour.
+fn has_band(plot: &Plot, color: ColorRole) -> bool {
+    let Plot::Curve(plot) = plot else {
+        return false;
+    };
+    let is_of_color =
+        |mark: &LeadMark| matches!(mark, LeadMark::Band { paint, .. } if *paint == color);
+    plot.marks.iter().any(is_of_color)
 }
 
 /// Returns true if the load during a fault came at a rate.
@@ -104,7 +118,7 @@ fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Opt
         Series::Throughput => trial_over_time::rates(trial, shown),
         Series::P99 => trial_over_time::latencies(trial, shown),
     };
-    if points.is_empty() {
+    if points.iter().all(|(_, value)| value.is_none()) {
         return None;
     }
     let band = |band: &Band| LeadMark::Band {
@@ -120,7 +134,7 @@ fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Opt
     let mut marks: Vec<LeadMark> = bands.iter().filter(|one| one.from < end).map(band).collect();
     marks.push(LeadMark::Line {
         points,
-        paint: ColorRole::Category(0),
+        paint: ColorRole::Category(variant_index(view, &finding.variant)),
         is_dashed: false,
         label: String::new(),
     });
@@ -138,13 +152,19 @@ fn strip(view: &RunView, fault: &FaultRecord, of: Series, is_first: bool) -> Opt
         Series::Throughput => "op/s",
         Series::P99 => "p99, ms",
     };
+    // With several variants, the title names the variant whose trial had the fault.
+    let variant = if variants(view).len() > 1 {
+        format!(" of {}", variant_name(&finding.variant, view))
+    } else {
+        String::new()
+    };
     Some(Plot::Curve(CurvePlot {
         x: PlotAxis {
             title: "seconds since the start line".into(),
             ..PlotAxis::default()
         },
         y: PlotAxis {
-            title: format!("{unit}: {}", fault_words::title(fault)),
+            title: format!("{unit}{variant}: {}", fault_words::title(fault)),
             scale: AxisScale::log_or_zero(of == Series::P99),
             ..PlotAxis::default()
         },

@@ -6,11 +6,10 @@ use crate::page::{
     AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, RowsPlot, ValueRow,
 };
 use crate::run_view::RunView;
+use crate::sections::search::{block_of, result_color};
 use analysis::procedure::Point;
 use measure::Known;
-use store::record::{
-    SearchOutcome, SearchRangeRecord, SearchRecord, SearchResult, SearchStepRecord,
-};
+use store::record::{SearchOutcome, SearchRangeRecord, SearchRecord, SearchStepRecord};
 
 /// Maximum number of variants whose steps are drawn side by side. With more variants, the figure
 /// shows only the results.
@@ -74,20 +73,10 @@ fn legend(searches: &[SearchRecord], is_band: bool) -> Vec<(ColorRole, String)> 
     };
     let is_drawn = |paint| {
         let mut steps = searches.iter().flat_map(|search| &search.steps);
-        steps.any(|step| step.latency_ms.is_some() && color(step.result) == paint)
+        steps.any(|step| step.latency_ms.is_some() && result_color(step.result) == paint)
     };
     let drawn = meanings.into_iter().filter(|(paint, _)| is_drawn(*paint));
     drawn.map(|(paint, meaning)| (paint, meaning.to_owned())).collect()
-}
-
-/// Returns the colour of a trial's dot.
-fn color(result: SearchResult) -> ColorRole {
-    match result {
-        SearchResult::Pass | SearchResult::Within | SearchResult::Expected => ColorRole::Good,
-        SearchResult::PassDisturbed => ColorRole::GoodHollow,
-        SearchResult::Fail | SearchResult::Above | SearchResult::Below => ColorRole::Bad,
-        SearchResult::NoAnswer => ColorRole::Muted,
-    }
 }
 
 /// Plots the results of many variants. `None` if no variant has a result.
@@ -139,7 +128,7 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     tried.sort_by(f64::total_cmp);
     tried.dedup();
     let is_rate = steps().any(|step| matches!(step.point, Some(Point::Rate(_))));
-    let mut marks: Vec<LeadMark> = found(&of_variant().collect::<Vec<_>>()).into_iter().collect();
+    let mut marks: Vec<LeadMark> = found(&of_variant().collect::<Vec<_>>());
     let limits = first.within_ms.iter().flatten();
     marks.extend(limits.map(|ms| LeadMark::Across {
         y: *ms,
@@ -172,24 +161,37 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     }))
 }
 
-/// Marks the result. The result of one search is a load, and the result of several searches is a
-/// range.
-fn found(searches: &[&SearchRecord]) -> Option<LeadMark> {
-    let range = searches.iter().find_map(|search| search.range);
-    if let Some(SearchRangeRecord {
-        at_least: Some(low),
-        below: Some(high),
-        ..
-    }) = range
-    {
-        let [from, to] = [low, high].map(Point::value);
-        return Some(LeadMark::Band {
-            from,
-            to,
-            label: format!("between {} and {}", axis_value(from), axis_value(to)),
-            paint: ColorRole::Good,
-        });
+/// Marks the results. If searches found ranges, each range is a mark, because ranges of several
+/// blocks differ. Otherwise, one mark contains the loads of all searches.
+fn found(searches: &[&SearchRecord]) -> Vec<LeadMark> {
+    let ranges: Vec<LeadMark> = searches.iter().filter_map(|one| range(one, searches)).collect();
+    if ranges.is_empty() {
+        found_loads(searches).into_iter().collect()
+    } else {
+        ranges
     }
+}
+
+/// Marks the range of one of `searches`. The name of the mark states the block, if there are
+/// several blocks.
+fn range(search: &SearchRecord, searches: &[&SearchRecord]) -> Option<LeadMark> {
+    let SearchRangeRecord {
+        at_least, below, ..
+    } = search.range?;
+    let [from, to] = [at_least?, below?].map(Point::value);
+    let block = block_of(searches.iter().copied(), search);
+    let block = block.map(|block| format!("{block}: ")).unwrap_or_default();
+    Some(LeadMark::Band {
+        from,
+        to,
+        label: format!("{block}between {} and {}", axis_value(from), axis_value(to)),
+        paint: ColorRole::Good,
+    })
+}
+
+/// Marks the loads that the searches found. The result of one search is a load, and the result of
+/// several searches is a range.
+fn found_loads(searches: &[&SearchRecord]) -> Option<LeadMark> {
     let is_found = |search: &&&SearchRecord| {
         matches!(search.outcome, SearchOutcome::Held | SearchOutcome::Found)
     };
@@ -217,10 +219,10 @@ fn dot(step: &SearchStepRecord) -> Option<LeadMark> {
         x,
         y,
         ci95: step.ci95_ms,
-        paint: color(step.result),
+        paint: result_color(step.result),
         hint: format!(
             "trial {}: {} ms at {}",
-            step.trial + 1,
+            step.trial,
             number::ms(y),
             axis_value(x)
         ),

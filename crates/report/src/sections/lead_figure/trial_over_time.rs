@@ -1,6 +1,7 @@
 //! Plots one trial over time. The trial is an endurance trial with its changes of level, or the
 //! trial of a single point.
 
+use crate::merged_points::variant_index;
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
 use crate::run_view::{RunView, TrialView};
 use store::record::TrialFinding;
@@ -9,7 +10,7 @@ use store::record::TrialFinding;
 const PLACES_MAX: usize = 240;
 /// Minimum length of an interval for which a rate is drawn. The last interval of a window may be
 /// too short.
-const SECONDS_MIN: f64 = 0.5;
+pub(in crate::sections) const SECONDS_MIN: f64 = 0.5;
 /// Kind of the interval lines that describe the client and not operations.
 const CLIENT: &str = "client";
 
@@ -37,7 +38,7 @@ pub(super) fn endurance_figure(view: &RunView) -> Option<LeadFigure> {
     Some(figure)
 }
 
-/// Plots throughput and p99 of the first usable trial.
+/// Plots throughput and p99 of the first usable trial, or of the first trial if none is usable.
 pub(super) fn first_trial_figure(view: &RunView) -> Option<LeadFigure> {
     let trials = &view.findings.trials;
     let used = trials.iter().find(|t| t.verdict != store::record::Verdict::Invalid);
@@ -65,7 +66,7 @@ pub fn trial_figure(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure
             },
             marks: vec![LeadMark::Line {
                 points,
-                paint: ColorRole::Category(0),
+                paint: ColorRole::Category(variant_index(view, &finding.variant)),
                 is_dashed: false,
                 label: String::new(),
             }],
@@ -87,7 +88,7 @@ pub fn trial_figure(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure
 
 /// Returns the measured window of a trial, in seconds since the start line of the trial. If the
 /// window is not recorded, returns the whole trial.
-pub(super) fn window_of(finding: &TrialFinding) -> [f64; 2] {
+pub(in crate::sections) fn window_of(finding: &TrialFinding) -> [f64; 2] {
     let window = finding.phases.iter().find(|phase| phase.name == "measure");
     window.map_or([0.0, f64::INFINITY], |phase| [phase.from_s, phase.to_s])
 }
@@ -103,20 +104,23 @@ pub(super) fn rates(trial: &TrialView, [from, to]: [f64; 2]) -> Vec<(f64, Option
     })
 }
 
-/// Returns the p99 of the slowest kind. For joined intervals, returns the worst p99.
+/// Returns the p99 of the slowest kind. For joined intervals, returns the worst p99. `None` for an
+/// interval without any answer, because a line through this interval would show invented values.
 pub(super) fn latencies(trial: &TrialView, window: [f64; 2]) -> Vec<(f64, Option<f64>)> {
-    let mut worst: Vec<(f64, f64)> = Vec::new();
+    let mut worst: Vec<(f64, Option<f64>)> = Vec::new();
     for record in in_window(trial, window) {
-        let Some(latency) = record.latency_ms.as_ref().filter(|latency| latency.count > 0) else {
-            continue;
-        };
-        let p99 = latency.p99.least();
+        let latency = record.latency_ms.as_ref().filter(|latency| latency.count > 0);
+        let p99 = latency.map(|latency| latency.p99.least());
         match worst.last_mut() {
-            Some((at, known)) if *at == record.t_s => *known = known.max(p99),
+            Some((at, known)) if *at == record.t_s => *known = larger(*known, p99),
             _ => worst.push((record.t_s, p99)),
         }
     }
     joined(&worst, |values| values.iter().copied().fold(0.0, f64::max))
+}
+
+fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).reduce(f64::max)
 }
 
 fn in_window(
@@ -135,7 +139,7 @@ fn seconds(
     trial: &TrialView,
     window: [f64; 2],
     value: impl Fn(&store::record::IntervalRecord) -> f64,
-) -> Vec<(f64, f64)> {
+) -> Vec<(f64, Option<f64>)> {
     let mut sums: Vec<(f64, f64)> = Vec::new();
     for record in in_window(trial, window) {
         match sums.last_mut() {
@@ -143,14 +147,16 @@ fn seconds(
             _ => sums.push((record.t_s, value(record))),
         }
     }
-    sums
+    sums.into_iter().map(|(at, sum)| (at, Some(sum))).collect()
 }
 
-fn joined(values: &[(f64, f64)], join: impl Fn(&[f64]) -> f64) -> Vec<(f64, Option<f64>)> {
+/// Joins neighbouring values, so that at most [`PLACES_MAX`] values remain. A joined value without
+/// any known value is `None`.
+fn joined(values: &[(f64, Option<f64>)], join: impl Fn(&[f64]) -> f64) -> Vec<(f64, Option<f64>)> {
     let step = values.len().div_ceil(PLACES_MAX).max(1);
-    let of = |chunk: &[(f64, f64)]| {
-        let all: Vec<f64> = chunk.iter().map(|(_, value)| *value).collect();
-        (chunk[0].0, Some(join(&all)))
+    let of = |chunk: &[(f64, Option<f64>)]| {
+        let known: Vec<f64> = chunk.iter().filter_map(|(_, value)| *value).collect();
+        (chunk[0].0, (!known.is_empty()).then(|| join(&known)))
     };
     values.chunks(step).map(of).collect()
 }

@@ -91,7 +91,7 @@ fn avoided(free: &Cpus, what: &str, count: usize) -> String {
     match count {
         0 | 1 => format!("No placement could have avoided that: the machine has only one {what}."),
         _ => format!(
-            "Only moving nodes could have avoided that: they may run on every {what} that the \
+            "Only moving the nodes could have avoided that: they may run on every {what} that the \
              client may use."
         ),
     }

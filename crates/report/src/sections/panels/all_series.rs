@@ -1,5 +1,5 @@
 //! Every recorded series, in groups. The group of a series is the part of its name before the first
-//! full stop.
+//! dot.
 //!
 //! The charts are behind a fold, for readers who look for a particular series. The size limit of
 //! the page determines how many trials the charts cover. The page states that the other trials are

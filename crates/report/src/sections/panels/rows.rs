@@ -160,13 +160,13 @@ pub const NODES: &[RowSpec] = &[
         parts: &[Part::line("", &["sstables_per_read.p99"])],
     },
     RowSpec {
-        title: "Given up",
+        title: "Dropped messages and failed requests",
         probe: "cassandra",
         height_px: 60,
         quiet: true,
         parts: &[
             Part::line("messages dropped", &["dropped.*/s"]).how(Grouping::Sum),
-            Part::line("time-outs", &["client_request.*.timeouts/s"])
+            Part::line("timeouts", &["client_request.*.timeouts/s"])
                 .how(Grouping::Sum)
                 .dash(Dash::Dash),
             Part::line("unavailable", &["client_request.*.unavailables/s"])

@@ -77,7 +77,7 @@ fn says(fit: &ScaleFitRecord) -> Cell {
                 number::rate(peak.ops_per_s)
             ));
         }
-        (None, Some(WithoutPeak::Untold)) => said.push("no peak: κ may be 0".to_owned()),
+        (None, Some(WithoutPeak::Inconclusive)) => said.push("no peak: κ may be 0".to_owned()),
         (None, Some(WithoutPeak::First)) => said.push("falls from the first point".to_owned()),
         (None, Some(WithoutPeak::Beyond)) => said.push("peak beyond twice the last".to_owned()),
         _ => {}

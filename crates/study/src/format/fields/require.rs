@@ -13,8 +13,8 @@ pub const FIELDS: &[Field] = &[
         "require",
         SECTION,
         "Requirements of all variants. A variant may override these requirements. cassay judges \
-         each requirement by its 95 % interval: missed (the run exits with 4), met, or untold if \
-         the interval contains the limit.",
+         each requirement by its 95 % interval: missed (the run exits with 4), met, or \
+         inconclusive if the interval contains the limit.",
     ),
     optional(
         "require.p50_ms",
@@ -86,16 +86,19 @@ pub const FIELDS: &[Field] = &[
          `best`. Does not apply to `ratio`.",
     ),
     with(
-        "require.untold",
+        "require.inconclusive",
         Type::Choice(&[
-            ("estimate", |d| d.require.untold = IfInconclusive::Estimate),
-            ("pass", |d| d.require.untold = IfInconclusive::Pass),
-            ("miss", |d| d.require.untold = IfInconclusive::Miss),
+            ("estimate", |d| {
+                d.require.inconclusive = IfInconclusive::Estimate
+            }),
+            ("pass", |d| d.require.inconclusive = IfInconclusive::Pass),
+            ("miss", |d| d.require.inconclusive = IfInconclusive::Miss),
         ]),
         "estimate",
-        "Treatment of an untold requirement, whose interval contains the limit or is missing. With \
-         `pass`, the requirement passes with a warning. With `miss`, the run misses the \
-         requirement. With `estimate`, the run misses the requirement if the value itself exceeds \
-         the limit; otherwise the requirement passes with a warning.",
+        "Treatment of an inconclusive requirement, whose interval contains the limit or is \
+         missing. With `pass`, the requirement passes with a warning. With `miss`, the run misses \
+         the requirement. With `estimate`, the run misses the requirement if the value itself \
+         exceeds the limit; otherwise the requirement passes with a warning. A comparison with an \
+         earlier run is missed only if the run is also certainly worse.",
     ),
 ];

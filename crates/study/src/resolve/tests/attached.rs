@@ -153,6 +153,40 @@ fn a_node_is_reached_at_its_translated_address() {
 }
 
 #[test]
+fn a_contact_point_with_a_mistake_is_refused_at_its_place() {
+    let at = |points: &str, overrides: &Overrides| {
+        let target = format!("target: {{attach: {{contact_points: {points}}}}}");
+        let mistakes = resolve("s", &format!("{REST}{target}\n"), overrides).expect_err(points);
+        let [mistake] = &mistakes.list[..] else {
+            panic!("{mistakes}")
+        };
+        let text = &mistakes.sources[mistake.place.source].text;
+        let marked = text[mistake.place.span.clone()].to_owned();
+        (mistake.message.clone(), marked)
+    };
+    for (points, marked, why) in [
+        (
+            "[db1, 'db2:99999']",
+            "'db2:99999'",
+            "has no port from 1 to 65535",
+        ),
+        ("'db1,db2'", "'db1,db2'", "has a host with a character"),
+        ("['256.1.1.1']", "'256.1.1.1'", "is not an IPv4 address"),
+    ] {
+        let (message, place) = at(points, &Overrides::default());
+        assert!(message.contains(why), "{points}: {message}");
+        assert_eq!(place, marked);
+    }
+    let overrides = Overrides {
+        target: Some("attach:127.0.0.1:99999".to_owned()),
+        ..Overrides::default()
+    };
+    let (message, place) = at("[db1]", &overrides);
+    assert!(message.contains("has no port from 1 to 65535"), "{message}");
+    assert_eq!(place, "'127.0.0.1:99999'");
+}
+
+#[test]
 fn an_address_in_place_of_the_section_is_told_how_to_write_it() {
     let text = "study: s\nquestion: q?\ntarget: {attach: 10.0.0.1}\ndefaults: {}\n";
     let study = resolve("s", text, &Overrides::default());

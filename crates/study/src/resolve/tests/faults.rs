@@ -51,6 +51,7 @@ fn variants_may_differ_by_what_is_broken() {
         &Overrides::default(),
         expect![[r#"
             s.yaml:9:40: `faults` is an empty list
+              hint: write at least one item, or remove `faults`
         "#]],
     );
     let (head, faults) = BROKEN.split_once("faults:\n").unwrap();

@@ -409,8 +409,8 @@ fn a_window_between_two_intervals_is_refused() {
     ]);
 }
 
-/// According to one document, the automatic warm-up lasted one second. According to another, it
-/// lasted two seconds.
+/// In an earlier version, one document stated that the automatic warm-up lasted one second. Another
+/// document stated two seconds.
 #[test]
 fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
     let warmup = settings("null: {}", "").window.warmup;

@@ -38,10 +38,38 @@ fn requirements_that_cannot_be_judged_or_met_are_mistakes() {
     for (procedure, require) in [
         ("{sweep: {rate: [5k, 20k]}}", "{ops_per_s: 20k, at: 20k}"),
         ("{sweep: {rate: [5k, 20k]}}", "{ops_per_s: 20k, at: best}"),
-        (threads, "{p99_ms: 10, untold: miss, at: every}"),
+        (threads, "{p99_ms: 10, inconclusive: miss, at: every}"),
     ] {
         let good = resolve("s.yaml", &study(procedure, require), &Overrides::default());
         assert!(good.is_ok(), "{procedure} {require}: {good:?}");
+    }
+}
+
+/// In an earlier version, cassay reported a wrong key or value a second time, as a missing
+/// requirement.
+#[test]
+fn a_wrong_requirement_is_one_mistake() {
+    let text = |require: &str| {
+        format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             procedure: {{fixed: {{threads: 4}}}}\nrequire: {require}\n"
+        )
+    };
+    for (require, mistakes_count) in [
+        ("{p99_ms: 0, error_rate: -1%}", 2),
+        ("{error_rate: 150%}", 1),
+        ("{throughput: 1M}", 1),
+        ("{at: [4], throughput: 1M}", 1),
+        ("5", 1),
+        ("{}", 1),
+        ("", 1),
+        ("{at: every, inconclusive: miss}", 1),
+    ] {
+        let out = resolve("s.yaml", &text(require), &Overrides::default()).expect_err(require);
+        assert_eq!(out.list.len(), mistakes_count, "{require}: {out}");
+        let is_said = out.to_string().contains("`require` requires nothing");
+        let names_none = !require.contains(['%', '1', '5']);
+        assert_eq!(is_said, names_none, "{require}: {out}");
     }
 }
 

@@ -140,6 +140,41 @@ fn all_that_needs_trust_is_said_with_the_other_mistakes() {
 }
 
 #[test]
+fn a_value_that_no_node_takes_is_one_mistake() {
+    for yaml in [
+        "user_defined_functions_enabled: abc",
+        "read_request_timeout: abc",
+        "commitlog_sync: bach",
+        "auto_snapshot_ttl: abc",
+    ] {
+        let text = format!("target: {{local: {{yaml: {{{yaml}}}}}}}");
+        let mistakes = resolved(&text, &given(|_| {})).expect_err(yaml);
+        assert_eq!(mistakes.list.len(), 1, "{mistakes}");
+        let hint = mistakes.list[0].hint.as_deref().unwrap_or_default();
+        assert!(!hint.contains("--trust"), "{mistakes}");
+    }
+}
+
+/// The fault changes one of two settings. The other keeps its value from the nodes.
+#[test]
+fn a_fault_s_settings_must_fit_those_of_the_nodes() {
+    let study = |nodes: &str, fault: &str| {
+        let text = format!(
+            "target: {{local: {{yaml: {{{nodes}}}}}}}\nfaults:\n  \
+             - {{at: 1s, kind: rolling-change, for: 5s, yaml: {{{fault}}}}}"
+        );
+        resolved(&text, &given(|_| {})).map_err(|mistakes| mistakes.to_string())
+    };
+    let mutation = "max_mutation_size: 64MiB";
+    let why = study("", mutation).expect_err("larger than a segment");
+    assert!(
+        why.contains("must be at most commitlog_segment_size (32MiB by default)"),
+        "{why}"
+    );
+    study("commitlog_segment_size: 128MiB", mutation).expect("a segment has room");
+}
+
+#[test]
 fn the_command_line_needs_no_trust_and_a_record_does() {
     let text = "target: {local: {}}";
     let set = |o: &mut Overrides| o.set = vec!["target.local.jvm=['-Xrunjdwp']".to_owned()];

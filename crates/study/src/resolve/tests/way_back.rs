@@ -125,8 +125,8 @@ fn an_upgrade_names_nodes_that_exist_in_any_form() {
     assert!(said.contains("has 2 twice"), "{said}");
 }
 
-/// The test uses two lines that already have releases, so it does not depend on the name of a newer
-/// 6.0 release.
+/// The test uses two release lines that already have releases, so it does not depend on the name of
+/// a newer 6.0 release.
 #[test]
 fn nobody_goes_back_behind_the_log_of_the_metadata() {
     let to = |more: &str| format!("rolling-upgrade, to: 6.0, {more}back: snapshot");

@@ -1,6 +1,6 @@
 //! Computes the memory of instances. If the request states the memory, an instance has the memory
-//! that was taken during the placement. Otherwise it has the largest amount that each instance can
-//! have on the nodes of its CPUs.
+//! that was taken during the placement. Otherwise all instances have the same amount, which fits on
+//! the nodes of their CPUs.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const GIB: u64 = 1 << 30;
 /// Returns the memory assumed for an instance if the request does not state it. This is an equal
 /// share of the machine's memory, limited by the memory of each node that has several instances.
 /// The amount is in whole GiB, or in MiB if it is below 1 GiB or if whole GiB do not fit. Returns
-/// `None` if the memory of the machine is unknown.
+/// `None` if the memory of the machine is unknown or too small.
 pub(super) fn assumed(
     machine: &Machine,
     attempt: &Attempt,

@@ -20,14 +20,14 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let cells: Vec<usize> = first.cells.iter().map(|cell| cell.cpus.len()).collect();
     said.push(match (cells.len(), attempt.memory_cells) {
         (_, Some(parts)) => format!(
-            "each instance has {parts} parts, because its memory exceeds the memory of one node"
+            "each instance has {parts} parts, because its memory exceeds that of one NUMA node"
         ),
         (1, _) => format!(
             "{} vCPUs fit on one NUMA node, so each instance has one part",
             wish.vcpus
         ),
         (count, _) => format!(
-            "{} vCPUs are more than the {} of a node, so each instance has {count} parts of \
+            "{} vCPUs are more than the {} of a NUMA node, so each instance has {count} parts of \
              {cells:?}",
             wish.vcpus, attempt.sizes.node
         ),

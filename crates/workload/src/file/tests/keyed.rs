@@ -156,7 +156,7 @@ fn rows_of_a_group_share_a_partition_and_have_places_in_it() {
         (
             "b: {is: row,",
             "b: {is: row, missing: 0.5,",
-            "no column of the primary key may be",
+            ":b is bound to a column of the primary key",
         ),
         ("missing: 0.25", "missing: 2", "from 0 to 1"),
         (

@@ -280,7 +280,8 @@ fn made_by_others(session: &mut Session) {
     }
 }
 
-/// Opens a connection of another client. The connection stays open while the returned value lives.
+/// Connects to the node as another client. The connection stays open until the caller drops the
+/// stream.
 fn somebody(node: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(node).expect("a connection");
     let mut frame = vec![4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2];
@@ -347,13 +348,13 @@ fn five_tables_are_as_they_were_after_forty_kinds_of_study() {
         same(&format!("{study_of:?}"), &said);
         said.measured(&lab);
     }
-    // The connection is short, because it also affects other tests that load the node.
+    // The test closes the connection soon, because it also affects other tests that load the node.
     let theirs = somebody(node);
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0);
     drop(theirs);
     plan.says(&[
         "other clients have 1 connection to the target (somebody 1)",
-        "the load rises over 10s",
+        "the load ramps up over 10s",
     ]);
     let limit = ["--set", "guard.p99_ms=0.001"];
     let run = lab.cassay(&[&["run", "study.yaml"][..], &limit].concat());

@@ -83,7 +83,7 @@ fn a_table_of_others_is_measured_as_it_is_and_has_a_twin() {
     let lab = Lab::new();
     lab.write("own.yaml", &STUDY.replace("NODE", &node.to_string()));
     let ran = lab.cassay(&["run", "own.yaml", "--json"]).measured(&lab);
-    ran.says(&["Shop.Orders: cassay took the keys of "]);
+    ran.says(&["Shop.Orders: cassay sampled the keys of "]);
     let findings = ran.json();
     let trial = &findings["trials"][0];
     assert_eq!(trial["errors"], json!({}), "{trial:#}");

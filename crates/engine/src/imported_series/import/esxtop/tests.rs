@@ -15,7 +15,79 @@ const HEADER: &str = concat!(
 
 fn imported(text: &str, wanted: &[&str]) -> Result<Vec<Series>> {
     let wanted: Vec<String> = wanted.iter().map(|one| one.to_string()).collect();
-    read(text.as_bytes(), &wanted)
+    Ok(read(text.as_bytes(), &wanted)?.series)
+}
+
+const ONE: &str = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\h\\Group Cpu(1:db1)\\% Used\"\n";
+
+/// Returns a row of a file with one column.
+fn row(second: u32, value: &str) -> String {
+    format!("\"05/15/2018 02:13:{second:02}\",\"{value}\"\n")
+}
+
+/// An earlier version took the value 12 of a truncated cell, and read on behind a missing quote to
+/// the next quote.
+#[test]
+fn a_truncated_row_is_left_out_and_said() {
+    let good = row(1, "1") + &row(2, "2");
+    let zeros = "\0".repeat(999);
+    let cut = row(3, "12").trim_end_matches("\"\n").to_owned();
+    for (rows, points, notes) in [
+        (good.clone(), 2, 0),
+        (good.trim_end().to_owned(), 2, 0),
+        (good.clone() + &cut, 2, 1),
+        (good.clone() + "\"05/15", 2, 1),
+        (format!("{good}{cut}{zeros}\n{good}"), 4, 1),
+        (good.replace("2\"\n", "2\n") + &row(3, "3"), 3, 0),
+        (format!("{good}{ONE}{good}"), 4, 0),
+        (format!("{good}\"05/15\n{ONE}{good}"), 4, 0),
+        (good.replace('\n', "\r"), 2, 0),
+    ] {
+        let read = read(format!("{ONE}{rows}").as_bytes(), &[]).unwrap();
+        assert_eq!(read.series[0].points.len(), points, "{rows:?}");
+        assert_eq!(read.notes.len(), notes, "{rows:?}: {:?}", read.notes);
+    }
+    let other = ONE.replace("db1", "db2");
+    let error = imported(&format!("{ONE}{good}{other}{good}"), &[]).unwrap_err().to_string();
+    assert!(
+        error.contains("line 4 begins a second recording"),
+        "{error}"
+    );
+}
+
+/// A quote that is missing in a large file must not join its rows in memory.
+#[test]
+fn a_line_without_an_end_is_refused() {
+    let text = format!("{ONE}\"{}", "x".repeat(LINE_BYTES_MAX));
+    let error = format!("{:#}", imported(&text, &[]).unwrap_err());
+    assert!(error.contains("line 2 is longer than"), "{error}");
+}
+
+/// An earlier version did not say which groups it left out, and mistook a process with several
+/// worlds for a VM.
+#[test]
+fn groups_left_out_are_named_and_worlds_are_no_vms() {
+    let names = [
+        "Group Cpu(1:db1)",
+        "Group Cpu(2:db.20261202)",
+        "Group Cpu(3:hostd.2098765)",
+        "Vcpu(3:hostd.2098765:2098770:hostd-worker)",
+        "Group Cpu(4:vm.12345)",
+        "Vcpu(4:vm.12345:2098771:vmx-vcpu-0:vm.12345)",
+        "Group Cpu(5:idle)",
+    ];
+    let mut text = "\"(PDH-CSV 4.0) (UTC)(0)\"".to_owned();
+    names.iter().for_each(|name| text += &format!(",\"\\\\h\\{name}\\% Used\""));
+    text += "\n\"05/15/2018 02:13:06\"";
+    text += &",\"1\"".repeat(names.len());
+    let read = read(format!("{text}\n").as_bytes(), &[]).unwrap();
+    let places: Vec<&str> = read.series.iter().map(|one| one.place.as_str()).collect();
+    assert_eq!(places, ["h/1:db1", "h/4:vm.12345"]);
+    let note = &read.notes[0];
+    assert!(
+        note.contains("left out 2 groups") && note.contains(": db.20261202, hostd.2098765; "),
+        "{note}"
+    );
 }
 
 #[test]
@@ -101,7 +173,8 @@ fn a_file_in_another_language_has_the_same_series() {
     assert_eq!((series[0].unit, series[0].points[0].value), ("%", 12.75));
     let error = imported(german, &[]).unwrap_err().to_string();
     assert!(
-        error.contains("in the language of the file: --column") && error.contains("Prozessorzeit"),
+        error.contains("in the language of the file, with --column")
+            && error.contains("Prozessorzeit"),
         "{error}"
     );
     let saved = format!("{HEADER}{}\n", quoted.replace("04.05.", "15/05/"));

@@ -34,7 +34,7 @@ impl MetricKind {
 /// One sample: the content of a line that is not a comment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample {
-    pub line: usize,
+    pub line: u64,
     pub name: String,
     /// Labels in alphabetical order.
     pub labels: Vec<(String, String)>,
@@ -43,11 +43,11 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Parses line `number` of a text. The times in the text are in units of `unit_ns`.
+    /// Parses line `number` of a text.
     ///
     /// # Errors
     /// The line is malformed.
-    pub fn parse(line: &str, number: usize, unit_ns: f64) -> Result<Sample> {
+    pub fn parse(line: &str, number: u64) -> Result<Sample> {
         let name_end = line.find(|c: char| c == '{' || c.is_ascii_whitespace());
         let (name, rest) = line.split_at(name_end.context("expected a value after the name")?);
         let mut name = name.to_string();
@@ -69,7 +69,7 @@ impl Sample {
         })?;
         let time = |word: &str| -> Result<u64> {
             let time = word.parse().with_context(|| format!("{word:?} is not a time"))?;
-            unix_ns(time, unit_ns)
+            unix_ns(time)
         };
         let unix_ns = words.next().map(time).transpose()?;
         if let Some(word) = words.next() {
@@ -122,7 +122,7 @@ fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)>
         if let Some(after) = rest.strip_prefix('"') {
             (label, rest) = quoted(after)?;
         } else {
-            let end = rest.find(['=', ',', '}']).context("the labels are unterminated")?;
+            let end = rest.find(['=', ',', '}']).context("the labels are not closed with `}`")?;
             label = rest[..end].trim().to_string();
             rest = &rest[end..];
         }
@@ -144,7 +144,7 @@ fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)>
         rest = rest.trim_start();
         match rest.strip_prefix(',') {
             Some(after) => rest = after,
-            None => ensure!(rest.starts_with('}'), "the labels are unterminated"),
+            None => ensure!(rest.starts_with('}'), "the labels are not closed with `}}`"),
         }
     }
 }
@@ -178,12 +178,12 @@ mod tests {
     #[test]
     fn labels_may_hold_anything_that_is_escaped() {
         let line = r#"m{a="}\"\\ ,=\n",b=""} -1"#;
-        let sample = Sample::parse(line, 1, 1e6).unwrap();
+        let sample = Sample::parse(line, 1).unwrap();
         let expected = [("a", "}\"\\ ,=\n"), ("b", "")]
             .map(|(label, value)| (label.to_string(), value.to_string()));
         assert_eq!(sample.labels, expected);
         assert_eq!((sample.value, sample.unix_ns), (-1.0, None));
-        let sample = Sample::parse(r#"{"my.metric", "a.b"="c"} 1"#, 1, 1e6).unwrap();
+        let sample = Sample::parse(r#"{"my.metric", "a.b"="c"} 1"#, 1).unwrap();
         assert_eq!(sample.name, "my.metric");
         assert_eq!(sample.labels[0].0, "a.b");
     }
@@ -194,7 +194,7 @@ mod tests {
             value in "(\\PC|\n){0,20}", number in -1e9..1e9f64
         ) {
             let escaped = value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
-            let sample = Sample::parse(&format!("m{{a=\"{escaped}\"}} {number}"), 1, 1e6).unwrap();
+            let sample = Sample::parse(&format!("m{{a=\"{escaped}\"}} {number}"), 1).unwrap();
             proptest::prop_assert_eq!(&sample.labels[0].1, &value);
             proptest::prop_assert_eq!(sample.value, number);
         }

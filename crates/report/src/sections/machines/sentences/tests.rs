@@ -69,8 +69,8 @@ fn cpus_shared_by_the_client_are_named_as_avoidable_or_not() {
             small(),
             "0-1",
             &["0-1"][..],
-            "The client may run on CPUs 0-1 on which node1 may run too. Only moving nodes could \
-             have avoided that: they may run on every core that the client may use.",
+            "The client may run on CPUs 0-1 on which node1 may run too. Only moving the nodes \
+             could have avoided that: they may run on every core that the client may use.",
         ),
         (
             small(),
@@ -104,8 +104,9 @@ fn cpus_shared_by_the_client_are_named_as_avoidable_or_not() {
             large(),
             "2-3",
             &["0-1", "4-5"],
-            "The client shares no core with a node, but an L3 cache with node1. Only moving nodes \
-             could have avoided that: they may run on every L3 cache that the client may use.",
+            "The client shares no core with a node, but an L3 cache with node1. Only moving the \
+             nodes could have avoided that: they may run on every L3 cache that the client may \
+             use.",
         ),
         (
             large(),

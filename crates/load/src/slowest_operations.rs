@@ -9,12 +9,12 @@
 
 use measure::Outcome;
 
-/// Maximum number of slow operations that a run keeps. The operations of a higher percentile than
-/// the p99.9 of 100,000 operations are among them, and people can still read the table.
+/// Maximum number of slow operations that a run keeps. Of 100,000 operations, these are the
+/// operations above the p99.9. A table of this length is still readable.
 pub const SLOWEST_MAX: usize = 100;
 
-/// Room of the buffer, in operations. With four times the kept operations, one of the selections
-/// drops 300 of 400 operations, and the buffer of a worker has 20 KB.
+/// Room of the buffer, in operations. With four times the kept operations, each selection drops 300
+/// of 400 operations, and the buffer of a worker takes 20 KB.
 const ROOM: usize = 4 * SLOWEST_MAX;
 
 /// One of the slowest operations of a window. Times are those of the client's monotonic clock, in

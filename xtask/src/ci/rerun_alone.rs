@@ -154,7 +154,7 @@ test result: FAILED. 1 passed; 2 failed
             judge(attempts).map_err(|error| error.to_string())
         };
         assert_eq!(judged(&[]), Ok(()));
-        let said = judged(&[("a::b", true)]).expect_err("it has failed once");
+        let said = judged(&[("a::b", true)]).expect_err("a test that failed once is an error");
         assert!(
             said.starts_with("failed beside other tests and passed only alone"),
             "{said}"

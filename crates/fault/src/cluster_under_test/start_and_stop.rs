@@ -12,20 +12,20 @@ pub trait Starter {
     /// Returns the process of a node, and the command that starts the node again.
     ///
     /// # Errors
-    /// The node does not run.
+    /// The node is not running.
     fn restartable(&self, node: NodeIndex) -> Result<Restartable>;
 
     /// Returns the injection that shuts a node down normally. Healing restarts the node.
     ///
     /// # Errors
-    /// The node does not run, or it is attached and the user does not permit the action.
+    /// The node is not running, or it is attached and the user does not permit the action.
     fn stopping(&self, node: NodeIndex) -> Result<Injection>;
 
     /// Writes a node's configuration for the release `to`. Returns the injection that stops the
     /// node. Healing restarts the node with that release. Every later start also uses that release.
     ///
     /// # Errors
-    /// The node does not run, or no such upgrade was prepared.
+    /// The node is not running, or no such upgrade was prepared.
     fn upgrade(&mut self, node: NodeIndex, to: &Release) -> Result<Injection>;
 
     /// Returns the injection that stops a node. Healing restarts the node with its earlier release.
@@ -52,7 +52,7 @@ pub trait Starter {
     /// node.
     ///
     /// # Errors
-    /// The node does not run.
+    /// The node is not running.
     fn anew(&self, node: NodeIndex, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)>;
 
     /// Returns the process of a node, with a start command that shifts the node's wall clock by
@@ -60,7 +60,7 @@ pub trait Starter {
     /// necessary file, and the step that removes it.
     ///
     /// # Errors
-    /// The node does not run.
+    /// The node is not running.
     fn shifted(&self, node: NodeIndex, by_ms: i64) -> Result<(Restartable, [FileStep; 2])>;
 
     /// Returns the start command and files with which another node can join the ring on a host.

@@ -62,8 +62,8 @@ struct SlowestRecord {
 }
 
 impl TrialWriter {
-    /// Writes the slowest operations of the measured window, slowest first. Must be called before
-    /// the trial ends, so that the file receives a checksum.
+    /// Writes the slowest operations of the measured window, slowest first. Call this function
+    /// before the trial ends, so that the file receives a checksum.
     ///
     /// # Errors
     /// The file cannot be written.

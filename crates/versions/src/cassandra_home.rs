@@ -90,8 +90,8 @@ impl Home {
     /// Examines a folder.
     ///
     /// # Errors
-    /// The folder is neither a distribution nor a built source tree, or the release line is
-    /// unknown.
+    /// The folder is neither a distribution nor a built source tree, or belongs to an unknown
+    /// release line. It contains two different servers, or no jamm agent.
     pub fn read(folder: &Path) -> Result<Home, HomeError> {
         let path = || folder.display().to_string();
         let unreadable = |answer| HomeError::Unreadable {
@@ -150,7 +150,8 @@ impl Home {
     }
 }
 
-/// Returns the current commit of a folder that contains a `.git`.
+/// Returns the current commit of a folder that contains a `.git`. Returns `None` if the files of
+/// git do not state it.
 fn commit_at(folder: &Path) -> Option<String> {
     let own = folder.join(".git");
     let read = |path: &Path| foreign::text(FileKind::Home, path).ok();
@@ -187,7 +188,8 @@ fn commit(text: &str) -> Option<String> {
 /// server's jar.
 ///
 /// # Errors
-/// The file cannot be read, is not a gzipped tar, or does not contain a server.
+/// The file cannot be read, is not a gzipped tar, does not contain a server, or belongs to an
+/// unknown release line.
 pub fn release_in_tarball(file: &Path) -> Result<Release, HomeError> {
     let path = file.display().to_string();
     let unreadable = |answer| HomeError::Unreadable {

@@ -11,7 +11,7 @@ use analysis::procedure::Role;
 use store::record::{EnduredRecord, TrialFinding, TurnRecord};
 use study::settings::{Study, Variant};
 
-/// Minimum number of blocks from whose spread the error of their mean is computed.
+/// Minimum number of blocks whose scatter gives the standard error of their mean.
 const BLOCKS_MIN: usize = 3;
 
 /// Returns the results of each endurance study. Variants with other procedures have no results.
@@ -45,7 +45,7 @@ fn endured_record(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredR
         within: asked.within,
         agreed: match found {
             Some(found) => Some(found.agreed),
-            None => (turns.len() > 1).then_some(MarginResult::Untold),
+            None => (turns.len() > 1).then_some(MarginResult::Inconclusive),
         },
         mean_ms_change: mean_ms_change(&turns),
         turns,
@@ -180,9 +180,28 @@ mod tests {
         assert_eq!(
             sentences(&published()),
             "Throughput was sustained for 24 h (change -0.3 %, 95 %: -0.8 to +0.2 %): 138,583 op/s \
-             at 8 threads. Compared with the 1 h and 1 h before, throughput was within 3.7 % (95 \
-             %: 3.7 to 3.8 %); mean latency was 17 % higher. No resource would reach its limit \
-             within 30 days."
+             at 8 threads. Compared with the 1 h and 1 h before, throughput was 0.16 to 3.7 % \
+             higher; the highest of these throughputs was 1.037 times the lowest (95 %: 1.037 to \
+             1.038), within the margin of 4 %; mean latency was 17 % higher. No resource would \
+             reach its limit within 30 days."
+        );
+    }
+
+    /// In an earlier version, the sentence had no direction. It stated 26 % for throughputs that
+    /// were 17 to 21 % lower.
+    #[test]
+    fn a_change_has_a_direction_and_the_extremes_a_ratio() {
+        let mut trials = published();
+        for (trial, ops_per_s) in trials.iter_mut().zip([1153.2, 1104.0, 914.6]) {
+            trial.all.ops_per_s = ops_per_s;
+            trial.all.ops_per_s_ci95 = Some([ops_per_s - 60.0, ops_per_s + 60.0]);
+        }
+        let text = sentences(&trials);
+        assert!(
+            text.contains(
+                "throughput was 17 to 21 % lower; the highest of these throughputs was 1.261 times"
+            ),
+            "{text}"
         );
     }
 
@@ -234,7 +253,7 @@ mod tests {
         assert!((long.error.unwrap() - expected).abs() < 1.0, "{long:?}");
         assert_eq!(
             found.agreed,
-            Some(MarginResult::Untold),
+            Some(MarginResult::Inconclusive),
             "1 % from block to block"
         );
     }

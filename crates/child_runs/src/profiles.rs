@@ -3,8 +3,8 @@
 //! The extra trials are a run in the folder `profile` of the run, so they have a report, and cassay
 //! can resume them.
 
-use crate::child_runs::{ChildRuns, ChildRunsEnd};
-use crate::counter_experiments::busiest_point;
+use crate::experiments::busiest_point;
+use crate::starter::{ChildRuns, ChildRunsEnd};
 use analysis::procedure::Point;
 use anyhow::Result;
 use findings::profiles;

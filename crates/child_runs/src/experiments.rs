@@ -5,7 +5,7 @@
 //! user can interrupt and resume it. Invariant: the expected duration of all experiments together
 //! does not exceed the time that the study permits.
 
-use crate::child_runs::{ChildRuns, ChildRunsEnd};
+use crate::starter::{ChildRuns, ChildRunsEnd};
 use analysis::limits::LimitKind;
 use analysis::procedure::Point;
 use analysis::{Finding, VariantName};
@@ -152,8 +152,8 @@ fn fitting(
     ))
 }
 
-/// Returns the load of an experiment. At this load, the target was full. A search or a ladder of
-/// rates is repeated in a closed loop, because an open loop above the limit only builds a backlog.
+/// Returns the load of an experiment. If the limit explains a difference between variants, this is
+/// the load at which they differ. Otherwise, it is the load of [`busiest_point`].
 fn experiment_point(limit: &LimitRecord, findings: &FindingsRecord) -> Option<Point> {
     if limit.other.is_some() {
         return limit.point;
@@ -161,8 +161,9 @@ fn experiment_point(limit: &LimitRecord, findings: &FindingsRecord) -> Option<Po
     busiest_point(&limit.variant, findings)
 }
 
-/// Returns a load at which a variant was full: that of its highest throughput. An open loop becomes
-/// a closed loop with twice the operations in flight.
+/// Returns the load at which a variant reached its highest throughput. Replaces a rate by a closed
+/// loop with twice the operations in flight, because an open loop above the limit only builds a
+/// backlog. `None` if the variant has no trial.
 pub(crate) fn busiest_point(variant: &VariantName, findings: &FindingsRecord) -> Option<Point> {
     let of_variant = findings.trials.iter().filter(|trial| trial.variant == *variant);
     let best = of_variant.max_by(|one, other| one.all.ops_per_s.total_cmp(&other.all.ops_per_s))?;

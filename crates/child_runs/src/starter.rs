@@ -1,5 +1,4 @@
-//! Runs that follow the trials of a run: experiments, and the extra trials of a profile. Each has a
-//! folder in the folder of its parent and a report, and cassay can resume it.
+//! Plans and starts a child run.
 
 use anyhow::Result;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use study::settings::{Overrides, Study};
 /// Folder and findings of a child run. `None` if the user pressed Ctrl-C.
 pub type ChildResult = Option<(PathBuf, FindingsRecord)>;
 
-/// The means to start the child runs of one run.
+/// The parent of child runs, and the functions that run them and report about them.
 pub struct ChildRuns<'a> {
     /// Study of the parent.
     pub study: &'a Study,
