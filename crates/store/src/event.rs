@@ -10,7 +10,8 @@ use crate::missing_records::GapRecord;
 use crate::nodes_record::{NodeRecord, ProofRecord};
 use analysis::rules::Verdict;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 
 /// A change of state that the journal records.
@@ -192,8 +193,8 @@ pub enum JournalEvent {
     Unknown {
         /// Name of the event.
         event: String,
-        /// Details of the event.
-        detail: Value,
+        /// Details of the event, as JSON text. `None` if the event has no details.
+        detail: Option<String>,
     },
 }
 
@@ -238,13 +239,17 @@ impl JournalEvent {
     }
 
     /// Returns the name and the details of the event.
-    fn into_parts(self) -> (String, Value) {
+    fn into_parts(self) -> (String, Option<Box<RawValue>>) {
         match self {
-            JournalEvent::Unknown { event, detail } => (event, detail),
+            JournalEvent::Unknown { event, detail } => {
+                let detail = detail.map(RawValue::from_string);
+                (event, detail.and_then(Result::ok))
+            }
             known => {
-                let mut tagged = json!(known);
+                let tagged = json!(known);
                 let name = tagged["event"].as_str().unwrap_or_default();
-                (name.to_owned(), tagged["detail"].take())
+                let detail = tagged.get("detail").map(to_raw_value);
+                (name.to_owned(), detail.and_then(Result::ok))
             }
         }
     }
@@ -270,24 +275,38 @@ struct RawRecord {
     event: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     trial: Option<usize>,
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    detail: Value,
+    /// Text and not a tree of values, because a tree needs many times the memory of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    detail: Option<Box<RawValue>>,
+}
+
+/// A name and details in the form that [`JournalEvent`] reads.
+#[derive(Serialize)]
+struct Tagged<'a, D> {
+    event: &'a str,
+    detail: D,
+}
+
+/// Parses the event `event` with the details `detail`. Returns `None` if this version does not know
+/// the event, or the event does not have these details.
+fn known(event: &str, detail: impl Serialize) -> Option<JournalEvent> {
+    let tagged = serde_json::to_string(&Tagged { event, detail }).ok()?;
+    serde_json::from_str(&tagged).ok()
 }
 
 impl From<RawRecord> for JournalRecord {
     fn from(raw: RawRecord) -> JournalRecord {
         let (event, detail) = (raw.event, raw.detail);
-        let known = |detail: &Value| {
-            let tagged = json!({"event": event, "detail": detail});
-            serde_json::from_value(tagged).ok()
-        };
         // Lines of earlier versions have fewer or different details. Such a line still records the
         // same event, so it is read without details.
-        let read = known(&detail).or_else(|| known(&json!({})));
+        let read = known(&event, &detail).or_else(|| known(&event, json!({})));
         JournalRecord {
             unix_ns: raw.unix_ns,
             trial: raw.trial,
-            event: read.unwrap_or(JournalEvent::Unknown { event, detail }),
+            event: read.unwrap_or_else(|| {
+                let detail = detail.map(|text| text.get().to_owned());
+                JournalEvent::Unknown { event, detail }
+            }),
         }
     }
 }

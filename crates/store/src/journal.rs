@@ -8,7 +8,7 @@
 
 use crate::event::JournalRecord;
 use crate::file_digests;
-use crate::ndjson::LineWriter;
+use crate::ndjson::{LINE_BYTES_MAX, LineWriter};
 use anyhow::{Context, Result, ensure};
 use foreign::FileKind;
 use std::path::Path;
@@ -17,9 +17,9 @@ const KEY: &str = ",\"chain\":\"";
 const DIGITS: usize = 16;
 /// Length in bytes of the end of a line, `","chain":"0123456789abcdef"}`.
 const TAIL: usize = KEY.len() + DIGITS + 2;
-/// Maximum number of records in a journal. A trial has about ten records. In memory, a record takes
-/// more space than a short line of the file.
-const RECORDS_MAX: usize = 500_000;
+/// Maximum number of values in a journal, counted by their commas. A trial has about ten records of
+/// five values. In memory, a value takes more space than in the file.
+const VALUES_MAX: usize = 400_000;
 /// Maximum number of damaged lines that the reader describes one by one.
 const DAMAGED_MAX: usize = 1000;
 
@@ -55,9 +55,9 @@ impl JournalWriter {
 pub(crate) struct Journal {
     /// Records of the intact lines.
     pub(crate) records: Vec<JournalRecord>,
-    /// The first damaged lines. Each entry has the number of the line, starting at 1, and a sentence
-    /// about the damage. The last entry stands for all further lines if there are more than
-    /// [`DAMAGED_MAX`].
+    /// The first damaged lines. Each entry has the number of the line, starting at 1, and a
+    /// sentence about the damage. The last entry stands for all further lines if there are
+    /// more than [`DAMAGED_MAX`].
     pub(crate) damaged: Vec<(usize, String)>,
     /// Sentence about an incomplete last line, which the writer leaves if it is killed. `None` if
     /// the last line is complete.
@@ -87,6 +87,7 @@ impl Journal {
         // Chains that the next line may continue. `None` if the previous line does not determine
         // them.
         let mut before = Some(vec![String::new()]);
+        let mut values_count = 0;
         for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let place = format!("{} line {}", path.display(), index + 1);
             let Some(line) = line.strip_suffix(b"\n") else {
@@ -97,15 +98,20 @@ impl Journal {
                 ));
                 break;
             };
-            let read = Line::read(line, before.as_deref(), journal.chained);
+            values_count += line.iter().filter(|byte| **byte == b',').count();
+            ensure!(
+                values_count <= VALUES_MAX,
+                "{place}: a journal has at most {VALUES_MAX} values; hint: remove this run, because \
+                 cassay did not write the file"
+            );
+            let read = if line.len() > LINE_BYTES_MAX {
+                Line::too_long(line.len())
+            } else {
+                Line::read(line, before.as_deref(), journal.chained)
+            };
             before = read.after;
             match read.record {
                 Ok(record) => {
-                    ensure!(
-                        journal.records.len() < RECORDS_MAX,
-                        "{place}: a journal has at most {RECORDS_MAX} records; hint: remove this \
-                         run, because cassay did not write the file"
-                    );
                     journal.chained |= read.chain.is_some();
                     journal.records.push(record);
                 }
@@ -134,6 +140,16 @@ struct Line {
 }
 
 impl Line {
+    fn too_long(bytes: usize) -> Line {
+        Line {
+            record: Err(format!(
+                "it has {bytes} bytes; the limit is {LINE_BYTES_MAX}"
+            )),
+            chain: None,
+            after: None,
+        }
+    }
+
     /// Parses a line. `before` contains the chains that the line may continue, or `None` if any
     /// chain is allowed. `chained` is true if an earlier line had a chain.
     fn read(line: &[u8], before: Option<&[String]>, chained: bool) -> Line {
@@ -186,7 +202,6 @@ fn split(line: &[u8]) -> Option<(String, String)> {
 mod tests {
     use super::*;
     use crate::event::JournalEvent;
-    use serde_json::json;
 
     /// Returns the text of a journal of four events.
     fn text() -> String {
@@ -200,7 +215,7 @@ mod tests {
                 trial: None,
                 event: JournalEvent::Unknown {
                     event: event.to_owned(),
-                    detail: json!({"n": 1}),
+                    detail: Some(r#"{"n":1}"#.to_owned()),
                 },
             };
             writer.append(&record).unwrap();
@@ -233,14 +248,24 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_of_too_many_records_is_refused() {
+    fn a_line_that_is_too_long_is_skipped() {
+        let long = format!(
+            "{{\"unix_ns\":1,\"event\":\"{}\"}}\n",
+            "e".repeat(LINE_BYTES_MAX)
+        );
+        let (events, lines) = read((text() + &long).as_bytes());
+        assert_eq!((events.as_str(), lines), ("abcd", vec![5]));
+    }
+
+    #[test]
+    fn a_journal_of_too_many_values_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
         let line = "{\"unix_ns\":1,\"event\":\"a\"}\n";
-        std::fs::write(&path, line.repeat(RECORDS_MAX + 1)).unwrap();
+        std::fs::write(&path, line.repeat(VALUES_MAX + 1)).unwrap();
         let said = format!("{:#}", Journal::read(&path).unwrap_err());
         assert!(
-            said.contains("line 500001: a journal has at most"),
+            said.contains("line 400001: a journal has at most"),
             "{said}"
         );
     }

@@ -5,14 +5,18 @@
 //! A reader skips this line and reports it. A damaged line elsewhere is an error, which names the
 //! file and the line.
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use foreign::{FileKind, OpenFile};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
+
+/// Maximum length of a line, in bytes. The longest line describes all nodes of a cluster. The error
+/// about a damaged line needs many times the memory of the line.
+pub(crate) const LINE_BYTES_MAX: usize = 4 << 20;
 
 /// Appends whole lines to one file. If the disk is full and only a part of a line was written, the
 /// writer removes that part again. Otherwise the next line would continue the incomplete line.
@@ -144,10 +148,16 @@ impl<T: DeserializeOwned> Lines<T> {
         self.line.clear();
         self.line_number += 1;
         let place = || format!("{} line {}", self.path.display(), self.line_number);
-        let length = reader.read_until(b'\n', &mut self.line).with_context(place)?;
+        let mut limited = reader.take(LINE_BYTES_MAX as u64 + 1);
+        let length = limited.read_until(b'\n', &mut self.line).with_context(place)?;
         if length == 0 {
             return Ok(None);
         }
+        ensure!(
+            length <= LINE_BYTES_MAX,
+            "{} is damaged: it has more than {LINE_BYTES_MAX} bytes; restore the file",
+            place()
+        );
         if self.line.pop_if(|last| *last == b'\n').is_none() {
             self.torn = Some(format!(
                 "{} ends in the middle of a line (the writer stopped); cassay omits its {length} \
@@ -212,6 +222,19 @@ mod tests {
             "{message}"
         );
         assert_eq!(torn, None);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_an_error_and_ends_reading() {
+        let long = "1".repeat(LINE_BYTES_MAX + 1);
+        for end in ["", "\n", "\n2\n"] {
+            let (records, torn) = read(&format!("1\n{long}{end}"));
+            assert_eq!(records.len(), 2);
+            let message = records[1].as_ref().unwrap_err().to_string();
+            let said = "numbers.ndjson line 2 is damaged: it has more than 4194304 bytes";
+            assert!(message.contains(said), "{message}");
+            assert_eq!(torn, None);
+        }
     }
 
     /// In an earlier version, a full disk left an incomplete line. The next line was appended to it

@@ -21,6 +21,7 @@ use crate::record::{FORMAT, FileDigestRecord, FindingsRecord, PlanRecord, TrialF
 use anyhow::{Context, Result, bail};
 use foreign::FileKind;
 use raw::Raw;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, TryLockError};
@@ -403,22 +404,25 @@ pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<(T, FileDi
     Ok((parse(path, &bytes)?, parse(path, &bytes)?))
 }
 
+/// Fields that every JSON file of a run has. A reader needs no memory for the other fields.
+#[derive(Deserialize)]
+struct Head {
+    format: Option<u64>,
+    cassay: Option<String>,
+}
+
 /// Reads the bytes of a file, after checking that this version supports the file's format.
 fn read_known(path: &Path) -> Result<Vec<u8>> {
     let bytes = foreign::read(FileKind::Record, path)
         .with_context(|| format!("read {}", path.display()))?;
-    let value: serde_json::Value =
+    let head: Head =
         serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", path.display()))?;
-    let format = value.get("format").and_then(serde_json::Value::as_u64);
-    match format {
+    match head.format {
         Some(format) if format > u64::from(FORMAT) => bail!(
             "{} has format {format}, but this cassay reads formats up to {FORMAT}: use the newer \
              cassay that wrote the run ({})",
             path.display(),
-            value
-                .get("cassay")
-                .and_then(serde_json::Value::as_str)
-                .unwrap_or("version unknown")
+            head.cassay.as_deref().unwrap_or("version unknown")
         ),
         Some(_) => {}
         None => bail!("{} is damaged: it has no format number", path.display()),
