@@ -282,15 +282,15 @@ struct RawRecord {
 
 /// A name and details in the form that [`JournalEvent`] reads.
 #[derive(Serialize)]
-struct Tagged<'a, D> {
+struct NameAndDetail<'a, D> {
     event: &'a str,
     detail: D,
 }
 
 /// Parses the event `event` with the details `detail`. Returns `None` if this version does not know
 /// the event, or the event does not have these details.
-fn known(event: &str, detail: impl Serialize) -> Option<JournalEvent> {
-    let tagged = serde_json::to_string(&Tagged { event, detail }).ok()?;
+fn parse_event(event: &str, detail: impl Serialize) -> Option<JournalEvent> {
+    let tagged = serde_json::to_string(&NameAndDetail { event, detail }).ok()?;
     serde_json::from_str(&tagged).ok()
 }
 
@@ -299,7 +299,7 @@ impl From<RawRecord> for JournalRecord {
         let (event, detail) = (raw.event, raw.detail);
         // Lines of earlier versions have fewer or different details. Such a line still records the
         // same event, so it is read without details.
-        let read = known(&event, &detail).or_else(|| known(&event, json!({})));
+        let read = parse_event(&event, &detail).or_else(|| parse_event(&event, json!({})));
         JournalRecord {
             unix_ns: raw.unix_ns,
             trial: raw.trial,

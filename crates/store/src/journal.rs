@@ -101,8 +101,8 @@ impl Journal {
             values_count += line.iter().filter(|byte| **byte == b',').count();
             ensure!(
                 values_count <= VALUES_MAX,
-                "{place}: a journal has at most {VALUES_MAX} values; hint: remove this run, because \
-                 cassay did not write the file"
+                "{place}: a journal has at most {VALUES_MAX} values; hint: remove this run, \
+                 because cassay did not write the file"
             );
             let read = if line.len() > LINE_BYTES_MAX {
                 Line::too_long(line.len())
