@@ -11,6 +11,7 @@ mod circles;
 mod code;
 mod comments;
 mod counts;
+mod defects_of_others;
 mod function_names;
 mod identifiers;
 mod limits;
@@ -20,7 +21,6 @@ mod opening;
 mod parse_errors;
 mod sentences;
 mod text;
-mod traps;
 mod type_names;
 
 use crate::tree::Tree;
@@ -134,7 +134,10 @@ const RULES: [(&str, Rule); 38] = [
         "docs/measurement.md states the limits of the code",
         limits::limits,
     ),
-    ("docs/traps.md names only existing tests", traps::traps),
+    (
+        "docs/defects-of-other-load-generators.md names only existing tests",
+        defects_of_others::tests_exist,
+    ),
     ("documents count right", counts::numbers),
     ("HACKING.md names every command of xtask", counts::commands),
     (

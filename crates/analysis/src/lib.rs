@@ -5,24 +5,24 @@
 //! numbers. A number without sufficient support is `None`, never a guess. A rule whose input is
 //! missing is [`rules::RuleOutcome::Unknown`], never a pass.
 //!
-//! - Errors: [`series`] for a mean, [`blocks`] for percentiles, [`robust`] for results without one
-//!   odd block.
-//! - Trends: [`mod@trend`] of a series, [`run_course`] over the trials of a run, and [`steady`] for
-//!   the end of warm-up. [`endurance`] is for hours under one load, and [`history`] for a series of
+//! - Errors: [`autocorrelation`] for a mean, [`percentile_interval`] for percentiles, [`robust`] for
+//!   results without one odd block.
+//! - Trends: [`mod@trend`] of a series, [`trend_over_trials`] of a run, and [`warmup_end`] for the
+//!   end of warm-up. [`endurance`] is for hours under one load, and [`history`] for a series of
 //!   runs.
 //! - Comparisons: [`mod@compare`] for two variants, whose names are in [`variant`]. [`sequential`]
-//!   is for looks at the variants block by block, and [`multiple`] for the adjustment of many
-//!   comparisons.
-//! - Many variants: [`mod@effects`] of the axes of a matrix, [`screen`] for the settings that
+//!   is for looks at the variants block by block, and [`multiple_comparisons`] for the
+//!   adjustment of many comparisons.
+//! - Many variants: [`mod@effects`] of the axes of a matrix, [`screening`] for the settings that
 //!   matter, [`bisect`] for the first worse build.
 //! - Load: [`procedure`] for the next point, [`sweep`] for the knee, [`curves`] and
 //!   [`mod@scale_up`] for curves, which [`least_squares`] fits.
-//! - Judgements: [`rules`] on the validity of a trial, [`require`] on requirements, and
+//! - Judgements: [`rules`] on the validity of a trial, [`requirements`] on requirements, and
 //!   [`capacity`] on the value of a throughput. [`mod@limits`] is for the resource that was nearest
 //!   its limit.
 //! - Profiles: [`mod@profile`] for the frames in which two variants differ.
-//! - Failures: [`mod@recovery`] from a fault, [`durability`] of acknowledged writes, [`linear`] for
-//!   the linearizability of registers.
+//! - Failures: [`mod@recovery`] from a fault, [`durability`] of acknowledged writes, and
+//!   [`linearizability`] of registers.
 
 pub mod autocorrelation;
 pub mod bisect;
@@ -41,7 +41,7 @@ pub mod percentile_interval;
 pub mod procedure;
 pub mod profile;
 pub mod recovery;
-pub mod require;
+pub mod requirements;
 pub mod robust;
 pub mod rules;
 pub mod scale_up;

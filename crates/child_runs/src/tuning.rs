@@ -296,7 +296,8 @@ fn judge(test: &mut TuningTestRecord, found: &FindingsRecord, p99_ms_max: Option
 /// Returns the comparisons of the tuned settings with each default. In the final comparison, the
 /// study as written is the baseline, so the comparison with `cassandra_latest.yaml` divides two
 /// ratios. On a logarithmic scale, the half-width of its interval is the root of the sum of both
-/// squared half-widths.
+/// squared half-widths. This interval is wider than necessary, because both ratios have the same
+/// baseline.
 fn results(found: &FindingsRecord, metric: &str) -> Vec<TuningResultRecord> {
     let of = |contender: &str| {
         found.comparisons.iter().find(|one| {

@@ -6,7 +6,7 @@
 //! run can continue where it stopped.
 
 mod ceiling;
-mod client_tally;
+mod client_counts;
 mod clients_needed;
 mod confirm;
 mod dirty_target;

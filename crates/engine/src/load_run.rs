@@ -2,7 +2,7 @@
 
 use super::event_loop::EarlyEnd;
 use super::running_target::Running;
-use super::window_counts::Tally;
+use super::window_counts::WindowCounts;
 use analysis::procedure::Point;
 use load::{
     Config, EarlierWrites, LedgerMode, Limit, OtherWorkers, Schedule, Summary, VerifyReads, Window,
@@ -58,14 +58,14 @@ pub struct PhaseResult {
     /// Reason why the phase ended early. `None` if it ended as planned.
     pub cut: Option<EarlyEnd>,
     /// Sums over all intervals of the phase.
-    pub tally: Tally,
+    pub counts: WindowCounts,
 }
 
 impl PhaseResult {
     /// Describes the failed operations, with the first message of each kind. Returns `None` if all
     /// operations succeeded.
     pub fn errors_words(&self) -> Option<String> {
-        let errors = self.tally.outcomes.errors_by_name();
+        let errors = self.counts.outcomes.errors_by_name();
         let words = errors
             .map(|(name, count)| {
                 let mut first = self.summary.first_errors.iter();

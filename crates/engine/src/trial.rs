@@ -18,7 +18,7 @@ mod server_counts;
 mod slowest_operations;
 
 use super::ceiling::Ceiling;
-use super::client_tally::ClientTallies;
+use super::client_counts::FleetCounts;
 use super::event::Event;
 use super::fleet_use::FleetUse;
 use super::load_guard;
@@ -29,7 +29,7 @@ use super::phase_times::Timeline;
 use super::probe_collector::{DatabaseProbes, ProbeCollector};
 use super::running_target::Running;
 use super::schema_check;
-use super::window_counts::{AnsweredCounts, Tally};
+use super::window_counts::{AnsweredCounts, WindowCounts};
 use analysis::limits::NodeFacts;
 use analysis::procedure::{Point, Role};
 use analysis::recovery::LoadSchedule;
@@ -121,9 +121,9 @@ struct State {
     /// Profiles of the nodes in the window.
     profiling: Profiling,
     /// Sums over the measured window.
-    tally: Tally,
+    counts: WindowCounts,
     /// Counts of each client within the window.
-    clients: ClientTallies,
+    clients: FleetCounts,
     evidence: Evidence,
     finding: TrialFinding,
     /// Outcomes of the writes of the main stage, if the client records them.
@@ -252,8 +252,8 @@ impl TrialRun<'_> {
             gather: ProbeCollector::default(),
             courses: None,
             profiling: Profiling::for_trial(self.settings),
-            tally: Tally::default(),
-            clients: ClientTallies::default(),
+            counts: WindowCounts::default(),
+            clients: FleetCounts::default(),
             evidence: Evidence::default(),
             finding: finding::begun(self.trial, &self.record),
             outcomes: Outcomes::default(),

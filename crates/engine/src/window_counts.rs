@@ -29,7 +29,7 @@ const UNCERTAIN: [Outcome; 7] = [
 /// when they ended. Throughput and the figures of the client belong to the operations that ended
 /// within the window.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct WindowCounts {
     /// Sums over the window, in the form that the rules need.
     pub window: Window,
     /// Sums by kind of operation, in the order of the program.
@@ -62,14 +62,14 @@ pub struct Series {
     counts: KindInterval,
 }
 
-impl Tally {
-    /// Returns an empty tally of a program. For each kind of operation, `is_write` is true if the
+impl WindowCounts {
+    /// Returns zero counts for a program. For each kind of operation, `is_write` is true if the
     /// kind writes.
-    pub fn new(is_write: &[bool]) -> Tally {
-        Tally {
+    pub fn new(is_write: &[bool]) -> WindowCounts {
+        WindowCounts {
             kinds: is_write.iter().map(|_| Series::default()).collect(),
             is_write: is_write.to_vec(),
-            ..Tally::default()
+            ..WindowCounts::default()
         }
     }
 
@@ -109,7 +109,7 @@ impl Tally {
     }
 }
 
-impl IntervalConsumer for Tally {
+impl IntervalConsumer for WindowCounts {
     /// Adds the next interval of the run. The first interval begins at the start line.
     fn push(&mut self, summed: &SummedInterval) {
         let interval = &*summed.interval;
@@ -257,12 +257,12 @@ mod tests {
 
     #[test]
     fn the_drain_gives_latencies_and_errors_but_no_throughput() {
-        let mut tally = Tally::new(&[true]);
-        tally.push(&summed(0, false, 100, 0));
-        tally.push(&summed(1, false, 100, 1));
-        tally.push(&summed(2, true, 7, 2));
-        let record = tally.all.record(tally.window.seconds);
-        assert_eq!((tally.window.seconds, tally.ended), (2.0, 201));
+        let mut counts = WindowCounts::new(&[true]);
+        counts.push(&summed(0, false, 100, 0));
+        counts.push(&summed(1, false, 100, 1));
+        counts.push(&summed(2, true, 7, 2));
+        let record = counts.all.record(counts.window.seconds);
+        assert_eq!((counts.window.seconds, counts.ended), (2.0, 201));
         assert_eq!((record.ops, record.ops_per_s), (200, 100.0));
         // For an operation that timed out, the timeout is a lower bound of its latency.
         assert_eq!((record.latency_ms.count, record.error_ms.count), (210, 3));
@@ -271,44 +271,44 @@ mod tests {
             (3, 3)
         );
         assert_eq!(record.latency_ms.at_least(), ["p99", "p999", "mean", "max"]);
-        assert_eq!(tally.window.errors_of(Outcome::ClientTimeout), 3);
+        assert_eq!(counts.window.errors_of(Outcome::ClientTimeout), 3);
     }
 
     /// In one recording, the only deletion ended a millisecond after the window, so the findings of
     /// an earlier version contained no deletion.
     #[test]
     fn a_kind_with_one_late_operation_is_counted() {
-        let mut tally = Tally::new(&[true]);
-        tally.push(&summed(0, false, 0, 0));
-        assert!(tally.kinds[0].is_empty());
-        tally.push(&summed(1, true, 1, 0));
-        assert!(!tally.kinds[0].is_empty());
-        assert_eq!(tally.kinds[0].record(1.0).ops, 0);
+        let mut counts = WindowCounts::new(&[true]);
+        counts.push(&summed(0, false, 0, 0));
+        assert!(counts.kinds[0].is_empty());
+        counts.push(&summed(1, true, 1, 0));
+        assert!(!counts.kinds[0].is_empty());
+        assert_eq!(counts.kinds[0].record(1.0).ops, 0);
 
-        let mut tally = Tally::new(&[true]);
+        let mut counts = WindowCounts::new(&[true]);
         let mut never_sent = KindInterval::default();
         never_sent.leave_unsent(7, 1);
         let drain = Interval {
             draining: true,
             ..Interval::second(1, vec![never_sent])
         };
-        tally.push(&SummedInterval::new(drain.into()));
-        assert!(!tally.kinds[0].is_empty());
+        counts.push(&SummedInterval::new(drain.into()));
+        assert!(!counts.kinds[0].is_empty());
     }
 
-    /// The memory of a tally does not grow, because histograms have a fixed size, and the number of
+    /// The memory of a counts does not grow, because histograms have a fixed size, and the number of
     /// blocks is always 64. See `analysis::percentile_interval`.
     #[test]
     fn of_a_day_a_few_numbers_a_second_are_kept() {
         const DAY_S: usize = 86_400;
-        let mut tally = Tally::new(&[true]);
+        let mut counts = WindowCounts::new(&[true]);
         let seconds = 100;
         for index in 0..seconds {
-            tally.push(&summed(index, false, 10, 0));
+            counts.push(&summed(index, false, 10, 0));
         }
-        let series = tally.kinds.iter().chain([&tally.all]);
+        let series = counts.kinds.iter().chain([&counts.all]);
         let rates: usize = series.map(|series| series.ops_per_s.len()).sum();
-        let window = tally.window.ops_per_s.len() + tally.window.quiet_s.len();
+        let window = counts.window.ops_per_s.len() + counts.window.quiet_s.len();
         let a_second = (rates + window) / seconds as usize;
         assert!(
             a_second * DAY_S * size_of::<f64>() < 4_000_000,

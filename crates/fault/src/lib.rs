@@ -10,7 +10,7 @@
 mod behaviour;
 mod behaviours;
 mod cluster_under_test;
-mod life_cycle;
+mod inject_and_heal;
 mod network;
 mod node_operation;
 mod node_release;
@@ -25,7 +25,7 @@ pub use cluster_under_test::{
     Agents, Client, ExecutedBy, HealResult, HostSeen, Mbeans, NodeFiles, NodeSeen, Pods, Starter,
     Timer, World,
 };
-pub use life_cycle::{FaultResult, LifeCycleStep, holds_from, run};
+pub use inject_and_heal::{FaultResult, LifeCycleStep, holds_from, run};
 pub use observation::Presence;
 pub use real_cluster::{Live, Order, orders};
 

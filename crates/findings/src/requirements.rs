@@ -10,7 +10,7 @@ use super::points::places_of;
 use analysis::VariantName;
 use analysis::autocorrelation::mean_of_blocks_ci95;
 use analysis::procedure::Point;
-use analysis::require::{
+use analysis::requirements::{
     Limit, RequiredMetric, RequirementResult, block_interval, hull, share_interval,
 };
 use analysis::too_few_blocks;

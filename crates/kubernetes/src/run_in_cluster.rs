@@ -250,18 +250,15 @@ impl BegunRun {
         loop {
             let mut logs = self.kubectl.follow_logs(&self.pod)?;
             let stdout = logs.stdout.take().context("kubectl has no pipes")?;
-            for (number, text) in BufReader::new(stdout).lines().enumerate() {
-                let Ok(text) = text else { break };
-                if number < seen {
-                    continue;
-                }
-                seen = number + 1;
+            let mut unread = NewLines::after(seen, BufReader::new(stdout));
+            while let Some(text) = unread.next_line() {
                 if let Some(code) = text.strip_prefix(ENDED) {
                     kubectl::end(&mut logs);
                     return code.parse().context("read the exit status of the run");
                 }
                 line(&text);
             }
+            seen = seen.max(unread.number);
             kubectl::end(&mut logs);
             ensure!(
                 !process::is_interrupted(),
@@ -316,6 +313,41 @@ impl BegunRun {
     }
 }
 
+/// Reader of those lines of an output that earlier connections have not read.
+struct NewLines<R> {
+    output: R,
+    /// Number of lines that earlier connections have read.
+    seen: usize,
+    /// Number of whole lines that this connection has read.
+    number: usize,
+}
+
+impl<R: BufRead> NewLines<R> {
+    fn after(seen: usize, output: R) -> NewLines<R> {
+        NewLines {
+            output,
+            seen,
+            number: 0,
+        }
+    }
+
+    /// Returns the next new line. Returns `None` at the end of the output, or at a line that an
+    /// interrupted connection cut off. The next connection reads that line again.
+    fn next_line(&mut self) -> Option<String> {
+        loop {
+            let mut bytes = Vec::new();
+            let read = self.output.read_until(b'\n', &mut bytes);
+            if read.is_err() || bytes.pop() != Some(b'\n') {
+                return None;
+            }
+            self.number += 1;
+            if self.number > self.seen {
+                return Some(String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,6 +383,17 @@ mod tests {
         let map = run().config_map("cassay-run-1", &json!({"metadata": {"uid": "u"}}));
         assert_eq!(map["data"]["file-1"], "study: s");
         assert_eq!(map["metadata"]["ownerReferences"][0]["uid"], "u");
+    }
+
+    #[test]
+    fn a_line_that_a_connection_cut_off_is_read_from_the_next() {
+        let mut cut = NewLines::after(0, &b"one\ntwo\nthr"[..]);
+        assert_eq!(cut.next_line().as_deref(), Some("one"));
+        assert_eq!(cut.next_line().as_deref(), Some("two"));
+        assert_eq!(cut.next_line(), None);
+        let mut next = NewLines::after(cut.number, &b"one\ntwo\nthree\n"[..]);
+        assert_eq!(next.next_line().as_deref(), Some("three"));
+        assert_eq!(next.next_line(), None);
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub use analysis::compare::{Bound, Finding};
 pub use analysis::durability::PromiseKind;
 pub use analysis::procedure::{Point, Role, SearchOutcome, SearchProcedure, SearchResult};
 pub use analysis::recovery::{FaultStep, FaultVerdict};
-pub use analysis::require::{RequiredMetric, RequirementResult as RequirementOutcome};
+pub use analysis::requirements::{RequiredMetric, RequirementResult as RequirementOutcome};
 pub use analysis::rules::{
     Quantity, RuleOutcome, Verdict, names as rule_names, title as rule_title,
 };

@@ -4,7 +4,7 @@
 use analysis::VariantName;
 use analysis::compare::Bound;
 use analysis::procedure::Point;
-use analysis::require::{RequiredMetric, RequirementResult};
+use analysis::requirements::{RequiredMetric, RequirementResult};
 use serde::{Deserialize, Serialize};
 
 /// One requirement of one variant at one point.

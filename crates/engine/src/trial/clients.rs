@@ -2,7 +2,7 @@
 //! up over the measured window, passes them to the rules and writes them to the finding.
 
 use super::{State, TrialRun};
-use crate::client_tally::ClientTally;
+use crate::client_counts::ClientCounts;
 use crate::event::ClientTimes;
 use crate::load_run::Offer;
 use analysis::rules::{ClientSeen, ClockStep};
@@ -38,10 +38,10 @@ impl State {
         // names must be set here.
         for (number, end) in ends.enumerate() {
             match self.clients.each.get_mut(number) {
-                Some(tally) => tally.end = end,
-                None => self.clients.each.push(ClientTally {
+                Some(counts) => counts.end = end,
+                None => self.clients.each.push(ClientCounts {
                     end,
-                    ..ClientTally::default()
+                    ..ClientCounts::default()
                 }),
             }
         }
@@ -55,14 +55,14 @@ impl State {
     ) -> Result<()> {
         let start_ns = self.writer.start_ns();
         for second in seconds {
-            let Some(tally) = self.clients.each.get_mut(second.client) else {
+            let Some(counts) = self.clients.each.get_mut(second.client) else {
                 continue;
             };
-            let record = second_record(&second, &tally.end.name, start_ns);
+            let record = second_record(&second, &counts.end.name, start_ns);
             let kept = self.writer.write_client_second(&record);
             kept.context("write the records of a client")?;
             if self.clients.is_main {
-                tally.push(second, interval.window_from_ns);
+                counts.push(second, interval.window_from_ns);
             }
         }
         Ok(())
@@ -87,12 +87,12 @@ impl State {
         self.writer
             .write_clocks(&clocks)
             .context("write the records of the clients' clocks")?;
-        for (tally, end) in self.clients.each.iter_mut().zip(&summary.clients) {
-            tally.end = end.clone();
+        for (counts, end) in self.clients.each.iter_mut().zip(&summary.clients) {
+            counts.end = end.clone();
         }
         if self.clients.is_main {
             let each = self.clients.each.iter();
-            let times = each.map(|tally| (tally.end.name.clone(), tally.end.population.kinds()));
+            let times = each.map(|counts| (counts.end.name.clone(), counts.end.population.kinds()));
             self.writer
                 .write_client_times(times)
                 .context("write the records of all clients")?;
@@ -103,9 +103,9 @@ impl State {
     /// Returns the latencies of each client under the measured load. Returns `None` if the load was
     /// not measured.
     pub(super) fn client_times(&self) -> Option<Arc<[ClientTimes]>> {
-        let times = |tally: &ClientTally| ClientTimes {
-            name: tally.end.name.clone(),
-            population: tally.end.population.clone(),
+        let times = |counts: &ClientCounts| ClientTimes {
+            name: counts.end.name.clone(),
+            population: counts.end.population.clone(),
         };
         let each = &self.clients.each;
         let is_shared = self.clients.is_main && !each.is_empty();
@@ -153,13 +153,13 @@ impl TrialRun<'_> {
             });
             moved.collect::<Vec<_>>()
         };
-        let seen = |(number, tally): (usize, &ClientTally)| {
-            let end = &tally.end;
+        let seen = |(number, counts): (usize, &ClientCounts)| {
+            let end = &counts.end;
             let name = format!("{} ({})", end.name, end.place);
             ClientSeen {
                 is_here: end.place == "here",
                 name,
-                window: tally.window.clone(),
+                window: counts.window.clone(),
                 cores: end.workers as f64,
                 ceilings_ops_per_s: self.ceilings_of(number),
                 late_s: end.late_ns as f64 / 1e9,
@@ -187,17 +187,17 @@ impl TrialRun<'_> {
     ) -> Vec<ClientEndRecord> {
         let all: f64 = seen.iter().map(|one| one.window.ops_per_s_mean()).sum();
         let pairs = state.clients.each.iter().zip(seen);
-        pairs.map(|(tally, seen)| client_record(tally, seen, all)).collect()
+        pairs.map(|(counts, seen)| client_record(counts, seen, all)).collect()
     }
 }
 
-fn client_record(tally: &ClientTally, seen: &ClientSeen, all_ops_per_s: f64) -> ClientEndRecord {
-    let (end, window) = (&tally.end, &seen.window);
+fn client_record(counts: &ClientCounts, seen: &ClientSeen, all_ops_per_s: f64) -> ClientEndRecord {
+    let (end, window) = (&counts.end, &seen.window);
     let ops_per_s = window.ops_per_s_mean();
     let seconds = window.seconds.max(1e-9);
     let cores_s = seconds * seen.cores.max(1.0);
     let of_cores = |ns: u64| ns as f64 / 1e9 / cores_s;
-    let lag_us = |q| tally.lag.quantile_ns(q) as f64 / 1e3;
+    let lag_us = |q| counts.lag.quantile_ns(q) as f64 / 1e3;
     let moved = |all: &[ClockStep]| {
         let moved = all.iter().map(|step| ClockMovedRecord {
             at_s: step.at_s,

@@ -9,7 +9,7 @@ use super::{State, Storage, TrialRun};
 use crate::event::Event;
 use crate::probe_collector::ResourceUse;
 use crate::running_target::Running;
-use crate::window_counts::Tally;
+use crate::window_counts::WindowCounts;
 use analysis::rules::Settle;
 use cassandra::TableStorage;
 use measure::clock::Deadline;
@@ -71,7 +71,12 @@ impl TrialRun<'_> {
     }
 
     /// Returns all known costs.
-    pub(super) fn costs(&self, running: Option<&Running>, state: &State, tally: &Tally) -> Costs {
+    pub(super) fn costs(
+        &self,
+        running: Option<&Running>,
+        state: &State,
+        counts: &WindowCounts,
+    ) -> Costs {
         let Some(running) = running.filter(|running| !running.is_null()) else {
             return Costs::new();
         };
@@ -83,7 +88,7 @@ impl TrialRun<'_> {
         let rows_are_known =
             self.rows.are_said && !self.rows.are_strange && self.program.keeps_rows();
         let rows = rows_are_known.then(|| self.program.rows());
-        let (ended, seconds) = (tally.ended, tally.window.seconds);
+        let (ended, seconds) = (counts.ended, counts.window.seconds);
         let window_costs = window_costs(&used, ended, seconds);
         let events = used
             .events_per_s

@@ -352,7 +352,7 @@ impl TrialRun<'_> {
         if let Some(errors) = offered.errors_words() {
             bail!(not_loaded(count, &errors, &running.cluster.causes(&marks)));
         }
-        let retries = offered.tally.retries();
+        let retries = offered.counts.retries();
         if retries > 0 {
             let text =
                 format!("cassay retried {retries} writes of the load, and all of them succeeded");
@@ -365,7 +365,7 @@ impl TrialRun<'_> {
         });
         load.operations += offered.summary.operations_ended;
         load.retries += retries;
-        load.seconds += offered.tally.run_s();
+        load.seconds += offered.counts.run_s();
         Ok(None)
     }
 

@@ -5,7 +5,7 @@ use super::{State, TrialRun, endurance_series, faults, missing_files};
 use crate::load_run::workers_auto;
 use crate::running_target::Running;
 use crate::trial_record_check;
-use crate::window_counts::Tally;
+use crate::window_counts::WindowCounts;
 use analysis::autocorrelation;
 use analysis::procedure::Point;
 use analysis::rules::{
@@ -50,9 +50,9 @@ pub fn failed(trial: &Trial, record: &TrialRecord, reason: &str) -> TrialFinding
 impl TrialRun<'_> {
     /// Completes the evidence and the finding. `running` is `None` if the target is lost.
     pub(super) fn judge(&self, running: Option<&Running>, state: &mut State) -> TrialFinding {
-        let tally = std::mem::take(&mut state.tally);
-        let costs = self.costs(running, state, &tally);
-        let mut evidence = self.evidence(running, state, &tally);
+        let counts = std::mem::take(&mut state.counts);
+        let costs = self.costs(running, state, &counts);
+        let mut evidence = self.evidence(running, state, &counts);
         missing_files::tell(&state.finding.gaps, &mut evidence);
         let limits = Limits {
             shared_machine: self.shared_machine,
@@ -61,7 +61,7 @@ impl TrialRun<'_> {
         let judgement = rules::judge(&evidence, &limits);
         let clients = self.client_records(state, &evidence.clients);
         let promise = evidence.promise.take();
-        let endurance = self.endurance(running, state, &tally);
+        let endurance = self.endurance(running, state, &counts);
         let mut known = std::mem::take(&mut state.finding);
         if let Some(promise) = promise {
             let (promised, why) = (promise.promised(), promise.why().to_owned());
@@ -74,7 +74,7 @@ impl TrialRun<'_> {
         }
         let finding = TrialFinding {
             started_unix_ns: state.writer.start_unix_ns(),
-            client: client(&evidence, &tally, &known.client),
+            client: client(&evidence, &counts, &known.client),
             clients,
             machine: evidence.machine.take().map(|machine| machine_record(&machine)),
             costs,
@@ -90,9 +90,9 @@ impl TrialRun<'_> {
             ..known
         };
         let finding = TrialFinding {
-            drift: tally.window.drift(limits.drift_share),
-            best_ops_per_s: tally.window.ops_per_s.iter().copied().reduce(f64::max),
-            ..with_figures(finding, evidence.offered, &tally, &self.program)
+            drift: counts.window.drift(limits.drift_share),
+            best_ops_per_s: counts.window.ops_per_s.iter().copied().reduce(f64::max),
+            ..with_figures(finding, evidence.offered, &counts, &self.program)
         };
         let limits = self.limits(running, state, &judgement, &finding);
         judged(TrialFinding { limits, ..finding }, &judgement)
@@ -103,14 +103,14 @@ impl TrialRun<'_> {
         &self,
         running: Option<&Running>,
         state: &State,
-        tally: &Tally,
+        counts: &WindowCounts,
     ) -> Option<EnduranceRecord> {
         let asked = self.settings.procedure.endurance()?;
         let kept = endurance_series::LongWindow {
             within: asked.within,
-            seconds: tally.window.seconds,
+            seconds: counts.window.seconds,
             courses: state.courses.as_ref()?,
-            latency: tally.all.latency(),
+            latency: counts.all.latency(),
             watched: state.gather.watched()?,
             memory_bytes: running.and_then(Running::memory_bytes),
         };
@@ -173,8 +173,13 @@ impl TrialRun<'_> {
         }
     }
 
-    fn evidence(&self, running: Option<&Running>, state: &mut State, tally: &Tally) -> Evidence {
-        let window = &tally.window;
+    fn evidence(
+        &self,
+        running: Option<&Running>,
+        state: &mut State,
+        counts: &WindowCounts,
+    ) -> Evidence {
+        let window = &counts.window;
         let server = self.server(state);
         let is_null = running.is_some_and(Running::is_null);
         // Each client measures only its own machine, so the highest cost of all clients counts.
@@ -224,7 +229,7 @@ impl TrialRun<'_> {
             exceptions,
             weak_consistency: weak_consistency(self.settings, &self.program),
             has_strange_rows: self.rows.are_strange,
-            found: (self.rows.are_said).then(|| tally.found(&self.program.finds())),
+            found: (self.rows.are_said).then(|| counts.found(&self.program.finds())),
             // Trials that run a step of an import do not read their writes back.
             promise: self.step.is_none().then(|| self.promise(running)),
             not_recorded: Some(trial_record_check::missing(
@@ -296,31 +301,31 @@ fn judged(finding: TrialFinding, judgement: &Judgement) -> TrialFinding {
 fn with_figures(
     finding: TrialFinding,
     offered: Option<OfferedLoad>,
-    tally: &Tally,
+    counts: &WindowCounts,
     program: &Program,
 ) -> TrialFinding {
-    let window = &tally.window;
-    let kinds = || program.kinds().iter().zip(&tally.kinds);
+    let window = &counts.window;
+    let kinds = || program.kinds().iter().zip(&counts.kinds);
     let errors = window.errors.iter();
     // If the mix gives a kind of operation no weight, the kind has no figures.
     let shown = kinds().filter(|(_, series)| !series.is_empty());
     let records = shown.map(|(kind, series)| (kind.name.clone(), series.record(window.seconds)));
-    let counts = kinds().filter_map(|(kind, series)| Some((kind.name.clone(), series.counts()?)));
+    let events = kinds().filter_map(|(kind, series)| Some((kind.name.clone(), series.counts()?)));
     let parts = program.kinds().iter().filter(|kind| kind.part);
     TrialFinding {
         seconds: window.seconds,
         short_window: autocorrelation::is_short_window(window.seconds),
-        later_ended_per_s: offered.map(|_| tally.later_ended_per_s()),
-        ops_total: tally.ended,
+        later_ended_per_s: offered.map(|_| counts.later_ended_per_s()),
+        ops_total: counts.ended,
         errors: errors.map(|(outcome, count)| (outcome.name().to_owned(), *count)).collect(),
         sent_in_drain: window.client[ClientCount::SentInDrain],
         due_never_sent: window.client[ClientCount::DueNeverSent],
         late: window.client[ClientCount::Late],
         dropped: window.client[ClientCount::Dropped],
-        all: tally.all.record(window.seconds),
+        all: counts.all.record(window.seconds),
         kinds: records.collect(),
         parts: parts.map(|kind| kind.name.clone()).collect(),
-        counts: counts.collect(),
+        counts: events.collect(),
         ..finding
     }
 }
@@ -337,14 +342,14 @@ fn server_record(counts: ServerCounts) -> ServerCountsRecord {
 
 /// Returns the figures of the client in the window, added to the properties in `known`, such as the
 /// number of workers.
-fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRecord {
-    let window = &tally.window;
-    let us = |q| tally.lag.quantile_ns(q) as f64 / 1e3;
+fn client(evidence: &Evidence, counts: &WindowCounts, known: &ClientRecord) -> ClientRecord {
+    let window = &counts.window;
+    let us = |q| counts.lag.quantile_ns(q) as f64 / 1e3;
     let cores_s = window.seconds * known.workers.max(1) as f64;
     let of_cores = |ns: u64| ns as f64 / 1e9 / cores_s.max(1e-9);
     let ceilings = evidence.ceilings_ops_per_s.iter().copied();
     ClientRecord {
-        cpu_us_per_op: window.cpu_ns as f64 / 1e3 / tally.ended.max(1) as f64,
+        cpu_us_per_op: window.cpu_ns as f64 / 1e3 / counts.ended.max(1) as f64,
         cpu_share: of_cores(window.cpu_ns),
         lag_us: LagRecord {
             p50: us(0.5),

@@ -48,7 +48,7 @@ impl TrialRun<'_> {
             self.begin_phase(PhaseKind::Warmup, state)?;
             let warm = &mut |_: &SummedInterval| Decision::in_phase("warmup");
             let offered = self.offer(running, state, &offer, &mut [], warm)?;
-            warmup_s = offered.tally.run_s();
+            warmup_s = offered.counts.run_s();
             if let Some(end) = self.cut(offered.cut, state) {
                 return Ok(Some(end));
             }

@@ -12,7 +12,7 @@ use crate::load_guard::{self, Watch};
 use crate::load_run::{self, Offer, PhaseResult};
 use crate::preflight;
 use crate::running_target::Running;
-use crate::window_counts::Tally;
+use crate::window_counts::WindowCounts;
 use anyhow::{Context, Result};
 use fleet::{Fleet, Next};
 use load::{Limit, Load, Window};
@@ -191,13 +191,13 @@ impl TrialRun<'_> {
         let rise = load_guard::rise(self.guard.as_ref());
         let config = load_run::config(self.settings, &self.program, running, offer, rise);
         let kinds = self.program.kinds().iter();
-        let mut tally = Tally::new(&kinds.map(|kind| kind.is_write).collect::<Vec<_>>());
+        let mut counts = WindowCounts::new(&kinds.map(|kind| kind.is_write).collect::<Vec<_>>());
         let faults = Faults::new(offer.faults, running, &self.program)?;
         (self.events)(Event::FaultsPlanned(faults.outlook()));
         let load = self.start_load(running, &config, offer)?;
         state.begin_clients(&load, offer);
         let start_ns = load.start_ns();
-        let mut all: Vec<&mut dyn IntervalConsumer> = vec![&mut tally];
+        let mut all: Vec<&mut dyn IntervalConsumer> = vec![&mut counts];
         all.extend(consumers.iter_mut().map(|one| &mut **one as &mut dyn IntervalConsumer));
         let mut conduct = Conduct::new(start_ns, all, faults.planned(), decide);
         conduct.guard = self.guard.map(|guard| Watch::new(guard.limits));
@@ -243,11 +243,11 @@ impl TrialRun<'_> {
             (run.events)(Event::ClientsMeasured(times));
         }
         let cut = conduct.cut;
-        state.answered.add(&tally.answered);
+        state.answered.add(&counts.answered);
         Ok(PhaseResult {
             summary: summary.all,
             cut,
-            tally,
+            counts,
         })
     }
 
@@ -275,9 +275,9 @@ impl TrialRun<'_> {
         state.finding.client.workers = offered.summary.workers;
         state.finding.client.realtime = offered.summary.realtime;
         state.finding.client.connections = offered.summary.connections;
-        state.evidence.checks.add(offered.tally.checks());
+        state.evidence.checks.add(offered.counts.checks());
         self.name_rows(&offered, state);
-        state.tally = offered.tally;
+        state.counts = offered.counts;
         self.cut(offered.cut, state)
     }
 

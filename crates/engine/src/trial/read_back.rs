@@ -125,7 +125,7 @@ impl TrialRun<'_> {
             self.account(&offered, rows, &levels, (within_s, lost), state);
             self.judge_registers(&offered, running, state)?;
         } else {
-            state.evidence.checks.add(offered.tally.checks());
+            state.evidence.checks.add(offered.counts.checks());
             self.name_rows(&offered, state);
         }
         if let Some(errors) = offered.errors_words() {
@@ -234,8 +234,8 @@ impl TrialRun<'_> {
         (within_s, lost): (Option<f64>, Option<Lost>),
         state: &mut State,
     ) {
-        let checks = *offered.tally.checks();
-        let read = offered.tally.outcomes.get(Outcome::Ok);
+        let checks = *offered.counts.checks();
+        let read = offered.counts.outcomes.get(Outcome::Ok);
         let unread = rows.saturating_sub(read);
         let start_ns = state.writer.start_ns();
         let since_s = |ns: u64| (ns as f64 - start_ns as f64) / 1e9;

@@ -1,7 +1,7 @@
 //! Tests that findings and logs describe the same population. The tests invent operations, record
 //! them as the load generator does, add them up and write them to disk.
 
-use super::Tally;
+use super::WindowCounts;
 use analysis::VariantName;
 use analysis::procedure::Role;
 use measure::{
@@ -62,17 +62,17 @@ fn end_ns(operation: &Operation) -> u64 {
     operation.intended_ns + operation.waited_ns + operation.service_ns
 }
 
-fn tally(intervals: &[Interval]) -> Tally {
-    let mut tally = Tally::new(&[false; KINDS.len()]);
+fn window_counts(intervals: &[Interval]) -> WindowCounts {
+    let mut counts = WindowCounts::new(&[false; KINDS.len()]);
     let intervals = intervals.iter().cloned();
-    intervals.for_each(|interval| tally.push(&SummedInterval::new(interval.into())));
-    tally
+    intervals.for_each(|interval| counts.push(&SummedInterval::new(interval.into())));
+    counts
 }
 
 /// Simulates a closed loop of 128 operations in flight, with 10 s of warm-up and 60 s of window.
 /// The service time is exponential with a mean of 1 s. The client gives up an operation that takes
 /// longer than `timeout_s`.
-fn exponential(timeout_s: f64) -> Tally {
+fn exponential(timeout_s: f64) -> WindowCounts {
     let (from_ns, stop_ns) = (10 * SECOND, 70 * SECOND);
     let mut draws = workload::random::Draws::sequence(7);
     let mut operations = Vec::new();
@@ -95,15 +95,15 @@ fn exponential(timeout_s: f64) -> Tally {
             due_ns += operations.last().map_or(0, |last| last.service_ns);
         }
     }
-    tally(&intervals(&operations, from_ns, stop_ns))
+    window_counts(&intervals(&operations, from_ns, stop_ns))
 }
 
 /// An earlier version counted operations in flight both at the start and at the end of the window.
 /// So it counted long operations too often, and its median was 857 ms.
 #[test]
 fn long_operations_are_counted_as_often_as_they_were_begun() {
-    let tally = exponential(1e9);
-    let record = tally.all.record(tally.window.seconds);
+    let counts = exponential(1e9);
+    let record = counts.all.record(counts.window.seconds);
     let latency = &record.latency_ms;
     let (p50_ms, p99_ms) = (latency.p50.least(), latency.p99.least());
     println!(
@@ -118,13 +118,13 @@ fn long_operations_are_counted_as_often_as_they_were_begun() {
         "{}",
         record.ops_per_s
     );
-    assert_eq!((tally.window.seconds, latency.at_least().len()), (60.0, 0));
+    assert_eq!((counts.window.seconds, latency.at_least().len()), (60.0, 0));
 }
 
 #[test]
 fn a_percentile_beyond_the_time_out_is_at_least_the_time_out() {
-    let tally = exponential(3.0);
-    let record = tally.all.record(tally.window.seconds);
+    let counts = exponential(3.0);
+    let record = counts.all.record(counts.window.seconds);
     let (latency, service) = (&record.latency_ms, &record.service_ms);
     assert!(
         (latency.p50.least() / 693.1 - 1.0).abs() < 0.04,
@@ -255,11 +255,11 @@ proptest! {
         operations in prop::collection::vec(operation(), 1..60), warmup_s in 0u64..3) {
         let (from_ns, stop_ns) = (warmup_s * SECOND, 4 * SECOND);
         let intervals = intervals(&operations, from_ns, stop_ns);
-        let tally = tally(&intervals);
+        let counts = window_counts(&intervals);
         let folder = tempfile::tempdir().unwrap();
         let trial = written(folder.path(), &intervals);
         for (kind, name) in KINDS.iter().enumerate() {
-            let found = tally.kinds[kind].record(tally.window.seconds);
+            let found = counts.kinds[kind].record(counts.window.seconds);
             let [latency, service] = truth(&operations, kind, from_ns);
             for (service, found, truth) in
                 [(false, &found.latency_ms, latency), (true, &found.service_ms, service)] {
@@ -277,7 +277,7 @@ proptest! {
             prop_assert_eq!(errors, comparable(&found.error_ms));
         }
         let due = operations.iter().filter(|operation| operation.intended_ns >= from_ns);
-        let window = &tally.window;
+        let window = &counts.window;
         let unsent = window.client[ClientCount::DueNeverSent];
         prop_assert_eq!(window.ended() + unsent, due.count() as u64);
     }

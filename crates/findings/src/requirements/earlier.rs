@@ -8,7 +8,7 @@
 
 use super::{EarlierNumbers, Number, PendingRequirement, how_good};
 use analysis::procedure::Point;
-use analysis::require::{Limit, RequiredMetric, RequirementResult};
+use analysis::requirements::{Limit, RequiredMetric, RequirementResult};
 use analysis::{Comparison, Metric};
 use anyhow::{Context, Result, bail};
 use measure::Known;

@@ -1,7 +1,7 @@
 //! Describes a requirement in words: the value found, the limit, and the outcome.
 
 use super::{EarlierNumbers, Number, PendingRequirement};
-use analysis::require::{Limit, RequirementResult};
+use analysis::requirements::{Limit, RequirementResult};
 use measure::number::{change, changes, round, significant, whole};
 use sentences::result_place::point_words;
 use study::settings::IfInconclusive;

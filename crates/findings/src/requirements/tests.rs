@@ -2,7 +2,7 @@
 
 use crate::combine;
 use analysis::procedure::Point;
-use analysis::require::RequirementResult;
+use analysis::requirements::RequirementResult;
 use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{FindingsRecord, RequirementRecord, TrialFinding, Verdict, outcome_of};

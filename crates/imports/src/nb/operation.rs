@@ -292,7 +292,10 @@ impl Builder<'_> {
     /// the values that the recipe saves to `saved`.
     fn loads(&mut self, op: &Op, node: &Node, saved: &mut Vec<String>) -> Option<()> {
         let mut uses = Recipe::uses(node.text().unwrap_or(""));
-        if let Some(name) = uses.loads.iter().find(|name| !saved.contains(name)) {
+        // A default is a function of the cycle if no recipe of the file ever replaces it.
+        let replaced = |name: &&String| self.saved_names().contains(*name);
+        let mut loads = uses.loads.iter().chain(uses.defaulted.iter().filter(replaced));
+        if let Some(name) = loads.find(|name| !saved.contains(name)) {
             let message = format!(
                 "Load('{name}') would return the value that another operation saved last in its \
                  thread, which is not a function of the cycle: no earlier binding of operation {} \

@@ -1,6 +1,7 @@
 //! Builds programs and steps from the lines of scenarios and from operations.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub(super) struct Builder<'a> {
     lined: BTreeMap<String, BTreeSet<usize>>,
     connection: Connection,
     name: String,
+    /// Names that the recipes of the file save. Empty until they are needed.
+    saved_names: OnceCell<HashSet<String>>,
 }
 
 impl<'a> Builder<'a> {
@@ -79,7 +82,18 @@ impl<'a> Builder<'a> {
             lined: BTreeMap::new(),
             connection: Connection::default(),
             defaults: Settings::default(),
+            saved_names: OnceCell::new(),
         }
+    }
+
+    /// Returns the names under which any recipe of the file saves a value.
+    pub(super) fn saved_names(&self) -> &HashSet<String> {
+        self.saved_names.get_or_init(|| {
+            let bindings = self.ops.iter().flat_map(|op| &op.bindings);
+            // Operations share the bindings of the whole file.
+            let texts: HashSet<&str> = bindings.filter_map(|entry| entry.value.text()).collect();
+            texts.into_iter().flat_map(|text| Recipe::uses(text).saves).collect()
+        })
     }
 
     /// Returns the step of a line. Returns `None` if the line has a mistake, has no cycles, or only

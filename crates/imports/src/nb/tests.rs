@@ -246,6 +246,21 @@ fn functions_that_ignore_the_cycle_are_refused_with_a_reason() {
     }
 }
 
+/// The default of Load is constant only if no recipe saves the value, because the value of an
+/// earlier operation replaces it.
+#[test]
+fn a_loaded_default_that_other_recipes_replace_is_refused() {
+    let default = FILE.replace("Mul(1000L)", "Load('x', 7)");
+    imported(&default, &[]).unwrap();
+    let replaced = default.replace("bindings:\n", "bindings:\n  other: Save('x')\n");
+    assert_ne!(default, replaced);
+    let mistakes = imported(&replaced, &[]).unwrap_err();
+    assert!(
+        mistakes.contains("no earlier binding of operation put saves this value"),
+        "{mistakes}"
+    );
+}
+
 #[test]
 fn settings_of_lines_and_operations_act() {
     use cql::Consistency;

@@ -8,13 +8,13 @@
 
 mod again;
 mod courses;
+mod defects_of_others;
 mod ledger;
 mod moved;
 mod program;
 mod server;
 mod slowest;
 mod steering;
-mod traps;
 mod window;
 
 use load::{Access, Config, Endpoint, Flow, LedgerMode, Limit, Schedule, Summary, VerifyReads};

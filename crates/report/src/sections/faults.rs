@@ -142,8 +142,9 @@ pub fn fault_bands(fault: &FaultRecord) -> Vec<Band> {
         return Vec::new();
     };
     let watched = recovery.map(|found| from + found.watched_s);
-    // If a fault was never healed, the period of the fault lasts until the end of the observation.
-    let Some(to) = fault.whole_s.or(fault.healing_s).or(watched) else {
+    // If the nodes were never all up again, the period of the fault lasts until the end of the
+    // observation.
+    let Some(to) = fault.whole_s.or(watched).or(fault.healing_s) else {
         return Vec::new();
     };
     let mut bands = vec![Band {

@@ -33,12 +33,14 @@ pub(super) fn load(name: &str) -> Option<Val<'static>> {
     SAVED.with_borrow(|saved| saved.get(name).cloned())
 }
 
-/// Names that a recipe saves, and names that it loads without a default and without saving them
-/// first.
+/// Names that a recipe saves, and names that it loads without saving them first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Uses {
     pub(crate) saves: Vec<String>,
+    /// Names that the recipe loads without a default.
     pub(crate) loads: Vec<String>,
+    /// Names that the recipe loads with a default, which applies until a recipe saves the name.
+    pub(crate) defaulted: Vec<String>,
 }
 
 impl Uses {
@@ -61,8 +63,14 @@ impl Uses {
         let is_in = |rows: &[Row]| rows.iter().any(|row| row.names.contains(&known));
         if is_in(SAVES) {
             self.saves.push(name.clone());
-        } else if is_in(LOADS) && call.args.len() == 1 && !self.saves.contains(name) {
-            self.loads.push(name.clone());
+        } else if is_in(LOADS) && !self.saves.contains(name) {
+            let has_default = call.args.len() > 1;
+            let loads = if has_default {
+                &mut self.defaulted
+            } else {
+                &mut self.loads
+            };
+            loads.push(name.clone());
         }
     }
 }
@@ -138,20 +146,22 @@ mod tests {
 
     #[test]
     fn states_that_a_recipe_loads_without_saving_are_known() {
-        for (recipe, saves, loads) in [
-            ("Save('a'); Mul(2); Load('a')", "a", ""),
-            ("Load('a'); Save('a')", "a", "a"),
-            ("Template('{}', Load('b'))", "", "b"),
-            ("Load('a', 5)", "", ""),
+        for (recipe, saves, loads, defaulted) in [
+            ("Save('a'); Mul(2); Load('a')", "a", "", ""),
+            ("Load('a'); Save('a')", "a", "a", ""),
+            ("Template('{}', Load('b'))", "", "b", ""),
+            ("Load('a', 5)", "", "", "a"),
+            ("Load('a', 5); Save('a'); Load('a', 5)", "a", "", "a"),
             (
                 "SaveLong('x'); CharBufImage('a-z',9,LoadLong('x'))",
                 "x",
                 "",
+                "",
             ),
         ] {
             let uses = Uses::names(&parse(recipe).unwrap());
-            let found = (uses.saves.join(" "), uses.loads.join(" "));
-            assert_eq!(found, (saves.to_owned(), loads.to_owned()), "{recipe}");
+            let found = [uses.saves, uses.loads, uses.defaulted].map(|names| names.join(" "));
+            assert_eq!(found, [saves, loads, defaulted], "{recipe}");
         }
     }
 }

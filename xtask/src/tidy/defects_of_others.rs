@@ -1,14 +1,14 @@
-//! Checks that the tests named in `docs/traps.md` exist. Without this check, the table would
+//! Checks that the tests named in `docs/defects-of-other-load-generators.md` exist. Without this check, the table would
 //! silently become wrong when a test is renamed or removed.
 
 use super::Violation;
 use crate::tree::Tree;
 
-const DOCUMENT: &str = "docs/traps.md";
+const DOCUMENT: &str = "docs/defects-of-other-load-generators.md";
 
 /// Checks the last column of the table, which names tests and their files. Each test must be a
 /// function in its file.
-pub fn traps(tree: &Tree) -> Vec<Violation> {
+pub fn tests_exist(tree: &Tree) -> Vec<Violation> {
     let Some(document) = tree.file(DOCUMENT) else {
         return vec![Violation::in_file(DOCUMENT, "is missing")];
     };
@@ -41,11 +41,17 @@ mod tests {
 
     #[test]
     fn a_promised_test_that_is_not_there_is_found() {
-        let page = "| trap | test |\n| --- | --- |\n| a | `src/a.rs::one`, `src/a.rs::two` |\n";
+        let page = "| defect | test |\n| --- | --- |\n| a | `src/a.rs::one`, `src/a.rs::two` |\n";
         let tree = Tree::from_texts(&[(DOCUMENT, page), ("src/a.rs", "#[test]\nfn one() {}")]);
-        let found: Vec<String> = traps(&tree).iter().map(ToString::to_string).collect();
-        assert_eq!(found, ["docs/traps.md:3: no test `src/a.rs::two`"]);
-        assert_eq!(traps(&Tree::from_texts(&[(DOCUMENT, "# Traps")])).len(), 1);
-        assert_eq!(traps(&Tree::from_texts(&[])).len(), 1);
+        let found: Vec<String> = tests_exist(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            found,
+            ["docs/defects-of-other-load-generators.md:3: no test `src/a.rs::two`"]
+        );
+        assert_eq!(
+            tests_exist(&Tree::from_texts(&[(DOCUMENT, "# Defects")])).len(),
+            1
+        );
+        assert_eq!(tests_exist(&Tree::from_texts(&[])).len(), 1);
     }
 }

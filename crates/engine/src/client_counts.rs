@@ -4,18 +4,18 @@ use analysis::rules::Window;
 use fleet::{ClientEnd, ClientSecond};
 use measure::{Histogram, Interval, IntervalConsumer, KindInterval, SummedInterval};
 
-/// Tallies of the clients of a trial during the measurement.
+/// Counts of the clients of a trial during the measurement.
 #[derive(Debug, Default)]
-pub struct ClientTallies {
+pub struct FleetCounts {
     /// True while the clients offer the measured load.
     pub is_main: bool,
-    /// Tally of each client, in the order of the fleet.
-    pub each: Vec<ClientTally>,
+    /// Counts of each client, in the order of the fleet.
+    pub each: Vec<ClientCounts>,
 }
 
-/// Tally of one client.
+/// Counts of one client.
 #[derive(Debug, Default)]
-pub struct ClientTally {
+pub struct ClientCounts {
     /// Counts of this client in the measured window, without latencies.
     pub window: Window,
     /// Release lag of this client in the window.
@@ -24,7 +24,7 @@ pub struct ClientTally {
     pub end: ClientEnd,
 }
 
-impl ClientTally {
+impl ClientCounts {
     /// Adds a second of the measured load, without its latencies. The rules judge latencies only
     /// for trials with a single client.
     pub fn push(&mut self, second: ClientSecond, window_from_ns: u64) {
