@@ -13,8 +13,8 @@ use std::fmt::Write;
 
 /// Number of colours for owners in the style sheet, which are `--c0` to `--c7`.
 const OWNERS: usize = 8;
-/// Maximum number of owners that one part shows side by side. A part with more owners has the style
-/// [`Style::Many`].
+/// Maximum number of owners that one part shows side by side. A part with more owners is drawn in
+/// the style [`Style::Many`].
 const BANDS_MAX: usize = 3;
 /// Width of the picture, which is the width of the page.
 const WIDTH_PX: f64 = 1120.0;

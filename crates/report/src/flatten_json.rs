@@ -4,8 +4,8 @@ use crate::number;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Returns the values of a JSON value by dotted path, for example `1` for `target.local.nodes`. A
-/// list without objects or lists is one value, with its items separated by commas.
+/// Returns the values in a JSON document by dotted path, for example `1` for `target.local.nodes`.
+/// A list without objects or lists is one value, with its items separated by commas.
 pub fn flatten(value: &Value) -> BTreeMap<String, String> {
     let mut flat = BTreeMap::new();
     flatten_into(value, String::new(), &mut flat);

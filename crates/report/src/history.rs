@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use store::record::{self, JournalEvent, PointRecord};
 use store::{Past, Run, RunState};
 
-/// Metrics for which the history has a series at each point. The last two arguments state if a
+/// Metrics for which the history has a series at each point. The last two arguments state whether a
 /// higher value is better, and the smallest change that the history reports, as a share.
 pub(crate) const METRICS: [HistoryMetric; 4] = [
     HistoryMetric::new("ops_per_s", "throughput", "op/s", true, 0.03),

@@ -89,8 +89,8 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
         for (name, value) in &node.facts {
             all.insert(format!("{}: {name}", node.name), value.clone());
         }
-        // If the trials recorded the configuration in effect, the settings from the start of the
-        // run are omitted. `effective::summary` describes the configuration more exactly.
+        // If the trials recorded the configuration in effect, this function omits `node.settings`.
+        // In this case, `effective::summary` describes the configuration more exactly.
         let settings = if told { None } else { Some(&node.settings) };
         for (name, value) in settings.into_iter().flatten() {
             all.insert(format!("{} setting: {name}", node.name), value.clone());

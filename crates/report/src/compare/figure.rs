@@ -22,8 +22,8 @@ const RATIOS_MAX: usize = 12;
 /// fewer latencies above them.
 const ABOVE_MIN: f64 = 10.0;
 
-/// Returns the figure. Returns `None` if the runs have no point in common, or if a plot over the
-/// load is impossible and no run has a latency distribution.
+/// Returns the figure. Returns `None` if the runs have no point in common. Also returns `None` if
+/// the figure would show latency distributions, but no run has any.
 pub(super) fn figure(
     sides: &[Side<'_>],
     left: &[Point<'_>],

@@ -35,7 +35,7 @@ pub struct Series {
 /// Type of the summary of latencies, which the property `measurementtype` selects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measurement {
-    /// A summary by HdrHistogram, with these percentiles.
+    /// A summary from an HdrHistogram, with these percentiles.
     Hdr(Vec<f64>),
     /// A histogram with this number of buckets of 1 ms each. If the flag is true, the output lists
     /// the buckets.

@@ -21,7 +21,7 @@ const COURSE_SPAN_MIN: f64 = 0.1;
 const CHARTS_MAX: usize = 48;
 /// Maximum number of changes that the answer describes.
 const SENTENCES_MAX: usize = 6;
-/// Maximum number of differences in a cell of the table.
+/// Maximum number of differences that a sentence or a cell of the table lists.
 const DIFFERS_MAX: usize = 6;
 
 /// Returns the page of a study's history, without its figure.
