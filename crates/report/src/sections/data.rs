@@ -52,8 +52,8 @@ fn verified(trials: &[TrialFinding]) -> String {
     );
     let resurrected = sum(|t| t.verify.resurrected);
     let differed = missing + stale + wrong + resurrected;
-    // If a check found a defect of the data that the configuration does not allow, a sentence about
-    // correct answers must not suggest that all rows are correct.
+    // A check may have found a defect of the data that the configuration does not allow. A sentence
+    // about correct answers must then not suggest that all rows are correct.
     let is_against = trials.iter().any(|trial| !trial.data_against().is_nothing());
     match (differed, is_against) {
         (0, true) => format!(
