@@ -1,8 +1,8 @@
-//! Draws a [`Picture`] as SVG in an element `figure`.
+//! Draws a [`Picture`] as SVG in a `figure` element.
 //!
-//! The picture has no script, no styles and no references. The style sheet of the page sets the
-//! colours by class, so one picture works on light and dark screens and on paper. The legend, the
-//! tooltips and the description also express the meaning of each colour.
+//! The picture contains no scripts, no styles and no links. The style sheet of the page sets the
+//! colours by class, so one picture works on light and dark screens and on paper. The legend and
+//! the tooltips state the meaning of each colour in words.
 
 mod layout;
 
@@ -11,19 +11,20 @@ use crate::page::{Part, Picture, Style};
 use layout::{Laid, PART_PX, PlacedLeaf, flow};
 use std::fmt::Write;
 
-/// Number of colours for owners in the style sheet: `--c0` to `--c7`.
+/// Number of colours for owners in the style sheet, which are `--c0` to `--c7`.
 const OWNERS: usize = 8;
-/// Maximum number of owners that are drawn side by side in one part.
+/// Maximum number of owners that one part shows side by side. A part with more owners is drawn in
+/// the style [`Style::Many`].
 const BANDS_MAX: usize = 3;
 /// Width of the picture, which is the width of the page.
 const WIDTH_PX: f64 = 1120.0;
-/// Length of the sides of the triangle that marks a part.
+/// Length of the two equal sides of the triangle that marks a part.
 const MARK_PX: f64 = 7.0;
 
-/// Writes the picture with its heading and its legend.
+/// Appends the HTML of a picture to `out`, with its heading and its legend.
 pub fn figure(out: &mut String, picture: &Picture) {
     let (all, width, height) = flow(&picture.nests, WIDTH_PX);
-    // The two additional pixels leave space for the lines of the outermost boxes.
+    // The two additional pixels leave space for the borders of the outermost boxes.
     let (width, height) = (width + 2.0, height + 2.0);
     let id = &picture.id;
     let _ = write!(
@@ -96,7 +97,7 @@ fn part(out: &mut String, part: &Part, [x, y]: [f64; 2], width: f64) {
     out.push_str("</g>");
 }
 
-/// Draws the owners side by side, and the mark on top of them.
+/// Draws the rectangle of a part: the colours of its owners side by side, and the mark on top.
 fn draw(out: &mut String, looks: &[Style], [x, y]: [f64; 2], [width, height]: [f64; 2]) {
     let is_fill = |look: &&Style| **look != Style::Marked;
     let mut fills: Vec<Style> = looks.iter().filter(is_fill).copied().collect();

@@ -1,8 +1,9 @@
-//! Compares runs: matches their points, computes ratios with errors, and lists other differences.
-//! The first run is the baseline.
+//! Compares runs with the first run, which is the baseline. The comparison matches the points of
+//! the runs, computes ratios with confidence intervals, and lists other differences.
 //!
-//! Runs were not interleaved, so the machine may have changed between them. Intervals allow for
-//! this. The strongest verdict is that two runs look different, and the page states why.
+//! The runs were not interleaved, so the machine may have changed between them. The confidence
+//! intervals allow for this. For the same reason, the strongest verdict on a difference is “looks
+//! different”, and the page explains this.
 
 mod costs;
 mod differences;
@@ -30,7 +31,8 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     compare_all(&[side(baseline), side(contender)])
 }
 
-/// Builds the page that compares runs with the first run. `sides` must contain at least two runs.
+/// Builds the page that compares each other run with the first run. `sides` must contain at least
+/// two runs.
 pub fn compare_all(sides: &[Side<'_>]) -> Page {
     let runs: Vec<&RunView> = sides.iter().map(|side| side.run).collect();
     let all: Vec<Vec<Point<'_>>> = runs.iter().map(|run| points(run)).collect();
@@ -71,8 +73,8 @@ pub fn compare_all(sides: &[Side<'_>]) -> Page {
     }
 }
 
-/// Returns the data for `--json`. For two runs, the data is flat. For more runs, it contains a list
-/// of contenders.
+/// Returns the data for `--json`. For two runs, the top-level object contains the comparison
+/// itself. For more runs, the key `contenders` contains a list of comparisons.
 fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRecord>) -> Value {
     let of = |pair: &Pair<'_, '_>| {
         json!({
@@ -95,7 +97,7 @@ fn data(baseline: &RunView, pairs: &[Pair<'_, '_>], many: Option<&MultiplicityRe
     data
 }
 
-/// Describes, for one metric, how many comparisons have each verdict.
+/// Describes how many comparisons of one metric have each verdict.
 fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
     let of: Vec<&ComparisonRecord> = comparisons.iter().filter(|c| c.metric == metric).collect();
     let mut parts = Vec::new();
@@ -176,7 +178,8 @@ fn headline(
     }
 }
 
-/// Returns the alarms of a run, which a reader must see before any comparison with the run.
+/// Returns the alarms of a run, each preceded by the name of the run. The page shows them before
+/// any comparison with the run.
 fn alarms(run: &RunView) -> impl Iterator<Item = String> {
     run.findings.alarms.iter().map(|sentence| format!("{}: {sentence}", run.name))
 }
@@ -192,15 +195,15 @@ fn facts(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns the sentences on a contender. If there are several contenders, the sentences name the
-/// contender.
+/// Returns the sentences that compare one contender with the baseline. If `is_named` is true,
+/// returns a single paragraph that begins with the name of the contender.
 fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<String> {
     let mut said = Vec::new();
     if pair.matched.is_empty() {
         said.push("The runs have no point in common.".to_string());
     }
-    // If space is limited, the primary comparison comes first, because it is judged at the full
-    // error level.
+    // In the paragraph of a named contender, the primary comparison comes first, because it is
+    // judged at the full error level.
     if is_named {
         said.extend(primary_sentence(&pair.comparisons, baseline));
     }
@@ -226,8 +229,8 @@ fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<Str
     vec![format!("{}: {}", pair.run.name, said.join(" "))]
 }
 
-/// Returns a sentence on the primary comparison, with its interval. The primary comparison is
-/// judged at the full error level.
+/// Returns a sentence on the primary comparison, with its interval. Returns `None` if there is no
+/// primary comparison, or if it has no interval.
 fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<String> {
     let c = comparisons.iter().find(|c| c.primary)?;
     let interval = interval_words(c)?;
@@ -255,7 +258,8 @@ fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<S
     ))
 }
 
-/// Returns the largest and the smallest ratio of throughput among the comparisons with an interval.
+/// Returns the highest and the lowest ratio of throughput as key numbers. Omits comparisons without
+/// an interval.
 fn extremes(baseline: &RunView, comparisons: &[ComparisonRecord]) -> Vec<Figure> {
     let mut rates: Vec<&ComparisonRecord> = comparisons
         .iter()

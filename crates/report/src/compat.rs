@@ -1,7 +1,8 @@
-//! Prints the same text as other load generators, for scripts that parse this text.
+//! Formats results like other load generators, for scripts that parse the output of these tools.
 //!
-//! Invariants: all functions are pure functions of plain numbers. For the same numbers, they print
-//! the same bytes as the tool, including its peculiarities.
+//! Invariants: the output depends only on the numbers that the caller passes. For the same numbers,
+//! the output has the same bytes as that of the tool, including its peculiarities. The modules
+//! state the deliberate exceptions.
 
 mod java;
 mod rank;

@@ -1,37 +1,38 @@
-//! Thins series so that peaks survive. Each bucket of time keeps its smallest and its largest
-//! value, in the order in which they occurred.
+//! Downsamples time series and keeps their peaks. Each bucket of time keeps its smallest and its
+//! largest value, in the order in which they occurred.
 //!
-//! A mean or every n-th value would hide a single second in which the disk was busy. The measured
+//! A mean, or every n-th value, would hide a single second in which the disk was busy. The measured
 //! window gets [`WINDOW_SHARE`] of the buckets, even if it is short compared with the load phase.
-//! All series of a figure have the same buckets, so they can share their positions on the axis.
+//! All series of a figure use the same buckets, so they can share their positions on the time axis.
 
-/// Share of the buckets that the measured window gets.
+/// Minimum share of the buckets that divide the measured window.
 const WINDOW_SHARE: f64 = 0.6;
 /// Maximum distance between two readings that a line connects, as a multiple of the typical
 /// distance. A larger distance leaves a gap, because readings are missing.
 const GAP_LOOKS: f64 = 5.0;
 
-/// Buckets of time, which divide the time axis of one trial.
+/// Buckets that divide the time axis of one trial.
 #[derive(Clone, Debug)]
 pub struct Buckets {
-    /// Borders of the buckets in ascending order. The list has one more border than there are
-    /// buckets.
+    /// Borders of the buckets in seconds, in ascending order. The number of borders exceeds the
+    /// number of buckets by one.
     borders: Vec<f64>,
 }
 
 /// Positions and values of a line, ready to be drawn. A value of `None` leaves a gap in the line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThinnedSeries {
-    /// Positions on the horizontal axis.
+    /// Positions on the time axis, in seconds.
     pub x: Vec<f64>,
     /// Values at these positions.
     pub y: Vec<Option<f64>>,
-    /// True if values were omitted.
+    /// True if the series was downsampled.
     pub thinned: bool,
 }
 
 impl Buckets {
-    /// Divides `span` into about `count` buckets (at least 4).
+    /// Divides `span` into about `count` buckets, but at least about 4. `span` and the measured
+    /// `window` are a start and an end in seconds.
     pub fn new(span: [f64; 2], window: Option<[f64; 2]>, count: usize) -> Buckets {
         let [from, to] = span;
         let count = count.max(4) as f64;
@@ -47,8 +48,7 @@ impl Buckets {
                 borders: even(&[(from, to, count)]),
             };
         }
-        // A window that takes most of the trial already has more than the minimum share of the
-        // buckets.
+        // A window that covers most of the trial has an even larger share of the buckets.
         let share = ((end - begin) / (to - from)).max(WINDOW_SHARE);
         let outside = |length: f64| count * (1.0 - share) * length / rest;
         let parts = [
@@ -71,14 +71,15 @@ impl Buckets {
         above.saturating_sub(1).min(self.count().saturating_sub(1))
     }
 
-    /// Returns the position for the first or second value of a bucket, at a quarter or three
-    /// quarters of its width.
+    /// Returns the position of the first or second value of a bucket. These positions are at a
+    /// quarter and at three quarters of the bucket's width.
     fn place(&self, bucket: usize, second: bool) -> f64 {
         let (from, to) = (self.borders[bucket], self.borders[bucket + 1]);
         from + (to - from) * if second { 0.75 } else { 0.25 }
     }
 
-    /// Thins one series. A short series remains unchanged.
+    /// Downsamples a series of times in seconds and values, in order of time. A series with at most
+    /// two values per bucket keeps all values.
     pub fn thin(&self, values: &[(f64, f64)]) -> ThinnedSeries {
         if values.len() <= 2 * self.count() {
             return whole(values);
@@ -106,8 +107,9 @@ impl Buckets {
         thinned
     }
 
-    /// Selects the readings of stacked series to keep: the readings with the smallest and the
-    /// largest `total` in each bucket. If the series has few readings, keeps all readings.
+    /// Selects the readings of stacked series to keep, and returns their indexes. In each bucket,
+    /// these are the readings with the smallest and the largest `total`. If there are at most two
+    /// readings per bucket, keeps all readings.
     pub fn looks(&self, total: &[(f64, f64)]) -> Vec<usize> {
         if total.len() <= 2 * self.count() {
             return (0..total.len()).collect();
@@ -129,8 +131,8 @@ impl Buckets {
     }
 }
 
-/// Returns the borders of buckets. Each period is divided evenly into about the requested number of
-/// buckets.
+/// Returns the borders of buckets. Each of `parts` is the start and the end of a period, and the
+/// number of buckets. The number is rounded, and the buckets of a period have the same length.
 fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     let mut borders = Vec::new();
     for (from, to, count) in parts {
@@ -145,7 +147,7 @@ fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     borders
 }
 
-/// Smallest and largest value of a bucket, with their indexes in the series.
+/// Smallest and largest value in a bucket, with their indexes in the series.
 #[derive(Clone, Debug)]
 struct Extremes {
     low: (usize, f64),
@@ -179,8 +181,8 @@ impl Extremes {
 }
 
 impl ThinnedSeries {
-    /// Fills each single empty bucket with the previous value. Such a bucket falls between two
-    /// readings by chance.
+    /// Fills each single empty bucket with the previous value. Such a bucket lies between two
+    /// readings by chance, so it must not leave a gap.
     fn bridge(&mut self) {
         for at in (2..self.y.len().saturating_sub(2)).step_by(2) {
             if self.y[at].is_none() && self.y[at + 2].is_some() {
@@ -191,7 +193,7 @@ impl ThinnedSeries {
     }
 }
 
-/// Returns every value of a series, with a gap where readings are missing.
+/// Returns all values of a series, with a gap wherever readings are missing.
 fn whole(values: &[(f64, f64)]) -> ThinnedSeries {
     let mut steps: Vec<f64> = values.windows(2).map(|w| w[1].0 - w[0].0).collect();
     steps.sort_by(f64::total_cmp);
@@ -247,7 +249,7 @@ mod tests {
         );
         assert_eq!(a.x, b.x);
         assert!(a.x.windows(2).all(|w| w[0] < w[1]));
-        // The series has no values after 900, so the line must have a gap there.
+        // The series ends at 900 s, so the last bucket must be empty.
         assert_eq!(b.y.last(), Some(&None));
     }
 

@@ -1,7 +1,7 @@
 //! Exports the figures of a run as files, for slides and pull requests.
 //!
-//! The code that draws the figure on the first screen of a page also draws these figures. An
-//! exported figure has a light background and its legend, and needs no other file.
+//! The same code draws these figures and the figure at the top of a page. An exported figure has a
+//! light background and its legend, and needs no other file.
 
 use crate::merged_points::{ALL, Point, points, variant_name, variants};
 use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Page, Plot, Verdict};
@@ -9,20 +9,22 @@ use crate::run_view::RunView;
 use crate::sections::lead_figure::{course_of, load_figure};
 use crate::svg;
 
-/// Minimum number of values above a point of a curve. The plot omits points with fewer values.
+/// Minimum number of latencies above a point of a percentile curve. The plot omits points with
+/// fewer latencies above them.
 const ABOVE_MIN: f64 = 10.0;
 
-/// A figure as a file.
+/// An exported figure, as the name and the content of a file.
 #[derive(Clone, Debug)]
 pub struct FigureFile {
-    /// Name of the file without an extension. It consists of letters, digits and `-_.+=`.
+    /// Name of the file without its extension. It consists of letters, digits and `-_.+=`.
     pub name: String,
-    /// Drawing of the figure as a self-contained SVG.
+    /// Self-contained SVG of the figure.
     pub svg: String,
 }
 
-/// Returns all figures of a run: the figure of the first screen, throughput and p99 by load, and
-/// the latency distribution of each variant. Also returns the series of each trial over time.
+/// Returns the figures of a run: the figure at the top of its page, throughput and p99 by load, and
+/// the latency distributions of each variant. Also returns a figure over time for each trial with a
+/// time series.
 pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     let points = points(view);
     let mut all: Vec<(String, LeadFigure)> = Vec::new();
@@ -52,7 +54,8 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     all.into_iter().map(file).collect()
 }
 
-/// Returns true if any line of the figure has at least two points. A single second is not a series.
+/// Returns true if any line of the figure has at least two points. A line with only one second
+/// shows no development over time.
 fn is_course(figure: &LeadFigure) -> bool {
     let has_line = |plot: &Plot| match plot {
         Plot::Curve(plot) => plot
@@ -64,8 +67,7 @@ fn is_course(figure: &LeadFigure) -> bool {
     figure.plots.iter().any(has_line)
 }
 
-/// Returns a text that can be part of a file name. The name of the variant may contain any
-/// characters.
+/// Replaces the characters of a variant's name that a file name must not contain by `_`.
 fn plain_name(name: &str) -> String {
     let plain = |c: char| {
         if c.is_alphanumeric() || "-_.+=".contains(c) {
@@ -77,7 +79,8 @@ fn plain_name(name: &str) -> String {
     name.chars().map(plain).collect()
 }
 
-/// Plots the latency distributions at all points of a variant.
+/// Plots the latency distributions at all points of a variant in one figure. Returns `None` if no
+/// usable point has a distribution.
 fn distributions(view: &RunView, points: &[&Point<'_>]) -> Option<LeadFigure> {
     let usable = points.iter().filter(|point| point.verdict != Verdict::Invalid);
     let (mut marks, mut legend) = (Vec::new(), Vec::new());

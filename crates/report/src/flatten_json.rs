@@ -1,10 +1,11 @@
-//! Flattens a JSON tree to dotted paths with values.
+//! Flattens JSON to dotted paths with values.
 
 use crate::number;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Returns dotted paths and values of a JSON tree, for example `target.local.nodes` → `1`.
+/// Returns the values in a JSON document by dotted path, for example `1` for `target.local.nodes`.
+/// A list without objects or lists is one value, with its items separated by commas.
 pub fn flatten(value: &Value) -> BTreeMap<String, String> {
     let mut flat = BTreeMap::new();
     flatten_into(value, String::new(), &mut flat);

@@ -1,10 +1,10 @@
-//! The history of a study. It contains a series for each variant, point and metric over the runs of
-//! the study. It also contains the change points, and the differences between the runs before and
-//! after a change.
+//! Builds the history of a study over its runs. The history contains a series for each variant,
+//! point and metric. It also contains the change points of each series, and the differences between
+//! the runs before and after a change.
 //!
-//! Only runs of one scale on one kind of target form a series. The page lists unusable runs, but
-//! the series do not contain them. A history only notifies: a study that measures both versions
-//! must confirm a change.
+//! Only runs at the same scale, on the same kind of target, form a series. The page lists unusable
+//! runs, but the series do not contain them. A history only indicates a change. A study that
+//! measures both versions must confirm it.
 
 mod export;
 pub(crate) mod figure;
@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 use store::record::{self, JournalEvent, PointRecord};
 use store::{Past, Run, RunState};
 
-/// Metrics that the history follows at each point. Each has its name, a flag that is true if higher
-/// is better, and the smallest reported change.
+/// Metrics for which the history has a series at each point. The last two arguments state whether a
+/// higher value is better, and the smallest change that the history reports, as a share.
 pub(crate) const METRICS: [HistoryMetric; 4] = [
     HistoryMetric::new("ops_per_s", "throughput", "op/s", true, 0.03),
     HistoryMetric::new("p50_ms", "median latency", "ms", false, 0.10),
@@ -33,7 +33,7 @@ pub(crate) const METRICS: [HistoryMetric; 4] = [
     HistoryMetric::new("p999_ms", "p99.9 latency", "ms", false, 0.10),
 ];
 
-/// A metric at a point.
+/// A metric whose value at a point the history compares from run to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HistoryMetric {
     pub(crate) key: &'static str,
@@ -43,13 +43,13 @@ pub(crate) struct HistoryMetric {
     pub(crate) magnitude_min: f64,
 }
 
-/// Runs of a study that may be compared with each other.
+/// History of a study, with all runs that may be compared with each other.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// Name of the study.
     pub study: String,
     pub(crate) runs: Vec<UsedRun>,
-    /// Stamps of the runs that were left out, with the reason.
+    /// Stamps of the runs that the history omits, each with the reason.
     pub left_out: Vec<(String, String)>,
     pub(crate) lines: Vec<Line>,
     pub(crate) verdict: Option<record::Verdict>,
@@ -62,38 +62,38 @@ pub(crate) struct UsedRun {
     /// Folder of the run.
     pub(crate) path: PathBuf,
     pub(crate) verdict: Option<record::Verdict>,
-    /// Link from the page to the run's report. `None` if no path leads from the page to the report.
+    /// Link from the page to the run's report. `None` if the page cannot link to the report.
     pub(crate) link: Option<String>,
     pub(crate) cassay: String,
     pub(crate) cassandra: String,
     machine: BTreeMap<String, String>,
-    /// Settings of the run's study, by variant.
+    /// Settings of the run by variant, as dotted paths with values.
     settings: BTreeMap<VariantName, BTreeMap<String, String>>,
     points: Vec<PointRecord>,
 }
 
-/// Values of one metric, of one variant at one point, in the order of the runs.
+/// Series of one metric of one variant at one point, in the order of the runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) variant: VariantName,
     pub(crate) point: Option<procedure::Point>,
     pub(crate) metric: HistoryMetric,
-    /// Index of each run that has a value, and the value.
+    /// Values, each with the index of its run. Runs without a value are absent.
     pub(crate) values: Vec<(usize, f64)>,
-    /// 95 % interval of each value of the line.
+    /// 95 % intervals of the values, in the same order.
     pub(crate) ci95: Vec<Option<[f64; 2]>>,
     pub(crate) changes: Vec<Change>,
 }
 
-/// A change of a line.
+/// A change point of a line.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) shift: Shift,
     /// Index of the first run after the change.
     pub(crate) run: usize,
     pub(crate) kind: ChangeKind,
-    /// Recorded differences between the run with the change and the previous run, in the form `key:
-    /// a → b`.
+    /// Recorded differences between the first run after the change and the previous run with a
+    /// value. Each has the form `key: a → b`.
     pub(crate) differs: Vec<String>,
 }
 
@@ -126,9 +126,9 @@ impl HistoryMetric {
         }
     }
 
-    /// Returns the value of a point. `None` if the value does not describe the target. For example,
-    /// throughput at a rate equals the offered rate, and the latency of a saturated rate grows with
-    /// the window. A lower bound is not an exact number.
+    /// Returns the value of the metric at a point. Returns `None` if the value does not describe
+    /// the target, or if it is only a lower bound. For example, throughput at an offered rate
+    /// normally equals this rate, and the latency at a saturated rate grows with the window.
     fn value(&self, point: &PointRecord) -> Option<f64> {
         let latency = &point.latency_ms;
         let is_rate = point.point.is_some_and(procedure::Point::is_rate);
@@ -148,7 +148,8 @@ impl HistoryMetric {
 }
 
 impl HistoryMetric {
-    /// Returns the 95 % interval of a point's value. `None` if the value has no interval.
+    /// Returns the 95 % interval of the metric at a point. Returns `None` if the record of the
+    /// point has no interval.
     fn ci95(&self, point: &PointRecord) -> Option<[f64; 2]> {
         match self.key.strip_suffix("_ms") {
             None => point.ops_per_s_ci95,
@@ -158,15 +159,16 @@ impl HistoryMetric {
 }
 
 impl History {
-    /// Sets the link to the report of every run. `way` receives the folder of a run, and returns
-    /// `None` if no path leads from the page to this folder.
+    /// Sets the link to the report of every run. `way` receives the folder of a run and returns the
+    /// link, or `None` if the page cannot link to this folder.
     pub fn link(&mut self, way: impl Fn(&Path) -> Option<String>) {
         for run in &mut self.runs {
             run.link = way(&run.path);
         }
     }
 
-    /// Builds the history that ends with the newest usable run.
+    /// Builds the history from `past`, the runs of the study in order of time. Omits unusable runs,
+    /// and runs that differ from the newest usable run in scale or kind of target.
     pub fn new(study: &str, past: Vec<Past>) -> History {
         let mut history = History {
             study: study.to_owned(),
@@ -202,9 +204,9 @@ impl History {
         self.runs.len()
     }
 
-    /// Returns a sentence for each current regression. A current regression is the last confirmed
-    /// change of its series. It happened on one machine, and is not older than the run with the
-    /// stamp `since`.
+    /// Returns a sentence for each current regression. A regression is current if it is the last
+    /// confirmed change of its series and not older than the stamp `since`. A change between two
+    /// machines is not a regression.
     pub fn regressions(&self, since: &str) -> Vec<String> {
         let worse = self.lines.iter().filter_map(|line| {
             let last = line.changes.iter().rfind(|c| c.kind != ChangeKind::Unconfirmed)?;
@@ -277,7 +279,7 @@ impl History {
         }
     }
 
-    /// Returns the data for `--json`.
+    /// Returns the data of the history for `--json`.
     pub(crate) fn json(&self) -> Value {
         let line = |line: &Line| {
             let value = |(run, value): &(usize, f64)| {
@@ -316,8 +318,8 @@ impl History {
     }
 }
 
-/// Returns the run if its answer is usable. Otherwise, returns the reason why the answer is not
-/// usable.
+/// Returns the run if its verdict is valid or suspect. Otherwise, returns the reason why the run is
+/// not usable.
 fn usable_run(run: Run) -> Result<Run, String> {
     let verdict = run.findings.as_ref().map(|f| f.verdict);
     match (run.state, verdict) {
@@ -332,7 +334,8 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Returns the properties that all runs of one series share: the scale, and the kind of target.
+/// Describes the properties that all runs of a history share, which are the scale and the kind of
+/// target.
 fn size_of(run: &Run) -> String {
     let scale = run.plan.scale.as_deref().unwrap_or("as written");
     let kind = |event: &JournalEvent| match event {
@@ -364,7 +367,8 @@ impl UsedRun {
         let resolved = &run.plan.resolved;
         let flat = |(name, tree): (&String, &Value)| {
             let mut flat = flatten(tree);
-            // Requirements do not affect the measurement, so the facts do not contain them.
+            // Requirements do not affect the measurement, so they do not count as differences
+            // between runs.
             flat.retain(|key, _| !key.starts_with("require"));
             for (file, text) in &resolved.overrides.inputs {
                 flat.insert(format!("file {file}"), format!("{} bytes", text.len()));
@@ -386,7 +390,7 @@ impl UsedRun {
         }
     }
 
-    /// Returns all recorded facts of a run for a variant, by name.
+    /// Returns the settings of a variant and the other recorded facts of the run, by name.
     fn facts(&self, variant: &VariantName) -> BTreeMap<String, String> {
         let mut facts = self.settings.get(variant).cloned().unwrap_or_default();
         facts.insert("cassay".into(), self.cassay.clone());

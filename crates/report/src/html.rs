@@ -1,9 +1,9 @@
-//! Renders a page as one self-contained HTML file, which contains the style, the script, the chart
-//! library and the figures.
+//! Renders a page as one self-contained HTML file. The file contains the style sheet, the scripts,
+//! the chart library and the figures.
 //!
-//! The page loads no resources, because its content security policy forbids every request. Text and
-//! tables are visible before any script runs. Charts are drawn when they come into view. Only this
-//! module turns text from the model into HTML, so this module escapes all text.
+//! The page loads no resources, and its content security policy forbids every request. Text and
+//! tables are visible before any script runs. The script draws a chart when the chart comes into
+//! view. This module and the modules that draw figures escape all text of the page model.
 
 mod headline;
 
@@ -21,19 +21,21 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-/// The style of figures comes first, because figure files also use it.
+/// Style sheet of a page. It begins with the rules for figures, which exported figures also use.
 const STYLE: &str = concat!(
     include_str!("../assets/figure.css"),
     include_str!("../assets/report.css")
 );
 const SCRIPT: &str = include_str!("../assets/report.js");
-/// plotly.js, compressed by gzip. `assets/plotly/README.md` states its version and origin.
+/// Chart library plotly.js, compressed by gzip. `assets/plotly/README.md` states its version and
+/// origin.
 const CHARTS: &[u8] = include_bytes!("../assets/plotly/plotly-basic.min.js.gz");
 
-/// Returns the page's content security policy. The page must not load resources, and only its own
-/// scripts and styles are allowed, by their digests. The chart library adds an empty style element,
-/// and fills it through the object model. The library also sets attributes `style`, which can
-/// neither load resources nor run code. `data:` and `blob:` are needed to save a chart as an image.
+/// Returns the content security policy of a page. The policy forbids loading resources, and allows
+/// only the page's own scripts and styles, by their digests. The chart library adds an empty
+/// `style` element, and fills it through the DOM. The library also sets `style` attributes, which
+/// can neither load resources nor run code. A reader needs `data:` and `blob:` to save a chart as
+/// an image.
 fn policy(scripts: &Scripts) -> String {
     let digest = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
     let mut allowed: Vec<String> = Vec::new();
@@ -71,16 +73,16 @@ fn script() -> String {
     format!("\n{SCRIPT}")
 }
 
-/// Digest of the uncompressed library, as the page's script inserts it. A test uncompresses the
-/// library to check the digest.
+/// Digest of the uncompressed chart library, for the content security policy. The page's script
+/// inserts the library in this form. A test decompresses the library to check the digest.
 const LIBRARY_DIGEST: &str = "'sha256-l1Aje0LZevOGwlrWRNhYrFt3Nd1l6Fg+MskjTVUdt/Q='";
 
-/// Sentences for paper only: they name the parts that a print omits.
+/// Text that only a printed page shows. It names the parts that a printed page omits.
 const ON_PAPER: &str = "A printed report contains the answer and the first charts of the evidence. \
      Only the file contains the rest: tables, settings, reasons, and charts of hosts and JVMs. To \
      print a whole section, open it in the browser first.";
 
-/// Renders a page.
+/// Renders a page as a complete HTML document.
 pub fn html(page: &Page) -> String {
     let body = body(page);
     let scripts = Scripts {
@@ -105,8 +107,8 @@ pub fn html(page: &Page) -> String {
         let _ = writeln!(out, "<script>{}</script>", icicle::SCRIPT);
     }
     if scripts.charts {
-        // The page contains the library as text. So the page is readable before the browser
-        // compiles a megabyte of script.
+        // The page contains the library as plain text, so the browser does not compile a megabyte
+        // of script before it shows the page.
         out.push_str("<script type=\"text/plain\" id=\"chart-library\">");
         out.push_str(library);
         out.push_str("</script>\n");
@@ -116,15 +118,16 @@ pub fn html(page: &Page) -> String {
     out
 }
 
-/// Returns the chart library in the form in which the page contains it: gzip in base64. The library
-/// has 1.0 MB as text, and 0.5 MB compressed. A browser uncompresses it in a few milliseconds.
+/// Returns the chart library in the form in which the page contains it, as gzip in base64. The
+/// library takes 1.0 MB as text, and 0.5 MB in this form. A browser decompresses it in a few
+/// milliseconds.
 fn packed_library() -> &'static str {
     static PACKED: LazyLock<String> = LazyLock::new(|| BASE64.encode(CHARTS));
     &PACKED
 }
 
-/// Escapes a sentence. Messages quote keys and commands in backticks, and this function marks such
-/// text as code. An unpaired backtick remains unchanged.
+/// Escapes a sentence for HTML. Sentences quote keys and commands in backticks, and this function
+/// turns such text into `code` elements. An unpaired backtick remains unchanged.
 fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     let mut out = String::with_capacity(text.len());
@@ -139,7 +142,7 @@ fn prose(text: &str) -> String {
     out
 }
 
-/// Escapes JSON for a script element, because a `<` in the JSON could end the element.
+/// Escapes JSON for a `script` element, because a `<` in the JSON could end the element.
 pub fn escape_json(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
@@ -162,8 +165,8 @@ fn link(out: &mut String, id: &str, title: &str) {
     let _ = write!(out, "<a href=\"#{id}\">{}</a>", escape(title));
 }
 
-/// Writes sections behind a summary with their title. Once opened, the fold begins with links to
-/// its sections.
+/// Appends the sections of a fold as a `details` element, whose summary lists their titles. If
+/// there are several sections, the content begins with links to them.
 fn fold(out: &mut String, fold: &Fold) {
     let titles: Vec<&str> = fold.sections.iter().map(|part| part.title.as_str()).collect();
     let _ = write!(
@@ -183,8 +186,8 @@ fn fold(out: &mut String, fold: &Fold) {
     out.push_str("</details>\n");
 }
 
-/// Returns a small square in the colour of a variant, so that readers can identify the variant in
-/// charts.
+/// Returns a small square in the colour that the variant has in charts. Returns an empty string
+/// without a variant.
 fn swatch(variant: Option<usize>) -> String {
     match variant {
         Some(index) => format!("<i class=\"swatch c{}\"></i>", index % 8),
@@ -297,7 +300,7 @@ fn class(tone: Tone) -> &'static str {
 }
 
 fn table(out: &mut String, table: &Table) {
-    // The table can receive the focus, so that users can scroll a wide table with the keyboard.
+    // The table can receive the focus, so that readers can scroll a wide table with the keyboard.
     let label = if table.caption.is_empty() {
         "Table"
     } else {
@@ -344,7 +347,7 @@ fn align(align: Align) -> &'static str {
 fn row(out: &mut String, row: &Row, columns: &[Column]) {
     let _ = write!(out, "<tr class=\"{}\">", class(row.tone));
     for (at, (cell, column)) in row.cells.iter().zip(columns).enumerate() {
-        // The first column contains the names of the rows, unless its values are numbers.
+        // The first column contains the headings of the rows, unless its values are numbers.
         let is_name = at == 0 && column.align == Align::Left;
         table_cell(
             out,
@@ -356,8 +359,8 @@ fn row(out: &mut String, row: &Row, columns: &[Column]) {
     out.push_str("</tr>\n");
 }
 
-/// Escapes a path as an address. Whatever the name of the file is, a browser treats the address as
-/// a path and never runs it.
+/// Escapes a path as a relative URL. For any file name, a browser treats the URL as a path and
+/// never as a script.
 fn escape_path(path: &str) -> String {
     let mut out = String::from(if path.starts_with('.') { "" } else { "./" });
     for byte in path.bytes() {
@@ -370,7 +373,8 @@ fn escape_path(path: &str) -> String {
     out
 }
 
-/// Writes a cell. `element`, with its attributes, depends on whether the cell names its row.
+/// Appends a cell of a table. `element` is the content of its start tag: `th` with its attributes
+/// if the cell is the heading of its row, or `td`.
 fn table_cell(out: &mut String, cell: &Cell, column: &Column, element: &str) {
     let _ = write!(
         out,

@@ -1,8 +1,9 @@
-//! Draws an [`Icicle`] as SVG in an element `figure`, with its data for the script.
+//! Draws an [`Icicle`] as SVG in a `figure` element, with its data for the script.
 //!
-//! The drawing has the widest frames, so the picture is readable without a script. The script draws
-//! all frames, and adds search, and zoom by keyboard and pointer. The style sheet of the page sets
-//! the colours by class. Tooltips name the kind of code, and the legend explains the colours.
+//! The SVG contains only the widest frames, so that the picture is readable without a script. The
+//! script draws all frames, and adds search and zoom by keyboard and pointer. The style sheet of
+//! the page sets the colours by class. Tooltips name the kind of code, and the legend explains the
+//! colours.
 
 use crate::escape::escape;
 use crate::html::escape_json;
@@ -13,22 +14,23 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use store::record::frame_label;
 
-/// Script of the pictures: search, and zoom by keyboard and pointer.
+/// Script of all icicles on a page, for search and for zoom by keyboard and pointer.
 pub const SCRIPT: &str = include_str!("../assets/icicle.js");
 
-/// Maximum number of frames in the drawing without a script.
+/// Maximum number of frames in the SVG, which a reader without scripts sees.
 const DRAWN_MAX: usize = 200;
 /// Width of the picture, which is the width of the page.
 const WIDTH_PX: f64 = 1120.0;
-/// Height of a row. The script has the same height.
+/// Height of a row of frames. The script uses the same height.
 const ROW_PX: f64 = 18.0;
-/// Width of a letter of the labels, and of a bold letter.
+/// Assumed width of a letter in the label of a frame.
 const LETTER_PX: f64 = 6.4;
+/// Assumed width of a bold letter in the label of a frame.
 const BOLD_LETTER_PX: f64 = 7.2;
-/// Smallest width of a frame that has a label.
+/// Minimum width of a frame that has a label.
 const LABEL_PX: f64 = 30.0;
 
-/// Writes the picture with its heading, its legend and its data.
+/// Appends the HTML of an icicle to `out`, with its heading, its legend and its data.
 pub fn figure(out: &mut String, icicle: &Icicle) {
     let id = escape(&icicle.id);
     let drawn = widest(&icicle.frames);
@@ -56,8 +58,8 @@ pub fn figure(out: &mut String, icicle: &Icicle) {
     );
 }
 
-/// Returns the indices of the widest frames in their order. A callee is never wider than its
-/// caller, so the callers of each frame are among them.
+/// Returns the indexes of the widest frames, in the order of the frames. A callee is never wider
+/// than its caller, so the result includes the callers of each frame.
 fn widest(frames: &[IcicleFrame]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..frames.len()).collect();
     order.sort_by(|one, other| frames[*other].cost.total_cmp(&frames[*one].cost));
@@ -66,11 +68,10 @@ fn widest(frames: &[IcicleFrame]) -> Vec<usize> {
     order
 }
 
-/// Returns the left end and the width of each frame, in pixels.
+/// Returns the position of the left edge and the width of each frame, in pixels.
 fn places(icicle: &Icicle) -> Vec<[f64; 2]> {
     let scale = WIDTH_PX / icicle.total.max(f64::MIN_POSITIVE);
-    // For each row down to the current frame: the left end of its callees, which is where the next
-    // callee begins.
+    // Left edge of the next frame in each row, down to the row below the current frame.
     let mut next: Vec<f64> = vec![0.0];
     let mut places = Vec::with_capacity(icicle.frames.len());
     for frame in &icicle.frames {
@@ -158,8 +159,9 @@ fn legend(out: &mut String, icicle: &Icicle) {
     out.push_str("</ul></figcaption>");
 }
 
-/// Returns the data for the script. A frame is `[row, cost, kind, name, [caller, …], named]`, in
-/// which names are indices into `names`, and `labels` has the short form of each name.
+/// Returns the data for the script. A frame is `[row, cost, kind, name, [caller, …], named]`. Its
+/// kind is an index into `kinds`, and its names are indexes into `names`. The list `labels`
+/// contains the short form of each name.
 fn data(icicle: &Icicle) -> Value {
     let mut names = Names::default();
     let mut frames: Vec<Value> = Vec::with_capacity(icicle.frames.len());
@@ -178,7 +180,7 @@ fn data(icicle: &Icicle) -> Value {
     })
 }
 
-/// Names with a number for each.
+/// Distinct names of frames, each with its index.
 #[derive(Default)]
 struct Names<'a> {
     names: Vec<&'a str>,

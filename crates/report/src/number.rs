@@ -1,38 +1,39 @@
-//! Formats numbers with enough digits to be useful, and never with more digits than are known.
+//! Formats numbers with the digits that are useful, but never with more digits than are known.
 //!
-//! Measured values have four significant digits, and values from histograms three. Other numbers
-//! have the format of [`measure::number`]. The unit is in the heading, not next to each number.
+//! Rates have four significant digits, and values from histograms have three. Other numbers have
+//! the formats of [`measure::number`]. Headings contain the units, except where a function adds the
+//! unit.
 
 pub use measure::number::{ABSENT, bytes, count, duration, round, short, significant};
 
 use measure::Known;
 
-/// Number of values that must be above a quantile for the quantile to be reliable. With 100 values,
-/// the relative sampling error is about 10 %.
+/// Minimum number of values above a reliable quantile. With 100 values above it, the relative
+/// sampling error of their number is about 10 %.
 pub const COUNT_ABOVE_MIN: f64 = 100.0;
 
-/// Formats operations per second.
+/// Formats a rate in operations per second with four significant digits.
 pub fn rate(value: f64) -> String {
     significant(value, 4)
 }
 
-/// Formats milliseconds with three digits. A histogram has this precision.
+/// Formats milliseconds with three significant digits, which is the precision of a histogram.
 pub fn ms(value: f64) -> String {
     significant(value, 3)
 }
 
-/// Formats milliseconds, preceded by `≥ ` if the value is a lower bound.
+/// Formats milliseconds with three significant digits, preceded by `≥ ` if the value is a lower
+/// bound.
 pub fn known_ms(value: Known) -> String {
     format!("{}{}", value.sign(), ms(value.least()))
 }
 
-/// Formats microseconds of CPU time, or other small measured values.
+/// Formats a small measured value, such as µs of CPU time, with three significant digits.
 pub fn small(value: f64) -> String {
     significant(value, 3)
 }
 
-/// Formats the ends of an interval of milliseconds, such as `0.1 to 0.2`, or `0.1 or more` without
-/// an upper end.
+/// Formats the ends of an interval, such as `0.1 to 0.2`, or `0.1 or more` without an upper end.
 pub fn small_ends([low, high]: [Option<f64>; 2]) -> String {
     let low = low.map_or(ABSENT.into(), small);
     match high {
@@ -41,7 +42,8 @@ pub fn small_ends([low, high]: [Option<f64>; 2]) -> String {
     }
 }
 
-/// Formats half the width of a confidence interval, relative to the value, such as `± 1.2 %`.
+/// Formats half the width of a 95 % confidence interval, relative to the value, such as `± 1.2 %`.
+/// Returns an empty string if there is no finite interval, or if the value is not positive.
 pub fn relative_error(value: f64, ci95: Option<[f64; 2]>) -> String {
     match ci95 {
         Some([low, high]) if value > 0.0 && low.is_finite() && high.is_finite() => {
@@ -51,8 +53,8 @@ pub fn relative_error(value: f64, ci95: Option<[f64; 2]>) -> String {
     }
 }
 
-/// Formats a ratio. Ratios near 1 have three decimals, because two intervals may differ only in the
-/// third decimal.
+/// Formats a ratio. Ratios from 0.1 to 10 have three decimals, because two intervals may differ
+/// only in the third decimal. Other ratios have three significant digits.
 pub fn ratio(value: f64) -> String {
     if (0.1..10.0).contains(&value) {
         format!("{value:.3}")
@@ -61,8 +63,8 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// Formats a range from the minimum to the maximum, with three digits. If the two values are equal,
-/// returns one number.
+/// Formats a range from the minimum to the maximum, with three significant digits. If the two
+/// values are equal, returns one number.
 pub fn range([least, most]: [f64; 2]) -> String {
     if least < most {
         format!("{} to {}", short(least, 3), short(most, 3))
@@ -71,12 +73,12 @@ pub fn range([least, most]: [f64; 2]) -> String {
     }
 }
 
-/// Formats a share in percent.
+/// Formats a share (1 is 100 %) as a percentage with three significant digits.
 pub fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0, 3))
 }
 
-/// Returns how many of `n` values are above quantile `q`.
+/// Returns the expected number of values above the quantile `q` (0 to 1) among `n` values.
 pub fn count_above(n: u64, q: f64) -> f64 {
     n as f64 * (1.0 - q)
 }

@@ -1,7 +1,9 @@
-//! Renders a figure as PNG. resvg draws the SVG, in which texts have been replaced by outlines of
-//! the program's own font. So a machine without fonts produces the same picture. The crate resvg
-//! could shape texts itself. But this would add a megabyte to the program, and letters in a row
-//! need no shaping.
+//! Renders a figure as PNG with the crate resvg. Before that, this module replaces each text by the
+//! outlines of a font that the program contains. A machine without fonts therefore produces the
+//! same picture.
+//!
+//! The crate resvg can shape texts itself, but this would add a megabyte to the program. The texts
+//! of figures need no shaping.
 
 mod letters;
 
@@ -9,13 +11,13 @@ use anyhow::{Context, Result};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-/// Number of pixels in the picture for each pixel of the drawing.
+/// Width and height, in pixels of the picture, of one pixel of the drawing.
 const SCALE: f32 = 2.0;
 
-/// Returns the picture of a drawing, with two pixels for each pixel of the drawing.
+/// Renders an SVG drawing as a PNG file, at twice the width and height of the drawing.
 ///
 /// # Errors
-/// The drawing cannot be rendered.
+/// The drawing is not valid SVG, or resvg cannot render it.
 pub fn png(svg: &str) -> Result<Vec<u8>> {
     let outlined = letters::as_paths(svg)?;
     let tree = Tree::from_str(&outlined, &Options::default()).context("read a figure as SVG")?;

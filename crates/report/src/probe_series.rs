@@ -1,8 +1,9 @@
-//! Queries the series of probes: their names, their places, and their values in the window.
+//! Queries the series of probes: their names, their places, and their values in the measured
+//! window.
 //!
-//! New probes may add series, so this file contains no names of series. A pattern may contain one
-//! `*`. A place is a host, a node, or a part of either after a slash, such as `host1` or
-//! `host1/vda`.
+//! New probes may add series, so this module contains no names of series. Callers select series by
+//! patterns, which may contain one `*`. A place is a host, a node, or a part of either after a
+//! slash, such as `host1` or `host1/vda`.
 
 use crate::run_view::{ProbeSeries, RunView, TrialView};
 use std::cmp::Ordering;
@@ -20,8 +21,8 @@ pub fn is_like(name: &str, pattern: &str) -> bool {
     }
 }
 
-/// Returns the part of the name that matches the `*` of the pattern. Without a `*`, returns the
-/// whole name.
+/// Returns the part of `name` that matches the `*` of `pattern`. Returns the whole name if the
+/// pattern has no `*` or does not match.
 pub fn wildcard<'a>(name: &'a str, pattern: &str) -> &'a str {
     let found = pattern.split_once('*').and_then(|(head, tail)| {
         let rest = name.strip_prefix(head)?;
@@ -30,8 +31,8 @@ pub fn wildcard<'a>(name: &'a str, pattern: &str) -> &'a str {
     found.unwrap_or(name)
 }
 
-/// Returns the series of a trial that match a pattern. Uses the first pattern that matches any
-/// series.
+/// Returns the series of a trial that match the first pattern with a match. Ignores series without
+/// values.
 pub fn first_of<'a>(trial: &'a TrialView, patterns: &[&str]) -> Vec<&'a ProbeSeries> {
     let of = |pattern: &&str| -> Vec<&ProbeSeries> {
         let named = trial.probes.iter().filter(|s| is_like(&s.name, pattern));
@@ -46,7 +47,8 @@ pub fn owner(place: &str) -> &str {
     place.split_once('/').map_or(place, |(owner, _)| owner)
 }
 
-/// Compares names. Numbers in the names are compared as numbers, so `node2` comes before `node10`.
+/// Compares two names in natural order. Numbers in the names are compared by value, so `node2`
+/// precedes `node10`.
 pub fn natural(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
     loop {
@@ -70,13 +72,13 @@ pub fn natural(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Returns the number of digits at the beginning of the text.
+/// Returns the number of ASCII digits at the beginning of the text.
 fn digits(text: &str) -> usize {
     let end = text.find(|c: char| !c.is_ascii_digit());
     end.unwrap_or(text.len())
 }
 
-/// Returns the hosts and nodes that series name, in natural order.
+/// Returns the names of the hosts and nodes from which a trial has series, in natural order.
 pub fn owners(trial: &TrialView) -> Vec<&str> {
     let named = trial.probes.iter().map(|s| owner(&s.place));
     let all: BTreeSet<&str> = named.filter(|name| !name.is_empty()).collect();
@@ -85,8 +87,8 @@ pub fn owners(trial: &TrialView) -> Vec<&str> {
     all
 }
 
-/// Returns the phases of a trial. If the phases are not recorded, derives them from the trial's
-/// intervals.
+/// Returns the phases of a trial, from its finding. If the finding contains no phases, derives them
+/// from the trial's intervals.
 pub fn phases(view: &RunView, trial: &TrialView) -> Vec<PhaseTimeRecord> {
     let finding = view.findings.trials.iter().find(|t| t.index == trial.index);
     match finding {
@@ -111,25 +113,29 @@ fn phases_of_intervals(trial: &TrialView) -> Vec<PhaseTimeRecord> {
     phases
 }
 
-/// Returns the start and end of the measured window. `None` if the trial has no measured window.
+/// Returns the start and the end of the measured window, in seconds since the start line of the
+/// trial. Returns `None` if `phases` contains no measured window, or if the window is empty.
 pub fn window(phases: &[PhaseTimeRecord]) -> Option<[f64; 2]> {
     let measured = phases.iter().find(|phase| phase.name == "measure")?;
     (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])
 }
 
-/// Returns the mean of the values in the window, with equal weights. `None` if the window contains
-/// no value.
+/// Returns the mean of the values in the window, with equal weights. Returns `None` if the window
+/// contains no value.
 pub fn mean(series: &ProbeSeries, window: [f64; 2]) -> Option<f64> {
     let (count, sum) = in_window(series, window);
     (count > 0).then(|| sum / count as f64)
 }
 
-/// Returns the sum of the values in the window, for series that have one value for each event.
+/// Returns the sum of the values in the window. The sum is meaningful for series with one value for
+/// each event.
 pub fn sum(series: &ProbeSeries, window: [f64; 2]) -> f64 {
     in_window(series, window).1
 }
 
-/// Returns the number of values in the window, and their sum.
+/// Returns the number and the sum of the values in `window`. In a long run, both come from the
+/// record of the series, which contains them only for the measured window. In this case, `window`
+/// has no effect.
 fn in_window(series: &ProbeSeries, window: [f64; 2]) -> (u64, f64) {
     let of_values = || {
         let inside = values_in(series, window);
@@ -146,8 +152,8 @@ fn values_in(series: &ProbeSeries, [from, to]: [f64; 2]) -> &[(f64, f64)] {
 
 /// Adds several series, value by value. Simultaneous readings have nearly the same time, so this
 /// function adds up readings within [`LOOK_S`]. If the values are summaries of bins, the extremes
-/// of the sum are unknown. The extremes that are drawn never exceed the largest and the smallest
-/// possible sum.
+/// of the sum are unknown. The result then contains a maximum that the sum reached or exceeded, and
+/// a minimum that it reached or fell below.
 pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if let [only] = series {
         return only.values.clone();
@@ -163,8 +169,8 @@ pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     sums.into_values().collect()
 }
 
-/// Adds several series for a stacked chart. For bins, this function uses the means, which can be
-/// added.
+/// Adds several series for a stacked chart. For bins, adds up their means and places each sum in
+/// the middle of its bin.
 pub fn added_means(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if series.iter().all(|one| one.means.is_empty()) {
         return added(series);
@@ -176,20 +182,21 @@ pub fn added_means(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
 /// Sum of several series in one bin.
 #[derive(Default)]
 struct Sum {
-    /// Positions at which the two values of the bin are drawn.
+    /// Times of the two values of the bin, in seconds.
     at: [f64; 2],
     mean: f64,
     lows: f64,
     highs: f64,
-    /// Widest range of a single series in this bin. `rises` is true if the value of that series
-    /// rose.
+    /// Largest range of a single series in this bin. The field `rises` is true if the values of
+    /// that series rose.
     range: f64,
     rises: bool,
 }
 
 impl Sum {
-    /// Returns the two values to draw. When one series was at its highest value, the other series
-    /// were at least at their lowest values.
+    /// Returns two times and values to draw: a lower bound of the maximum of the sum, and an upper
+    /// bound of its minimum. When the series with the largest range was at its maximum, each other
+    /// series was at least at its minimum.
     fn ends(self) -> [(f64, f64); 2] {
         let high = (self.lows + self.range).max(self.mean);
         let low = (self.highs - self.range).min(self.mean);
@@ -217,11 +224,12 @@ fn stretches(series: &[&ProbeSeries]) -> BTreeMap<i64, Sum> {
     sums
 }
 
-/// Time within which readings count as simultaneous, in seconds. Readings of different samples are
-/// at least a tenth of a second apart.
+/// Length of the intervals, in seconds, within which readings count as simultaneous. Readings of
+/// different samples are at least a tenth of a second apart.
 pub const LOOK_S: f64 = 0.05;
 
-/// Returns a factor and a unit that make the values readable. An unknown unit remains unchanged.
+/// Returns a factor that converts values in `unit` to a more readable unit, and this unit. Any
+/// other unit remains unchanged, with the factor 1.
 pub fn scaled(unit: &str) -> (f64, &str) {
     const KIB: f64 = 1024.0;
     match unit {
@@ -308,8 +316,8 @@ mod tests {
         assert_eq!(added(&[&a]), a.values);
         assert_eq!(added_means(&[&a, &b]), [(4.0, 12.0)]);
         assert_eq!(added_means(&[&b]), [(4.0, 2.0)]);
-        // The values are those of the whole trial. For the window, the series has only the number
-        // and the sum of values.
+        // The values cover the whole trial. For the window, the series has only the number and the
+        // sum of the values.
         assert_eq!(mean(&a, [0.0, 1.0]), Some(3.0));
     }
 

@@ -1,7 +1,7 @@
-//! Input of a page, which is one run as read from its folder.
+//! Model of one run, as read from its folder. It is the input of a page.
 //!
-//! A `RunView` is plain data without paths or handles. So a page can show a finished run, a running
-//! one, or an artificial one from a test.
+//! A [`RunView`] is plain data without open files. So a page can show a finished run, a running
+//! run, or an artificial run from a test.
 
 use crate::history::History;
 use analysis::VariantName;
@@ -13,12 +13,12 @@ use store::record::{
     SlowOperationRecord, Verdict,
 };
 
-/// One run, as a page shows it.
+/// One run, with the data that a page shows.
 #[derive(Clone, Debug)]
 pub struct RunView {
-    /// Name of the run that commands accept, in the form `study/stamp`.
+    /// Name of the run in the form `study/stamp`, which commands accept.
     pub name: String,
-    /// Folder of the run, in the form in which a user would type it.
+    /// Path of the run's folder, in the form in which a user would type it.
     pub folder: String,
     /// Content of `plan.json`.
     pub plan: PlanRecord,
@@ -28,47 +28,47 @@ pub struct RunView {
     pub findings: FindingsRecord,
     /// Records of `journal.ndjson`, in order of time.
     pub journal: Vec<JournalRecord>,
-    /// Records of each trial that has any records.
+    /// Records of each trial. Trials without records are absent.
     pub trials: Vec<TrialView>,
-    /// Percentile curves for each variant and point, with blocks merged.
+    /// Latency distributions of each variant, point and kind of operation, merged over the blocks.
     pub points: Vec<PointView>,
-    /// Nodes of the target, with their effective settings.
+    /// Nodes of the target, with their facts and effective settings.
     pub nodes: Vec<NodeView>,
-    /// Facts about the machine, versions and more, as pairs of name and value.
+    /// Facts about the machine, the versions and more, as pairs of name and value.
     pub facts: Vec<(String, String)>,
-    /// Files of the run. The most useful files come first.
+    /// Files of the run. The most useful files precede the others.
     pub files: Vec<FileView>,
-    /// Remarks on the files, such as omitted lines, and files that could not be verified.
+    /// Remarks on the files, for example on omitted lines or on files that cassay could not verify.
     pub notes: Vec<String>,
-    /// Runs of the same study, up to this run.
+    /// History of the study, up to this run.
     pub history: History,
 }
 
 /// Records of one trial, in addition to its finding.
 #[derive(Clone, Debug, Default)]
 pub struct TrialView {
-    /// Number of the trial.
+    /// Number of the trial in the run.
     pub index: usize,
     /// Lines of `intervals.ndjson`, in order of time.
     pub intervals: Vec<IntervalRecord>,
     /// Series from `probes/*.ndjson`, ordered by name, then by place.
     pub probes: Vec<ProbeSeries>,
-    /// Series about other programs on the client's machine, from the probe `others`, which runs in
-    /// every trial.
+    /// Series on other programs on the client's machine. They come from the probe `others`, which
+    /// runs in every trial.
     pub others: Vec<ProbeSeries>,
-    /// Hosts and nodes of the trial, from `nodes.json`. `None` in runs that did not record them.
+    /// Hosts and nodes of the trial, from `nodes.json`. `None` if the run did not record them.
     pub nodes: Option<NodesRecord>,
-    /// Slowest operations of the window, from `slowest.json`.
+    /// Slowest operations of the measured window, from `slowest.json`.
     pub slowest: Vec<SlowOperationRecord>,
 }
 
-/// Series of a probe at one place.
+/// One series of a probe at one place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProbeSeries {
     /// Name of the series, such as `mpstat.%usr` or `jvm.heap_used`.
     pub name: String,
-    /// Node, host or a part of it that was measured, such as `host1`, `host1/vda` or `node1`. Empty
-    /// for the client.
+    /// Node, host, or part of either that the probe measured, such as `host1`, `host1/vda` or
+    /// `node1`. Empty for the client.
     pub place: String,
     /// Unit of the values, as the probe wrote it.
     pub unit: String,
@@ -76,14 +76,15 @@ pub struct ProbeSeries {
     /// each bin has two values: the smallest and the largest, in the order in which they occurred.
     /// Empty if the page has no space for the series.
     pub values: Vec<(f64, f64)>,
-    /// Mean of each bin of the series, in a long run.
+    /// Mean of each bin, in the order of `values`, in a long run. Empty in other runs.
     pub means: Vec<f64>,
-    /// Number of values in the measured window and the sum of these values, in a long run.
+    /// Number and sum of the values in the measured window, in a long run. `None` in other runs,
+    /// for which `values` contains all values.
     pub in_window: Option<(u64, f64)>,
 }
 
-/// Latencies of one kind of operation at one point of one variant, merged over the blocks that
-/// count.
+/// Latency distributions of one kind of operation, at one point of one variant. They are merged
+/// over the blocks that the results include.
 #[derive(Clone, Debug, Default)]
 pub struct PointView {
     /// Name of the variant.
@@ -92,18 +93,18 @@ pub struct PointView {
     pub point: Option<procedure::Point>,
     /// Kind of operation, or `all` for all kinds together.
     pub kind: String,
-    /// Distribution of times since the intended start.
+    /// Distribution of latencies from the intended start.
     pub latency: Curve,
-    /// Distribution of times since the send.
+    /// Distribution of latencies from the send.
     pub service: Curve,
 }
 
-/// One merged distribution.
+/// One latency distribution.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
     /// Summary of the distribution, in ms.
     pub quantiles: QuantilesRecord,
-    /// Curve as pairs of quantile (0 to 1) and value in ms, in ascending order.
+    /// Percentile curve, as pairs of a quantile (0 to 1) and a latency in ms, in ascending order.
     pub values: Vec<(f64, f64)>,
 }
 
@@ -112,9 +113,9 @@ pub struct Curve {
 pub struct NodeView {
     /// Name of the node.
     pub name: String,
-    /// Facts such as the node's address, version and rack.
+    /// Facts such as the node's address, version and rack, as pairs of name and value.
     pub facts: Vec<(String, String)>,
-    /// Effective settings of the node, as the node itself reports them.
+    /// Effective settings by name, as the node itself reports them.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -127,17 +128,18 @@ pub struct FileView {
     pub what: String,
 }
 
-/// Number of points of a percentile curve for each halving of the distance to 1. It is enough for a
-/// smooth line, and results in about 100 points for a million values.
+/// Number of points of a percentile curve for each halving of the distance to 1, like
+/// HdrHistogram's ticks per half-distance. Five points result in a smooth line, and in about 100
+/// points for a million values.
 const CURVE_TICKS: u32 = 5;
 
 impl Curve {
-    /// Returns the distribution of a histogram in ns.
+    /// Converts a histogram of latencies in ns to a distribution in ms.
     pub fn new(histogram: &Histogram) -> Curve {
         Curve::from_times(&Times::from_logs(histogram.clone(), Histogram::new()))
     }
 
-    /// Returns the distribution of times in ns, which may include lower bounds.
+    /// Converts latencies in ns, which may include lower bounds, to a distribution in ms.
     pub fn from_times(times: &Times) -> Curve {
         let values = times.all().curve(CURVE_TICKS).into_iter();
         Curve {

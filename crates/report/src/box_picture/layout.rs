@@ -1,31 +1,34 @@
-//! Places the boxes of a picture. Boxes and tiles are placed in rows, from left to right and then
-//! down. Each box is as large as its content and its text require.
+//! Computes the positions of the boxes and tiles of a picture. Rows run from left to right, and
+//! follow each other from top to bottom. Each box is as large as its text and its content require.
 
 use crate::page::{BoxGroup, Leaf};
 
 /// Height of a part of a tile, including the gap below it.
 pub const PART_PX: f64 = 20.0;
-/// Width of a tile. Three digits fit into a tile.
+/// Minimum width of a tile, into which three digits fit.
 const TILE_PX: f64 = 28.0;
-/// Space for the label of a tile.
+/// Height of the space for the label of a tile.
 const TILE_LABEL_PX: f64 = 13.0;
 /// Gap between boxes, and around the content of a box.
 const GAP_PX: f64 = 8.0;
+/// Gap between tiles.
 const TILE_GAP_PX: f64 = 4.0;
 /// Height of a line of text.
 const LINE_PX: f64 = 14.0;
-/// Width of a letter of a name, of a letter of the text below it, and of a digit. These are the
-/// widths in a wide font (DejaVu Sans), because the font that a browser uses is unknown.
+/// Width of a letter in the name of a box. This width and the two below are those of a wide font
+/// (DejaVu Sans), because the browser chooses the font.
 const NAME_LETTER_PX: f64 = 7.7;
+/// Width of a letter in the text below a name.
 const LETTER_PX: f64 = 6.6;
+/// Width of a digit in a part of a tile.
 const DIGIT_PX: f64 = 6.4;
-/// Maximum number of tiles in a row. The number is sixteen, so that boxes with many cores become
-/// blocks.
+/// Maximum width of a row of tiles. Sixteen tiles of minimum width fit, so that a box with many
+/// cores has several short rows.
 const TILES_PX: f64 = 16.0 * (TILE_PX + TILE_GAP_PX);
-/// Maximum number of letters in a line. Longer lines are truncated.
+/// Maximum number of characters in a line of text. The layout truncates longer lines.
 const LETTERS_MAX: usize = 48;
 
-/// A box with its position.
+/// A box with its position, its size and its content, in pixels.
 pub struct Laid<'a> {
     pub x: f64,
     pub y: f64,
@@ -48,13 +51,13 @@ pub struct PlacedLeaf<'a> {
 }
 
 impl Laid<'_> {
-    /// Returns the position at which a line of the box's text begins.
+    /// Returns the position at which a line of the box's text begins, as x and y in pixels.
     pub fn line_at(&self, line: usize) -> [f64; 2] {
         [self.x + GAP_PX, self.y + LINE_PX * (line + 1) as f64]
     }
 
-    /// Stretches a box, so that the boxes in a row have the same height and their contents are on
-    /// one line.
+    /// Increases the height of the box to `height`, and moves the content to the bottom. The boxes
+    /// in a row then have the same height, and their contents are aligned.
     fn stretch(&mut self, height: f64) {
         let more = height - self.height;
         self.height = height;
@@ -77,13 +80,14 @@ impl Laid<'_> {
 }
 
 impl PlacedLeaf<'_> {
-    /// Returns the position at which a part of the tile begins.
+    /// Returns the vertical position, in pixels, at which the part with this index begins.
     pub fn part_y(&self, index: usize) -> f64 {
         self.y + self.label_px + PART_PX * index as f64
     }
 }
 
-/// Returns boxes in rows of at most the width `limit`, with the total width and height.
+/// Arranges boxes in rows of at most the width `limit`. Returns the boxes, their total width and
+/// their total height, in pixels.
 pub fn flow(nests: &[BoxGroup], limit: f64) -> (Vec<Laid<'_>>, f64, f64) {
     let mut all: Vec<Laid<'_>> = nests.iter().map(|nest| lay(nest, limit)).collect();
     let sizes: Vec<[f64; 2]> = all.iter().map(|laid| [laid.width, laid.height]).collect();
@@ -120,7 +124,8 @@ fn lay(nest: &BoxGroup, limit: f64) -> Laid<'_> {
     }
 }
 
-/// Returns the width of the longest line. The first line is a name.
+/// Returns the estimated width of the widest line, in pixels. The first line is the name of the
+/// box, in larger letters.
 fn written_px(lines: &[String]) -> f64 {
     let px = |(at, line): (usize, &String)| {
         let letter = if at == 0 { NAME_LETTER_PX } else { LETTER_PX };
@@ -130,8 +135,8 @@ fn written_px(lines: &[String]) -> f64 {
 }
 
 fn flow_tiles(tiles: &[Leaf], limit: f64) -> (Vec<PlacedLeaf<'_>>, f64, f64) {
-    // The parts of all tiles are on the same lines. So if one tile has a label, all tiles leave
-    // space for a label.
+    // The parts of all tiles must be aligned. So if one tile has a label, all tiles leave space for
+    // a label.
     let label_px = if tiles.iter().all(|tile| tile.label.is_empty()) {
         0.0
     } else {
@@ -161,7 +166,7 @@ fn tile_px(tile: &Leaf) -> f64 {
     TILE_PX.max(widest.ceil())
 }
 
-/// Items in rows.
+/// Positions of items that are arranged in rows.
 struct Rows {
     places: Vec<ItemPlace>,
     /// Height of each row.
@@ -177,9 +182,11 @@ struct ItemPlace {
 }
 
 impl Rows {
-    /// Returns as few rows as fit into the width `limit`. The rows have similar widths.
+    /// Arranges items in as few rows as the width `limit` permits, with a gap between the items.
+    /// Then narrows the rows as far as the number of rows permits, so that their widths are
+    /// similar.
     fn even(sizes: &[[f64; 2]], limit: f64, gap: f64) -> Rows {
-        /// Number of bisections from a width of a thousand pixels to one pixel.
+        /// Number of bisections, which narrow a range of a thousand pixels down to one pixel.
         const HALVINGS: usize = 10;
         let mut best = Rows::fill(sizes, limit, gap);
         let (mut low, mut high) = (0.0, best.width);

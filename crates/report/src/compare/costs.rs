@@ -9,8 +9,9 @@ use analysis::multiple_comparisons::differing;
 use analysis::{Comparison, Metric, compare_unpaired};
 use store::record::{CostComparisonRecord, CostKind};
 
-/// Returns every cost that is known for both runs at a point. A cost of zero is omitted, because it
-/// has no ratio.
+/// Compares the costs of two runs at their common points. Omits invalid points and costs that are
+/// unknown for one of the runs. Also omits a cost that is zero in any trial, because zero has no
+/// ratio.
 pub fn compared(matched: &MatchedPoints<'_, '_>) -> Vec<CostComparisonRecord> {
     let is_usable = |point: &Point<'_>| point.verdict != Verdict::Invalid;
     let usable = matched.iter().filter(|(a, b)| is_usable(a) && is_usable(b));
@@ -47,8 +48,8 @@ fn at_point(baseline: &Point<'_>, contender: &Point<'_>) -> Vec<CostComparisonRe
     .collect()
 }
 
-/// Returns the costs as one table for each contender. The section is empty if no cost is known for
-/// both runs.
+/// Returns the section on costs, with one table for each contender. Omits contenders without a
+/// compared cost, so the section may have no tables.
 pub fn section(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Section {
     let table = |pair: &Pair<'_, '_>| {
         let caption = match pairs.len() {

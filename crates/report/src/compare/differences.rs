@@ -1,4 +1,5 @@
-//! Lists points that are in only one run, and differences between the conditions of the runs.
+//! Lists the points that only one of two runs has, and the differences between the conditions of
+//! the runs.
 
 use super::pairs::Pair;
 use super::side::Side;
@@ -13,7 +14,8 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the points that only one of two runs has.
+/// Returns the section that lists, for each contender, the points that only the contender or only
+/// the baseline has.
 pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, '_>]) -> Section {
     let mut blocks = Vec::new();
     for pair in pairs {
@@ -53,8 +55,9 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
     }
 }
 
-/// Returns the resolved study. Replaces the content of each file that the study names by a length
-/// and a hash. Keys of a user's table must not appear on a shared page.
+/// Returns the resolved study as dotted paths with values. Replaces the content of each input file
+/// by its number of lines and a hash. A file may contain keys of a user's table, which must not
+/// appear on a shared page.
 fn study(run: &RunView) -> BTreeMap<String, String> {
     let mut resolved = run.plan.resolved.clone();
     for text in resolved.overrides.inputs.values_mut() {
@@ -66,7 +69,7 @@ fn study(run: &RunView) -> BTreeMap<String, String> {
     flatten(&json!(resolved))
 }
 
-/// Returns all properties of a run by name.
+/// Returns all properties of a run by name: its study, versions, machine, nodes and settings.
 fn properties(run: &RunView) -> BTreeMap<String, String> {
     let mut all: BTreeMap<String, String> = study(run)
         .into_iter()
@@ -86,8 +89,8 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
         for (name, value) in &node.facts {
             all.insert(format!("{}: {name}", node.name), value.clone());
         }
-        // If the settings were requested per trial, this list omits them, because another record
-        // describes them better.
+        // If the trials recorded the configuration in effect, this function omits `node.settings`.
+        // In this case, `effective::summary` describes the configuration more exactly.
         let settings = if told { None } else { Some(&node.settings) };
         for (name, value) in settings.into_iter().flatten() {
             all.insert(format!("{} setting: {name}", node.name), value.clone());
@@ -97,7 +100,8 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
     all
 }
 
-/// Returns the differences between two runs as data.
+/// Returns the properties in which two runs differ, by name, with the values of both runs. A value
+/// is `None` if a run does not have the property.
 pub(super) fn difference_maps(a: &RunView, b: &RunView) -> BTreeMap<String, [Option<String>; 2]> {
     let (a, b) = (properties(a), properties(b));
     let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -106,7 +110,7 @@ pub(super) fn difference_maps(a: &RunView, b: &RunView) -> BTreeMap<String, [Opt
     keys.into_iter().filter(differs).map(|key| (key.clone(), both(key))).collect()
 }
 
-/// Lists the runs, with the verdict of each and a link to its report.
+/// Returns the section that lists the runs, each with its verdict and a link to its report.
 pub(super) fn runs(sides: &[Side<'_>]) -> Section {
     let version = |side: &Side<'_>| side.run.plan.cassay.clone();
     let why = |side: &Side<'_>| {
@@ -139,7 +143,7 @@ pub(super) fn runs(sides: &[Side<'_>]) -> Section {
     }
 }
 
-/// Lists the differences between the runs, with a column for each run.
+/// Returns the section that lists the differences between the runs, with a column for each run.
 pub(super) fn differences(sides: &[Side<'_>]) -> Section {
     let all: Vec<BTreeMap<String, String>> =
         sides.iter().map(|side| properties(side.run)).collect();

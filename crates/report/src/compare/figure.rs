@@ -1,4 +1,5 @@
-//! The figure of the first screen, with the runs in one plot, and their ratios to the baseline.
+//! Draws the figure at the top of a comparison. One plot shows all runs, and another plot shows
+//! their ratios to the baseline.
 
 use super::pairs::{Pair, metric_of, primary};
 use super::results::{Row, labels, rows};
@@ -13,14 +14,16 @@ use crate::sections::results::metric_name;
 use analysis::procedure;
 use store::record::{ComparisonRecord, Finding};
 
-/// Minimum number of loads for which a curve is drawn.
+/// Minimum number of loads for a curve over the load.
 const PLACES_MIN: usize = 3;
-/// Maximum number of ratios on the first screen.
+/// Maximum number of ratios in the figure.
 const RATIOS_MAX: usize = 12;
-/// Minimum number of values above a point of a curve. The plot omits points with fewer values.
+/// Minimum number of latencies above a point of a percentile curve. The plot omits points with
+/// fewer latencies above them.
 const ABOVE_MIN: f64 = 10.0;
 
-/// Returns the figure. `None` if the runs have no point in common.
+/// Returns the figure. Returns `None` if the runs have no point in common. Also returns `None` if
+/// the figure would show latency distributions, but no run has any.
 pub(super) fn figure(
     sides: &[Side<'_>],
     left: &[Point<'_>],
@@ -63,7 +66,7 @@ pub(super) fn figure(
     })
 }
 
-/// Plots throughput or latency against the load.
+/// Plots throughput or p99 latency against the load. Returns the plot and its title.
 fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurvePlot, &'static str) {
     let is_throughput = metric == "ops_per_s";
     let mut marks = Vec::new();
@@ -132,8 +135,8 @@ fn over_load(sides: &[Side<'_>], rows: &[&Row<'_, '_>], metric: &str) -> (CurveP
     (plot, title)
 }
 
-/// Plots the distributions of latency at a point. `None` if no run has a distribution at this
-/// point.
+/// Plots the latency distributions of all runs at the point `asked`. Returns the plot and its
+/// title. Returns `None` if no run has a distribution at this point.
 fn distributions(
     sides: &[Side<'_>],
     rows: &[&Row<'_, '_>],
@@ -171,7 +174,8 @@ fn unnamed_line(points: Vec<(f64, Option<f64>)>, index: usize) -> LeadMark {
     }
 }
 
-/// Plots the ratios of a metric at every point, with their intervals.
+/// Plots the ratios of a metric to the baseline at the first [`RATIOS_MAX`] points and contenders,
+/// with their intervals. Returns `None` if the metric has no ratio.
 fn ratios(
     sides: &[Side<'_>],
     pairs: &[Pair<'_, '_>],

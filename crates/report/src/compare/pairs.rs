@@ -1,4 +1,4 @@
-//! Matches the points of two runs, and compares them.
+//! Matches the points of each contender with those of the baseline, and compares them.
 
 use crate::merged_points::Point;
 use crate::page::Verdict;
@@ -7,10 +7,10 @@ use analysis::{Comparison, Metric, procedure};
 use measure::Known;
 use store::record::{ComparisonRecord, CostComparisonRecord, MultiplicityRecord, TrialFinding};
 
-/// A contender, with its comparison with the baseline.
+/// A contender and the results of its comparison with the baseline.
 pub(super) struct Pair<'p, 'a> {
     pub(super) run: &'a RunView,
-    /// Number of the run on the page. The baseline has number 0.
+    /// Index of the run on the page. The baseline has the index 0.
     pub(super) index: usize,
     pub(super) points: &'p [Point<'a>],
     pub(super) matched: MatchedPoints<'p, 'a>,
@@ -20,8 +20,9 @@ pub(super) struct Pair<'p, 'a> {
     pub(super) costs: Vec<CostComparisonRecord>,
 }
 
-/// Compares every contender with the baseline, which is the first of the runs. Also returns the
-/// expected number of false findings in all comparisons together.
+/// Compares every contender with the baseline, which is the first run. Also returns the expected
+/// number of false findings in all comparisons together. This number is `None` if fewer than two
+/// comparisons have an interval.
 pub(super) fn pairs<'p, 'a>(
     runs: &[&'a RunView],
     points: &'p [Vec<Point<'a>>],
@@ -47,7 +48,8 @@ pub(super) fn pairs<'p, 'a>(
     (pairs, many)
 }
 
-/// Pairs of points. The points of a pair have the same variant and position in both runs.
+/// Pairs of points of the baseline and of a contender. Both points of a pair have the same variant
+/// and the same position.
 pub(super) type MatchedPoints<'p, 'a> = Vec<(&'p Point<'a>, &'p Point<'a>)>;
 
 fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> MatchedPoints<'p, 'a> {
@@ -56,11 +58,11 @@ fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> MatchedPoin
     left.iter().filter_map(pair).collect()
 }
 
-/// A metric to compare: the name in records, the metric itself (which has margins), and the
-/// function that returns the value of a trial.
+/// A metric to compare: its name in records, its margins, and the function that returns its value
+/// for a trial.
 type ComparedMetric = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
-/// Metrics that are compared at each point.
+/// Metrics that a comparison of runs compares at each point.
 const METRICS: [ComparedMetric; 4] = [
     ("ops_per_s", Metric::THROUGHPUT, |t| {
         Known::Exactly(t.all.ops_per_s)
@@ -72,9 +74,9 @@ const METRICS: [ComparedMetric; 4] = [
     }),
 ];
 
-/// A comparison that has not yet been judged together with the other comparisons.
+/// A comparison at one point, before all comparisons are judged together.
 struct SeenComparison {
-    /// Index of the pair.
+    /// Index of the [`Pair`].
     pair: usize,
     metric: &'static str,
     variant: analysis::VariantName,
@@ -83,9 +85,9 @@ struct SeenComparison {
     is_primary: bool,
 }
 
-/// Compares the points. One block is one observation, and the blocks of two runs are not pairs.
-/// Omits latencies of saturated points, because they depend on the length of the trial. Also omits
-/// pairs of lower bounds, because they have no ratio.
+/// Compares the matched points of one contender. One block is one observation, and the blocks of
+/// two runs are not paired. Omits invalid points. Omits latencies of saturated points, because they
+/// depend on the length of the trial. Also omits pairs of lower bounds, because they have no ratio.
 fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenComparison> {
     let primary = primary(matched);
     let mut found = Vec::new();
@@ -95,8 +97,8 @@ fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenCompa
         }
         for (metric, how, value) in METRICS {
             let is_saturated = a.saturated || b.saturated;
-            // If both runs kept up with a rate, throughput equals the offered rate. So throughput
-            // shows nothing about either run.
+            // If both runs kept up with the offered rate, their throughput equals this rate. A
+            // comparison of throughput would then show nothing.
             let is_as_offered = a.at.is_some_and(procedure::Point::is_rate) && !is_saturated;
             let is_throughput = metric == "ops_per_s";
             if (is_saturated && !is_throughput) || (is_as_offered && is_throughput) {
@@ -117,7 +119,8 @@ fn compare_points(pair: usize, matched: &MatchedPoints<'_, '_>) -> Vec<SeenCompa
     found
 }
 
-/// Judges the comparisons of all pairs together. Returns the expected number of false findings.
+/// Judges the comparisons of all contenders together, and adds them to `pairs`. Returns the
+/// expected number of false findings, or `None` if fewer than two comparisons have an interval.
 fn judge(pairs: &mut [Pair<'_, '_>]) -> Option<MultiplicityRecord> {
     let each = pairs.iter().enumerate();
     let found: Vec<SeenComparison> =
@@ -156,8 +159,8 @@ fn judge(pairs: &mut [Pair<'_, '_>]) -> Option<MultiplicityRecord> {
     })
 }
 
-/// Returns the metric that answers the question at a point. It is latency at a rate, and throughput
-/// otherwise.
+/// Returns the name of the primary metric at a point. This metric is p99 latency at an offered
+/// rate, and throughput otherwise.
 pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
     if point.at.is_some_and(procedure::Point::is_rate) {
         "latency_ms.p99"
@@ -166,8 +169,9 @@ pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
     }
 }
 
-/// Among the pairs whose two runs kept up, returns the pair with the highest sum of throughputs. A
-/// sum shows nothing about the difference, so the choice favours neither run.
+/// Returns the index of the primary pair of points. This pair has the highest product of
+/// throughputs among the pairs in which no point is invalid or saturated. The product treats both
+/// runs alike, so the choice favours neither run.
 pub(super) fn primary(matched: &MatchedPoints<'_, '_>) -> Option<usize> {
     let fits = |(a, b): &(&Point<'_>, &Point<'_>)| {
         let usable = |p: &Point<'_>| p.verdict != Verdict::Invalid && !p.saturated;

@@ -1,12 +1,12 @@
-//! A run on a page that shows several runs, with the link to its report.
+//! A run on a page that compares several runs, with the link to its report.
 
 use crate::run_view::RunView;
 
-/// A run in a comparison.
+/// A run in a comparison, with the link to its report.
 #[derive(Clone, Debug)]
 pub struct Side<'a> {
     /// The run, as read from its folder.
     pub run: &'a RunView,
-    /// Link from the page to the run's report. `None` if no path leads from the page to the report.
+    /// Link from the page to the run's report. `None` if the page cannot link to the report.
     pub link: Option<String>,
 }

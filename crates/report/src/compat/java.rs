@@ -1,9 +1,10 @@
-//! Formats numbers like Java's formatter. Unlike Rust, Java rounds the shortest decimal digits of a
-//! number, with halves rounded away from zero.
+//! Formats numbers like Java's `Formatter`. Java rounds the shortest decimal representation of a
+//! number, and rounds halves away from zero. Rust rounds the exact binary value instead.
 
 use measure::number::grouped as digits_grouped;
 
-/// Formats a number as `%.Nf`, with commas between thousands if `grouped`.
+/// Formats a number like `%.Nf` in Java, in which N is `decimals`. If `grouped` is true, commas
+/// separate the thousands.
 pub(super) fn fixed(value: f64, decimals: usize, grouped: bool) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -24,9 +25,9 @@ pub(super) fn fixed(value: f64, decimals: usize, grouped: bool) -> String {
     }
 }
 
-/// Returns the digits before and after the decimal point.
+/// Rounds a number that is not negative. Returns its digits before and after the decimal point.
 fn rounded(value: f64, decimals: usize) -> (String, String) {
-    // Rust prints the shortest digits that represent the same number, without an exponent.
+    // `Display` prints the shortest digits that represent the same number, without an exponent.
     let shortest = format!("{value}");
     let (whole, fraction) = shortest.split_once('.').unwrap_or((&shortest, ""));
     let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();

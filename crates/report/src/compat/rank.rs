@@ -1,27 +1,27 @@
-//! Finds the value of a percentile, separately for each tool, because the tools round in different
+//! Finds the value at a percentile, with the rounding of each tool. The tools round in different
 //! ways.
 //!
-//! A line in a tool's output contains the value that the tool would print. The share of a
-//! percentile has no exact binary form. 99.9 % of 1,000 values is slightly more than 999, so
-//! rounding up would print the maximum.
+//! The rank of a percentile is computed in floating point, so it may be inexact. For example, 99.9
+//! % of 1,000 values results in slightly more than 999. Rounding up would then select the maximum.
 
 use measure::Histogram;
 
-/// Returns the rank of a percentile (0 to 100) among `count` values, starting at 1. It is the
-/// nearest whole number, as in Java's HdrHistogram 2.1.9. YCSB 0.17 uses this rank, and so does
-/// cassandra-stress from 3.11 on.
+/// Returns the rank of a percentile (0 to 100) among `count` values. Ranks start at 1. The rank is
+/// rounded to the nearest whole number, as in Java's HdrHistogram 2.1.9. YCSB 0.17 and
+/// cassandra-stress 3.11 and later use this rank.
 fn nearest(percentile: f64, count: u64) -> u64 {
-    // In Java, this is a cast to a long. Like the cast in Rust, it truncates.
+    // Java casts to a long here. Like the cast in Rust, that cast truncates.
     ((percentile.min(100.0) / 100.0 * count as f64 + 0.5) as u64).max(1)
 }
 
-/// Returns a percentile (0 to 100) by [`nearest`], in nanoseconds. Returns 0 without values.
+/// Returns the value at a percentile (0 to 100) in nanoseconds, with the rank of [`nearest`].
+/// Returns 0 if the histogram is empty.
 pub(super) fn nearest_ns(histogram: &Histogram, percentile: f64) -> u64 {
     histogram.value_at_rank_ns(nearest(percentile, histogram.count()))
 }
 
-/// Returns the value at a share (0 to 1) of all values, in nanoseconds. The index of the value in
-/// the sorted list is `(int) (share * count)`, starting at 0, as in YCSB's `raw`.
+/// Returns the value at a share (0 to 1) of the sorted values, in nanoseconds. As in YCSB's
+/// measurement type `raw`, the index of this value is `(int) (share * count)`. Indexes start at 0.
 pub(super) fn behind_share_ns(histogram: &Histogram, share: f64) -> u64 {
     histogram.value_at_rank_ns((share * histogram.count() as f64) as u64 + 1)
 }
@@ -36,8 +36,8 @@ mod tests {
         histogram
     }
 
-    /// The expected results come from Java's HdrHistogram 2.1.9. They are for the whole numbers up
-    /// to a count, each recorded once.
+    /// Compares with results of Java's HdrHistogram 2.1.9. Each histogram contains the whole
+    /// numbers from 1 to a count, each recorded once.
     #[test]
     fn percentiles_are_those_of_the_library_of_the_tools() {
         for (count, percentile, value) in [

@@ -1,7 +1,7 @@
-//! Prints the output of cassandra-stress 3.11.4, during a run and at its end.
+//! Formats results like cassandra-stress 3.11.4, during a run and at its end.
 //!
-//! The output was compared with the output of the tool's own classes for the same numbers. One
-//! difference is deliberate: over several intervals, the tool adds up the longest pauses of the
+//! The tests compare the output with that of the tool's own classes for the same numbers. One
+//! difference is deliberate. Over several intervals, the tool adds up the longest pauses of the
 //! garbage collector, but this module keeps the longest pause.
 
 use std::collections::BTreeMap;
@@ -17,32 +17,31 @@ pub const END: &str = "END\n";
 /// Last line of a run that failed.
 pub const FAILURE: &str = "FAILURE\n";
 
-/// Measurements of a part of an interval, an interval or a run, for one kind of operation or for
-/// all kinds.
+/// Measurements of one kind of operation, or of all kinds, over an interval, a part of an interval
+/// or a run.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
     /// Start and end, in ns since an arbitrary moment. `None` before the first measurement.
     pub span_ns: Option<(u64, u64)>,
-    /// Partitions touched.
+    /// Number of partitions that were read or written.
     pub partitions: u64,
     /// Number of rows that were read or written.
     pub rows: u64,
-    /// Number of operations that failed.
+    /// Number of failed operations.
     pub errors: u64,
-    /// Latency of all operations, including failed operations, in nanoseconds. At a fixed rate,
-    /// latency counts from the time at which an operation was due. Otherwise, latency counts from
-    /// the send.
+    /// Latencies of all operations, including failed operations, in nanoseconds. At a fixed rate, a
+    /// latency counts from the intended start of the operation. Otherwise, it counts from the send.
     pub latency: Histogram,
 }
 
-/// Activity of the database's garbage collectors.
+/// Activity of the garbage collectors of the Cassandra nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gc {
     /// Number of garbage collections.
     pub count: f64,
     /// Number of bytes that the collections freed.
     pub bytes: f64,
-    /// Longest pause, ms.
+    /// Longest pause, in ms.
     pub max_ms: f64,
     /// Sum of all pauses, in ms.
     pub sum_ms: f64,
@@ -53,7 +52,7 @@ pub struct Gc {
 /// Measurements of an interval or a run, for all kinds of operations.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// Timings by the names that the tool uses, which are `READ`, `WRITE`, or the names in a
+    /// Timings by the tool's name of the kind of operation: `READ`, `WRITE`, or a name in a
     /// profile.
     pub operations: BTreeMap<String, Timing>,
     /// Activity of the garbage collectors.
@@ -63,7 +62,7 @@ pub struct Sample {
 }
 
 impl Timing {
-    /// Adds the measurements of another period.
+    /// Adds the measurements of another period. The span then covers both periods.
     pub fn add(&mut self, other: &Timing) {
         self.span_ns = match (self.span_ns, other.span_ns) {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
@@ -82,8 +81,8 @@ impl Timing {
     fn seconds(&self) -> f64 {
         match self.span_ns {
             Some((from, to)) => to.saturating_sub(from) as f64 * 1e-9,
-            // Without a measurement, start and end in the tool are the extremes of their type. The
-            // difference of these extremes wraps to 1 ns, so that zero divided by the time is zero.
+            // Without a measurement, the tool's start and end are the extremes of their type. Their
+            // difference overflows to 1 ns. Rates are therefore zero instead of undefined.
             None => 1e-9,
         }
     }
@@ -100,14 +99,15 @@ impl Timing {
         self.latency.max_ns() as f64 * 1e-6
     }
 
-    /// Returns the latency at a percentile, with the rank that the tool's library uses.
+    /// Returns the latency at a percentile (0 to 100) in ms, with the rank that the tool's
+    /// HdrHistogram uses.
     pub(super) fn percentile_ms(&self, percentile: f64) -> f64 {
         nearest_ns(&self.latency, percentile) as f64 * 1e-6
     }
 }
 
 impl Gc {
-    /// Adds the activity in another period.
+    /// Adds the activity of another period. Keeps the longer of the two longest pauses.
     pub fn add(&mut self, other: &Gc) {
         self.count += other.count;
         self.bytes += other.bytes;
@@ -124,8 +124,8 @@ impl Gc {
 }
 
 impl Sample {
-    /// Adds an interval to a run. The run takes over the standard error of the interval. The time
-    /// of an idle kind advances too, because all kinds share the time of the run.
+    /// Adds an interval to a run. The standard error of the interval replaces that of the run. The
+    /// span of a kind without operations grows too, because all kinds share the time of the run.
     pub fn add(&mut self, interval: &Sample) {
         let passed = interval.total().span_ns;
         for timing in self.operations.values_mut() {
@@ -149,20 +149,21 @@ impl Sample {
     }
 }
 
-/// Prints the lines of a run's intervals. Each line is delayed until the next interval is known.
-/// The interval after the last whole interval contains only the last responses, and may be a few µs
-/// long. It is merged into the previous interval, because the rate of such a short interval would
-/// be meaningless.
+/// Formatter of the lines for the intervals of a run. It delays each line until it receives the
+/// next interval. The last interval may contain only the last responses and be a few µs long, so
+/// its rate would be meaningless. The formatter therefore merges an interval that is shorter than
+/// half of the longest one into the previous interval.
 #[derive(Debug, Default)]
 pub struct Lines {
     held: Option<Sample>,
     run: Sample,
-    /// Longest interval so far, in seconds.
+    /// Length of the longest interval so far, in seconds.
     longest: f64,
 }
 
 impl Lines {
-    /// Takes an interval that contains operations. Returns the text that can be printed now.
+    /// Takes the next interval, which must contain operations. Returns the line of the previous
+    /// interval. Returns an empty string if no interval precedes, or if this interval was merged.
     pub fn take(&mut self, interval: Sample) -> String {
         let seconds = interval.total().seconds();
         if let Some(held) = &mut self.held
@@ -177,7 +178,8 @@ impl Lines {
         text
     }
 
-    /// Returns the line of the last interval, and the measurements of the run.
+    /// Returns the line of the last interval, and the measurements of the run. The next interval
+    /// then begins a new run.
     pub fn end(&mut self) -> (String, Sample) {
         let text = self.print();
         self.longest = 0.0;
@@ -193,10 +195,11 @@ impl Lines {
     }
 }
 
-/// Sections of settings, each with a title and its rows.
+/// Sections of settings. Each section has a title, and rows with a name and a value.
 pub type Settings = Vec<(&'static str, Vec<(&'static str, String)>)>;
 
-/// Returns the block of settings at the beginning of a run. Empty if `settings` is empty.
+/// Returns the block of settings that precedes a run. Returns an empty string if `settings` is
+/// empty.
 pub fn settings(settings: &Settings) -> String {
     if settings.is_empty() {
         return String::new();
@@ -212,7 +215,7 @@ pub fn settings(settings: &Settings) -> String {
     text
 }
 
-/// Returns the headings above the rows of a run.
+/// Returns the line of column headings above the rows of a run.
 pub fn header() -> String {
     headed("")
 }
@@ -232,8 +235,9 @@ fn headed(prefix: &str) -> String {
     )
 }
 
-/// Returns the rows of an interval, which `run` already includes. Empty without operations. With
-/// several kinds of operations, each kind has a row, and one more row covers all kinds together.
+/// Returns the rows of an interval. `run` contains the whole run so far, including this interval.
+/// With several kinds of operations, each kind has a row, and one more row covers all kinds
+/// together. Returns an empty string if the interval has no operations.
 pub fn interval(interval: &Sample, run: &Sample) -> String {
     let total = interval.total();
     if total.operations() == 0 {
@@ -241,8 +245,8 @@ pub fn interval(interval: &Sample, run: &Sample) -> String {
     }
     let mut text = String::new();
     if run.operations.len() > 1 {
-        // An idle kind still has a row. The row has zeros and covers the same period as the other
-        // rows.
+        // A kind without operations still has a row. This row contains zeros and covers the same
+        // period as the other rows.
         let resting = Timing {
             span_ns: total.span_ns,
             ..Timing::default()
@@ -288,7 +292,7 @@ fn row(prefix: &str, name: &str, timing: &Timing, run: &Timing, sample: &Sample)
     ]
     .map(whole)
     .join(",");
-    // The tool divides in single precision, so this line must do the same.
+    // The tool divides in single precision, so this code must do the same.
     let time = f64::from(run.milliseconds() as f32 / 1000f32);
     format!(
         "{prefix}{:<10}{:>10},{rates},{latencies},{:>7},{:>9},{:>7},{:>7},{pauses}\n",
@@ -301,7 +305,7 @@ fn row(prefix: &str, name: &str, timing: &Timing, run: &Timing, sample: &Sample)
     )
 }
 
-/// Returns the block `Results:` of a run, including the empty lines before and after it.
+/// Returns the block `Results:` at the end of a run, including the empty lines before and after it.
 pub fn summary(run: &Sample) -> String {
     let total = run.total();
     let rate = |label: &str, unit: &str, count: &dyn Fn(&Timing) -> u64| {
@@ -362,7 +366,7 @@ fn collections(gc: &Gc) -> String {
     )
 }
 
-/// Lists values by kind, in the form `[READ: …, WRITE: …]`.
+/// Returns a value for each kind of operation, in the form `[READ: …, WRITE: …]`.
 fn each(run: &Sample, of: &dyn Fn(&Timing) -> String) -> String {
     let parts: Vec<String> = run
         .operations
@@ -387,7 +391,8 @@ fn clock(milliseconds: u64) -> String {
     format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
 }
 
-/// Returns the table of all runs as the number of threads increases.
+/// Returns the table that compares runs with increasing numbers of threads. `runs` contains the
+/// number of threads and the measurements of each run.
 pub fn ladder(runs: &[(u32, Sample)]) -> String {
     let id = |threads: u32| format!("{threads} threadCount");
     let width = runs.iter().map(|(threads, _)| id(*threads).len()).max().unwrap_or(0);
@@ -415,19 +420,19 @@ pub enum Length {
     Uncertainty(f64),
 }
 
-/// Returns the kinds of operations of `mixed` and `user` in the form that [`running`] needs. For
-/// any other command, the only kind is the name of the command.
+/// Returns the kinds of operations of the commands `mixed` and `user`, in the form that [`running`]
+/// needs. For any other command, pass the name of the command to [`running`] instead.
 pub fn kinds(operations: &[&str]) -> String {
     format!("[{}]", operations.join(", "))
 }
 
-/// Returns the line that precedes a warm-up.
+/// Returns the line that precedes a warm-up with this number of iterations.
 pub fn warming_up(operation: &str, iterations: u64) -> String {
     format!("Warming up {operation} with {iterations} iterations...\n")
 }
 
-/// Returns the line that precedes a run. `kinds` is `WRITE`, or the result of [`kinds`] for several
-/// kinds.
+/// Returns the line that precedes a run. `kinds` is the name of a command in upper case, such as
+/// `WRITE`, or the result of [`kinds`].
 pub fn running(kinds: &str, threads: u32, length: Length) -> String {
     let length = match length {
         Length::Operations(count) => format!("for {count} iteration"),
@@ -437,19 +442,19 @@ pub fn running(kinds: &str, threads: u32, length: Length) -> String {
     format!("Running {kinds} with {threads} threads {length}\n")
 }
 
-/// Returns the lines that precede the next number of threads.
+/// Returns the lines that precede the run with the next number of threads.
 pub fn step(threads: u32) -> String {
     format!("\nRunning with {threads} threadCount\n")
 }
 
-/// Returns the line that follows each number of threads, except the first. `share` is the
-/// improvement of the rate over the previous number.
+/// Returns the line that follows each run except the first, as the number of threads increases.
+/// `share` is the relative improvement of the rate over the run with `threads_before` threads.
 pub fn improvement(threads_before: u32, share: f64) -> String {
     let percent = fixed(100.0 * share, 0, false);
     format!("Improvement over {threads_before} threadCount: {percent}%\n")
 }
 
-/// Line that precedes the first number of threads.
+/// Line that precedes the first run if the command states no number of threads.
 pub const NO_THREADS: &str = "Thread count was not specified\n";
 
 #[cfg(test)]

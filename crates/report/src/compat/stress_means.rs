@@ -1,12 +1,13 @@
-//! Prints means over several cassandra-stress clients, which publications often show instead of
-//! percentiles. The tool itself does not print such means.
+//! Formats means over several cassandra-stress clients. Publications often show such means instead
+//! of percentiles of all operations. The tool itself does not print them.
 
 use super::java::fixed;
 use super::stress::{Sample, Timing};
 use std::collections::BTreeSet;
 
-/// Returns the means of the clients' own figures, to be printed below the results. Empty if fewer
-/// than two clients have done operations. No line begins like a line of results.
+/// Returns the means of the clients' own percentiles and maxima, to be printed below the results.
+/// Returns an empty string if fewer than two clients have done operations. No line begins like a
+/// line of the results, so scripts do not confuse the two.
 pub fn means(clients: &[Sample]) -> String {
     let has_done = |one: &Timing| one.operations() > 0;
     let totals: Vec<Timing> = clients.iter().map(Sample::total).filter(has_done).collect();
@@ -44,8 +45,8 @@ pub fn means(clients: &[Sample]) -> String {
     text
 }
 
-/// Returns the mean over the clients that have done operations. `None` if no client has done
-/// operations.
+/// Returns the mean of `of` over the clients that have done operations. Returns `None` if no client
+/// has done operations.
 fn mean_of<'t>(
     timings: impl Iterator<Item = &'t Timing>,
     of: &dyn Fn(&Timing) -> f64,
@@ -59,7 +60,7 @@ fn mean_of<'t>(
 mod tests {
     use super::*;
 
-    /// Returns the measurements of one client: reads with these latencies, in µs.
+    /// Returns the measurements of one client that has done reads with these latencies, in µs.
     fn sample(us: impl Iterator<Item = u64>) -> Sample {
         let mut timing = Timing::default();
         us.for_each(|us| timing.latency.record(us * 1000));
@@ -68,8 +69,7 @@ mod tests {
         sample
     }
 
-    /// If clients differ, the mean of two 99th percentiles is far from the 99th percentile of all
-    /// values.
+    /// If the clients differ, the mean of their p99 values is far from the p99 of all operations.
     #[test]
     fn means_of_several_clients_are_named_as_what_they_are() {
         let clients = [
@@ -89,8 +89,7 @@ mod tests {
         .assert_eq(&means(&clients));
         assert_eq!(means(&clients[..1]), "");
         assert_eq!(means(&[clients[0].clone(), Sample::default()]), "");
-        // A client without operations of a kind has no figure for this kind, so the mean omits this
-        // client.
+        // A client without operations has no percentiles, so the means omit this client.
         let idle = [&clients[..], &[Sample::default()]].concat();
         assert_eq!(means(&idle), means(&clients));
     }

@@ -1,10 +1,10 @@
-//! Prints the output of YCSB at the end of a run, in the format of its text exporter, with
-//! latencies in whole µs.
+//! Formats results like YCSB at the end of a run, in the formats of its text and JSON exporters.
+//! Latencies are whole µs.
 
 use super::rank::{behind_share_ns, nearest_ns};
 use measure::Histogram;
 
-/// Shares of all values for which `raw` prints a value, with their names.
+/// Shares of all values for which the measurement type `raw` prints a percentile, with their names.
 const SHARES_OF_RAW: [(f64, &str); 8] = [
     (0.01, "1"),
     (0.05, "5"),
@@ -16,39 +16,40 @@ const SHARES_OF_RAW: [(f64, &str); 8] = [
     (0.9999, "99.99"),
 ];
 
-/// One series of YCSB: the measurements of one operation, or of the failures of one operation.
+/// A series of YCSB, which contains the measurements of one operation or of its failures.
 #[derive(Clone, Debug)]
 pub struct Series {
     /// Name of the series, such as `READ`, `READ-MODIFY-WRITE` or `INSERT-FAILED`.
     pub name: String,
     /// Number of operations by return code, such as `OK`, `NOT_FOUND` or `ERROR`.
     pub returns: Vec<(&'static str, u64)>,
-    /// Latencies that count from the send.
+    /// Latencies from the send.
     pub service: Histogram,
-    /// Latencies that count from the intended time.
+    /// Latencies from the intended start.
     pub latency: Histogram,
-    /// Values for `timeseries`. Each is a time since the start in ms, and the average latency at
-    /// this time in µs.
+    /// Values for the measurement type `timeseries`. Each value is a time since the start, in ms,
+    /// and the mean latency at this time, in µs.
     pub averages: Vec<(u64, f64)>,
 }
 
-/// Summary of latencies, which the property `measurementtype` selects.
+/// Type of the summary of latencies, which the property `measurementtype` selects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measurement {
-    /// A summary by HdrHistogram, with these percentiles.
+    /// A summary from an HdrHistogram, with these percentiles.
     Hdr(Vec<f64>),
     /// A histogram with this number of buckets of 1 ms each. If the flag is true, the output lists
     /// the buckets.
     Buckets(usize, bool),
-    /// Averages over time, with these percentiles.
+    /// Mean latencies over time, with these percentiles.
     TimeSeries(Vec<f64>),
-    /// Raw values, which are written to another file. If the flag is true, the output also contains
-    /// a summary.
+    /// Raw latencies, which YCSB writes to another file. If the flag is true, the output also
+    /// contains a summary.
     Raw(bool),
 }
 
-/// Returns the single values of a series, `(unix ms, µs, count)`, in the form in which `raw` writes
-/// them.
+/// Returns the latencies of a series in the format of the measurement type `raw`, with a line for
+/// each operation. Each of `points` is a Unix time in ms, a latency in µs, and the number of
+/// operations with both.
 pub fn raw(name: &str, points: &[(u64, u64, u64)]) -> String {
     let mut text = format!("{name} latency raw data: op, timestamp(ms), latency(us)\n");
     for (ms, us, count) in points {
@@ -58,14 +59,14 @@ pub fn raw(name: &str, points: &[(u64, u64, u64)]) -> String {
     text
 }
 
-/// Printed latency: `measurement.interval`.
+/// Latencies in the output, which the property `measurement.interval` selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interval {
-    /// Latencies count from the send.
+    /// Latencies from the send.
     Op,
-    /// Latencies count from the intended time.
+    /// Latencies from the intended start.
     Intended,
-    /// The output contains both latencies.
+    /// Latencies from the send, and latencies from the intended start.
     Both,
 }
 
@@ -74,15 +75,15 @@ pub enum Interval {
 pub enum Exporter {
     /// A line for each number.
     Text,
-    /// A JSON object for each number, without separators.
+    /// A JSON object for each number, with only spaces between the objects.
     Json,
     /// A JSON object for each number, all in one array.
     JsonArray,
 }
 
 impl Exporter {
-    /// Returns the exporter for the name of a class, in any package. For an unknown class, returns
-    /// the text exporter, as YCSB does.
+    /// Returns the exporter with the name of a Java class, in any package. For an unknown class,
+    /// returns the text exporter, as YCSB does.
     #[must_use]
     pub fn from_class(class: &str) -> Exporter {
         match class.rsplit('.').next() {
@@ -107,7 +108,7 @@ impl Exporter {
     }
 }
 
-/// One number of the output. `value` is in Java's format.
+/// One number of the output. `value` has the format in which Java prints the number.
 struct Row {
     metric: String,
     what: String,
@@ -123,7 +124,8 @@ impl Row {
         }
     }
 
-    /// Returns the object in the layout of YCSB's JSON library. The names need no escapes.
+    /// Returns the row as a JSON object, in the layout of YCSB's JSON library. The names contain no
+    /// characters that JSON must escape.
     fn json(&self) -> String {
         let Row {
             metric,
@@ -135,11 +137,12 @@ impl Row {
     }
 }
 
-/// Prints the end of a run. `seconds` is its length, and `operations` is the number of operations
-/// that ended.
+/// Returns the output at the end of a run. `seconds` is the length of the run, and `operations` is
+/// the number of completed operations.
 ///
-/// With several clients, `clients` contains the series of each client. The means of their
-/// percentiles come last, with names that show that they are means.
+/// With several clients, `clients` contains the series of each client. The means of the clients'
+/// percentiles come last. YCSB does not print these means, and their names state that they are
+/// means.
 pub fn end(
     (seconds, operations): (f64, u64),
     (series, clients): (&[Series], &[Vec<Series>]),
@@ -171,13 +174,12 @@ pub fn end(
                 histogram,
                 (returns, measurement),
             );
-            // If the output contains two measurements, only the first measurement counts the return
-            // codes.
+            // With several types of measurement, only the first one prints the return codes.
             returns = &[];
         }
     }
-    // The output contains the return codes once, together with the latencies from the send. So the
-    // second measurement omits them.
+    // The output contains the return codes only once, together with the latencies from the send. So
+    // the rows of intended latencies omit them.
     if interval == Interval::Both {
         for one in &series {
             let name = format!("Intended-{}", one.name);
@@ -190,8 +192,8 @@ pub fn end(
     exporter.write(&rows)
 }
 
-/// Returns the means of the clients' own percentiles, for the series that at least two clients
-/// have.
+/// Returns the means of the clients' own percentiles, for each series that has latencies of at
+/// least two clients.
 fn means(
     series: &[&Series],
     clients: &[Vec<Series>],
@@ -251,7 +253,8 @@ fn mean_rows(name: &str, clients: &[&Histogram], measurement: &Measurement) -> V
     sums.into_iter().map(row).collect()
 }
 
-/// Returns the percentiles that a type of measurement prints, by name (such as `99th`), in µs.
+/// Returns the percentiles that a type of measurement prints. Each has a name, such as `99th`, and
+/// a value in µs.
 fn percentiles(histogram: &Histogram, measurement: &Measurement) -> Vec<(String, u64)> {
     let us = |ns: u64| ns / 1000;
     let count = histogram.count();
@@ -315,8 +318,8 @@ fn block(
     rows.extend(behind);
 }
 
-/// Adds the rows that only one type of measurement has. Returns the rows that follow the return
-/// codes.
+/// Adds the rows that are specific to the type of measurement. Returns the rows that must follow
+/// the return codes.
 fn detail(
     rows: &mut Vec<Row>,
     (name, series): (&str, &Series),
@@ -370,8 +373,8 @@ fn detail(
     behind
 }
 
-/// Returns the number of values in each bucket of 1 ms. The last bucket also contains all larger
-/// values.
+/// Returns the number of values in each bucket of 1 ms. One more bucket at the end counts all
+/// larger values.
 fn milliseconds(histogram: &Histogram, buckets: usize) -> Vec<u64> {
     let mut counts = vec![0; buckets + 1];
     for bucket in histogram.hdr().iter_recorded() {
@@ -391,7 +394,7 @@ fn variance_us(histogram: &Histogram) -> f64 {
     (squares.sum::<f64>() / histogram.count().max(1) as f64 - mean * mean).max(0.0)
 }
 
-/// Formats the name of a percentile, such as `95th`, `1st` or `99.9`.
+/// Returns the name of a percentile, such as `95th`, `1st` or `99.9`.
 fn ordinal(number: f64) -> String {
     if number.fract() != 0.0 {
         return number.to_string();
@@ -407,7 +410,7 @@ fn ordinal(number: f64) -> String {
     format!("{whole}{suffix}")
 }
 
-/// Formats a number as Java prints a double.
+/// Formats a number like Java's `Double.toString`.
 fn number(value: f64) -> String {
     if value == 0.0 || (1e-3..1e7).contains(&value.abs()) {
         return format!("{value:?}");

@@ -1,5 +1,5 @@
-//! The figure of the first screen. It shows the value at a point for one run after the other, and
-//! the changes of this value.
+//! Draws the figure at the top of the page of a history. It shows the value of each run at a point,
+//! and the changes of this value.
 
 use super::page::{self, name};
 use super::{Change, ChangeKind, History, Line};
@@ -7,10 +7,10 @@ use crate::page::{
     AxisScale, ColorRole, CurvePlot, Headline, LeadFigure, LeadMark, Page, Plot, PlotAxis,
 };
 
-/// Maximum number of plots on the first screen.
+/// Maximum number of plots in the figure.
 const PLOTS_MAX: usize = 2;
 
-/// Returns the page of a study's history. It begins with the figure.
+/// Returns the page of a study's history. The page begins with the figure.
 pub fn history(history: &History) -> Page {
     let page = page::history(history);
     let lead = figure(history);
@@ -23,7 +23,7 @@ pub fn history(history: &History) -> Page {
     }
 }
 
-/// Returns the figure. `None` if the history has fewer than two runs.
+/// Returns the figure. Returns `None` if no line has values of at least two runs.
 fn figure(history: &History) -> Option<LeadFigure> {
     let lines = lines(history);
     if lines.is_empty() {
@@ -44,7 +44,9 @@ fn figure(history: &History) -> Option<LeadFigure> {
     })
 }
 
-/// Returns the lines that have changed, beginning with the latest change, and then the other lines.
+/// Selects at most [`PLOTS_MAX`] lines with at least two values. The line with the latest confirmed
+/// change decides the point. Lines of throughput and p99 latency take precedence over the other
+/// metrics.
 fn lines(history: &History) -> Vec<&Line> {
     let mut lines: Vec<&Line> = history.lines.iter().filter(|line| line.values.len() > 1).collect();
     let changed = |line: &&Line| {
@@ -52,8 +54,8 @@ fn lines(history: &History) -> Vec<&Line> {
         std::cmp::Reverse(told.map(|change| change.run).max())
     };
     lines.sort_by_key(changed);
-    // If a metric of a point has changed, the second plot shows the point's other metric, which is
-    // more useful than another point.
+    // The second plot shows the other metric of the same point, which is more useful than a metric
+    // of another point.
     if let Some(first) = lines.first().copied() {
         let is_other = |line: &&Line| line.variant != first.variant || line.point != first.point;
         lines.sort_by_key(is_other);
@@ -103,7 +105,7 @@ fn plot(history: &History, line: &Line) -> CurvePlot {
     }
 }
 
-/// Returns ticks at whole numbers, as many ticks as fit on the axis.
+/// Returns ticks at the numbers of runs. At most 10 ticks fit on the axis.
 fn ticks(runs: usize) -> Vec<f64> {
     let step = runs.div_ceil(10).max(1);
     (1..=runs).step_by(step).map(|run| run as f64).collect()
@@ -125,14 +127,14 @@ fn paint(kind: ChangeKind) -> ColorRole {
     }
 }
 
-/// Draws the mean between two changes as a horizontal line.
+/// Draws the mean between two changes as a horizontal, dashed line.
 fn levels(line: &Line) -> LeadMark {
     let mut points = Vec::new();
     let first = line.changes.first().map(|change| change.shift.before);
     for (at, (run, _)) in line.values.iter().enumerate() {
         let last = line.changes.iter().rfind(|change| change.shift.at <= at);
         if last.is_some_and(|change| change.shift.at == at) {
-            // This leaves a gap between two levels.
+            // A value of `None` leaves a gap between two levels.
             points.push(((run + 1) as f64 - 0.5, None));
         }
         let level = last.map(|change| change.shift.after).or(first);

@@ -1,4 +1,4 @@
-//! Shows the history as a separate page, and as a section on the page of the newest run.
+//! Shows the history of a study on a page of its own, and in a section on the page of a run.
 
 use super::{Change, ChangeKind, History, Line};
 use crate::merged_points::place;
@@ -9,18 +9,19 @@ use crate::page::{
 };
 use analysis::history::{CONFIRMED_BY, RUNS_MIN};
 
-/// Characters that draw a series in text, from low to high.
+/// Characters that draw a series as text, from low to high.
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Maximum number of values in a series that is drawn as text. The text shows the last values.
+/// Maximum number of values in a series that is drawn as text. Longer series show only their last
+/// values.
 const COURSE_MAX: usize = 24;
 /// Minimum range of a series that is drawn as text, as a share of the middle of the range. With a
 /// smaller range, noise would look like a change.
 const COURSE_SPAN_MIN: f64 = 0.1;
-/// Maximum number of charts on a page. The table contains all series.
+/// Maximum number of charts in the section. The table contains all series.
 const CHARTS_MAX: usize = 48;
-/// Maximum number of sentences in the answer.
+/// Maximum number of changes that the answer describes.
 const SENTENCES_MAX: usize = 6;
-/// Maximum number of differences in a cell of the table.
+/// Maximum number of differences that a sentence or a cell of the table lists.
 const DIFFERS_MAX: usize = 6;
 
 /// Returns the page of a study's history, without its figure.
@@ -54,7 +55,8 @@ pub(super) fn history(history: &History) -> Page {
     }
 }
 
-/// Returns the section for the page of a run. `None` if the history has no earlier run.
+/// Returns the section for the page of a run. Returns `None` if the history has fewer than two runs
+/// or no series.
 pub fn section(history: &History) -> Option<Section> {
     if history.runs.len() < 2 || history.lines.is_empty() {
         return None;
@@ -86,7 +88,8 @@ pub fn section(history: &History) -> Option<Section> {
     })
 }
 
-/// Lists the runs of the history, newest first, each with a link to its report.
+/// Returns the section that lists the runs of the history, newest first, each with a link to its
+/// report.
 fn runs(history: &History) -> Option<Section> {
     let table = Table::from_records("", history.runs.iter().rev())
         .text("Run", |run| {
@@ -119,7 +122,8 @@ fn facts(history: &History) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns every change with its line. If several lines change at one run, throughput comes first.
+/// Returns every change with its line, newest first. Changes at the same run are in the order of
+/// the lines, so throughput at a point precedes the latency at this point.
 fn all_changes(history: &History) -> Vec<(&Line, &Change)> {
     let each = history
         .lines
@@ -165,8 +169,8 @@ fn answer(history: &History) -> Vec<String> {
     answer
 }
 
-/// Describes a change, such as `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 →
-/// 1.34 ms; workload.mix: …`.
+/// Describes a change in one sentence, such as
+/// `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 → 1.34 ms; workload.mix: …`.
 pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> String {
     let shift = &change.shift;
     let how = match change.kind {
@@ -264,7 +268,7 @@ fn table(history: &History) -> Table {
         .build()
 }
 
-/// Draws the last values of a series as a line of characters.
+/// Draws the last values of a series as one line of text.
 fn course(line: &Line) -> String {
     let from = line.values.len().saturating_sub(COURSE_MAX);
     let values: Vec<f64> = line.values[from..].iter().map(|(_, value)| *value).collect();

@@ -1,4 +1,4 @@
-//! The first screen of a page, as HTML.
+//! Renders the top of a page as HTML.
 
 use super::{class, prose, swatch};
 use crate::escape::escape;
@@ -7,12 +7,12 @@ use crate::svg;
 use measure::number::counted;
 use std::fmt::Write;
 
-/// Maximum number of sentences of an answer on the first screen. Further sentences are behind a
-/// fold.
+/// Maximum number of sentences of the answer that are always visible. The reader can unfold further
+/// sentences.
 const SENTENCES_FIRST: usize = 2;
 
-/// Writes question, alarms, figure, answer, cards, and the verdict with its reasons and the next
-/// step.
+/// Appends the top of a page to `out`: study, question, alarms, figure, answer, key numbers,
+/// verdict and facts.
 pub(super) fn headline(out: &mut String, headline: &Headline) {
     let _ = write!(
         out,
@@ -61,7 +61,7 @@ pub(super) fn headline(out: &mut String, headline: &Headline) {
     out.push_str("</dl>\n</header>\n");
 }
 
-/// Writes the verdict with its reasons, and the next step.
+/// Appends the verdict with its reasons, and the proposed next step.
 fn verdict(out: &mut String, headline: &Headline) {
     let tone = class(headline.verdict.tone());
     let missed = if headline.is_missed {

@@ -1,17 +1,18 @@
-//! A picture of nested boxes and their owners.
+//! Model of a picture that shows nested boxes and the owners of their parts.
 
-/// A picture of nested boxes, which is not to scale.
+/// A picture of nested boxes. The sizes of the boxes have no meaning.
 #[derive(Clone, Debug, Default)]
 pub struct Picture {
-    /// Anchor, which is unique in the page and consists of lower-case letters, digits and hyphens.
+    /// HTML anchor, which is unique in the page and consists of lower-case letters, digits and
+    /// hyphens.
     pub id: String,
     /// Title of the picture.
     pub title: String,
     /// Description for readers who cannot see the picture.
     pub what: String,
-    /// The outermost boxes of the picture.
+    /// Outermost boxes of the picture.
     pub nests: Vec<BoxGroup>,
-    /// Meanings of the styles, in the order of the legend.
+    /// Styles and their meanings, in the order of the legend.
     pub legend: Vec<(Style, String)>,
 }
 
@@ -24,11 +25,11 @@ pub struct BoxGroup {
     pub details: Vec<String>,
     /// Boxes inside this box.
     pub nests: Vec<BoxGroup>,
-    /// Content of an innermost box.
+    /// Tiles inside this box.
     pub tiles: Vec<Leaf>,
 }
 
-/// One item in an innermost box.
+/// A tile in a box, which consists of parts.
 #[derive(Clone, Debug, Default)]
 pub struct Leaf {
     /// Text above the parts of the tile. It may be empty.
@@ -44,15 +45,15 @@ pub struct Part {
     pub label: String,
     /// Text of the part's tooltip.
     pub hint: String,
-    /// Owners and marks of the part. A shared part has several owners. The list is empty if the
-    /// part has no owner.
+    /// Styles for the owners and the mark of the part. A shared part has several owners. The list
+    /// is empty if the part has neither an owner nor a mark.
     pub looks: Vec<Style>,
 }
 
 /// Style of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Style {
-    /// Colour of the owner with this number.
+    /// The part belongs to the owner with this index, which determines the colour.
     Owner(usize),
     /// The part has more owners than can be drawn side by side.
     Many,
@@ -60,6 +61,6 @@ pub enum Style {
     Free,
     /// The part is not available.
     Closed,
-    /// A mark on top of any other style.
+    /// The part has a mark on top of its other styles.
     Marked,
 }

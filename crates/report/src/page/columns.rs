@@ -1,17 +1,18 @@
-//! Builds tables column by column, so that the heading, the unit and the cells of a column are
+//! Builds tables column by column. The heading, the unit and the cells of a column are therefore
 //! together in the code.
 
 use super::{Cell, Column, Row, Table, Tone};
 use crate::number;
 
-/// A table under construction, with the record of each row. Columns are added from left to right.
+/// Builder of a table, with the record of each row. Each method that adds a column adds it on the
+/// right.
 pub struct TableBuilder<R> {
     records: Vec<R>,
     table: Table,
 }
 
 impl Table {
-    /// Begins a table with a row for each record.
+    /// Returns the builder of a table with a row for each record.
     pub fn from_records<R: Copy>(
         caption: impl Into<String>,
         records: impl IntoIterator<Item = R>,
@@ -27,7 +28,7 @@ impl Table {
 }
 
 impl<R: Copy> TableBuilder<R> {
-    /// Adds a column of text.
+    /// Adds a column of text. `cell` returns the cell for a record.
     pub fn text<C: Into<Cell>>(self, title: &str, cell: impl Fn(R) -> C) -> Self {
         self.column(Column::text(title), cell)
     }
@@ -37,7 +38,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::text(title).wide(), cell)
     }
 
-    /// Adds a column of numbers.
+    /// Adds a column of numbers. `cell` returns the cell for a record.
     pub fn number<C: Into<Cell>>(self, title: &str, unit: &str, cell: impl Fn(R) -> C) -> Self {
         self.column(Column::number(title, unit), cell)
     }
@@ -52,7 +53,7 @@ impl<R: Copy> TableBuilder<R> {
         self.column(Column::number(title, unit).wide(), cell)
     }
 
-    /// Adds a column. `cell` returns its cell for each record.
+    /// Adds a column. `cell` returns the cell for a record.
     pub fn column<C: Into<Cell>>(mut self, column: Column, cell: impl Fn(R) -> C) -> Self {
         self.table.columns.push(column);
         for (row, record) in self.table.rows.iter_mut().zip(&self.records) {
@@ -61,7 +62,7 @@ impl<R: Copy> TableBuilder<R> {
         self
     }
 
-    /// Adds columns for each item of a list.
+    /// Calls `add` for each item of a list, to add columns for the item.
     pub fn each<T>(
         self,
         things: impl IntoIterator<Item = T>,
@@ -70,12 +71,12 @@ impl<R: Copy> TableBuilder<R> {
         things.into_iter().fold(self, add)
     }
 
-    /// Adds columns if a condition is true.
+    /// Calls `add` to add columns if `condition` is true.
     pub fn when(self, condition: bool, add: impl FnOnce(Self) -> Self) -> Self {
         if condition { add(self) } else { self }
     }
 
-    /// Sets the tone of each row.
+    /// Sets the tone of each row. `tone` returns the tone for a record.
     pub fn tone(mut self, tone: impl Fn(R) -> Tone) -> Self {
         for (row, record) in self.table.rows.iter_mut().zip(&self.records) {
             row.tone = tone(*record);
@@ -94,7 +95,7 @@ impl<R: Copy> TableBuilder<R> {
         self.table
     }
 
-    /// Returns the table. `None` if it has no rows.
+    /// Returns the table with the columns added so far, or `None` if the table has no rows.
     pub fn unless_empty(self) -> Option<Table> {
         (!self.records.is_empty()).then_some(self.table)
     }
@@ -106,7 +107,7 @@ impl Cell {
         Cell::new(number::ABSENT).tone(Tone::Muted)
     }
 
-    /// Returns a cell with a count that should be 0. The tone marks a count above 0.
+    /// Returns a cell with a count that should be 0. A count above 0 has the tone `tone_if_any`.
     pub fn zero_expected(count: u64, tone_if_any: Tone) -> Cell {
         Cell::new(number::count(count)).tone(if count > 0 { tone_if_any } else { Tone::Plain })
     }
@@ -130,7 +131,7 @@ impl From<String> for Cell {
     }
 }
 
-/// A special sign stands for an unknown value.
+/// Converts an optional value to a cell. `None` becomes the sign for an unknown value.
 impl<T: Into<Cell>> From<Option<T>> for Cell {
     fn from(known: Option<T>) -> Cell {
         known.map_or_else(|| Cell::new(number::ABSENT), Into::into)
@@ -138,7 +139,7 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 }
 
 impl Cell {
-    /// Adds a link to a file next to the page.
+    /// Sets the link of the cell to a path relative to the page. An empty path is no link.
     pub fn link(mut self, path: impl Into<String>) -> Cell {
         self.link = path.into();
         self

@@ -1,22 +1,22 @@
-//! The top of a page: question, answer, verdict and key numbers.
+//! Model of the top of a page: question, answer, verdict and key numbers.
 
 use super::{LeadFigure, Verdict};
 
-/// Question, answer and verdict.
+/// Top of a page, with the question, the answer and the verdict.
 #[derive(Clone, Debug)]
 pub struct Headline {
     /// Name of the study or of the comparison.
     pub study: String,
-    /// Facts about the run: its name, time, length and scale.
+    /// Facts about the run, such as its name, time, length and scale, as pairs of name and value.
     pub facts: Vec<(String, String)>,
     /// Question of the study, in the user's words.
     pub question: String,
-    /// Figure that answers the question at a glance. `None` for a run without measurements.
+    /// Figure that answers the question at a glance. `None` if there are no measurements to show.
     pub lead: Option<LeadFigure>,
-    /// Sentences of the answer that the reader must see first, because data was lost or a
-    /// requirement was missed. These sentences are also the beginning of the answer.
+    /// Sentences that the reader must see first, because data was lost or a requirement was missed.
+    /// The answer begins with the same sentences.
     pub alarms: Vec<String>,
-    /// Answer to the question, one sentence each.
+    /// Sentences of the answer to the question.
     pub answer: Vec<String>,
     /// Verdict on the answer.
     pub verdict: Verdict,
@@ -24,17 +24,17 @@ pub struct Headline {
     pub is_missed: bool,
     /// Meaning of the verdict, in one sentence.
     pub meaning: String,
-    /// Reasons why the run is not `valid`. Each has a few words. Causes come first.
+    /// Reasons why the run is not `valid`, in a few words each. Causes precede their effects.
     pub short_reasons: Vec<String>,
-    /// Reasons why the run is not `valid`. Each is a sentence with all numbers.
+    /// Reasons why the run is not `valid`, as full sentences with all numbers.
     pub reasons: Vec<String>,
     /// Key numbers of the run.
     pub figures: Vec<Figure>,
-    /// Proposed next step. `None` if the question is answered.
+    /// Next step that cassay proposes to the user. `None` if cassay proposes nothing.
     pub next: Option<NextStep>,
 }
 
-/// Next step.
+/// A next step that cassay proposes to the user.
 #[derive(Clone, Debug)]
 pub struct NextStep {
     /// Purpose and duration of the step, such as `With a warm-up of 1 min (about 8 min)`.
@@ -52,8 +52,9 @@ pub struct Figure {
     pub value: String,
     /// Unit of the number.
     pub unit: String,
-    /// Error of the number, and other details.
+    /// Error of the number, and further details.
     pub detail: String,
-    /// Index of the variant that determines the colour.
+    /// Index of the variant, which determines the colour. `None` if the number belongs to no
+    /// variant.
     pub variant: Option<usize>,
 }

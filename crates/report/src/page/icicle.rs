@@ -1,9 +1,11 @@
-//! A call tree, which is drawn as an icicle: callers above their callees, with widths by cost.
+//! Model of an icicle, which is a drawing of a call tree. Callers are above their callees, and the
+//! width of a frame shows its cost.
 
-/// A call tree with costs.
+/// A call tree with the cost of each frame.
 #[derive(Clone, Debug, Default)]
 pub struct Icicle {
-    /// Anchor, which is unique in the page and consists of lower-case letters, digits and hyphens.
+    /// HTML anchor, which is unique in the page and consists of lower-case letters, digits and
+    /// hyphens.
     pub id: String,
     /// Title of the picture.
     pub title: String,
@@ -11,26 +13,27 @@ pub struct Icicle {
     pub what: String,
     /// Unit of the costs, such as `µs`.
     pub unit: String,
-    /// Total cost, which has the full width.
+    /// Total cost, in `unit`. It corresponds to the full width of the picture.
     pub total: f64,
-    /// Frames of the tree. Each frame is followed by its callees, from left to right.
+    /// Frames of the tree, in pre-order. The callees of a frame follow it, from left to right.
     pub frames: Vec<IcicleFrame>,
 }
 
 /// One frame of a call tree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IcicleFrame {
-    /// Row of the frame. The first row is 0. The row of a callee is larger by 1.
+    /// Row of the frame. The top row is 0, and the callees of a frame are in the next row.
     pub row: usize,
     /// Full name of the frame.
     pub name: String,
-    /// Full names of callers that call only this frame, from the outermost. They are not drawn.
+    /// Full names of callers that call only this frame, beginning with the outermost. The picture
+    /// omits them.
     pub callers: Vec<String>,
-    /// Cost of the frame with its callees.
+    /// Cost of the frame, including its callees, in the unit of the tree.
     pub cost: f64,
-    /// Kind of code.
+    /// Kind of the frame's code.
     pub kind: FrameKind,
-    /// True if a comparison names the frame.
+    /// True if the comparison of the variants names this frame as a difference.
     pub is_named: bool,
 }
 
@@ -49,13 +52,14 @@ measure::word_enum! {
         /// A function of the JVM, of a native library or of the kernel.
         #[default]
         Native = "native",
-        /// Several small frames.
+        /// Several small frames, drawn as one.
         Rest = "rest",
     }
 }
 
 impl FrameKind {
-    /// All kinds, in the order of the legend. The script refers to them by their index.
+    /// All kinds with their descriptions, in the order of the legend. The script refers to a kind
+    /// by its index in this list.
     pub const LEGEND: [(FrameKind, &'static str); 6] = [
         (FrameKind::Pool, "thread pool"),
         (FrameKind::Cassandra, "Cassandra"),

@@ -1,5 +1,5 @@
-//! Elements that belong to a whole figure: the bands with their names, and above them the buttons
-//! and the legend.
+//! Lays out the elements that belong to a whole figure. These are the bands with their names, and
+//! the buttons and the legend above them.
 
 use super::{DIGITS, panels_px};
 use crate::escape::escape;
@@ -7,27 +7,27 @@ use crate::number;
 use crate::page::{Band, Chart, Tone, XValues};
 use serde_json::{Value, json};
 
-/// Height of a row of band names.
+/// Height of a row of names of bands.
 const BAND_LABEL_PX: f64 = 14.0;
 /// Height of the row of buttons above the panels.
 const BUTTONS_PX: f64 = 34.0;
 
-/// Bands of a figure, with the layout of their names.
+/// Bands of a figure and their names, in the form that plotly.js needs.
 pub struct Bands {
-    /// Shapes that shade the bands.
+    /// Shapes of plotly.js that shade the bands.
     pub shapes: Vec<Value>,
-    /// Names of the bands, which are above the panels.
+    /// Annotations of plotly.js with the names of the bands, above the panels.
     pub labels: Vec<Value>,
     /// Number of rows of names.
     pub levels: usize,
 }
 
-/// Shades the bands and writes their names above the panels. Names that would touch each other are
+/// Returns the shapes of the bands, and their names above the panels. Names that would overlap are
 /// in different rows.
 pub fn band_labels(chart: &Chart) -> Bands {
-    /// Assumed width of the figure, which is the width of a narrow window, and assumed width of a
-    /// letter.
+    /// Assumed width of the figure, which is that of a narrow window.
     const WIDTH_PX: f64 = 700.0;
+    /// Assumed width of a letter.
     const LETTER_PX: f64 = 6.5;
     let end = |xs: &XValues| match xs {
         XValues::Numbers(x) => x.iter().copied().fold(0.0, f64::max),
@@ -58,7 +58,8 @@ pub fn band_labels(chart: &Chart) -> Bands {
     }
 }
 
-/// Returns the height of the space for the title of the first panel, below the names of the bands.
+/// Returns the height of the space for the title of the first panel, in pixels. The title is below
+/// the names of the bands.
 fn title_px(chart: &Chart) -> f64 {
     match chart.panels.first() {
         Some(panel) if !panel.title.is_empty() => 18.0,
@@ -66,12 +67,13 @@ fn title_px(chart: &Chart) -> f64 {
     }
 }
 
-/// Returns the height of the area between the panels and the buttons.
+/// Returns the height of the area between the panels and the buttons, in pixels.
 fn labels_px(chart: &Chart, levels: usize) -> f64 {
     title_px(chart) + BAND_LABEL_PX * levels as f64 + 6.0
 }
 
-/// Returns the position of the legend, which is above the buttons.
+/// Returns the vertical position of the legend, which is above the buttons. The unit is the height
+/// of all panels, and 1 is their top. `levels` is the number of rows of names of bands.
 pub fn legend_y(chart: &Chart, levels: usize) -> f64 {
     let buttons = if chart.views.is_empty() {
         8.0
@@ -82,7 +84,8 @@ pub fn legend_y(chart: &Chart, levels: usize) -> f64 {
     number::round(1.0 + above / panels_px(chart), DIGITS)
 }
 
-/// Returns buttons that each show a range of the horizontal axis.
+/// Returns the row of buttons, each of which shows one range of the horizontal axis. `levels` is
+/// the number of rows of names of bands.
 pub fn buttons(chart: &Chart, levels: usize) -> Value {
     let button = |(name, range): &(String, [f64; 2])| {
         json!({

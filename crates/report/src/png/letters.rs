@@ -1,6 +1,6 @@
-//! Converts the texts of a drawing to outlines of the program's own font. The font has one face for
-//! each weight, and letters follow each other without kerning. Size and alignment come from the
-//! drawing's style sheet.
+//! Converts the texts of an SVG drawing to outlines of a font that the program contains. The font
+//! has a regular and a bold face. Letters follow each other without kerning. The size, the weight
+//! and the alignment come from the drawing's style sheet.
 
 use anyhow::{Context, Result};
 use resvg::usvg::roxmltree::{Document, Node};
@@ -8,19 +8,20 @@ use simplecss::{AttributeOperator, PseudoClass, StyleSheet};
 use std::fmt::Write;
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// Font of the texts. `assets/font/README.md` states its version and origin.
+/// Regular face of the font. `assets/font/README.md` states the version and the origin of the font.
 const REGULAR: &[u8] = include_bytes!("../../assets/font/Roboto-Regular.ttf");
+/// Bold face of the font.
 const BOLD: &[u8] = include_bytes!("../../assets/font/Roboto-Bold.ttf");
 
-/// XML namespace of the drawing's elements.
+/// XML namespace of SVG.
 const SVG: &str = "http://www.w3.org/2000/svg";
-/// Default font size of SVG, in pixels, for a text to which no rule applies.
+/// Font size, in pixels, of a text to which no rule of the style sheet applies.
 const SIZE_PX: f32 = 12.0;
-/// Smallest weight for which the bold face is used.
+/// Minimum font weight of a text in the bold face.
 const BOLD_WEIGHT: u16 = 600;
 
-/// Returns the same drawing, in which each `text` element is replaced by a path with the same
-/// classes.
+/// Returns the drawing with a `path` element in place of each `text` element. The path has the
+/// classes of the text, and also the class `text`.
 ///
 /// # Errors
 /// The drawing is not XML, or a font cannot be read.
@@ -40,8 +41,8 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
             path(node, &style, if style.is_bold { &bold } else { &regular })
         } else if node.is_text() && node.parent().is_some_and(|of| of.has_tag_name((SVG, "style")))
         {
-            // The rules of the style sheet for texts must also apply to the paths, so the selector
-            // becomes a class.
+            // The rules for `text` elements must also apply to the paths, so this code replaces the
+            // element selector by a class selector.
             svg[range.clone()].replace(" text", " .text")
         } else {
             continue;
@@ -54,17 +55,17 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
     Ok(out)
 }
 
-/// Style with which a text is drawn.
+/// Style of a text.
 struct Style {
     size_px: f32,
     is_bold: bool,
-    /// Share of the text's width that is to the left of its position.
+    /// Share (0 to 1) of the text's width that is to the left of the text's position.
     before: f32,
 }
 
 impl Style {
-    /// Returns the style of an element from the rules that match. More specific rules come later in
-    /// the style sheet, so they take precedence.
+    /// Returns the style of an element from the rules that match it. The parser sorts the rules by
+    /// specificity, so more specific rules come later and take precedence.
     fn from_node(node: Node, sheet: &StyleSheet) -> Style {
         let mut style = Style {
             size_px: SIZE_PX,
@@ -95,8 +96,8 @@ impl Style {
     }
 }
 
-/// Returns the outlines of a text. A letter that the font does not contain becomes the font's empty
-/// box.
+/// Returns a `path` element with the outlines of a text. If the font lacks a letter, the path
+/// contains the font's glyph for missing letters, an empty box.
 fn path(node: Node, style: &Style, face: &Face) -> String {
     let said = node.text().unwrap_or_default();
     let scale = style.size_px / f32::from(face.units_per_em());
@@ -121,7 +122,8 @@ fn path(node: Node, style: &Style, face: &Face) -> String {
     format!("<path class=\"text {class}\" d=\"{}\"/>", outline.data)
 }
 
-/// Builds the path data of a glyph at a position. The y axis of a font points up.
+/// Builder of the path data of glyphs, each at the current position. The y axis of a font points
+/// up, but that of SVG points down.
 struct Outline {
     data: String,
     x: f32,
@@ -134,7 +136,7 @@ impl Outline {
         self.data.push(command);
         for [x, y] in points {
             let (x, y) = (self.x + x * self.scale, self.y - y * self.scale);
-            // Writing to a String cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(self.data, "{x:.2} {y:.2} ");
         }
     }
@@ -191,7 +193,7 @@ impl simplecss::Element for Element<'_, '_> {
 mod tests {
     use super::*;
 
-    /// Returns the extent of the outlines of a text, in pixels, as left, right and height.
+    /// Returns the left edge, the right edge and the height of the outlines of a text, in pixels.
     fn extent(class: &str, said: &str) -> [f32; 3] {
         let svg = format!(
             "<svg xmlns=\"{SVG}\" class=\"glance\"><style>.glance text{{font-size: 12px}} .glance \

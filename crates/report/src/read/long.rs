@@ -1,9 +1,8 @@
-//! Reads the trials of a long run from their overviews, with the number of bins that a page can
-//! show.
+//! Reads the trials of a long run from their overviews, with as many bins as a page can show.
 //!
 //! Invariant: the memory for a page depends on its content, not on the length of the run. A trial
-//! lacks an overview if the trial has not ended, or if an earlier version wrote it. In this case,
-//! the module computes the overview from the raw lines, which takes as long as reading them.
+//! has no overview if it has not ended, or if an earlier version of cassay recorded it. In this
+//! case, this module computes the overview from the raw lines, which takes as long as reading them.
 
 use super::OTHERS_PROBE;
 use crate::run_view::{ProbeSeries, TrialView};
@@ -15,17 +14,21 @@ use store::{
     OverviewBin, OverviewRecord, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial,
 };
 
-/// Maximum number of trials whose series are read. A page cannot contain more trials, even with the
-/// smallest number of bins.
+/// Maximum number of trials whose series this module reads. A page cannot contain more trials, even
+/// with the smallest number of bins.
 const DETAILED_MAX: usize = 16;
-/// Maximum number of bins of all series with one name, over all trials whose series are read. A
-/// series of a single trial has the bins of its overview, and all series together take about 100 MB
-/// of memory.
+/// Maximum number of bins of one series, added up over all trials whose series this module reads.
+/// If there is only one such trial, its series keep the bins of the overview. All series together
+/// take about 100 MB of memory.
 const DETAILED_PLACES_MAX: usize = 4_096;
-/// Minimum number of bins that still show a trend.
+/// Minimum number of bins to which a series of a trial is limited. Fewer bins would not show a
+/// trend.
 const PLACES_MIN: usize = 64;
 
-/// Returns the trials of a long run.
+/// Returns the records of each trial of a long run.
+///
+/// # Errors
+/// A file of a trial cannot be read, or it is damaged.
 pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
     let findings = run.trial_findings();
     let detailed = detailed(trials);
@@ -45,14 +48,17 @@ pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
     trials.iter().map(view).collect()
 }
 
-/// Approximate number of bins of a trial. The exact number may be up to twice as large.
+/// Maximum numbers of bins of a trial. If a number is below [`PLACES_MIN`], that minimum applies
+/// instead. The actual number may be only half as large, because bins are joined in powers of two.
 struct Size {
+    /// Maximum number of bins of the intervals.
     course: usize,
+    /// Maximum number of bins of each series of a probe.
     series: usize,
 }
 
-/// Returns the numbers of the trials whose series are read. The first trial of every variant comes
-/// first, then the other trials in order.
+/// Selects the trials whose series this module reads, and returns their numbers. The first trial of
+/// each variant takes precedence, followed by the other trials in order.
 fn detailed(trials: &[Trial]) -> BTreeSet<usize> {
     let mut variants = BTreeSet::new();
     let mut first: Vec<&Trial> = Vec::new();
@@ -81,8 +87,8 @@ fn trial_view(
     let measured = phases.iter().find(|phase| phase.name == "measure");
     let window = measured.map(|phase| [phase.from_s, phase.to_s]);
     let written = trial.overview()?;
-    // A series comes from raw lines if the trial has no overview, or if the probe was added after
-    // the overview was written.
+    // A series comes from raw lines if the trial has no overview, or if the overview does not
+    // contain the probe.
     let (read, read_series) = trial.gather(written.as_ref(), window)?;
     let mut series = SeriesOf::new(&read);
     series.extend(written.iter());
@@ -117,7 +123,7 @@ fn trial_view(
     Ok(view)
 }
 
-/// Series of a trial, grouped by probe.
+/// Series of a trial, each with the name of its probe. The series are sorted by name and place.
 struct SeriesOf(Vec<(String, ProbeSeries)>);
 
 impl SeriesOf {
@@ -127,8 +133,8 @@ impl SeriesOf {
         all
     }
 
-    /// Adds the series of an overview, sorted by name and place. These series have the figures of
-    /// the window, but no values.
+    /// Adds the series of overviews, and restores the order by name and place. These series contain
+    /// the number and the sum of the values in the measured window, but no values.
     fn extend<'a>(&mut self, overviews: impl IntoIterator<Item = &'a OverviewRecord>) {
         let of = |one: &SeriesOverviewRecord| {
             let series = ProbeSeries {
@@ -145,7 +151,8 @@ impl SeriesOf {
         self.0.sort_by(|(_, a), (_, b)| key(a).cmp(&key(b)));
     }
 
-    /// Sets the values of a series.
+    /// Sets the values and means of the series that `line` describes, with bins of at least
+    /// `least_s` seconds. Ignores a line whose series is unknown.
     fn fill(&mut self, line: &SeriesPlacesRecord, least_s: f64) -> Result<()> {
         let wanted = (line.name.as_str(), line.place.as_str());
         let from = self.0.partition_point(|(_, series)| key(series) < wanted);
@@ -163,8 +170,9 @@ fn key(series: &ProbeSeries) -> (&str, &str) {
     (&series.name, &series.place)
 }
 
-/// Returns two values for each bin that has values, and the mean of the bin. The two values are at
-/// a quarter and at three quarters of the width of the bin.
+/// Returns a series with two values and a mean for each bin that is not empty. The two values are
+/// the smallest and the largest, in the order in which they occurred. Their times are at a quarter
+/// and at three quarters of the bin.
 fn place_series(places: &Places) -> ProbeSeries {
     let mut series = ProbeSeries::default();
     let known = places.places.iter().enumerate();

@@ -1,5 +1,5 @@
-//! Results of the checks for acknowledged writes. One check reads all rows back, and the other
-//! check judges histories of registers.
+//! Shows the results of the checks of acknowledged writes. One check reads all rows back. The other
+//! check examines the linearizability of operations on registers.
 
 use crate::merged_points::trial_table;
 use crate::number;
@@ -7,10 +7,10 @@ use crate::page::{Block, Cell, Table, Tone};
 use crate::run_view::RunView;
 use store::record::{PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding};
 
-/// Maximum number of wrong rows that a sentence names.
+/// Maximum number of affected rows that a sentence names.
 const NAMED_MAX: usize = 3;
 
-/// Returns a sentence and a table for each check of acknowledged writes that has a result.
+/// Returns sentences and a table for each check of acknowledged writes that has a result.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -25,8 +25,8 @@ pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Returns the sentences without duplicates. If only some trials have a sentence, the sentence
-/// begins with the names of these trials.
+/// Returns the distinct descriptions of the trials, in order of their first trial. If there are
+/// several, each begins with the numbers of its trials.
 fn sentences(
     trials: &[TrialFinding],
     of: impl Fn(&TrialFinding) -> Option<String>,
@@ -50,7 +50,7 @@ fn sentences(
     })
 }
 
-/// Describes the result of reading all rows back, in one or two sentences.
+/// Describes the result of reading all rows back in a few sentences.
 fn read_back(record: &ReadBackRecord) -> String {
     let missed = record.missed();
     let of = format!(
@@ -87,7 +87,8 @@ fn read_back(record: &ReadBackRecord) -> String {
     words
 }
 
-/// Names the first wrong rows by number.
+/// Returns a sentence with the first affected rows, or an empty string if there are none. It states
+/// the number of each row, its defect and the time of the acknowledgement.
 fn examples(record: &ReadBackRecord) -> String {
     let first = record.missed_rows.iter().take(NAMED_MAX);
     let words = first.map(|one| {
@@ -133,8 +134,9 @@ fn counts(record: &ReadBackRecord) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// States that no fault explains the loss of some writes, because these writes were acknowledged
-/// too long before a fault.
+/// Returns sentences on how many of the affected rows the configuration allows to be lost. It does
+/// not allow the loss of `unexplained` rows, because no fault followed the acknowledgement of their
+/// writes soon enough.
 fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(
@@ -147,7 +149,7 @@ fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     )
 }
 
-/// Explains whether a loss was allowed, and why.
+/// Returns a sentence on whether the configuration allows a loss or a violation, and why.
 fn allowed(promise: PromiseKind, why: &str) -> String {
     match promise {
         PromiseKind::None => format!(" The configuration allows this loss: {why}."),
@@ -203,7 +205,7 @@ fn read_back_table(view: &RunView) -> Table {
         .build()
 }
 
-/// Describes the judgement of the histories of registers, in one or two sentences.
+/// Describes the result of the linearizability check of registers in a few sentences.
 fn registers(record: &RegistersRecord) -> String {
     let count = number::count;
     let mut words = format!(

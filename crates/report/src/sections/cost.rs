@@ -1,4 +1,4 @@
-//! The costs of operations at each point, and the costs of variants compared with each other.
+//! Shows the costs of operations at each point, and compares the costs of the variants.
 
 use crate::merged_points::{place, variant_name};
 use crate::number;
@@ -8,7 +8,8 @@ use crate::sections::capital;
 use measure::number::counted;
 use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
 
-/// Returns the section. `None` if the target does not report its use of resources.
+/// Returns the section on costs. Returns `None` if no usable point has costs, for example because
+/// cassay cannot observe the resources of the target.
 pub fn section(view: &RunView) -> Option<Section> {
     let points: Vec<&PointRecord> =
         view.findings.usable_points().filter(|point| !point.costs.is_empty()).collect();
@@ -36,7 +37,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the kinds of cost that are known at any point, in the order of the kinds.
+/// Returns the distinct kinds of `costs`, in the order of [`CostKind::ALL`].
 fn kinds<'a>(costs: impl Iterator<Item = &'a CostRecord>) -> Vec<CostKind> {
     let known: Vec<CostKind> = costs.map(|cost| cost.cost).collect();
     CostKind::ALL.into_iter().filter(|cost| known.contains(cost)).collect()
@@ -74,11 +75,11 @@ fn mean_cell(cost: &CostRecord) -> Cell {
         .hint(hint.unwrap_or_default())
 }
 
-/// A table of costs under construction.
+/// Builder of a table that compares costs.
 type CostTable<'a> = TableBuilder<&'a CostComparisonRecord>;
 
-/// Returns a comparison of costs as a table. `sides` adds the columns that name the two variants or
-/// runs.
+/// Returns a table of compared costs, with a row for each record. `sides` adds the columns with the
+/// names of variants.
 pub fn comparison_table<'a>(
     caption: &str,
     records: &'a [CostComparisonRecord],

@@ -1,4 +1,5 @@
-//! The data of the trials: whether it exists and is correct, and the counts of the servers.
+//! Shows the checks of the trials' data, the outcomes of operations, and the counts of servers and
+//! clients.
 
 use crate::merged_points::trial_table;
 use crate::number;
@@ -9,8 +10,9 @@ use crate::sections::{acknowledged_writes, initial_data, sides};
 use measure::KindCount;
 use store::record::{ServerCountsRecord, SettleEnd, TrialFinding};
 
-/// Returns verified reads, server counts and the load phase. `None` if the run recorded none of
-/// these.
+/// Returns the section on the data. It contains the checks of acknowledged writes and of reads,
+/// outcomes of operations, server counts and the load phase. It also contains the data on disk of
+/// the variants, and restored snapshots. Returns `None` if the run recorded none of these.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -50,8 +52,8 @@ fn verified(trials: &[TrialFinding]) -> String {
     );
     let resurrected = sum(|t| t.verify.resurrected);
     let differed = missing + stale + wrong + resurrected;
-    // If rows were lost, a sentence about other rows that are correct must not suggest that all
-    // rows are correct.
+    // A check may have found a defect of the data that the configuration does not allow. A sentence
+    // about correct answers must then not suggest that all rows are correct.
     let is_against = trials.iter().any(|trial| !trial.data_against().is_nothing());
     match (differed, is_against) {
         (0, true) => format!(
@@ -98,10 +100,10 @@ fn verify_table(view: &RunView) -> Table {
         .build()
 }
 
-/// Columns of counts that a terminal may omit.
+/// Columns of the table of outcomes that renderers omit if space is limited.
 const WIDE_ONLY: [&str; 4] = ["Rows", "Without a row", "Pages", "Prepared again"];
 
-/// Explanations for columns of counts.
+/// Explanations of columns of the table of outcomes, each with the heading of its column.
 const COUNTED: [(&str, &str); 4] = [
     (
         "Added by batches",
@@ -122,8 +124,8 @@ const COUNTED: [(&str, &str); 4] = [
     ),
 ];
 
-/// Returns counts of rows, pages, batches, conditions, retries and speculative attempts, by kind.
-/// The table omits columns that contain only zeros.
+/// Returns the table of the counts of rows, pages, batches, conditions, retries and speculative
+/// attempts, by kind of operation. The table omits columns that contain only zeros.
 fn counts_table(view: &RunView) -> Table {
     let all = [
         ("Rows", "read", KindCount::Rows),
@@ -165,8 +167,8 @@ fn counts_table(view: &RunView) -> Table {
 }
 
 fn server_table(view: &RunView) -> Table {
-    // The page compares reads and writes separately. In a sum, too many reads would hide missing
-    // writes.
+    // This function compares reads and writes separately. In a sum, surplus reads would hide
+    // missing writes.
     let difference = |server: &ServerCountsRecord| {
         let of = |theirs: u64, ours: u64| match ours {
             0 => 0.0,

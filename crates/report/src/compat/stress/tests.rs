@@ -1,12 +1,12 @@
 //! Compares the output byte for byte with `expected.txt`. The classes of cassandra-stress 3.11.4
-//! wrote that file for the same numbers.
+//! produced that file from the same numbers.
 
 use super::*;
 
 const EXPECTED: &str = include_str!("expected.txt");
 const SECOND: u64 = 1_000_000_000;
 
-/// Returns the section of the expected text that follows `# name`.
+/// Returns the section of `expected.txt` that follows the line `# name`.
 fn expected(name: &str) -> &'static str {
     let start = format!("# {name}\n");
     let at = EXPECTED.find(&start).expect(name) + start.len();
@@ -50,7 +50,7 @@ fn first_interval() -> Sample {
     sample([("READ", read), ("WRITE", write)], gc, 0.025438)
 }
 
-/// Returns an interval that is less than half a second long. One of its kinds is idle.
+/// Returns an interval of 0.45 s, in which only reads have operations.
 fn second_interval() -> Sample {
     let span = (SECOND, SECOND + 450_000_000);
     let read = timing(span, [1, 1, 0], 2_500_000, 0, 1);
@@ -136,10 +136,10 @@ fn percentiles_are_those_of_the_tools_library() {
 fn errors_and_parts_of_seconds_add_up_over_intervals() {
     let mut run = two_intervals();
     run.add(&first_interval());
-    // If errors were assigned instead of added, the total would only contain the errors of the last
-    // interval.
+    // If `add` replaced the errors instead of adding them, the total would contain only the errors
+    // of the last interval.
     assert_eq!(run.operations["READ"].errors, 4);
-    // If times were summed as whole seconds, 1.45 s would be counted as two seconds.
+    // If `add` rounded times to whole seconds, it would count 1.45 s as two seconds.
     assert!((two_intervals().total().seconds() - 1.45).abs() < 1e-9);
     let rate = "Op rate                   :    1,518 op/s  [READ: 1,035 op/s, WRITE: 483 op/s]";
     assert!(summary(&two_intervals()).contains(rate));
@@ -188,8 +188,8 @@ fn the_lines_around_runs_are_the_tools() {
     }
 }
 
-/// The last responses came 5 µs after the last whole second. An earlier version printed a rate of
-/// 191,287 op/s for these 5 µs.
+/// Adds an interval with the last response, 5 µs after the last whole second. An earlier version of
+/// cassay printed such an interval on its own line, with a rate of 191,287 op/s.
 #[test]
 fn time_of_the_last_answers_belongs_to_the_last_whole_interval() {
     let of = |from, to, count| {

@@ -1,4 +1,4 @@
-//! Tests the output of YCSB for known numbers.
+//! Tests the output in the formats of YCSB for known numbers.
 
 use super::*;
 use expect_test::expect;
@@ -46,7 +46,7 @@ fn the_lines_are_those_of_the_text_exporter() {
     );
     assert!(text.contains("[Intended-READ], Operations, 101"));
     assert_eq!(text.matches("Return=OK").count(), 1);
-    // Without other latencies, the series of intended latencies is named after the operation alone.
+    // If the output contains only intended latencies, the name of the series has no prefix.
     let text = end(
         (2.0, 100),
         (&series, &[]),
@@ -57,7 +57,8 @@ fn the_lines_are_those_of_the_text_exporter() {
     assert!(text.contains("[READ], Operations, 101\n") && !text.contains("Intended-"));
 }
 
-/// The expected formats are those of YCSB's classes OneMeasurementHistogram, -TimeSeries and -Raw.
+/// Expects the formats of YCSB's classes `OneMeasurementHistogram`, `OneMeasurementTimeSeries` and
+/// `OneMeasurementRaw`.
 #[test]
 fn each_type_of_measurement_has_its_lines() {
     let mut service = Histogram::default();
@@ -190,8 +191,7 @@ fn read_of(us: impl Iterator<Item = u64>) -> Series {
     }
 }
 
-/// If clients differ, the mean of two 99th percentiles is far from the 99th percentile of all
-/// values.
+/// If the clients differ, the mean of their p99 values is far from the p99 of all operations.
 #[test]
 fn means_of_several_clients_stand_behind_the_percentiles_of_all() {
     let clients = [read_of(1..=100), read_of(1001..=1100)];
