@@ -9,7 +9,7 @@ measure::word_enum! {
         /// Another value is recommended, but the difference is important only in some cases.
         Advice = "advice",
         /// cassay could not determine the value.
-        NotTold = "not told",
+        Unknown = "unknown" | "not told",
         /// The value satisfies the recommendation.
         Ok = "ok",
     }

@@ -301,7 +301,7 @@ const OF_DISKS: &[(Change, &[&str])] = &[
         |f| f.interrupts = Ok(only_on_cpu_0()),
         &[
             "advice irq.network: 100 % on CPU 0 (one queue)",
-            "not told irq.disk: /proc/interrupts contains no such queue",
+            "unknown irq.disk: /proc/interrupts contains no such queue",
         ],
     ),
     (
@@ -311,7 +311,7 @@ const OF_DISKS: &[(Change, &[&str])] = &[
         },
         &[
             "warning irq.network: 100 % on CPU 0 (one queue), and node1 is bound to this CPU",
-            "not told irq.disk: /proc/interrupts contains no such queue",
+            "unknown irq.disk: /proc/interrupts contains no such queue",
         ],
     ),
 ];
@@ -538,9 +538,9 @@ fn an_unreadable_setting_is_neither_good_nor_wrong() {
     (node.cpus, node.memory_nodes) = (no(), no());
     (node.arguments, node.has_library) = (Ok(Vec::new()), Err("no permission".into()));
     let all = rules::judge(&facts, &[]);
-    let judged: Vec<_> = all.iter().filter(|one| one.level < Severity::NotTold).collect();
+    let judged: Vec<_> = all.iter().filter(|one| one.level < Severity::Unknown).collect();
     assert!(judged.is_empty(), "{judged:#?}");
-    let unknown = all.iter().filter(|one| one.level == Severity::NotTold);
+    let unknown = all.iter().filter(|one| one.level == Severity::Unknown);
     assert!(unknown.clone().count() > 25, "{}", unknown.count());
     assert!(all.iter().all(|one| !one.value.is_empty()), "{all:#?}");
 }

@@ -189,7 +189,7 @@ fn host_settings(host: HostExamination) -> impl Iterator<Item = HostSettingRecor
             verdict: match one.level {
                 Severity::Warning => SettingVerdict::Warning,
                 Severity::Advice => SettingVerdict::Advice,
-                Severity::NotTold => SettingVerdict::NotTold,
+                Severity::Unknown => SettingVerdict::Unknown,
                 Severity::Ok => SettingVerdict::Ok,
             },
             why: unless_well(one.why),

@@ -1,7 +1,9 @@
-//! Flattens JSON to dotted paths with values.
+//! Flattens JSON to dotted paths with values, and describes the files of a study for such values.
 
 use crate::number;
+use data_encoding::HEXLOWER;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// Returns the values in a JSON document by dotted path, for example `1` for `target.local.nodes`.
@@ -34,6 +36,15 @@ fn flatten_into(value: &Value, path: String, flat: &mut BTreeMap<String, String>
             flat.insert(path, scalar(value));
         }
     }
+}
+
+/// Describes the content of a file by its number of lines and the beginning of its hash. The content
+/// may be private, so a page must not show it.
+pub fn describe_file(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    let begin: String = HEXLOWER.encode(&digest[..6]);
+    let lines = measure::number::counted(text.lines().count(), "line");
+    format!("{lines}, SHA-256 {begin}…")
 }
 
 fn scalar(value: &Value) -> String {

@@ -13,7 +13,7 @@ mod page;
 pub use export::otava;
 pub use page::section;
 
-use crate::flatten_json::flatten;
+use crate::flatten_json::{describe_file, flatten};
 use analysis::VariantName;
 use analysis::history::{Limits, RUNS_MIN, Shift, shifts};
 use analysis::procedure;
@@ -371,7 +371,7 @@ impl UsedRun {
             // between runs.
             flat.retain(|key, _| !key.starts_with("require"));
             for (file, text) in &resolved.overrides.inputs {
-                flat.insert(format!("file {file}"), format!("{} bytes", text.len()));
+                flat.insert(format!("file {file}"), describe_file(text));
             }
             flat.insert("seed".into(), run.plan.seed.to_string());
             flat.insert("repeat.blocks".into(), resolved.repeat.blocks.to_string());

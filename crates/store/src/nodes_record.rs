@@ -80,7 +80,7 @@ measure::word_enum! {
         /// Another value is recommended, but the difference matters only in some cases.
         Advice = "advice",
         /// cassay could not read the setting.
-        NotTold = "not told",
+        Unknown = "unknown" | "not told",
         /// The setting has the recommended value.
         #[default]
         Ok = "ok",
@@ -101,7 +101,7 @@ pub struct HostSettingRecord {
     pub value: String,
     /// Recommended value of the setting.
     pub wanted: String,
-    /// Verdict on the setting: `ok`, `advice`, `warning` or `not told`.
+    /// Verdict on the setting: `ok`, `advice`, `warning` or `unknown`.
     pub verdict: SettingVerdict,
     /// Reason for the recommendation. Empty if the setting is `ok`.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -155,7 +155,7 @@ fn text(hosts: &[HostExamination], with_all: bool, columns: usize) -> String {
             _ => names(&one.hosts),
         };
         let value = match finding.level {
-            Severity::NotTold => "?",
+            Severity::Unknown => "?",
             _ => &finding.value,
         };
         let cells = [
@@ -185,7 +185,7 @@ fn text(hosts: &[HostExamination], with_all: bool, columns: usize) -> String {
         "\n{} to fix, {} to consider, {} unknown, {} correct{}\n",
         count(Severity::Warning),
         count(Severity::Advice),
-        count(Severity::NotTold),
+        count(Severity::Unknown),
         count(Severity::Ok),
         if with_all { "" } else { " (--all shows them)" }
     )
@@ -196,7 +196,7 @@ fn text(hosts: &[HostExamination], with_all: bool, columns: usize) -> String {
 fn explained(finding: &Finding, columns: usize) -> String {
     match finding.level {
         Severity::Ok => String::new(),
-        Severity::NotTold => wrapped(&finding.value, columns),
+        Severity::Unknown => wrapped(&finding.value, columns),
         Severity::Advice | Severity::Warning => {
             let check = match finding.start_check {
                 "" => String::new(),

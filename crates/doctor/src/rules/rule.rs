@@ -58,7 +58,7 @@ impl SettingResult {
     }
 
     pub(super) fn not_told(why: impl Into<String>) -> SettingResult {
-        SettingResult::new(why, Severity::NotTold)
+        SettingResult::new(why, Severity::Unknown)
     }
 
     pub(super) fn on(mut self, on: impl Into<String>) -> SettingResult {

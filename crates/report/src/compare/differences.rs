@@ -3,15 +3,13 @@
 
 use super::pairs::Pair;
 use super::side::Side;
-use crate::flatten_json::flatten;
+use crate::flatten_json::{describe_file, flatten};
 use crate::merged_points::Point;
 use crate::page::{Block, Cell, Section, Table, Tone, Verdict};
 use crate::run_view::RunView;
 use crate::sections::effective;
 use crate::sections::setup::difference_table;
-use data_encoding::HEXLOWER;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the section that lists, for each contender, the points that only the contender or only
@@ -61,10 +59,7 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
 fn study(run: &RunView) -> BTreeMap<String, String> {
     let mut resolved = run.plan.resolved.clone();
     for text in resolved.overrides.inputs.values_mut() {
-        let digest = Sha256::digest(text.as_bytes());
-        let begin: String = HEXLOWER.encode(&digest[..6]);
-        let lines = measure::number::counted(text.lines().count(), "line");
-        *text = format!("{lines}, SHA-256 {begin}…");
+        *text = describe_file(text);
     }
     flatten(&json!(resolved))
 }

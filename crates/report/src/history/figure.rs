@@ -38,8 +38,8 @@ fn figure(history: &History) -> Option<LeadFigure> {
             "{}: a point for each run with its 95 % interval; dashed, the mean between changes.",
             what.join("; ")
         ),
+        legend: legend(&lines),
         plots: lines.into_iter().map(|line| Plot::Curve(plot(history, line))).collect(),
-        legend: legend(history),
         ..LeadFigure::default()
     })
 }
@@ -148,9 +148,8 @@ fn levels(line: &Line) -> LeadMark {
     }
 }
 
-fn legend(history: &History) -> Vec<(ColorRole, String)> {
-    let has =
-        |kind: ChangeKind| history.lines.iter().flat_map(|l| &l.changes).any(|c| c.kind == kind);
+fn legend(lines: &[&Line]) -> Vec<(ColorRole, String)> {
+    let has = |kind: ChangeKind| lines.iter().flat_map(|l| &l.changes).any(|c| c.kind == kind);
     let mut keys = vec![(ColorRole::Category(0), "a run".to_owned())];
     let kinds = ChangeKind::ALL.into_iter().filter(|kind| has(*kind));
     keys.extend(kinds.map(|kind| (paint(kind), kind.name().to_owned())));

@@ -40,7 +40,7 @@ pub(super) fn history(history: &History) -> Page {
             answer: answer(history),
             verdict: Verdict::from_record(history.verdict),
             is_missed: false,
-            meaning: "Question of the newest run. The page omits invalid and damaged runs.".into(),
+            meaning: "Verdict of the newest run. The page omits invalid and damaged runs.".into(),
             reasons: history
                 .left_out
                 .iter()

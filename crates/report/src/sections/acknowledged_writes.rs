@@ -25,8 +25,8 @@ pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Returns the distinct descriptions of the trials, in order of their first trial. If there are
-/// several, each begins with the numbers of its trials.
+/// Returns the distinct descriptions of the trials, in order of their first trial. Unless one
+/// description applies to all trials, each begins with the numbers of its trials.
 fn sentences(
     trials: &[TrialFinding],
     of: impl Fn(&TrialFinding) -> Option<String>,
@@ -40,9 +40,9 @@ fn sentences(
             None => said.push((words, vec![number])),
         }
     }
-    let is_one = said.len() == 1;
+    let all = trials.len();
     said.into_iter().map(move |(words, numbers)| {
-        Block::Text(if is_one {
+        Block::Text(if numbers.len() == all {
             words
         } else {
             format!("Trial {}: {words}", numbers.join(", "))
@@ -63,8 +63,10 @@ fn read_back(record: &ReadBackRecord) -> String {
     );
     let never = record.wrong + record.too_high;
     let mut words = match missed + never {
-        0 if record.unread == 0 => format!("{of}: no acknowledged write is lost."),
-        0 => format!("{of}: no readable row has lost an acknowledged write."),
+        0 if record.unread + record.unjudged == 0 => {
+            format!("{of}: no acknowledged write is lost.")
+        }
+        0 => format!("{of}: no row that cassay could judge has lost an acknowledged write."),
         _ => format!("{of}: {}.", counts(record)),
     };
     if missed > 0 {
@@ -83,6 +85,12 @@ fn read_back(record: &ReadBackRecord) -> String {
     if record.unread > 0 {
         let unread = number::count(record.unread);
         words += &format!(" cassay could not read {unread} rows, so their state is unknown.");
+    }
+    if record.unjudged > 0 {
+        let unjudged = number::count(record.unjudged);
+        words += &format!(
+            " cassay could not judge {unjudged} rows, because it did not record their writes."
+        );
     }
     words
 }
@@ -162,7 +170,7 @@ fn allowed(promise: PromiseKind, why: &str) -> String {
 
 fn read_back_table(view: &RunView) -> Table {
     type Count = fn(&ReadBackRecord) -> u64;
-    let all: [(&str, Count, Tone); 11] = [
+    let all: [(&str, Count, Tone); 12] = [
         ("As acknowledged", |r| r.right, Tone::Plain),
         ("Deleted", |r| r.deleted, Tone::Plain),
         ("Unconfirmed", |r| r.unconfirmed, Tone::Plain),
@@ -174,6 +182,7 @@ fn read_back_table(view: &RunView) -> Table {
         ("Too low", |r| r.too_low, Tone::Bad),
         ("Too high", |r| r.too_high, Tone::Bad),
         ("Unread", |r| r.unread, Tone::Bad),
+        ("Not judged", |r| r.unjudged, Tone::Bad),
     ];
     let records = || view.findings.trials.iter().filter_map(|t| t.read_back.as_ref());
     let always = ["As acknowledged", "Lost", "Stale", "Wrong"];

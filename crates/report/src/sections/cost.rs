@@ -100,7 +100,7 @@ pub fn comparison_table<'a>(
             })
         })
         .number("Blocks", "", |c| c.blocks.to_string())
-        .text("Differs", |c| if c.differs { "yes" } else { "not told" })
+        .text("Differs", |c| if c.differs { "yes" } else { "not shown" })
         .foot(format!(
             "These ratios are descriptive: each interval is for its cost alone, and does not count \
              among the comparisons of throughput and latency. A cost differs if p is at most {} % \

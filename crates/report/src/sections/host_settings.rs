@@ -34,7 +34,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let (warnings, advice, not_told) = (
         of(SettingVerdict::Warning),
         of(SettingVerdict::Advice),
-        of(SettingVerdict::NotTold),
+        of(SettingVerdict::Unknown),
     );
     let deviating = || all.iter().filter(|one| deviates(one));
     let mut blocks = Vec::new();
@@ -149,7 +149,7 @@ fn tone(verdict: SettingVerdict) -> Tone {
     match verdict {
         SettingVerdict::Warning => Tone::Bad,
         SettingVerdict::Advice => Tone::Warn,
-        SettingVerdict::NotTold => Tone::Muted,
+        SettingVerdict::Unknown => Tone::Muted,
         SettingVerdict::Ok => Tone::Good,
     }
 }

@@ -141,7 +141,7 @@ fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
             "vda",
             "no /sys/block/vda/queue/scheduler",
             "none",
-            "not told",
+            "unknown",
         ),
         one("heap.size", &node, "1 GiB", "below 32 GiB", "ok"),
     ]

@@ -102,7 +102,7 @@ pub fn resident(all: &[&PlacementRecord]) -> BTreeMap<u32, [u64; 2]> {
 
 fn text_or_absent(text: &str) -> Cell {
     match text {
-        "" => Cell::new("not told").tone(Tone::Muted),
+        "" => Cell::new("unknown").tone(Tone::Muted),
         text => Cell::new(text),
     }
 }
