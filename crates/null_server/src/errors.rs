@@ -47,8 +47,8 @@ pub fn invalid(out: &mut Vec<u8>, stream: i16, why: &str) {
     reply::error(out, stream, ErrorCode::Invalid, why, &ErrorDetail::None);
 }
 
-/// Appends the configured error `code`. `body` is the body of the request, because UNPREPARED
-/// repeats the id of the statement.
+/// Appends the configured error `code`. `body` is the body of an EXECUTE, whose statement id an
+/// UNPREPARED error repeats. If `body` is empty, that id is empty.
 #[cold]
 pub fn append_refusal(out: &mut Vec<u8>, stream: i16, code: ErrorCode, body: &[u8]) {
     // The error states consistency level LOCAL_ONE. One replica was required, and no replica

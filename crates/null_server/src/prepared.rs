@@ -21,7 +21,7 @@ pub enum Effect {
     Read(Ready),
     /// Answers a read of a table in pages of the requested number of rows.
     Pages(Box<Pages>),
-    /// Reads a system table, whose rows depend on the schema and on the keyspace in use.
+    /// Reads a system table. Its rows depend on the schema and on the bound values.
     System(Box<Select>),
     /// Changes the schema or the keyspace in use. Such a statement is executed like a QUERY.
     Schema,

@@ -47,9 +47,9 @@ impl NullServer {
         NullServer::start_telling(address, spec, None)
     }
 
-    /// Starts a server like [`NullServer::start`], which also reports the arrival times of
-    /// requests. The server drops reports that do not fit into the channel, so that a slow reader
-    /// does not delay answers.
+    /// Starts a server like [`NullServer::start`] that also reports the arrival times of requests
+    /// to `arrivals`. The server drops reports that do not fit into the channel, so that a slow
+    /// reader does not delay answers.
     ///
     /// # Errors
     /// The errors of [`NullServer::start`].

@@ -48,7 +48,7 @@ pub struct Choice {
     pub only: Only,
     /// Keyspaces whose operations are selected. An empty list selects all keyspaces.
     pub keyspaces: Vec<String>,
-    /// Start of the selected period, in ms after the first record.
+    /// Start of the selected period, in ms after the first request in the log.
     pub from_ms: u64,
     /// Length of the selected period, in ms. `None` means up to the end of the log.
     pub for_ms: Option<u64>,
@@ -80,7 +80,7 @@ pub(crate) struct Form {
     pub conditional: bool,
     pub returns_rows: bool,
     pub batch: Option<BatchKind>,
-    /// Index of the kind of operation that begins with this statement.
+    /// Index of the kind of operation to which this statement belongs.
     pub kind: u8,
 }
 

@@ -1,10 +1,10 @@
-//! Child processes that cannot outlive this process, and identities of processes that can.
+//! Starts child processes, identifies processes, and ends them.
 //!
 //! One thread, the *keeper*, starts all child processes, because the kernel ties a child's
 //! parent-death signal to the thread that forked it. If a short-lived thread forked a child, the
-//! child would be killed when that thread ends. The keeper lives until the process ends, so kill -9
-//! of this process also kills the children. Before cassay signals another process, it compares the
-//! process's start time, because process ids are reused.
+//! child would be killed when that thread ends. The keeper runs until this process ends, so kill -9
+//! of this process also kills its children, unless they are detached. Before cassay signals another
+//! process, it compares the process's start time, because process ids are reused.
 
 mod listen;
 

@@ -59,7 +59,7 @@ const END_LIMIT: Duration = Duration::from_secs(30);
 /// Interval between two checks for an interrupt, or for the end of a process.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Treatment of the agents that were reached if some destinations were not reached.
+/// Treatment of the agents that cassay has reached, if it has not reached all destinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherAgents {
     /// The agents end.
@@ -84,8 +84,8 @@ fn command_line() -> String {
 }
 
 impl Link {
-    /// Starts an agent at a destination. `begin` is the first message to the agent. If the sshd of
-    /// the machine closes the connection before the login, tries again.
+    /// Starts an agent at a destination. `begin` is the first message to the agent. Tries again if
+    /// the sshd of the machine closes the connection before the login.
     ///
     /// # Errors
     /// The agent does not start. The error contains the reason and a remedy.
@@ -141,8 +141,8 @@ impl Link {
     /// attempts.
     ///
     /// # Errors
-    /// All destinations that cassay cannot reach, each with the reason. In this case, the other
-    /// agents have ended, unless `others` is [`OtherAgents::Leave`].
+    /// cassay cannot reach some destinations. The error contains each of them with the reason. The
+    /// other agents have ended, unless `others` is [`OtherAgents::Leave`].
     pub fn to_all<B: Serialize + Sync>(
         wanted: &[(Destination, B)],
         others: OtherAgents,

@@ -99,7 +99,7 @@ impl Destination {
     /// Without a folder, cassay copies the program into the user's cache.
     ///
     /// # Errors
-    /// An invalid name or folder, with the valid form.
+    /// The name or the folder is invalid. The error states the valid form.
     pub fn new(ssh: &str, sudo: bool, folder: Option<&str>) -> Result<Destination> {
         // `ssh` passes names on to shells if its configuration uses `%h` or `%r`.
         let is_plain = |c: char| c.is_ascii_graphic() && !"\"'`$;&|<>(){}*?!#,".contains(c);
@@ -124,7 +124,7 @@ impl Destination {
     /// the container. This folder must be writable, and must not be mounted with noexec.
     ///
     /// # Errors
-    /// An invalid name or folder, with the valid form.
+    /// The name or the folder is invalid. The error states the valid form.
     pub fn from_pod(pod: Pod, folder: &str) -> Result<Destination> {
         for name in [&pod.namespace, &pod.name, &pod.container] {
             ensure!(

@@ -55,7 +55,7 @@ impl From<anyhow::Error> for Unheard {
 }
 
 impl FarSide {
-    /// Reads the next marked line, and returns its content.
+    /// Reads the next marked line, and returns its content. Waits at most `limit`.
     pub(super) fn line(&mut self, limit: Duration) -> Result<String, Unheard> {
         line(&mut self.reader, limit)
     }
