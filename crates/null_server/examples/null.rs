@@ -1,17 +1,18 @@
-//! Runs the null target alone. `serve` starts it for other tools, and `blast` measures its own
-//! speed.
+//! Runs the null target alone. `serve` starts it for other tools, `blast` measures its capacity,
+//! and `late` measures how late its answers are.
 //!
 //! ```text
 //! cargo run --release -p null_server --example null -- serve [port] [cpu] [requests per second]...
 //! cargo run --release -p null_server --example null -- blast [seconds] [in flight] [spin]
 //! cargo run --release -p null_server --example null -- late [µs]
 //! ```
-//! Each second, `serve` prints the number of requests that it has received. For each given rate, it
-//! also prints the time by which the requests lag behind an even spacing. `blast` sends ready-made
-//! EXECUTE frames of about 300 bytes on one connection, with the client on CPU 0 and the server on
-//! CPU 1. `blast` only counts the bytes of the answers. So its cost is a lower bound of a client's
-//! cost, and its rate shows the server's capacity. `late` measures how much later than the
-//! requested fixed latency an answer arrives.
+//! Each second, `serve` prints the number of EXECUTE requests since its start. If the rate of that
+//! second is close to one of the rates in the arguments, `serve` also prints a line with lags.
+//! These are the p50 and the p99 of the lag behind an even spacing, in ns. `blast` sends ready-made
+//! EXECUTE frames of 236 bytes on one connection, with the client on CPU 0 and the server on CPU 1.
+//! `blast` only counts the bytes of the answers. So its cost is a lower bound of a client's cost,
+//! and its rate shows the server's capacity. `late` measures how much later than the requested
+//! fixed latency an answer arrives.
 #![expect(clippy::print_stdout, reason = "the example prints its result")]
 
 use anyhow::{Context, Result, bail, ensure};
@@ -60,8 +61,9 @@ fn serve(port: u16, cpu: u64, rates: &[u64]) -> Result<()> {
         cpus,
         ..NullSpec::default()
     };
-    // The capacity of the channel is the number of requests in a second at the highest rate. If the
-    // channel overflows, the example prints no figures for that second.
+    // The channel holds the arrivals of one second at 131,072 requests per second, even if each
+    // request arrives alone. If the channel overflows, the server drops arrivals, and the example
+    // usually prints no lag for that second.
     let (to, arrivals) = sync_channel(1 << 17);
     let server = if rates.is_empty() {
         NullServer::start(&spec)?
@@ -69,8 +71,8 @@ fn serve(port: u16, cpu: u64, rates: &[u64]) -> Result<()> {
         NullServer::start_noting(&spec, to)?
     };
     println!("null target on {}", server.address());
-    // Prints lines each second, for `cargo xtask peers`. Stops when the reader of the output has
-    // ended.
+    // The loop prints lines each second, for `cargo xtask peers`. It stops when the process that
+    // reads the output has ended.
     while writeln!(std::io::stdout(), "executes {}", server.counts().executes()).is_ok() {
         clock::sleep(Duration::from_secs(1));
         let second: Vec<Arrival> = arrivals.try_iter().collect();
@@ -81,8 +83,8 @@ fn serve(port: u16, cpu: u64, rates: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// Describes the lag of a second's requests behind an even spacing, if they have about one of these
-/// rates.
+/// Returns a line with the p50 and the p99 of the lag of one second's requests behind an even
+/// spacing, in ns. Returns `None` unless the number of requests is within 5 % of one of `rates`.
 fn lag_line(second: &[Arrival], rates: &[u64]) -> Option<String> {
     let seen: u64 = second.iter().map(|arrival| arrival.executes).sum();
     let rate = rates.iter().find(|rate| seen.abs_diff(**rate) * 20 <= **rate)?;
@@ -97,8 +99,8 @@ fn pin(cpu: usize) -> Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// Connects, creates the table standard1 and returns the connection and an EXECUTE frame that
-/// writes a row of this table.
+/// Connects to the server, and creates a table with the columns of cassandra-stress's standard1.
+/// Returns the connection, and an EXECUTE frame that writes a row of this table.
 fn prepare(server: &NullServer) -> Result<(TcpStream, Vec<u8>)> {
     let mut socket = TcpStream::connect(server.address())?;
     socket.set_nodelay(true)?;

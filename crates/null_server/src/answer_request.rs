@@ -1,5 +1,5 @@
-//! Answers requests. Prepared statements take the fast path, and all other requests take the slow
-//! path.
+//! Answers requests. A prepared statement with a ready-made answer takes the fast path. All other
+//! requests take the slow path.
 //!
 //! Each event loop has an [`Engine`], and each connection has a [`Peer`]. The module `operations`
 //! implements the effects of statements. The answer to bytes that are not CQL is a PROTOCOL_ERROR,
@@ -22,8 +22,8 @@ use target_spec::{NullSpec, Reads};
 /// Class name of the authenticator in an answer. From this name, drivers recognize that a password
 /// is required.
 const AUTHENTICATOR: &str = "org.apache.cassandra.auth.PasswordAuthenticator";
-/// Maximum size of a body after decompression in bytes. The limit is the same as for an
-/// uncompressed frame.
+/// Maximum size of a decompressed body, in bytes. The limit is the same as for an uncompressed
+/// frame.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Offset of the parameters' flags in the body of an EXECUTE. The id of the statement and the
 /// consistency come before the flags.
@@ -74,15 +74,19 @@ pub struct Engine {
     pub(super) table: PreparedTable,
     /// Effects of unprepared texts. The key is a hash of the text and the keyspace in use.
     pub(super) texts: PreparedTable,
-    /// Number of schema changes at the time when `table` was filled.
+    /// Number of schema changes at the last [`Engine::refresh`].
     changes: u64,
-    /// Buffer for decompressed bodies, and for compressing answers.
+    /// Buffer for decompressed bodies.
     body: Vec<u8>,
+    /// Buffer for compressing answers.
     compressed: Vec<u8>,
 }
 
 impl Engine {
-    /// Returns an engine for `spec`, whose values must have been checked.
+    /// Returns an engine for `spec`. The caller must have checked the values of `spec`.
+    ///
+    /// # Errors
+    /// The shares of the configured errors are invalid.
     pub fn new(spec: &NullSpec, shared: Arc<Shared>) -> Result<Engine, String> {
         let token = |(user, password): &(String, String)| request::sasl_plain(user, password);
         Ok(Engine {
@@ -99,8 +103,8 @@ impl Engine {
         })
     }
 
-    /// Drops ready-made answers if the schema has changed. The event loop calls this once per
-    /// batch.
+    /// Drops all ready-made answers if the schema has changed. The event loop calls this function
+    /// once per batch of requests.
     pub fn refresh(&mut self) {
         let changes = self.shared.changes();
         if changes != self.changes {
@@ -110,7 +114,7 @@ impl Engine {
         }
     }
 
-    /// Appends the answer to the request with this header and body.
+    /// Appends the answer to the request with the header `header` and the body `body` to `out`.
     #[inline]
     pub fn answer(
         &mut self,
@@ -129,8 +133,8 @@ impl Engine {
         self.answer_any(peer, header, body, out)
     }
 
-    /// Answers a request by the fast path, if this event loop knows the statement and has a
-    /// ready-made answer. Otherwise returns false and does nothing.
+    /// Answers an EXECUTE by the fast path if `table` contains a ready-made answer for its
+    /// statement. Otherwise returns false and does nothing.
     #[inline]
     fn execute_ready(&mut self, peer: &Peer, stream: i16, body: &[u8], out: &mut Vec<u8>) -> bool {
         if peer.phase != Phase::Ready {
@@ -158,7 +162,7 @@ impl Engine {
         true
     }
 
-    /// Answers any request. This is the slow path.
+    /// Answers any request by the slow path.
     fn answer_any(
         &mut self,
         peer: &mut Peer,

@@ -74,7 +74,7 @@ impl Serving {
         self.origin_ns + self.free_ns as u64
     }
 
-    /// Returns the share of the capacity that is available at this time after the origin.
+    /// Returns the share of the capacity that is available `since_ns` after the origin.
     fn share(&self, since_ns: f64) -> f64 {
         self.drift.map_or(1.0, |drift| {
             let gone = (since_ns / drift.over.as_nanos() as f64).min(1.0);
@@ -83,7 +83,7 @@ impl Serving {
     }
 }
 
-/// Draws latencies at random. The same seed always yields the same sequence.
+/// Source of random latencies. The same seed always yields the same sequence.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     latency: Latency,

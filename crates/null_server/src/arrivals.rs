@@ -1,7 +1,7 @@
 //! Arrival times of requests. They show how late a client is at a fixed rate. The server measures
 //! them, so they are independent of the client's own figures.
 
-/// Requests that were received together.
+/// Requests that a server received with one system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// Time at which the requests were received, in ns of the monotonic clock.
@@ -10,9 +10,10 @@ pub struct Arrival {
     pub executes: u64,
 }
 
-/// Returns the lag of each request behind an even spacing at `per_s` requests per second in ns, in
-/// ascending order. The true start of the spacing is unknown. The function assumes that the request
-/// that is earliest relative to the spacing has no lag. So the result is a lower bound of the lag.
+/// Returns the lag of each request behind an even spacing of `per_s` requests per second. The lags
+/// are in ns, in ascending order. The true start of the spacing is unknown. The function assumes
+/// that the request that is earliest relative to the spacing has no lag. So the result is a lower
+/// bound of the lag.
 pub fn lags_ns(arrivals: &[Arrival], per_s: u64) -> Vec<u64> {
     let gap_ns = 1e9 / per_s.max(1) as f64;
     let mut behind_ns = Vec::new();

@@ -1,8 +1,8 @@
-//! The state of a null server. It contains the keyspaces and tables that were created on it, and
-//! the prepared texts.
+//! State of a null server: the keyspaces and tables that clients have created, and the texts that
+//! they have prepared.
 //!
 //! All event loops share this state behind a lock. An EXECUTE does not take the lock if its loop
-//! has already executed the statement since the last schema change.
+//! has already prepared or executed the statement since the last schema change.
 
 use super::definition::{ColumnDefinition, CreateKeyspace, CreateTable};
 use super::statement::{Statement, TableName};
@@ -32,7 +32,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Returns an empty state.
+    /// Returns the state of a server that listens at `address`, with an empty catalog.
     pub fn new(address: SocketAddr) -> Shared {
         Shared {
             address,
@@ -42,7 +42,7 @@ impl Shared {
     }
 
     /// Locks the catalog. A panic while the catalog is locked cannot make it inconsistent, because
-    /// every change is a single insertion or removal.
+    /// it is valid after each single insertion or removal.
     pub fn catalog(&self) -> MutexGuard<'_, Catalog> {
         self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -53,7 +53,11 @@ impl Shared {
         self.changes.load(Acquire)
     }
 
-    /// Applies a schema change. `in_use` is the keyspace that the connection uses.
+    /// Applies a schema change. `in_use` is the keyspace that the connection uses. Returns `None`
+    /// if the statement changes nothing.
+    ///
+    /// # Errors
+    /// The object already exists, or the change is not possible.
     pub fn change(
         &self,
         statement: &Statement,
@@ -69,7 +73,7 @@ impl Shared {
     }
 }
 
-/// The keyspaces, tables and statements.
+/// Keyspaces, tables and prepared statements of a server.
 #[derive(Debug, Default)]
 pub struct Catalog {
     keyspaces: BTreeMap<String, Keyspace>,
@@ -91,7 +95,7 @@ pub struct Text {
 pub struct Keyspace {
     /// Name of the keyspace.
     pub name: String,
-    /// The replication map as the client has written it.
+    /// Replication map as the client wrote it, as pairs of a key and a value.
     pub replication: Vec<(String, String)>,
     /// True if writes go to the commit log.
     pub durable_writes: bool,
@@ -100,7 +104,8 @@ pub struct Keyspace {
 }
 
 impl Keyspace {
-    /// Returns a keyspace with this name, for a keyspace of which nothing else is known.
+    /// Returns a keyspace with the name `name` and a replication factor of 1, for a table whose
+    /// keyspace no client has created.
     fn one_copy(name: &str) -> Keyspace {
         let entries = [("class", "SimpleStrategy"), ("replication_factor", "1")];
         Keyspace {
@@ -137,7 +142,8 @@ pub struct Column {
     pub typ: CqlType,
     /// Role of the column in the primary key.
     pub kind: ColumnKind,
-    /// Position of a key column among the columns of its kind. It is -1 for other columns.
+    /// Position of a key column among the columns of its kind, counted from 0. It is -1 for other
+    /// columns.
     pub position: i32,
     /// True for a clustering column in descending order.
     pub descending: bool,
@@ -156,7 +162,7 @@ pub enum ColumnKind {
     Regular,
 }
 
-/// Reasons for refusing a schema change.
+/// Reason why a server refuses a schema change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The object already exists.
@@ -177,6 +183,7 @@ impl Catalog {
     }
 
     /// Returns the table to which `name` refers on a connection that uses the keyspace `in_use`.
+    /// Returns `None` if the table does not exist.
     pub fn table(&self, name: &TableName, in_use: &str) -> Option<&Table> {
         let keyspace = name.keyspace.as_deref().unwrap_or(in_use);
         self.keyspaces.get(keyspace)?.tables.get(&name.table)
@@ -197,7 +204,7 @@ impl Catalog {
         Some(id)
     }
 
-    /// Returns the text that was prepared under `id`.
+    /// Returns the text with the id `id`. Returns `None` if no client has prepared it.
     pub fn prepared(&self, id: &[u8]) -> Option<&Text> {
         self.statements.get(id)
     }
@@ -375,8 +382,8 @@ pub fn text_id(keyspace: &str, cql: &str) -> [u8; ID_BYTES] {
     hash(&[keyspace, cql])
 }
 
-/// Returns a hash of 128 bits of several texts. A byte that does not occur in names is appended to
-/// each text.
+/// Returns a Murmur3 hash of several texts, in 16 bytes. A zero byte, which does not occur in
+/// names, ends each text.
 fn hash(parts: &[&str]) -> [u8; ID_BYTES] {
     let mut bytes = Vec::new();
     for part in parts {

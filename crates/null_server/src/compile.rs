@@ -19,8 +19,11 @@ pub struct CompiledStatement {
     pub effect: Effect,
 }
 
-/// Compiles `statement` for a connection that uses the keyspace `in_use`. If the statement reads a
-/// system table that the null server does not have, returns an error with a message for the client.
+/// Compiles `statement` for a connection that uses the keyspace `in_use`.
+///
+/// # Errors
+/// The statement reads a system table that the null server does not have. The error is a message
+/// for the client.
 pub fn compile(
     statement: Statement,
     id: [u8; ID_BYTES],
@@ -91,7 +94,7 @@ fn compile_select(
             .into_iter()
             .map(|(column, typ)| spec(&name, in_use, &column, typ))
             .collect();
-        // In the WHERE clause of a system table, every marker has the type text.
+        // In the WHERE clause of a system table, a marker is a text or a list of texts.
         let bind = |marker: &Marker| match &marker.stands_for {
             MarkerType::ListOf(_) => CqlType::List(Box::new(CqlType::Text)),
             MarkerType::Type(typ) => typ.clone(),
@@ -161,8 +164,8 @@ fn spec(table: &TableName, in_use: &str, name: &str, typ: CqlType) -> ColumnSpec
     }
 }
 
-/// The markers of a statement with their types. For each marker, `key_columns` has the column that
-/// must equal the marker, if any.
+/// Bind markers of a statement with their types. For each marker, `key_columns` contains the column
+/// that the marker sets or must equal, if any.
 #[derive(Default)]
 struct BindColumns {
     specs: Vec<ColumnSpec>,
@@ -202,8 +205,8 @@ fn prepared(
     }
 }
 
-/// Returns the marker of each column of the partition key. The list is empty if one of these
-/// columns has no marker.
+/// Returns the index of the marker of each partition key column, in the order of the key. The list
+/// is empty if one of these columns has no marker.
 fn partition_key_indexes(key_columns: &[Option<String>], table: Option<&Table>) -> Vec<u16> {
     let columns = table.map_or(&[][..], |table| &table.columns);
     let keys = columns.iter().filter(|column| column.kind == ColumnKind::PartitionKey);
@@ -213,8 +216,8 @@ fn partition_key_indexes(key_columns: &[Option<String>], table: Option<&Table>) 
         .unwrap_or_default()
 }
 
-/// Returns a value of the type. A value of variable length has `bytes` bytes. Any other value is
-/// zero.
+/// Returns a value of the type `typ`. A text or a blob has `bytes` bytes. A number is zero, and a
+/// collection is empty.
 fn cell(typ: &CqlType, bytes: u32) -> Value {
     let count = bytes as usize;
     match typ {
@@ -248,8 +251,8 @@ fn cell(typ: &CqlType, bytes: u32) -> Value {
         CqlType::Set(_) => Value::Set(Vec::new()),
         CqlType::Map(..) => Value::Map(Vec::new()),
         CqlType::Tuple(of) => Value::Tuple(of.iter().map(|_| Value::Null).collect()),
-        // The value of a vector is null, because the type states the number of elements, which
-        // could be arbitrarily large.
+        // A vector is null, because its type states the number of elements, which could be
+        // arbitrarily large.
         CqlType::Vector(..) => Value::Null,
     }
 }

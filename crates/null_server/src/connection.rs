@@ -7,21 +7,21 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// Initial capacity for answers in bytes. This is space for 5 000 acknowledgements or 300 rows of
-/// standard1, which is more than an ordinary batch needs. If the buffer had to grow during a run,
-/// the null target would add latency to the results.
+/// Initial capacity for answers, in bytes. It is enough for 5,000 acknowledgements or 300 rows of
+/// standard1, which is more than an ordinary batch of requests needs. If the buffer had to grow
+/// during a run, the null target would add latency to the results.
 const OUTPUT_BYTES: usize = 64 << 10;
 
-/// Maximum number of bytes per `recv`. These are 800 EXECUTE frames of 300 bytes, which is more
-/// than a client has in flight on a connection by default. This number of bytes still fits into a
-/// core's second-level cache.
+/// Initial size of the buffer for received bytes. The buffer holds 800 EXECUTE frames of 300 bytes,
+/// which is more than a client has in flight on a connection by default. The buffer still fits into
+/// the L2 cache of a core. It grows only for a longer frame.
 const INPUT_BYTES: usize = 256 * 1024;
 /// Maximum number of unsent bytes. If a connection has more unsent bytes, the server stops reading
 /// from it.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Maximum number of answers in the heap. If a connection has more answers in the heap, the server
-/// stops reading from it. A client that follows the protocol cannot have more than 32768 requests
-/// in flight on a connection.
+/// Maximum number of answers of a connection in the heap of delayed answers. If a connection has
+/// more, the server stops reading from it. A client that follows the protocol cannot have more than
+/// 32768 requests in flight on a connection.
 const HELD_ANSWERS_MAX: usize = 65_536;
 /// Generation of a connection that is ending. The server no longer sends waiting answers on it.
 pub const ENDED: u32 = 0;
@@ -55,17 +55,18 @@ pub struct Connection {
     pub touched: bool,
 }
 
-/// The error for a connection that cannot continue.
+/// Error for a connection that cannot continue.
 pub struct GoneNode;
 
 impl Connection {
+    /// Returns a connection that has not received any bytes yet.
     pub fn new(socket: OwnedFd, id: ConnectionId) -> Connection {
         Connection {
             socket,
             id,
             peer: Peer::default(),
-            // This does not use memory yet, because the kernel provides zeroed pages only when they
-            // are first accessed.
+            // The buffer does not use memory yet, because the kernel provides zeroed pages only
+            // when they are first accessed.
             input: vec![0; INPUT_BYTES],
             filled: 0,
             output: Vec::with_capacity(OUTPUT_BYTES),
@@ -78,7 +79,11 @@ impl Connection {
         }
     }
 
-    /// Receives once. Returns `Ok(0)` if no data has arrived.
+    /// Receives bytes with one system call, and returns their number. Returns 0 if no bytes have
+    /// arrived.
+    ///
+    /// # Errors
+    /// The client has closed the connection, or the connection is broken.
     pub fn receive(&mut self) -> Result<usize, GoneNode> {
         match recv(
             &self.socket,
@@ -96,6 +101,9 @@ impl Connection {
     }
 
     /// Sends the releasable bytes with one system call. Returns the number of bytes sent.
+    ///
+    /// # Errors
+    /// The connection is broken, or it was ending and has sent all its bytes.
     pub fn flush(&mut self) -> Result<usize, GoneNode> {
         let ready = &self.output[self.sent..self.releasable];
         if ready.is_empty() {
@@ -114,7 +122,8 @@ impl Connection {
         Ok(count)
     }
 
-    /// Permits the connection to send waiting bytes or an answer.
+    /// Makes bytes that wait in the output releasable, or appends an answer from the heap to the
+    /// output.
     pub fn release(&mut self, released: ReleasedData<'_>) {
         match released {
             ReleasedData::Held { bytes } => self.releasable += bytes,
@@ -149,8 +158,8 @@ impl Connection {
         self.id.generation = ENDED;
     }
 
-    /// Returns the events to watch for. They include writability while bytes can be sent, and
-    /// readability unless too many bytes wait.
+    /// Returns the events to watch for. They include writability while bytes can be sent. They
+    /// include readability unless the connection is ending, or too many bytes or answers wait.
     pub fn wanted(&self) -> EventFlags {
         let mut flags = EventFlags::empty();
         if self.releasable > self.sent {

@@ -5,20 +5,20 @@ use super::tokens::{Token, TokenReader, split_at_commas};
 use super::types::column_type;
 use cql::CqlType;
 
-/// A CREATE KEYSPACE.
+/// A CREATE KEYSPACE statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateKeyspace {
     /// Name of the keyspace.
     pub keyspace: String,
     /// True if the keyspace may already exist.
     pub if_not_exists: bool,
-    /// The replication map as the client has written it.
+    /// Replication map as the client wrote it, as pairs of a key and a value.
     pub replication: Vec<(String, String)>,
     /// True if writes go to the commit log.
     pub durable_writes: bool,
 }
 
-/// A CREATE TABLE.
+/// A CREATE TABLE statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTable {
     /// Name of the table.
@@ -27,15 +27,15 @@ pub struct CreateTable {
     pub if_not_exists: bool,
     /// Columns of the table, in the order of the statement.
     pub columns: Vec<ColumnDefinition>,
-    /// Names of the columns of the partition key.
+    /// Names of the columns of the partition key, in the order of the key.
     pub partition_key: Vec<String>,
-    /// Names of the clustering columns.
+    /// Names of the clustering columns, in the order of the key.
     pub clustering: Vec<String>,
     /// Names of the clustering columns in descending order.
     pub descending: Vec<String>,
 }
 
-/// A column in a CREATE TABLE.
+/// A column in a CREATE TABLE statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnDefinition {
     /// Name of the column.
@@ -48,7 +48,7 @@ pub struct ColumnDefinition {
     pub is_static: bool,
 }
 
-/// Parses the text after `CREATE KEYSPACE`.
+/// Parses the text after `CREATE KEYSPACE`. Returns `None` if it does not contain a name.
 pub fn create_keyspace(cursor: &mut TokenReader) -> Option<CreateKeyspace> {
     let if_not_exists = skip_if_not_exists(cursor);
     let keyspace = cursor.next_name()?;
@@ -87,7 +87,7 @@ fn map_literal(tokens: &[Token]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Parses the text after `CREATE TABLE`.
+/// Parses the text after `CREATE TABLE`. Returns `None` if the definition is incomplete.
 pub fn create_table(cursor: &mut TokenReader) -> Option<CreateTable> {
     let if_not_exists = skip_if_not_exists(cursor);
     let table = table_name(cursor)?;

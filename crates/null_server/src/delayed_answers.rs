@@ -1,4 +1,4 @@
-//! Delays answers until they are due. This produces the latencies and stalls of a null server.
+//! Delays answers until they are due, and so produces the latencies and stalls of a null server.
 //!
 //! If all answers have the same latency, they leave in the order of their requests, and wait in the
 //! output buffer of their connection. With individual latencies, answers overtake each other and
@@ -21,7 +21,7 @@ pub enum Queue {
         serving: Option<Serving>,
         batches: VecDeque<Batch>,
     },
-    /// Each answer has a different latency.
+    /// Each answer has an individual latency, so answers can overtake each other.
     Overtaking {
         sampler: Sampler,
         stalls: Option<Stalls>,
@@ -59,8 +59,7 @@ impl PartialOrd for DelayedAnswer {
     }
 }
 
-/// A waiting answer. Short answers do not require an allocation (VOID has 13 bytes, or 20 if it is
-/// compressed).
+/// A waiting answer. Short answers, such as VOID with 13 bytes, do not require an allocation.
 #[derive(PartialEq, Eq)]
 enum Answer {
     Short { bytes: [u8; SHORT_BYTES], count: u8 },
@@ -101,8 +100,8 @@ pub enum ReleasedData<'a> {
     Answer(&'a [u8]),
 }
 
-/// Identifies a connection by its slot and its generation. The generation distinguishes connections
-/// that used the same slot.
+/// Identifier of a connection within its event loop. The generation distinguishes connections that
+/// used the same slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionId {
     /// Index among the connections of the loop.
@@ -112,6 +111,8 @@ pub struct ConnectionId {
 }
 
 impl Queue {
+    /// Returns an empty queue for one event loop of a server with the settings `spec`. Stalls and
+    /// drift count from `origin_ns`, and `seed` determines random latencies.
     pub fn new(spec: &NullSpec, origin_ns: u64, seed: u64) -> Queue {
         let stalls = spec.stall.as_ref().map(|stall| Stalls::new(stall, origin_ns));
         let loops = spec.cpus.len().max(1) as f64;
@@ -146,7 +147,7 @@ impl Queue {
         }
     }
 
-    /// Passes every answer that is due to `deliver`, in the order of the due times.
+    /// Passes every answer that is due at `now_ns` to `deliver`, in the order of the due times.
     pub fn release(&mut self, now_ns: u64, mut deliver: impl FnMut(ConnectionId, ReleasedData)) {
         match self {
             Queue::AtOnce => {}
@@ -164,8 +165,9 @@ impl Queue {
         }
     }
 
-    /// Removes the answer at the end of `output` if it has an individual due time. The answer then
-    /// waits in the heap, or in the queue after earlier answers.
+    /// Determines the due time of the answer that begins at `start` in the output of `connection`,
+    /// if the queue determines due times individually. If answers can overtake each other, moves
+    /// the answer from the output to the heap.
     #[inline]
     pub fn take_answer(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
         match self {
@@ -205,8 +207,8 @@ impl Queue {
         }
     }
 
-    /// Determines the time at which the answers that were appended to the output of `connection`
-    /// since `start` may leave.
+    /// Determines the due time of all answers after `start` in the output of `connection`, unless
+    /// [`Queue::take_answer`] has determined it for each of them.
     pub fn take_batch(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
         match self {
             Queue::AtOnce => connection.releasable = connection.output.len(),
@@ -231,7 +233,8 @@ impl Queue {
     }
 }
 
-/// Returns the time at which an answer is ready, which depends on the server's capacity.
+/// Returns the time at which the server has processed a request that arrived at `arrival_ns`.
+/// Without a limit on the capacity, this is the time of arrival.
 fn ready_ns(serving: &mut Option<Serving>, arrival_ns: u64) -> u64 {
     let ready = serving.as_mut().map(|serving| serving.ready_ns(arrival_ns));
     ready.unwrap_or(arrival_ns)

@@ -1,5 +1,5 @@
-//! The error answers of a null server. The module has answers for bytes that are not CQL, for
-//! statements that cannot be executed, and for configured errors.
+//! Error answers of a null server: for bytes that are not CQL, for statements that cannot be
+//! executed, and for configured errors.
 
 use super::answer_request::Verdict;
 use cql::frame::FrameError;
@@ -23,7 +23,7 @@ pub fn refuse_frame(error: &FrameError, out: &mut Vec<u8>) -> Verdict {
     }
 }
 
-/// Answers with a PROTOCOL_ERROR, after which the connection ends.
+/// Appends a PROTOCOL_ERROR with the message `why`. Returns the verdict that ends the connection.
 pub fn refuse(out: &mut Vec<u8>, stream: i16, why: &str) -> Verdict {
     reply::error(
         out,
@@ -35,20 +35,20 @@ pub fn refuse(out: &mut Vec<u8>, stream: i16, why: &str) -> Verdict {
     Verdict::Refused
 }
 
-/// Answers a text that cannot be split into tokens.
+/// Appends a SYNTAX_ERROR for a text that cannot be split into tokens.
 pub fn syntax_error(out: &mut Vec<u8>, stream: i16) {
     let why = "the statement has an open quote, contains a name of more than 1 KiB, or is longer \
                than 1 MiB";
     reply::error(out, stream, ErrorCode::SyntaxError, why, &ErrorDetail::None);
 }
 
-/// Answers a statement that cannot be executed.
+/// Appends an INVALID error with the message `why`, for a statement that cannot be executed.
 pub fn invalid(out: &mut Vec<u8>, stream: i16, why: &str) {
     reply::error(out, stream, ErrorCode::Invalid, why, &ErrorDetail::None);
 }
 
-/// Appends the configured error. `body` is the body of the request. It is needed because one of the
-/// errors repeats the id of the statement.
+/// Appends the configured error `code`. `body` is the body of an EXECUTE, whose statement id an
+/// UNPREPARED error repeats. If `body` is empty, that id is empty.
 #[cold]
 pub fn append_refusal(out: &mut Vec<u8>, stream: i16, code: ErrorCode, body: &[u8]) {
     // The error states consistency level LOCAL_ONE. One replica was required, and no replica

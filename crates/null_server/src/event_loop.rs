@@ -32,12 +32,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum size of a frame in bytes, which is Cassandra's own default
+/// Maximum size of a frame, in bytes. It is Cassandra's default
 /// (`native_transport_max_frame_size`).
 const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Maximum number of events per wake-up.
 const EVENTS_MAX: usize = 256;
-/// Identifier of the events of the listener. The next constant is that of wake-ups. The identifier
+/// Identifier of the events of the listener. [`WAKE`] is the identifier of wake-ups. The identifier
 /// of a connection's events is its slot number.
 const LISTENER: u64 = u64::MAX;
 const WAKE: u64 = u64::MAX - 1;
@@ -56,7 +56,7 @@ pub struct EventLoopHandle {
 }
 
 impl EventLoopHandle {
-    /// Returns a new handle that has no pending events.
+    /// Returns a handle for a loop, without pending events.
     pub fn new() -> io::Result<Arc<EventLoopHandle>> {
         Ok(Arc::new(EventLoopHandle {
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
@@ -157,7 +157,7 @@ impl EventLoop {
         })
     }
 
-    /// Serves until the handle requests the end.
+    /// Serves connections until another thread sets `stop` in the handle.
     pub fn run(mut self) {
         // The call fails only on kernels that do not have this option. Answers are then up to 50 µs
         // later.
@@ -189,7 +189,7 @@ impl EventLoop {
     }
 
     /// Returns the time until the next answer is due. The loop sleeps for this time unless an event
-    /// arrives. Returns 0 with `spin`, and `None` if no answer waits.
+    /// arrives. Returns 0 with `spin`. Returns `None` if no answer waits.
     fn timeout(&self) -> Option<Timespec> {
         let wait_ns = if self.spin {
             0
@@ -211,7 +211,7 @@ impl EventLoop {
     /// Takes over the connections that were assigned to this loop.
     fn admit(&mut self) {
         let mut count = [0; 8];
-        // The value is ignored. Reading only resets the counter.
+        // The code ignores the value, because the read only resets the counter.
         let _ = rustix::io::read(&self.door.wake, &mut count);
         let sockets =
             std::mem::take(&mut *self.door.accepted.lock().unwrap_or_else(PoisonError::into_inner));
@@ -256,8 +256,8 @@ impl EventLoop {
                     // receiver no longer exists.
                     let _ = to.try_send(Arrival { at_ns, executes });
                 }
-                // The counters are published before the answers leave, so that they include every
-                // answer that a client has received.
+                // The loop publishes the counters before the answers leave, so that the counters
+                // include every answered request.
                 self.door.counts.publish(&self.engine.counts);
             }
         }
@@ -268,7 +268,7 @@ impl EventLoop {
         self.watch(slot);
     }
 
-    /// Updates the events that epoll watches, if they have changed.
+    /// Updates the events for which epoll watches a connection, if they have changed.
     fn watch(&mut self, slot: usize) {
         let Some(connection) = self.connections[slot].as_mut() else {
             return;
@@ -288,7 +288,7 @@ impl EventLoop {
         self.connections[slot] = None;
     }
 
-    /// Releases every answer that is due.
+    /// Releases every answer that is due, and flushes the connections that have such answers.
     fn release_due(&mut self) {
         if self.queue.next_due_ns().is_none() {
             return;
@@ -345,8 +345,8 @@ fn touch<'a>(
 ///
 /// An EXECUTE frame costs the parsing of a header, a look-up by the first bytes of the statement's
 /// id, and a copy of 13 bytes. Including both system calls, this takes 0.05 µs in batches of 500
-/// frames of 236 bytes. In batches of 128 frames, it takes 0.24 µs, mostly for the wake-up. These
-/// times were measured by the example `null blast` on a busy machine.
+/// frames of 236 bytes. In batches of 128 frames, it takes 0.24 µs, mostly for the wake-up. The
+/// example `null -- blast` measured these times on a busy machine.
 fn answer_all(connection: &mut Connection, engine: &mut Engine, queue: &mut Queue) {
     let arrival_ns = match queue {
         Queue::AtOnce => 0,
@@ -380,8 +380,8 @@ fn answer_all(connection: &mut Connection, engine: &mut Engine, queue: &mut Queu
     };
     connection.input.copy_within(start..connection.filled, 0);
     connection.filled -= start;
-    // The buffer is full and the frame is incomplete. The buffer grows by the number of received
-    // bytes, and not to the length in the header.
+    // If the buffer is full and the frame is incomplete, the buffer at most doubles. It does not
+    // grow at once to the length in the header, because that length may be wrong.
     if needed > connection.input.len() && connection.filled == connection.input.len() {
         let room = cql::frame::room_bytes(connection.filled, needed);
         connection.input.resize(room, 0);

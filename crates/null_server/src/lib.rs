@@ -1,12 +1,12 @@
 //! The only crate that knows how to answer CQL at once without storing anything: the null target.
 //!
 //! The purpose of the null target is to measure the client. The whole cost of a run against this
-//! target is the cost of the client. The target uses protocol version 4 on loopback. It stores the
-//! keyspaces and tables that clients create (so that drivers find their metadata), and prepares any
-//! statement. It acknowledges every write and batch, reports every condition as applied, and
-//! answers every read with a fixed result. It can add a known latency, stall periodically, and
-//! refuse an exact share of the operations. So the measurement itself can be tested against known
-//! values.
+//! target is the cost of the client. The target supports protocol version 4. It listens on loopback
+//! unless the caller names another address. It stores the keyspaces and tables that clients create
+//! (so that drivers find their metadata), and prepares any statement. It acknowledges every write
+//! and batch, reports every condition as applied, and answers every read with a fixed result. It
+//! can add a known latency, stall periodically, and refuse an exact share of the operations. So the
+//! measurement itself can be tested against known values.
 //!
 //! Invariants: an EXECUTE without latency does not cause an allocation or a separate system call
 //! (one `recv` and one `send` serve a batch of requests). Bytes that are not CQL close only the
@@ -116,7 +116,8 @@ pub struct NullCounts {
     pub requests_by_opcode: [u64; OPCODES_COUNT],
     /// Number of acknowledged writes. Refused writes are not included.
     pub writes: u64,
-    /// Number of answered reads. Refused reads are not included.
+    /// Number of answered reads. Conditional writes count as reads, as in Cassandra. Refused reads
+    /// are not included.
     pub reads: u64,
     /// Number of operations that were answered with an error from [`NullSpec::errors`].
     pub refused: u64,
@@ -126,7 +127,7 @@ pub struct NullCounts {
     pub bytes_out: u64,
 }
 
-/// Upper bound of opcodes. All opcodes of protocol version 4 are lower.
+/// Exclusive upper bound of the opcodes. All opcodes of protocol version 4 are lower.
 pub const OPCODES_COUNT: usize = 32;
 
 impl NullCounts {
@@ -154,8 +155,8 @@ impl NullCounts {
     }
 }
 
-/// Counters of one event loop that other threads can read. Only the loop writes them, once per
-/// batch.
+/// Counters of one event loop that other threads can read. Only the loop writes them, after each
+/// batch of requests and at the end of each wake-up.
 #[derive(Debug)]
 struct PublishedCounts([AtomicU64; PUBLISHED_COUNT]);
 

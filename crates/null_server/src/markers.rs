@@ -11,7 +11,8 @@ use cql::CqlType;
 /// Words that follow the left side of a relation, which is a name.
 const RELATION_WORDS: [&str; 5] = ["in", "contains", "like", "between", "is"];
 
-/// Returns the markers of any statement, without the values of an INSERT.
+/// Returns the markers among the tokens of a statement. For the values of an INSERT, callers use
+/// [`add_inserted_values`] instead.
 pub fn markers(tokens: &[Token]) -> Vec<Marker> {
     let mut found = Vec::new();
     let mut left = LeftSide::default();

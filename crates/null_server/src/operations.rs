@@ -1,9 +1,9 @@
 //! Executes statements: prepared statements without a ready-made answer, texts, batches and schema
 //! changes.
 //!
-//! A repeated text is not parsed again, because its answer is stored under a hash of the text. The
-//! answer to a prepared statement is stored under the id of the statement. So the null target does
-//! not slow down unprepared workloads more than other servers do.
+//! The engine stores the effect of a prepared statement under the id of the statement. It stores
+//! the effect of an unprepared text under a hash of the text, so it does not parse a repeated text
+//! again. So the null target does not slow down unprepared workloads more than other servers do.
 
 use super::answer_request::{Engine, Peer};
 use super::catalog::{ID_BYTES, Refusal, Text, text_id};
@@ -17,8 +17,8 @@ use cql::request::{BatchStatement, BoundValue, Parameters};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail};
 use std::sync::Arc;
 
-/// Maximum number of stored texts. When this number is reached, all stored texts are dropped. This
-/// happens if a client writes values into its texts, because every text is then new.
+/// Maximum number of stored texts. When this number is reached, the engine drops all stored texts.
+/// This happens if a client writes values into its texts, because every text is then new.
 const TEXTS_MAX: usize = 4096;
 
 /// Key of a stored effect.
@@ -79,7 +79,8 @@ impl Engine {
     }
 
     /// Makes the effect of a prepared statement available in this event loop, regardless of the
-    /// loop in which it was prepared. Returns the id of the statement.
+    /// loop in which it was prepared. Returns the id of the statement, or `None` if no client has
+    /// prepared it.
     fn learn(&mut self, id: &[u8]) -> Option<[u8; ID_BYTES]> {
         let id: [u8; ID_BYTES] = id.try_into().ok()?;
         if self.table.find(&id).is_some() {
@@ -145,8 +146,8 @@ impl Engine {
     }
 
     /// Executes a batch. The answer is an acknowledgement, or the result of the batch's conditional
-    /// statements. As in Cassandra, the batch counts once per table, and a conditional batch counts
-    /// as one read.
+    /// statements. As in Cassandra, the batch counts as one write per table, and a conditional
+    /// batch counts as one read.
     pub(super) fn batch<'a>(
         &mut self,
         in_use: &str,

@@ -1,5 +1,5 @@
-//! Reads of many rows. The result consists of copies of one row. It is divided into pages if the
-//! request specifies a page size.
+//! Reads of many rows. The result consists of copies of one row. The null target divides it into
+//! pages if the request specifies a page size, or if its cells have more than 12 MiB.
 //!
 //! A paging state is the number of rows before the page. With an invalid state, the page begins at
 //! the first row, because the null target does not check what its clients send.

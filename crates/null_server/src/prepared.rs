@@ -19,23 +19,23 @@ pub enum Effect {
     Conditional(Ready),
     /// Answers a read of a table.
     Read(Ready),
-    /// Answers a read of a table with the requested number of rows per page.
+    /// Answers a read of a table in pages of the requested number of rows.
     Pages(Box<Pages>),
-    /// Reads a system table, whose rows depend on the schema and on the keyspace in use.
+    /// Reads a system table. Its rows depend on the schema and on the bound values.
     System(Box<Select>),
     /// Changes the schema or the keyspace in use. Such a statement is executed like a QUERY.
     Schema,
 }
 
-/// Identifies a table. Tables must be distinguished because a batch counts once for each of its
-/// tables.
+/// Identifier of a table. The server must distinguish tables, because a batch counts once for each
+/// of its tables.
 pub type TableMark = u64;
 
 /// A ready-made answer in each form that a client can request.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// Frames of the answer. The first index states whether the client skips metadata. The second
-    /// index is the client's compression.
+    /// Frames of the answer. The first index is 1 if the client skips metadata. The second index is
+    /// the client's compression: none, LZ4 or Snappy.
     forms: [[Box<[u8]>; 3]; 2],
 }
 
@@ -71,7 +71,7 @@ impl Ready {
     }
 }
 
-/// The statements that an event loop has executed.
+/// Effects of the statements that an event loop has prepared or executed, as a hash table.
 #[derive(Debug)]
 pub struct PreparedTable {
     /// Slots of the hash table. Their number is a power of two, and at least half of them are free.
@@ -107,7 +107,7 @@ impl PreparedTable {
         *self = PreparedTable::new();
     }
 
-    /// Returns the effect of the statement `id`. Returns `None` if this loop has not executed the
+    /// Returns the effect of the statement `id`. Returns `None` if the table does not contain the
     /// statement.
     #[inline]
     pub fn find(&self, id: &[u8]) -> Option<&Effect> {

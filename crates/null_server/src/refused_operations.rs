@@ -2,20 +2,21 @@
 //! spread evenly. The choice depends only on the number of the operation.
 //!
 //! After n operations of one event loop, exactly ⌊n·S⌋ were refused, where S is the sum of the
-//! shares. The number of uses of each error code differs by at most one from n times its share. The
-//! choice is not random, so operation n has the same answer in every run.
+//! shares. The number of uses of each error code differs little from n times its share. The choice
+//! is not random, so operation n has the same answer in every run.
 
 use cql::response::ErrorCode;
 
-/// The value 1 in the unit of shares. Shares are in parts per billion, so that sums are exact.
+/// A share of 1, in parts per billion. Shares are integers in this unit, so that their sums are
+/// exact.
 const WHOLE_PPB: i64 = 1_000_000_000;
 
-/// Decides which operations are refused.
+/// Sequence of decisions on the operations of an event loop: an error code, or no error.
 #[derive(Clone, Debug)]
 pub struct Refusals {
     shares: Vec<Share>,
     total_ppb: i64,
-    /// Number of refusals that are due over all error codes, in parts per billion.
+    /// Number of refusals that are due over all error codes, in billionths of a refusal.
     due_ppb: i64,
 }
 
@@ -27,8 +28,10 @@ struct Share {
 }
 
 impl Refusals {
-    /// Creates refusals from error codes and their shares, which must be between 0 and 1. The error
-    /// names the wrong share, or states that the sum exceeds 1.
+    /// Creates refusals from error codes and their shares.
+    ///
+    /// # Errors
+    /// A share is not between 0 and 1, or the sum of the shares exceeds 1.
     pub fn new(errors: &[(ErrorCode, f64)]) -> Result<Refusals, String> {
         let mut shares = Vec::new();
         for &(code, share) in errors {
@@ -66,7 +69,7 @@ impl Refusals {
         self.shares.is_empty()
     }
 
-    /// Returns the error code for the next operation, if it must be refused.
+    /// Returns the error code for the next operation. Returns `None` if the operation succeeds.
     pub fn next_code(&mut self) -> Option<ErrorCode> {
         for share in &mut self.shares {
             share.due_ppb += share.share_ppb;

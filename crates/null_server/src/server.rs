@@ -30,15 +30,16 @@ struct LoopHandle {
 }
 
 impl NullServer {
-    /// Starts a server that listens, and returns at once.
+    /// Starts a server that listens on 127.0.0.1, and returns at once.
     ///
-    /// Fails if the values of `spec` are not possible, the port is in use, or a requested CPU does
-    /// not exist or is not allowed.
+    /// # Errors
+    /// The values of `spec` are not possible, the port is in use, or a requested CPU does not exist
+    /// or is not allowed.
     pub fn start(spec: &NullSpec) -> io::Result<NullServer> {
         NullServer::start_at(Ipv4Addr::LOCALHOST, spec)
     }
 
-    /// Starts a server like [`NullServer::start`], but at another address of this machine.
+    /// Starts a server like [`NullServer::start`] that listens on `address` instead.
     ///
     /// # Errors
     /// The errors of [`NullServer::start`], or the address does not belong to this machine.
@@ -46,9 +47,9 @@ impl NullServer {
         NullServer::start_telling(address, spec, None)
     }
 
-    /// Starts a server like [`NullServer::start`], which also reports the arrival times of
-    /// requests. Reports that do not fit into the channel are dropped, so that a slow reader does
-    /// not delay answers.
+    /// Starts a server like [`NullServer::start`] that also reports the arrival times of requests
+    /// to `arrivals`. The server drops reports that do not fit into the channel, so that a slow
+    /// reader does not delay answers.
     ///
     /// # Errors
     /// The errors of [`NullServer::start`].

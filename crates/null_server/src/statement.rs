@@ -24,7 +24,7 @@ pub struct TableName {
 /// A parsed statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
-    /// Reads rows.
+    /// A SELECT.
     Select(Select),
     /// An INSERT, UPDATE or DELETE.
     Write(Write),
@@ -48,7 +48,7 @@ pub enum Statement {
         /// True if the statement has IF EXISTS, so that the object may be missing.
         if_exists: bool,
     },
-    /// Another schema change, which is only acknowledged: ALTER, CREATE INDEX, CREATE TYPE, DROP
+    /// Another statement that the server only acknowledges: ALTER, CREATE INDEX, CREATE TYPE, DROP
     /// VIEW, TRUNCATE, GRANT, and so on.
     OtherSchema,
     /// Any other text, such as BEGIN BATCH or a text that is not CQL.
@@ -74,7 +74,7 @@ pub struct Select {
 /// One item of a select list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selector {
-    /// The name of the result column.
+    /// Name of the result column.
     pub name: String,
     /// Source of the column's value.
     pub of: SelectorOf,
@@ -148,7 +148,8 @@ pub enum MarkerType {
     Unknown,
 }
 
-/// Parses `text`. Returns `None` if it is too long, or if a quote is not closed.
+/// Parses the text of a statement. Returns `None` if [`tokenize`] cannot split the text into
+/// tokens.
 pub fn parse(text: &str) -> Option<Statement> {
     let tokens = tokenize(text)?;
     let mut cursor = TokenReader::new(&tokens);
@@ -168,7 +169,8 @@ pub fn parse(text: &str) -> Option<Statement> {
     }))
 }
 
-/// Parses a table's name, with its keyspace if the text contains one.
+/// Parses a table's name, with its keyspace if the text contains one. Returns `None` if the next
+/// token is not a name.
 pub fn table_name(cursor: &mut TokenReader) -> Option<TableName> {
     let first = cursor.next_name()?;
     if cursor.skip_symbol('.') {
@@ -250,7 +252,7 @@ fn select(cursor: &mut TokenReader) -> Option<Select> {
     })
 }
 
-/// Parses one item of a select list. Returns `None` for `*`.
+/// Parses one item of a select list. Returns `None` for `*` or an empty item.
 fn selector(item: &[Token]) -> Option<Selector> {
     let (of, alias) = match item {
         [of @ .., as_, alias] if as_.is_keyword("as") => (of, alias.as_name()),
@@ -279,8 +281,8 @@ fn selector(item: &[Token]) -> Option<Selector> {
     })
 }
 
-/// Returns the equality conditions after a table's name. `all` are the tokens of the statement, and
-/// `rest` are the tokens after the first `before` tokens.
+/// Returns the equality conditions after a table's name. `all` contains the tokens after SELECT,
+/// and `rest` contains those after the first `before` tokens.
 fn conditions(rest: &[Token], before: usize, all: &[Token]) -> Vec<Condition> {
     let mut marker = all[..before].iter().filter(|token| token.as_marker().is_some()).count();
     let mut found = Vec::new();

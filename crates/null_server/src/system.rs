@@ -2,8 +2,8 @@
 //! schema that was created on this node.
 //!
 //! The columns are those of Cassandra 5.0 that drivers of any version request. A column without a
-//! value is null. A WHERE clause may only contain equality with texts, because drivers do not use
-//! other conditions.
+//! value is null. In a WHERE clause, the server evaluates only equality with texts. It ignores
+//! other conditions, because drivers do not use them.
 
 use super::catalog::{Catalog, Column, ColumnKind, Keyspace, Shared, Table};
 use super::statement::{Condition, Operand, Select, SelectorOf};
@@ -11,7 +11,7 @@ use super::types::parse_type;
 use cql::{CqlType, Value};
 use std::net::SocketAddr;
 
-/// Release that a null server reports. It is the release that a local target starts.
+/// Cassandra release that a null server reports. A local target starts the same release.
 pub const RELEASE_VERSION: &str = "5.0.8";
 /// Name of a null server's cluster. A process that attaches to the null target of another process
 /// recognizes the target by this name.
@@ -175,8 +175,8 @@ pub fn result_columns(select: &Select, keyspace: &str) -> Option<Vec<(String, Cq
     Some(select.selectors.iter().map(|s| (s.name.clone(), typ(&s.of))).collect())
 }
 
-/// Reads a system table. `bound` has the values of the markers. Returns `None` if the null server
-/// does not have the table.
+/// Reads a system table. `bound` contains the values of the markers. Returns `None` if the null
+/// server does not have the table.
 pub fn read(
     shared: &Shared,
     select: &Select,

@@ -73,8 +73,8 @@ impl Token {
     }
 }
 
-/// Splits `text` into tokens. Returns `None` if the text is longer than a mebibyte, or if a quote
-/// or comment is not closed. Also returns `None` if a name is longer than a kibibyte.
+/// Splits `text` into tokens. Returns `None` if the text is longer than 1 MiB, contains a name of
+/// more than 1 KiB, or violates the rules of [`cql::tokens::tokens`].
 pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     if text.len() > TEXT_BYTES_MAX {
         return None;
@@ -138,7 +138,7 @@ pub fn split_at_commas(tokens: &[Token]) -> impl Iterator<Item = &[Token]> {
     })
 }
 
-/// A position in a list of tokens.
+/// Reader of a list of tokens, at a position in the list.
 pub struct TokenReader<'a> {
     rest: &'a [Token],
 }

@@ -12,7 +12,8 @@ pub fn parse_type(text: &str) -> Option<CqlType> {
     column_type(&mut TokenReader::new(&tokenize(text)?), 0)
 }
 
-/// Parses a type at nesting level `depth`.
+/// Parses a type at nesting level `depth`. Returns `None` if the next tokens are not a type, or if
+/// it is nested too deeply.
 pub fn column_type(cursor: &mut TokenReader, depth: usize) -> Option<CqlType> {
     if depth > NESTING_MAX {
         return None;
@@ -33,8 +34,8 @@ pub fn column_type(cursor: &mut TokenReader, depth: usize) -> Option<CqlType> {
     composed_type(&name, inner, dimensions)
 }
 
-/// Returns the type `name<inner, …>`. An unknown name is treated as the name of a user-defined
-/// type.
+/// Returns the type `name<inner, …>`. Returns blob for an unknown name, which may be a user-defined
+/// type. Returns `None` if the parameters do not fit the name.
 fn composed_type(name: &str, mut inner: Vec<CqlType>, dimensions: u32) -> Option<CqlType> {
     let last = inner.pop().map(Box::new);
     Some(match (name, last) {

@@ -31,7 +31,7 @@ pub(crate) struct Options<'a> {
     pub consistency: Option<Consistency>,
     pub serial_consistency: Option<Consistency>,
     pub page_size: Option<i32>,
-    /// True if the request asks for a further page of an earlier read.
+    /// True if the request fetches a further page of an earlier read.
     pub continues: bool,
     /// True if the client sets the write timestamp.
     pub stamped: bool,
@@ -42,8 +42,8 @@ pub(crate) struct Options<'a> {
     pub values: Vec<u8>,
 }
 
-/// Parses the options of a request in a protocol version. Returns `None` if the bytes end too
-/// early.
+/// Parses the options of a request in the protocol version `version`. Returns `None` if the bytes
+/// end too early.
 pub(crate) fn parse(bytes: &[u8], version: i64) -> Option<Options<'_>> {
     let mut reader = Reader(bytes);
     let consistency = Consistency::from_code(reader.u16()?);

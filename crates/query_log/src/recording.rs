@@ -48,7 +48,7 @@ pub struct Choice {
     pub only: Only,
     /// Keyspaces whose operations are selected. An empty list selects all keyspaces.
     pub keyspaces: Vec<String>,
-    /// Start of the selected period, in ms after the first record.
+    /// Start of the selected period, in ms after the first request in the log.
     pub from_ms: u64,
     /// Length of the selected period, in ms. `None` means up to the end of the log.
     pub for_ms: Option<u64>,
@@ -80,7 +80,7 @@ pub(crate) struct Form {
     pub conditional: bool,
     pub returns_rows: bool,
     pub batch: Option<BatchKind>,
-    /// Index of the kind of operation that begins with this statement.
+    /// Index of the kind of operation to which this statement belongs.
     pub kind: u8,
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct Part {
     pub form: u16,
 }
 
-/// An operation, which consists of a range of statements.
+/// An operation, which consists of a range of [`Recording::parts`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub first: u32,
@@ -119,7 +119,7 @@ pub(crate) struct Operation {
 /// Statistics of one log, which is a file or the folder of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogRead {
-    /// Name of the folder or file that the user gave.
+    /// Name of the folder or file, as the user wrote it.
     pub name: String,
     /// Number of files that were read.
     pub files: usize,
@@ -146,13 +146,13 @@ pub struct Recording {
     pub levels: BTreeMap<Consistency, u64>,
     /// Number of operations by keyspace.
     pub keyspaces: IndexMap<String, u64>,
-    /// Number of requests by keyspace and table.
+    /// Number of statements in the operations, by keyspace and table.
     pub tables: IndexMap<(String, String), u64>,
     /// Number of omitted records, by reason.
     pub left_out: BTreeMap<Why, u64>,
     /// Number of operations for which the log does not contain a consistency level.
     pub without_level: u64,
-    /// Digest of all data that a replay uses.
+    /// SHA-256 of all data that a replay uses, in hexadecimal.
     pub digest: String,
     pub(crate) forms: Vec<Form>,
     pub(crate) operations: Vec<Operation>,
@@ -166,7 +166,7 @@ impl Recording {
         self.operations.len() as u64
     }
 
-    /// Returns the number of different statements.
+    /// Returns the number of different statement texts.
     pub fn statements(&self) -> usize {
         let texts: IndexSet<&str> = self.forms.iter().map(|form| form.cql.as_str()).collect();
         texts.len()
@@ -191,7 +191,8 @@ impl Recording {
         self.operations() as f64 / self.seconds()
     }
 
-    /// Returns the largest number of operations in one second.
+    /// Returns the largest number of operations in one second. The seconds count from the first
+    /// operation.
     pub fn peak_per_s(&self) -> u64 {
         let (mut peak, mut count, mut second) = (0, 0, 0);
         for due_ns in self.course.due_ns() {

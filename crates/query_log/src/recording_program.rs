@@ -14,8 +14,8 @@ use workload::{
 /// request, the program allocates more memory when it generates the request.
 const VALUES_BYTES_MAX: u64 = 1 << 20;
 
-/// Returns the program of a recording. The program contains the statements that create the tables,
-/// if these statements are available.
+/// Returns the program of a recording. `schema` contains the statement that creates the keyspace,
+/// followed by those that create the tables. It is empty if these statements are unknown.
 pub fn program(recording: &Arc<Recording>, name: &str, schema: &[String]) -> Program {
     let kinds = recording.kinds.iter().map(|kind| Kind::new(&kind.name, kind.is_write));
     let statements = recording.forms.iter().map(statement);

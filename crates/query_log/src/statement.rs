@@ -1,5 +1,5 @@
-//! Analyses a recorded statement to find its verb, its table and its text. The analysed text
-//! contains the table's keyspace, because the connection of a replay has no keyspace.
+//! Analyses a recorded statement to find its verb, its table and its text. The resulting text names
+//! the keyspace of each table, because the connections of a replay use no keyspace.
 
 use crate::log_record::Why;
 use cql::tokens::{Token, TokenKind, quoted_name};
@@ -20,7 +20,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Returns the verb as a word.
+    /// Returns the verb as a word in lower case.
     pub fn name(self) -> &'static str {
         match self {
             Verb::Select => "select",

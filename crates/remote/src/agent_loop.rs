@@ -22,15 +22,15 @@ pub enum Ending {
     Told,
     /// The controller ended the conversation normally.
     Left,
-    /// The connection was closed without a message, because the controller has ended or the
-    /// connection was cut.
+    /// The connection ended without a farewell. The controller has ended, the connection was cut,
+    /// or a message was invalid.
     HungUp,
     /// The controller was silent for longer than the lease.
     Silent,
 }
 
-/// Maximum wait of a message for a controller that reads, after the conversation has ended. Without
-/// this limit, an agent with a full pipe to a dead connection would never end.
+/// Time limit for writing messages after the conversation has ended. Without this limit, an agent
+/// with a full pipe to a dead connection would never end.
 const LAST_MESSAGE_LIMIT: Duration = Duration::from_secs(2);
 /// Interval at which a blocked write checks whether the conversation has ended.
 const WRITE_POLL: Timespec = Timespec {
@@ -41,7 +41,7 @@ const WRITE_POLL: Timespec = Timespec {
 /// of this size does not block (PIPE_BUF in pipe(7)).
 const WRITE_BYTES: usize = 4096;
 
-/// An agent's outgoing messages, which are sent to the controller that is currently connected.
+/// Channel for an agent's messages to the controller that is currently connected.
 #[derive(Clone, Default)]
 pub struct Outbox(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
 
@@ -68,8 +68,9 @@ impl Outbox {
             (Err(_), _) => return,
         };
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // If the controller has ended, the write fails, and the reading thread detects the end. The
-        // controller may have received a part of this message, so it could not read another one.
+        // If the controller has ended, the write fails, and the reading thread detects the end.
+        // After a failed write, the agent sends no further message, because the controller may have
+        // received only a part of this one.
         if writer.as_mut().is_some_and(|writer| frame::send(writer, &bytes).is_err()) {
             *writer = None;
         }
@@ -98,7 +99,7 @@ impl Outbox {
 /// [`LAST_MESSAGE_LIMIT`], even if the controller reads nothing.
 struct ConversationWriter<W> {
     writer: W,
-    /// Time at which the conversation ended.
+    /// Deadline for writes. It is set when the conversation ends.
     end: Arc<OnceLock<Deadline>>,
 }
 
@@ -125,8 +126,8 @@ impl<W: Write + AsFd> Write for ConversationWriter<W> {
     }
 }
 
-/// Returns the agent's input and output. Afterwards, other code in the process that prints or reads
-/// uses other descriptors.
+/// Returns duplicates of the agent's standard input and output, and redirects the originals to
+/// `/dev/null`. So other code in the process cannot read or write messages by accident.
 ///
 /// # Errors
 /// The descriptors cannot be duplicated.
@@ -180,7 +181,7 @@ pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
 
 /// Answers calls until the controller leaves, has ended, or is silent for longer than `lease`. Each
 /// call has a separate thread, and calls in progress finish before this function returns. The
-/// connection remains open, so that the controller can see when the agent has ended its work.
+/// connection remains open, so that [`Outbox::end`] can report the end of the agent's work.
 pub fn serve<S: Sync>(
     rows: &[Row<S>],
     state: &S,
@@ -214,7 +215,8 @@ pub fn serve<S: Sync>(
                 Err(RecvTimeoutError::Disconnected) => break Ending::HungUp,
             }
         };
-        // The calls in progress, which the scope waits for, may be blocked in a write.
+        // The scope waits for the calls in progress, which may be blocked in a write. The deadline
+        // ends such a write.
         let _ = end.set(Deadline::after(LAST_MESSAGE_LIMIT));
         ending
     })
@@ -233,7 +235,8 @@ fn answer<S>(
     (row.run)(state, value)
 }
 
-/// Starts a thread that reads, so that silence can be distinguished from a slow message.
+/// Starts a thread that reads messages, so that the agent can distinguish silence from a slow
+/// message.
 fn listen(mut reader: Box<dyn Read + Send>) -> Receiver<ToAgent> {
     let (sender, messages) = channel();
     std::thread::spawn(move || {
@@ -374,7 +377,7 @@ mod tests {
         drop(near);
     }
 
-    /// A call with a message that is longer than a socket or a pipe holds, and an answer of this
+    /// A call that sends a note longer than the buffer of a socket or a pipe. Its answer has this
     /// number of bytes.
     #[derive(Serialize, Deserialize)]
     struct Fill(usize);
@@ -391,8 +394,8 @@ mod tests {
         }
     }
 
-    /// A client once waited forever for the space to send its last message, because the connection
-    /// was full and its peer had stopped reading.
+    /// An agent once waited forever to send its last message, because the connection was full and
+    /// its peer had stopped reading.
     #[test]
     fn an_agent_ends_by_its_lease_if_nobody_reads() {
         let (mut near, far) = UnixStream::pair().unwrap();

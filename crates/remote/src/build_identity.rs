@@ -1,4 +1,5 @@
-//! Identity and build of an agent. Controller and agent compare their builds before anything else.
+//! Identity and build of an agent. The controller compares the builds of both programs before
+//! anything else.
 
 use crate::process::Identity;
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,8 @@ use std::sync::OnceLock;
 /// First message of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Build of the agent. A process refuses a conversation with a different build.
+    /// Build of the agent. The controller refuses a conversation with an agent of a different
+    /// build.
     pub build: String,
     /// Identity of the agent's process.
     pub process: Identity,

@@ -29,7 +29,7 @@ pub struct Row<S> {
 }
 
 impl<S> Row<S> {
-    /// Returns the row of a call.
+    /// Returns the row of the call `C`.
     pub const fn new<C: Serve<S>>() -> Row<S> {
         Row {
             name: C::NAME,

@@ -56,7 +56,7 @@ impl Offset {
     }
 }
 
-/// The current estimate of another machine's clock.
+/// Current estimate of the offset of another machine's clock.
 #[derive(Clone, Debug, Default)]
 pub struct ClockOffset {
     known: Option<KnownOffset>,
@@ -72,7 +72,8 @@ struct KnownOffset {
 }
 
 impl ClockOffset {
-    /// Takes one sample of the other clock.
+    /// Reads the agent's clock over `link`, and adds this exchange to the estimate. Waits at most
+    /// `limit` for the answer.
     ///
     /// # Errors
     /// The agent has ended, or does not answer in time.

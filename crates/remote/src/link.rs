@@ -37,7 +37,7 @@ pub const ARGUMENT: &str = "agent";
 /// Prefix of the names of agents that only generate load.
 pub const CLIENT: &str = "client";
 
-/// Path of the running program. The path remains valid after the file was replaced by a newer file.
+/// Path of the running program. The path remains valid after a newer file has replaced the program.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
 /// A conversation with one agent. Dropping the link ends the connection without a message. The
@@ -51,8 +51,8 @@ pub struct Link {
     reached_at: Option<IpAddr>,
 }
 
-/// Stream for outgoing messages. Closing the stream ends the conversation, even if the other side
-/// still listens.
+/// Stream for outgoing messages. Dropping the stream ends the conversation, even if another
+/// descriptor of the socket is still open.
 enum Writer {
     Pipe(ChildStdin),
     Socket(UnixStream),
@@ -86,7 +86,7 @@ struct Shared {
 /// The stream of an agent's messages.
 type Input = Box<dyn Read + Send>;
 
-/// A child process that leads to an agent.
+/// Child process that connects this process to an agent, or that is the agent itself.
 pub(crate) struct Tunnel {
     pub(crate) child: Child,
     /// The last error output of the child. `None` if the child itself is the agent.
@@ -136,7 +136,7 @@ struct ReceivedMessages {
     last_id: u64,
     waiting: HashMap<u64, Sender<Answer>>,
     notes: Vec<serde_json::Value>,
-    /// Function that receives unrequested messages, which are then not added to the list.
+    /// Function that receives unrequested messages, which are then not added to `notes`.
     listener: Option<Listener>,
     /// Result of the agent's end. It is `Ok` if the agent could end all its processes and undo all
     /// its changes.
@@ -245,14 +245,15 @@ impl Link {
     }
 
     /// Returns this link with the address at which this machine reached the sshd of the agent's
-    /// machine.
+    /// machine, or with the address of the agent's pod.
     pub(crate) fn reached_at(mut self, reached_at: Option<IpAddr>) -> Link {
         self.reached_at = reached_at;
         self
     }
 
-    /// Returns the address at which this machine reached the sshd of the agent's machine, as that
-    /// machine sees the address. Returns `None` for an agent of this machine.
+    /// Returns the address at which this machine reached the sshd of the agent's machine, according
+    /// to `SSH_CONNECTION` on that machine. For an agent in a pod, returns the address of the pod.
+    /// Returns `None` for an agent of this machine, or if the address is unknown.
     pub fn address(&self) -> Option<IpAddr> {
         self.reached_at
     }
@@ -325,7 +326,8 @@ impl Link {
         }
     }
 
-    /// Returns the agent's unrequested messages since the last call.
+    /// Returns the agent's unrequested messages since the last call of this function. Drops
+    /// messages that are not of the type `T`.
     pub fn notes<T: DeserializeOwned>(&self) -> Vec<T> {
         let notes = std::mem::take(&mut lock(&self.shared.heard).notes);
         let read = |note| serde_json::from_value(note).ok();
@@ -346,7 +348,8 @@ impl Link {
         heard.listener = Some(listener);
     }
 
-    /// Returns the reason why no more messages will come. Returns `None` while the agent exists.
+    /// Returns the reason why no more messages will come. Returns `None` while the connection is
+    /// open.
     pub fn lost(&self) -> Option<String> {
         lock(&self.shared.heard).lost.clone()
     }
@@ -439,7 +442,8 @@ impl Shared {
     }
 }
 
-/// Reads messages until the agent closes the connection.
+/// Reads messages until the connection ends, and passes each message to the caller that waits for
+/// it.
 fn hear(mut reader: Input, way: Option<Tunnel>, hello: Sender<Hello>, shared: &Shared) {
     lock(&shared.heard).is_way_open = way.is_some();
     let mut hello = Some(hello);

@@ -1,10 +1,10 @@
-//! Child processes that cannot outlive this process, and identities of processes that can.
+//! Starts child processes, identifies processes, and ends them.
 //!
 //! One thread, the *keeper*, starts all child processes, because the kernel ties a child's
 //! parent-death signal to the thread that forked it. If a short-lived thread forked a child, the
-//! child would be killed when that thread ends. The keeper lives until the process ends, so kill -9
-//! of this process also kills the children. Before cassay signals another process, it compares the
-//! process's start time, because process ids are reused.
+//! child would be killed when that thread ends. The keeper runs until this process ends, so kill -9
+//! of this process also kills its children, unless they are detached. Before cassay signals another
+//! process, it compares the process's start time, because process ids are reused.
 
 mod listen;
 
@@ -202,16 +202,16 @@ fn parse_stat(stat: &str) -> Option<(char, u64)> {
     Some((state, start_ticks))
 }
 
-/// Returns the kernel's state letter of a process, as in `ps`. Returns `None` if the process has
-/// ended.
+/// Returns the kernel's state letter of a process, as `ps` shows it. Returns `None` if the process
+/// has ended.
 pub fn state(process: Identity) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).ok()?;
     let (state, start_ticks) = parse_stat(&stat)?;
     (start_ticks == process.start_ticks && !"ZX".contains(state)).then_some(state)
 }
 
-/// Returns the arguments of a process. Returns `None` if the process has ended, or if this user may
-/// not read its arguments.
+/// Returns the command line of a process: its program and its arguments. Returns `None` if the
+/// process has ended, or if this user may not read its arguments.
 pub fn command_line(pid: u32) -> Option<Vec<String>> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -242,8 +242,8 @@ pub fn jvms_with(arguments: &[String]) -> Vec<Identity> {
     identities.filter(|identity| is_one(&identity.pid)).collect()
 }
 
-/// Creates a command. The caller must start the child by [`spawn`] or [`output`], which determine
-/// the lifetime of the child.
+/// Creates a command. The caller must start the child by [`spawn`], [`ask`] or [`listen()`], which
+/// determine the lifetime of the child.
 #[expect(
     clippy::disallowed_methods,
     reason = "the only function that creates commands"
@@ -256,8 +256,8 @@ pub fn command(program: &Path) -> Command {
 
 static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Makes every wait for managed nodes end with an error when `flag` is true, so that all started
-/// processes can end normally. Only the first call has an effect.
+/// Sets the flag that [`is_interrupted`] returns. When the flag is true, long waits end early, so
+/// that cassay can end all started processes normally. Only the first call has an effect.
 pub fn heed(flag: Arc<AtomicBool>) {
     let _ = INTERRUPT.set(flag);
 }
@@ -270,7 +270,8 @@ pub fn is_interrupted() -> bool {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Returns the thread that forks every child. The header of this module explains why.
+/// Returns the channel to the thread that forks every child. The header of this module explains the
+/// purpose of this thread.
 fn keeper() -> Result<&'static Sender<Job>> {
     static KEEPER: OnceLock<Option<Sender<Job>>> = OnceLock::new();
     KEEPER

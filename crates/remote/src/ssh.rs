@@ -2,10 +2,11 @@
 //!
 //! Each agent has one open connection, which the user's own `ssh` or `kubectl` makes. So the user's
 //! configurations, keys, jump hosts, known hosts and contexts apply. At the destination, the file
-//! name of the program is its SHA-256. If that file is missing, cassay sends the program over that
-//! connection. Invariants: cassay never accepts an unknown host key, and never prompts for a
-//! password. It executes only a program with the expected digest at the destination. cassay reports
-//! all unreachable destinations together, before any work begins.
+//! name of the program contains its SHA-256. If that file is missing, cassay sends the program over
+//! that connection. Invariants: cassay itself never accepts an unknown host key, and never prompts
+//! for a password. At the destination, it executes only a program with the expected digest, or with
+//! the expected size if `sha256sum` is missing. cassay reports all unreachable destinations
+//! together, before any work begins.
 
 mod destination;
 mod refusal;
@@ -37,9 +38,9 @@ use upload::Program;
 /// connections when 10 of them are unauthenticated.
 const CONNECTING_MAX: usize = 8;
 
-/// Maximum number of attempts for a machine whose sshd closes the connection before the login. The
-/// next constant is the pause before the second attempt, which doubles before each further attempt.
-/// The pauses take 7 s in total.
+/// Maximum number of attempts for a machine whose sshd closes the connection before the login.
+/// [`FIRST_PAUSE`] is the pause before the second attempt, which doubles before each further
+/// attempt. The pauses take 7 s in total.
 const TRIES_MAX: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -55,10 +56,10 @@ const PUT_LIMIT: Duration = Duration::from_secs(300);
 /// Time limit for an idle agent to end.
 const END_LIMIT: Duration = Duration::from_secs(30);
 
-/// Interval between two checks of a process that is ending.
+/// Interval between two checks for an interrupt, or for the end of a process.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Treatment of the agents that were reached if some destinations were not reached.
+/// Treatment of the agents that cassay has reached, if it has not reached all destinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherAgents {
     /// The agents end.
@@ -83,7 +84,8 @@ fn command_line() -> String {
 }
 
 impl Link {
-    /// Starts an agent at a destination. `begin` is the first message to the agent.
+    /// Starts an agent at a destination. `begin` is the first message to the agent. Tries again if
+    /// the sshd of the machine closes the connection before the login.
     ///
     /// # Errors
     /// The agent does not start. The error contains the reason and a remedy.
@@ -139,8 +141,8 @@ impl Link {
     /// attempts.
     ///
     /// # Errors
-    /// All destinations that cassay cannot reach, each with the reason. In this case, the other
-    /// agents have ended, unless `others` is [`OtherAgents::Leave`].
+    /// cassay cannot reach some destinations. The error contains each of them with the reason. The
+    /// other agents have ended, unless `others` is [`OtherAgents::Leave`].
     pub fn to_all<B: Serialize + Sync>(
         wanted: &[(Destination, B)],
         others: OtherAgents,
@@ -286,7 +288,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends the program.
+    /// Sends the program, in gzip form if `is_packed` is true.
     fn put(&mut self, program: &Program, is_packed: bool) -> anyhow::Result<()> {
         if is_packed {
             let packed = program.packed()?;
@@ -389,7 +391,7 @@ impl Connection {
     }
 }
 
-/// Adds the options of `ssh`. `ssh` must never prompt. It must run only the given command, even if
+/// Adds the options of `ssh`. `ssh` must never prompt. It must run only cassay's command, even if
 /// the configuration contains another command or forwards ports for interactive use. It must report
 /// errors even if the configuration makes it quiet.
 fn by_ssh(command: &mut Command, destination: &str) {
@@ -425,7 +427,7 @@ fn by_kubectl(command: &mut Command, pod: &Pod) {
 }
 
 /// Returns the exit status of a process that has closed its output. Returns `None` if the process
-/// still runs.
+/// still runs after [`STATUS_LIMIT`].
 fn ended(child: &mut Child) -> Option<ExitStatus> {
     let deadline = Deadline::after(STATUS_LIMIT);
     loop {

@@ -1,5 +1,6 @@
 //! The last output of a program on stderr. A thread reads the output as it arrives, so that the
-//! program never blocks, and keeps only its end. So the memory is bounded for any amount of output.
+//! program never blocks. It keeps only the last bytes, so the memory is bounded for any amount of
+//! output.
 
 use anyhow::{Context, Result};
 use measure::clock::Deadline;
@@ -8,7 +9,7 @@ use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Number of last bytes to keep. A banner may come first, but the relevant lines come last.
+/// Maximum number of last bytes to keep. A banner may come first, but the relevant lines come last.
 const KEPT_BYTES: usize = 16 << 10;
 
 /// Time limit for the last output of a program after it has closed the connection.
@@ -26,7 +27,7 @@ pub(crate) fn silence_reason(way: Option<&LastWords>) -> String {
     }
 }
 
-/// The last output of a program up to now.
+/// Last output of a program on stderr up to now.
 #[derive(Debug, Default)]
 pub(crate) struct LastWords {
     words: Mutex<Words>,

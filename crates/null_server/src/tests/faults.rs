@@ -118,7 +118,7 @@ fn every_error_can_be_parsed_with_its_details() {
             client.query("INSERT INTO k.t (a) VALUES (1)").error_code(),
             Some(code)
         );
-        // The configured errors never refuse requests that are not operations.
+        // The configured errors do not apply to requests that are not operations.
         assert_eq!(
             client.query("SELECT * FROM system.local").error_code(),
             None

@@ -156,7 +156,7 @@ impl Client {
         (0..count).map(|_| self.receive()).collect()
     }
 
-    /// Returns true if the server has closed the connection, after reading its last bytes.
+    /// Reads the remaining bytes of the connection. Returns true if the server has then closed it.
     fn is_closed(&mut self) -> bool {
         let mut rest = Vec::new();
         // A reset also counts as a closed connection, because the server may close it before it has

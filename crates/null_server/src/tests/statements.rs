@@ -100,7 +100,8 @@ fn batches_and_unprepared_writes_are_acknowledged() {
 
 #[test]
 fn every_loop_knows_what_was_prepared_and_created_on_another() {
-    // The server distributes connections in turn, so each of these two belongs to another loop.
+    // The server distributes connections in turn, so these two connections belong to different
+    // loops.
     let server = start(NullSpec {
         cpus: vec![0, 0],
         ..NullSpec::default()
@@ -238,8 +239,8 @@ fn every_schema_change_shows_and_impossible_ones_are_refused() {
             Some(ErrorCode::Invalid),
             false,
         ),
-        // The keyspace `x` was not created, because it already exists in the original cluster of
-        // such a workload.
+        // No statement creates the keyspace `x`. The null target creates it together with the
+        // table, because some workloads rely on an existing keyspace.
         ("CREATE TABLE x.t (a int PRIMARY KEY)", None, true),
         ("CREATE TABLE k.t (a int PRIMARY KEY)", None, true),
         ("CREATE TABLE k.u (a int)", Some(ErrorCode::Invalid), false),

@@ -2,8 +2,9 @@
 //! uses only this module to run programs that answer a query.
 //!
 //! A program may wait forever, print more than fits into memory, or leave children behind that keep
-//! its pipes open. This module never blocks the caller. After the timeout, it ends the program and
-//! its children, and does not wait for other processes that have the pipes open.
+//! its pipes open. This module never blocks the caller for longer than the time limit. After that
+//! time, it kills the program's process group. It does not wait for other processes that have the
+//! pipes open.
 
 use super::{Life, is_interrupted, spawn};
 use anyhow::{Context, Result, bail};
@@ -58,7 +59,7 @@ pub struct Answer {
     pub errors: Vec<u8>,
 }
 
-/// The error for a program that took too long, so that cassay has ended it.
+/// Error for a program that took too long, so that cassay has ended it.
 #[derive(Debug)]
 pub struct Late {
     program: String,
@@ -91,8 +92,8 @@ impl Patience {
 /// Runs a program, sends it `input`, and waits for its answer.
 ///
 /// # Errors
-/// The program cannot be started, takes longer than `patience`, or prints more than an answer may
-/// contain. In the last two cases, cassay ends the program.
+/// The program cannot be started, takes longer than `patience`, or prints more than 64 MiB into one
+/// stream. Ctrl-C also causes an error. In all cases but the first, cassay ends the program.
 pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (mut output, mut errors) = (Vec::new(), Vec::new());
@@ -119,8 +120,7 @@ pub fn ask(command: Command, input: &[u8], patience: Patience) -> Result<Answer>
 }
 
 /// Runs a program, sends it `input`, and passes its output to `take` as it arrives. Returns `None`
-/// if the program took longer than `patience`. In that case, cassay has ended it with all its
-/// children.
+/// if the program took longer than `patience`. In that case, cassay has killed its process group.
 ///
 /// # Errors
 /// The program cannot be started, Ctrl-C ended it, or `take` refuses the output.

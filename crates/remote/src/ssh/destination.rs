@@ -94,12 +94,12 @@ pub fn is_context_name(text: &str) -> bool {
 impl Destination {
     /// Creates the destination of a machine. `ssh` is HOST, USER@HOST or `ssh://USER@HOST:PORT`, as
     /// the program `ssh` interprets them. If `sudo` is true, the agent runs as root. For this,
-    /// cassay uses `sudo -n` unless the user is already root. The program is copied into `folder`
-    /// on the machine and runs from there. The agent writes its files into the same folder. Without
-    /// a folder, the program is copied into the user's cache.
+    /// cassay uses `sudo -n` unless the user is already root. cassay copies the program into
+    /// `folder` on the machine, and runs it there. The agent writes its files into the same folder.
+    /// Without a folder, cassay copies the program into the user's cache.
     ///
     /// # Errors
-    /// An invalid name or folder, with the valid form.
+    /// The name or the folder is invalid. The error states the valid form.
     pub fn new(ssh: &str, sudo: bool, folder: Option<&str>) -> Result<Destination> {
         // `ssh` passes names on to shells if its configuration uses `%h` or `%r`.
         let is_plain = |c: char| c.is_ascii_graphic() && !"\"'`$;&|<>(){}*?!#,".contains(c);
@@ -120,11 +120,11 @@ impl Destination {
         })
     }
 
-    /// Creates the destination of a container of a pod. The program is copied into `folder` in the
-    /// container, which must be writable and allow executables.
+    /// Creates the destination of a container of a pod. cassay copies the program into `folder` in
+    /// the container. This folder must be writable, and must not be mounted with noexec.
     ///
     /// # Errors
-    /// An invalid name or folder, with the valid form.
+    /// The name or the folder is invalid. The error states the valid form.
     pub fn from_pod(pod: Pod, folder: &str) -> Result<Destination> {
         for name in [&pod.namespace, &pod.name, &pod.container] {
             ensure!(
@@ -148,8 +148,8 @@ impl Destination {
         })
     }
 
-    /// Returns this destination, which uses the given program instead of the `ssh` or `kubectl` in
-    /// the search path.
+    /// Returns this destination with the program `program` instead of the `ssh` or `kubectl` in the
+    /// search path.
     #[must_use]
     pub fn by_program(self, program: &Path) -> Destination {
         Destination {
@@ -159,7 +159,8 @@ impl Destination {
     }
 
     /// Returns this destination with another name for the agent than `machine`. The name must
-    /// consist of letters, digits and `-`. Otherwise the name remains `machine`.
+    /// consist of letters, digits and `-`, and must not begin with `-`. Otherwise the name remains
+    /// unchanged.
     #[must_use]
     pub fn for_agent(self, name: &str) -> Destination {
         let is_plain_char = |c: char| c.is_ascii_alphanumeric() || c == '-';
@@ -251,7 +252,8 @@ impl Destination {
     }
 }
 
-/// Checks the name of the folder for the program on the machine `whose`, and returns the name.
+/// Checks the name of the folder for the program on the machine `whose`. Returns the name without a
+/// slash at its end.
 fn plain_folder(whose: &str, folder: &str) -> Result<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._+@=:,-".contains(c);
     let is_below = folder.split('/').all(|part| part != ".." && part != ".");

@@ -1,9 +1,8 @@
 //! Reasons why an agent cannot run at a destination. This module converts the output of `ssh`,
 //! `kubectl`, a login shell or `sudo` to a sentence that names the next step for the user.
 //!
-//! The known messages are those of OpenSSH 7.6 to 10, of kubectl and Kubernetes 1.34, and of sudo
-//! 1.8 and 1.9. Those of dash, bash and busybox are also known. Unknown messages are reported
-//! verbatim.
+//! The known messages come from OpenSSH 7.6 to 10, kubectl and Kubernetes 1.34, sudo 1.8 and 1.9,
+//! dash, bash and busybox. cassay reports unknown messages verbatim.
 
 mod rows;
 
@@ -107,9 +106,9 @@ impl std::error::Error for UnreachedMachines {}
 /// Problem that prevents the start of an agent.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// A problem whose cause cassay knows.
+    /// A problem with a known cause.
     Told { cause: String, hint: Option<String> },
-    /// The destination has ended, or does not answer.
+    /// The connection to the destination has ended, or the destination does not answer.
     BrokeOff(End),
 }
 
@@ -131,7 +130,8 @@ impl Trouble {
         Trouble::Told { cause, hint }
     }
 
-    /// Converts a problem at the destination, which the script has reported in its own words.
+    /// Converts an obstacle that the script at the destination has reported. `lines` contains the
+    /// last lines of the error output.
     pub(super) fn from_obstacle(wanted: &Destination, obstacle: &str, lines: &[String]) -> Trouble {
         let (what, folder) = obstacle.split_once(' ').unwrap_or((obstacle, ""));
         let other = "name another folder for the program (`folder`)";
@@ -179,7 +179,7 @@ impl Trouble {
 pub(super) struct End {
     /// Description of the step in which the connection ended, or of the unexpected answer.
     pub(super) words: String,
-    /// Exit status of `ssh`. `None` if it has not ended.
+    /// Exit status of `ssh` or `kubectl`. `None` if it has not ended.
     pub(super) status: Option<ExitStatus>,
     /// Stage that the connection had reached.
     pub(super) stage: Stage,
@@ -199,7 +199,7 @@ pub(super) enum Stage {
 }
 
 impl Row {
-    /// Returns the first line in `lines` that contains all words of this row.
+    /// Returns the last line in `lines` that contains all words of this row.
     fn line<'a>(&self, lines: &'a [String]) -> Option<&'a str> {
         let fits = |line: &&String| self.words.iter().all(|words| line.contains(words));
         lines.iter().rfind(fits).map(String::as_str)
@@ -285,7 +285,8 @@ impl End {
         })
     }
 
-    /// Explains a shell's exit codes for programs that it cannot start.
+    /// Explains the exit statuses 126 and 127, with which a shell reports a program that it cannot
+    /// start. Returns `None` for any other status.
     fn not_started(&self, wanted: &Destination) -> Option<Refusal> {
         let line = self.lines.last().map_or("ssh reported no reason", String::as_str);
         let (cause, hint) = match (self.stage, self.code()?) {
@@ -309,7 +310,8 @@ impl End {
         })
     }
 
-    /// Returns the text of an unknown message verbatim, as the cause.
+    /// Returns a cause that contains the end of an unknown message verbatim, and a hint if cassay
+    /// has one.
     fn as_it_stands(&self, wanted: &Destination) -> (String, Option<String>) {
         let said = self.last_lines().join("; ");
         let surplus = said.chars().count().saturating_sub(MESSAGE_CHARS_MAX);

@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use std::process::{ChildStdin, ChildStdout};
 use std::time::Duration;
 
-/// Prefix of each line that the script prints. A login shell may print other lines before.
+/// Prefix of each line that the script prints. A login shell may print other lines before these.
 const MARK: &str = "cassay-agent: ";
 
 /// Maximum number of bytes to read in search of the prefix. This is more than the length of any
@@ -21,8 +21,8 @@ const OUTPUT_BYTES_MAX: usize = 64 << 10;
 /// Duration of one wait. cassay checks for an interrupt after each wait.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Number of bytes to write after one wait. A pipe that is ready for writing always accepts at
-/// least this number.
+/// Maximum number of bytes to write after one wait. A pipe that is ready for writing always accepts
+/// at least this number.
 const PIECE_BYTES: usize = 4096;
 
 /// Time for which a destination may accept no bytes. `ssh` itself detects a broken connection after
@@ -42,7 +42,7 @@ pub(super) enum Unheard {
     HungUp,
     /// The remote shell has printed more bytes than the limit.
     TooMuch,
-    /// The destination has been silent for this time.
+    /// No marked line has arrived within this time.
     Late(Duration),
     /// A local error, or an interrupt by the user.
     Other(anyhow::Error),
@@ -55,7 +55,7 @@ impl From<anyhow::Error> for Unheard {
 }
 
 impl FarSide {
-    /// Reads the next marked line, and returns its content.
+    /// Reads the next marked line, and returns its content. Waits at most `limit`.
     pub(super) fn line(&mut self, limit: Duration) -> Result<String, Unheard> {
         line(&mut self.reader, limit)
     }
@@ -94,7 +94,8 @@ impl FarSide {
     }
 }
 
-/// Waits until reading or writing is possible. Returns false at the deadline.
+/// Waits until reading or writing is possible. Returns false at the deadline. Fails if the user
+/// interrupts the wait.
 fn wait(fd: impl AsFd, flags: PollFlags, deadline: Deadline) -> Result<bool> {
     loop {
         if process::is_interrupted() {

@@ -1,5 +1,6 @@
 //! The programs to copy to machines, one for each processor architecture. These are the running
-//! program, and programs of the same build for other architectures that this machine has.
+//! program, and those programs of the same build for other architectures that exist on this
+//! machine.
 
 use crate::link::OURSELVES;
 use anyhow::{Context, Result, bail};
@@ -20,7 +21,8 @@ static PROGRAMS: Mutex<Option<HashMap<String, Arc<Program>>>> = Mutex::new(None)
 #[derive(Debug)]
 pub(super) struct Program {
     file: PathBuf,
-    /// SHA-256 of the program's bytes. It is the file name of the program on other machines.
+    /// SHA-256 of the program's bytes, in hexadecimal. The file name of the program on other
+    /// machines contains it.
     pub(super) digest: String,
     pub(super) bytes: u64,
     /// Gzip form of the program, which has about a third of its size. cassay creates this form for
@@ -101,8 +103,8 @@ impl Program {
     }
 }
 
-/// Returns the paths at which a program of the same build for another processor may be. These are
-/// next to the running program, and in the user's cache.
+/// Returns the paths at which a program of the same build for another processor may be. The first
+/// path is next to the running program, and the second path is in cassay's cache.
 fn places(machine: &str) -> Vec<PathBuf> {
     let set = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty());

@@ -1,7 +1,8 @@
 //! Known error messages and their meanings, grouped by the program that prints them.
 
 /// Words of a message, and their meaning. `DEST` represents the destination, `LINE` the line that
-/// contains the words, and `THERE` the start of a command that runs at the destination.
+/// contains the words, and `THERE` the start of a command that runs at the destination. `FORGET`
+/// represents the command that removes a changed host key.
 pub(super) struct Row {
     pub(super) words: &'static [&'static str],
     pub(super) cause: &'static str,

@@ -111,8 +111,8 @@ fn messages_of_ssh_become_a_cause_with_the_next_step() {
     }
 }
 
-/// A test case. It has the stage, the exit status of `ssh`, and the lines of a shell, a loader,
-/// `sudo` or the program. It also has the expected text in the report.
+/// A test case: the stage, the exit status of `ssh`, the printed lines, and the expected text in
+/// the report. The lines come from a shell, a loader, `sudo` or the program.
 type FarSideRow = (Stage, i32, &'static [&'static str], &'static str);
 
 const FAR_SIDE_ROWS: [FarSideRow; 13] = [
