@@ -11,7 +11,7 @@ const PLACES_MIN: usize = 3;
 const VARIANTS_MAX: usize = 6;
 
 /// Returns the figure of throughput and p99 latency over the load. Returns `None` if no variant has
-/// three loads, if there are more than six variants, or if the points have different axes.
+/// three loads, if the study has more than six variants, or if the points have no common axis.
 pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let axis = only_axis(points)?;
     let names = variants(view);

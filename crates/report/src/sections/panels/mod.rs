@@ -40,8 +40,8 @@ const ABOVE_PX: u32 = 150;
 const GAP_PX: u32 = 26;
 
 /// Returns the section with the panels. It contains a figure for each trial within the size limit,
-/// every series behind a fold, and the cost of the probes. Returns `None` if no trial has series of
-/// probes and no table of their cost.
+/// every series behind a fold, and the cost of the probes. Returns `None` if the run has neither
+/// values nor costs of probes.
 pub fn section(view: &RunView) -> Option<Section> {
     let with_series = || view.trials.iter().filter(|t| !t.probes.is_empty());
     // For a long run, cassay reads only the series of some trials. The other trials have series
