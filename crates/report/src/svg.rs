@@ -1,8 +1,9 @@
-//! Draws a [`LeadFigure`] as SVG, without scripts and references. Classes in the style sheet of the
-//! page set the colours, so the same figure works in light mode, in dark mode and on paper.
+//! Draws a [`LeadFigure`] as SVG, without scripts and without references to other files. CSS
+//! classes determine the colours, so the same figure works in light mode, in dark mode and on
+//! paper.
 //!
-//! The page contains two drawings of the figure, for a wide page and for a narrow page. The style
-//! sheet shows one of the two drawings.
+//! The page contains two drawings of the figure, for wide and for narrow screens. The style sheet
+//! shows one of them.
 
 mod axis;
 mod curve;
@@ -19,18 +20,18 @@ use std::fmt::Write;
 
 /// Number of colours for variants in the style sheet: `--c0` to `--c7`.
 const CATEGORIES: usize = 8;
-/// Width of the wide drawing, which is the width of the page.
+/// Width of the wide drawing in pixels, which is the width of the page.
 const WIDE_PX: f64 = 1120.0;
-/// Width of the narrow drawing, which is the width of a phone minus the margins of the page.
+/// Width of the narrow drawing in pixels, which fits on the screen of a phone.
 const NARROW_PX: f64 = 390.0;
-/// Height of a plot over two axes, in the wide and in the narrow drawing.
+/// Height in pixels of a plot with two axes, in the wide and in the narrow drawing.
 const CURVE_PX: [f64; 2] = [300.0, 230.0];
-/// Gap between two plots.
+/// Gap between two plots, in pixels.
 const GAP_PX: f64 = 28.0;
-/// Distance between lines of text.
+/// Distance between the baselines of two lines of text, in pixels.
 const LINE_PX: f64 = TEXT_PX + 3.0;
 
-/// Writes the figure at the top of a page, with its heading and its legend.
+/// Writes the figure at the top of a page as HTML, with its heading and its legend.
 pub fn figure(out: &mut String, lead: &LeadFigure) {
     let _ = write!(
         out,
@@ -40,7 +41,7 @@ pub fn figure(out: &mut String, lead: &LeadFigure) {
     both_drawings(out, lead, "");
 }
 
-/// Writes the figure within a section. `id` is its anchor.
+/// Writes a figure of a section as HTML. `id` is its anchor.
 pub fn section_figure(out: &mut String, id: &str, lead: &LeadFigure) {
     let _ = write!(
         out,
@@ -50,7 +51,8 @@ pub fn section_figure(out: &mut String, id: &str, lead: &LeadFigure) {
     both_drawings(out, lead, &format!("{id}-"));
 }
 
-/// Writes the wide and the narrow drawing, and the legend. `prefix` begins the anchors.
+/// Writes the wide and the narrow drawing, and the legend. Every anchor of the drawings begins with
+/// `prefix`.
 fn both_drawings(out: &mut String, lead: &LeadFigure, prefix: &str) {
     let names = names::legend(&lead.plots);
     for (class, width) in [("wide", WIDE_PX), ("narrow", NARROW_PX)] {
@@ -76,13 +78,13 @@ fn both_drawings(out: &mut String, lead: &LeadFigure, prefix: &str) {
     out.push_str("</figcaption></figure>\n");
 }
 
-/// Height of the heading above the plots, in a file.
+/// Height in pixels of the heading above the plots in a file.
 const TITLE_PX: f64 = 30.0;
-/// Margin around the drawing in a file.
+/// Width in pixels of the margin around the drawing in a file.
 const MARGIN_PX: f64 = 16.0;
 
-/// Returns the wide drawing as a self-contained file with its heading and its legend, for a slide,
-/// a mail or a pull request.
+/// Returns the wide drawing as a self-contained SVG file with its heading and its legend. Users can
+/// put it into a slide, a mail or a pull request.
 pub fn file(lead: &LeadFigure) -> String {
     let names = names::legend(&lead.plots);
     let mut plots = String::new();
@@ -126,18 +128,18 @@ pub fn file(lead: &LeadFigure) -> String {
     out + "</svg>\n"
 }
 
-/// Returns the wide drawing as a file for programs other than browsers, with the colours of the
-/// light page and without variables.
+/// Returns the wide drawing as an SVG file for programs other than browsers. The file has the
+/// colours of the light page, and no CSS variables.
 pub fn plain_file(lead: &LeadFigure) -> String {
     plain::plain(&file(lead))
 }
 
-/// Returns the width of an entry of the legend, including the gap before the next entry.
+/// Returns the width of an entry of the legend in pixels, including the gap before the next entry.
 fn key_px(label: &str) -> f64 {
     label.chars().count() as f64 * LETTER * TEXT_PX + 42.0
 }
 
-/// Arranges the entries of a legend in rows that fit into the width.
+/// Arranges the entries of a legend in rows that fit into the wide drawing.
 fn key_rows<'a>(keys: &[&'a (ColorRole, String)]) -> Vec<Vec<&'a (ColorRole, String)>> {
     let mut rows: Vec<Vec<&(ColorRole, String)>> = Vec::new();
     let mut used = f64::INFINITY;
@@ -160,7 +162,7 @@ fn height_of_all(areas: &[Area]) -> f64 {
 }
 
 /// Writes one drawing of all plots. If `has_names` is true, the names of lines are at the ends of
-/// the lines. `prefix` begins the anchors of the drawing.
+/// the lines. Every anchor of the drawing begins with `prefix`.
 fn drawing(
     out: &mut String,
     lead: &LeadFigure,
@@ -189,8 +191,8 @@ fn drawing(
     out.push_str("</svg>");
 }
 
-/// Returns the area of each plot: two plots next to each other on a wide page, all plots in one
-/// column on a narrow page.
+/// Returns the area of each plot. A wide drawing has two plots in a row, and a narrow drawing has
+/// all plots in one column.
 fn areas(plots: &[Plot], width: f64, is_wide: bool) -> Vec<Area> {
     let columns = if is_wide { plots.len().clamp(1, 2) } else { 1 };
     let column_px = (width - GAP_PX * (columns - 1) as f64) / columns as f64;
@@ -223,7 +225,7 @@ fn height_of(plot: &Plot, is_wide: bool, width: f64) -> f64 {
     }
 }
 
-/// Returns the classes of an element that has this colour.
+/// Returns the CSS classes of an element that has this colour. The first class is `what`.
 fn class_of(paint: ColorRole, what: &str) -> String {
     match paint {
         ColorRole::Category(index) => format!("{what} p{}", index % CATEGORIES),
@@ -237,7 +239,7 @@ fn class_of(paint: ColorRole, what: &str) -> String {
     }
 }
 
-/// Writes a text at a position. The class of the text determines the alignment.
+/// Writes a text at a position in pixels. The CSS class of the text determines its alignment.
 fn text(out: &mut String, class: &str, [x, y]: [f64; 2], said: &str) {
     let _ = write!(
         out,
@@ -246,7 +248,7 @@ fn text(out: &mut String, class: &str, [x, y]: [f64; 2], said: &str) {
     );
 }
 
-/// Wraps sentences into lines that fit into a width.
+/// Wraps a text into lines that fit into a width in pixels.
 fn lines(said: &str, width: f64) -> Vec<String> {
     if said.is_empty() {
         return Vec::new();
@@ -254,12 +256,13 @@ fn lines(said: &str, width: f64) -> Vec<String> {
     crate::terminal_page::wrap(said, letters(width))
 }
 
-/// Returns the number of letters of average width that fit into a width.
+/// Returns the number of letters of average width that fit into a width in pixels. The result is at
+/// least 1.
 fn letters(width: f64) -> usize {
     (width / LETTER / TEXT_PX).floor().max(1.0) as usize
 }
 
-/// Truncates a text to a width, with an ellipsis.
+/// Truncates a text to a width in pixels. An ellipsis marks the truncation.
 fn cut(said: &str, width: f64) -> String {
     let most = letters(width);
     if said.chars().count() <= most {

@@ -1,19 +1,20 @@
-//! Renders the page for a terminal, as plain lines without colours that are readable from 80
-//! columns on.
+//! Renders the page for a terminal as plain lines without colours, for a width of [`WIDTH`]
+//! columns.
 //!
-//! The terminal page omits charts, pictures and details. The tables contain the same numbers, and
-//! the HTML report contains the rest. An asterisk marks text that is grey on the HTML page.
+//! The terminal page omits charts, pictures and details, and optional columns of tables that do not
+//! fit. The HTML report contains all of them. An asterisk replaces the detail of a cell that is
+//! grey on the HTML page.
 
 use crate::page::{Align, Block, Card, Cell, Column, Headline, Mark, Page, Section, Table, Tone};
 use store::record::RuleOutcome;
 
 /// Maximum width of lines, in columns.
 const WIDTH: usize = 100;
-/// Minimum width of a column of text.
+/// Width below which a column of text does not shrink.
 const TEXT_COLUMN_MIN: usize = 16;
 
 impl Headline {
-    /// Returns the reason why a run is not `valid`, in as few words as possible.
+    /// Returns the reasons why a run is not `valid`. Prefers the short reasons, if they exist.
     pub fn main_reasons(&self) -> &[String] {
         if self.short_reasons.is_empty() {
             &self.reasons
@@ -23,7 +24,7 @@ impl Headline {
     }
 }
 
-/// Renders a page.
+/// Renders a page as text for a terminal.
 pub fn text(page: &Page) -> String {
     let mut out = String::new();
     headline(&mut out, &page.headline);
@@ -48,7 +49,8 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Breaks text at spaces into lines of at most `limit` columns. Longer words are cut.
+/// Breaks text at spaces into lines of at most `limit` columns. A longer word continues on the next
+/// line. Replaces control characters by `?`.
 pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut current = String::new();
@@ -74,7 +76,7 @@ fn paragraph(out: &mut String, text: &str, indent: &str) {
     hanging(out, text, indent, indent);
 }
 
-/// Writes a paragraph. Its first line begins with `first`, and the other lines with `rest`.
+/// Writes a paragraph. Its first line begins with `first`, and every other line with `rest`.
 fn hanging(out: &mut String, text: &str, first: &str, rest: &str) {
     let longer = width(first).max(width(rest));
     for (index, part) in wrap(text, WIDTH - longer).iter().enumerate() {
@@ -120,8 +122,7 @@ fn headline(out: &mut String, headline: &Headline) {
 fn section(out: &mut String, section: &Section) {
     let mut body = String::new();
     section.blocks.iter().for_each(|b| block(&mut body, b));
-    // The terminal omits the explanation of terms, because it is for readers of the page and not
-    // for users of the command.
+    // The terminal omits the explanation of terms, which is only for readers of the HTML page.
     if body.trim().is_empty() || section.id == "words" {
         return;
     }
@@ -162,7 +163,8 @@ fn block(out: &mut String, what: &Block) {
     }
 }
 
-/// Writes the name and facts of a card. Omits tables of the card, because they need more space.
+/// Writes the name, the verdict and the facts of a card. Omits other blocks, because they need more
+/// space.
 fn card(out: &mut String, card: &Card) {
     out.push('\n');
     line(out, &clean(&format!("{}: {}", card.title, card.verdict)));
@@ -176,8 +178,8 @@ fn card(out: &mut String, card: &Card) {
     }
 }
 
-/// Writes the marks. For rules that passed, writes only the names, because readers look for the
-/// other rules.
+/// Writes the results of the rules. Rules that failed or warned have their details, because readers
+/// look for them. For unknown and passed rules, writes only the names.
 fn marks(out: &mut String, marks: &[Mark]) {
     let with =
         |result: RuleOutcome| marks.iter().filter(move |m| m.result == result).collect::<Vec<_>>();
@@ -244,8 +246,8 @@ fn table(out: &mut String, table: &Table) {
     }
 }
 
-/// Returns the columns that fit. If not all columns fit, drops optional columns, beginning with the
-/// last one.
+/// Returns the indexes of the columns that fit. If not all columns fit, omits optional columns,
+/// beginning with the last one.
 fn shown_columns(table: &Table) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
     while natural_widths(table, &shown).iter().map(|w| w + 2).sum::<usize>() > WIDTH {
@@ -257,8 +259,8 @@ fn shown_columns(table: &Table) -> Vec<usize> {
     shown
 }
 
-/// Returns the widths of columns. Headings may be broken at spaces, so a column only needs the
-/// width of the longest word in its heading.
+/// Returns the width of each column at which no cell wraps. Headings may wrap at spaces, so a
+/// column only needs the width of the longest word in its heading.
 fn natural_widths(table: &Table, shown: &[usize]) -> Vec<usize> {
     let of = |i: &usize| {
         let head = title(&table.columns[*i]);
@@ -269,8 +271,8 @@ fn natural_widths(table: &Table, shown: &[usize]) -> Vec<usize> {
     shown.iter().map(of).collect()
 }
 
-/// Returns widths that fit into [`WIDTH`]. If the table is too wide, the widest columns of text
-/// shrink.
+/// Returns the widths of the columns. If the table is wider than [`WIDTH`], the widest columns of
+/// text shrink to at least [`TEXT_COLUMN_MIN`]. The table may still be too wide.
 fn fit(table: &Table, shown: &[usize]) -> Vec<usize> {
     let mut widths = natural_widths(table, shown);
     loop {

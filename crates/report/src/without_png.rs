@@ -1,4 +1,4 @@
-//! Replaces the module `png` in builds that cannot draw PNG.
+//! Substitute for the module `png` in builds that cannot draw PNG.
 
 use anyhow::{Result, bail};
 

@@ -1,5 +1,5 @@
-//! Results for every combination of a matrix or a grid. Two axes are rows and columns. Each
-//! combination of the other axes has a separate table.
+//! Results for every combination of a matrix or a grid. Rows and columns of a table are two axes.
+//! Each combination of the other axes has a separate table.
 
 use crate::merged_points::axis_value;
 use crate::number;
@@ -8,10 +8,11 @@ use crate::run_view::RunView;
 use analysis::procedure;
 use store::record::{AxisRecord, CombinationsRecord, PointRecord, Verdict};
 
-/// Maximum number of tables on a page. The results list every combination.
+/// Maximum number of tables in the section. The table of results contains every combination.
 const TABLES_MAX: usize = 24;
 
-/// Returns the section. `None` for a study with fewer than two axes. The load counts as an axis.
+/// Returns the section on all combinations. Returns `None` if the study has no matrix or grid, or
+/// if fewer than two axes have several values. The load counts as an axis.
 pub fn section(view: &RunView) -> Option<Section> {
     let combinations = view.plan.resolved.combinations.as_ref()?;
     let axes = axes(view, combinations);
@@ -32,13 +33,13 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// An axis of the tables, with its name, and with the name and meaning of each value.
+/// An axis of the tables, with its name and its values. Each value has a name and a meaning.
 struct AxisLabels {
     name: String,
     values: Vec<(String, Value)>,
 }
 
-/// The axes that a table uses.
+/// The two axes of one table.
 struct GridAxes<'a> {
     rows: &'a AxisLabels,
     columns: &'a AxisLabels,
@@ -47,14 +48,14 @@ struct GridAxes<'a> {
 /// Meaning of a value on an axis of the tables.
 #[derive(Clone)]
 enum Value {
-    /// A value of the matrix, given by its axis and its level on that axis.
+    /// A value on an axis of the matrix, as the index of the axis and the index of the value.
     Level(usize, usize),
-    /// A point of the procedure.
+    /// A point of the procedure, which is a value on the axis of the load.
     Place(procedure::Point),
 }
 
-/// Returns the axes. The load comes first, then the axes of the matrix. Omits axes with only one
-/// value.
+/// Returns the axes that have several values. The load comes first, and then the axes of the
+/// matrix.
 fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     let mut places: Vec<procedure::Point> = Vec::new();
     let measured = view.findings.usable_points().filter_map(|point| point.point);
@@ -87,8 +88,8 @@ fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     all.filter(|axis| axis.values.len() > 1).collect()
 }
 
-/// Returns every combination of the values of some axes, with the names of the values. Without
-/// axes, returns one empty combination.
+/// Returns every combination of the values of the axes, with the names of the values. Without axes,
+/// returns one empty combination.
 fn each(axes: &[AxisLabels]) -> Vec<Vec<(String, Value)>> {
     let mut all = vec![Vec::new()];
     for axis in axes {
@@ -125,7 +126,7 @@ fn table(view: &RunView, axes: &GridAxes<'_>, held: &[(String, Value)]) -> Table
         .build()
 }
 
-/// Returns the point that has all of these values.
+/// Returns the usable point that has all of the `wanted` values.
 fn find<'v>(view: &'v RunView, wanted: &[&Value]) -> Option<&'v PointRecord> {
     let cells = &view.plan.resolved.combinations.as_ref()?.cells;
     view.findings.usable_points().find(|point| {

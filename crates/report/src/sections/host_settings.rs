@@ -1,8 +1,8 @@
-//! Settings of the hosts that are important to the database. The deviations come first, with their
-//! remedies. All settings follow behind a fold.
+//! Section on those settings of the hosts that affect Cassandra. Deviations come first. Their
+//! remedies and the table of all settings are behind folds.
 //!
-//! Trials and hosts with the same setting share a row. Trials share a row even if a value differs
-//! from trial to trial (such as the CPUs of interrupts). The row then shows the last value.
+//! Trials and hosts with the same setting share a row. They share it even if a value differs from
+//! trial to trial, such as the CPUs of interrupts. The row then shows the last value.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -13,16 +13,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::record::HostSettingRecord;
 use store::record::SettingVerdict;
 
-/// A setting, with the values found on some hosts.
+/// A setting, with its values on all hosts that share one row.
 struct Shared<'a> {
-    /// Latest record of the setting.
+    /// First record of the setting.
     found: &'a HostSettingRecord,
     /// Last value of the setting for each host and node or device.
     values: BTreeMap<(&'a str, &'a str), &'a str>,
     trials: BTreeSet<usize>,
 }
 
-/// Returns the section. `None` if no host was checked.
+/// Returns the section on the settings of the hosts. Returns `None` if cassay checked no host.
 pub fn section(view: &RunView) -> Option<Section> {
     let all = shared(view);
     if all.is_empty() {
@@ -79,7 +79,8 @@ fn deviates(one: &Shared<'_>) -> bool {
     )
 }
 
-/// Returns the settings as JSON, without duplicates. Each setting has a list of its hosts.
+/// Returns the settings as a JSON list, without duplicates. Each setting has a list of its hosts.
+/// Returns `None` if cassay checked no host.
 pub fn json(view: &RunView) -> Option<Value> {
     let one = |one: &Shared<'_>| {
         let found = one.found;
@@ -94,7 +95,8 @@ pub fn json(view: &RunView) -> Option<Value> {
     (!all.is_empty()).then(|| all.iter().map(one).collect())
 }
 
-/// Returns the key by which settings share a row.
+/// Returns the verdict, name, wanted value and remedy of a setting. Settings with the same key
+/// share a row.
 fn key(one: &HostSettingRecord) -> (SettingVerdict, [&str; 3]) {
     let words = [&one.setting, &one.wanted, &one.fix].map(String::as_str);
     (one.verdict, words)
@@ -127,8 +129,8 @@ fn hosts<'a>(one: &Shared<'a>) -> Vec<&'a str> {
     in_order(one.values.keys().map(|(host, _)| *host))
 }
 
-/// Returns the nodes or devices that have the setting. Empty if the setting belongs to the host
-/// itself.
+/// Returns the nodes or devices that have the setting. Returns an empty list if the setting belongs
+/// to the host itself.
 fn on<'a>(one: &Shared<'a>) -> Vec<&'a str> {
     in_order(one.values.keys().map(|(_, on)| *on).filter(|on| !on.is_empty()))
 }

@@ -1,4 +1,4 @@
-//! The data with which the trials began, and the cost of the probes.
+//! Blocks on the data with which the trials began, and on the cost of the probes.
 
 use crate::merged_points::trial_table;
 use crate::number;
@@ -7,14 +7,14 @@ use crate::run_view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{DataRecord, ProbeRecord, TrialFinding};
 
-/// Minimum share of a core from which the probes count as additional load. It is the limit of rule
-/// V17.
+/// Share of one core above which the table highlights the CPU time of a probe. It equals the limit
+/// of rule V17 for all probes together.
 const CPU_SHARE_WARN: f64 = 0.05;
-/// Number of characters of a fingerprint that are shown, which is enough to distinguish two
+/// Number of characters of a fingerprint in the table. This number is enough to distinguish two
 /// fingerprints.
 const FINGERPRINT_CHARS: usize = 16;
 
-/// Returns the section on restored snapshots. Empty if no trial restored a snapshot.
+/// Returns the blocks on restored snapshots. Returns an empty list if no trial restored a snapshot.
 pub fn data(view: &RunView) -> Vec<Block> {
     let restored = |t: &'_ TrialFinding| t.data.is_some();
     if !view.findings.trials.iter().any(restored) {
@@ -44,7 +44,8 @@ pub fn data(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-/// Fingerprints by snapshot and node, each with the trials that had this fingerprint.
+/// Trials by snapshot, node and fingerprint of the SSTables. Each value contains the indexes of the
+/// trials.
 type Fingerprints<'a> = BTreeMap<&'a str, BTreeMap<&'a str, BTreeMap<&'a str, Vec<usize>>>>;
 
 fn fingerprints(view: &RunView) -> Fingerprints<'_> {
@@ -100,7 +101,8 @@ fn table(view: &RunView) -> Table {
         .build()
 }
 
-/// Returns the fingerprint of the first node, and the number of the other fingerprints.
+/// Formats the fingerprint of the first node. The detail contains the name of this node and the
+/// number of further nodes.
 fn fingerprint(data: &DataRecord) -> Cell {
     let Some((node, text)) = data.fingerprints.first_key_value() else {
         return Cell::absent();
@@ -115,14 +117,15 @@ fn fingerprint(data: &DataRecord) -> Cell {
     Cell::new(shown).detail(detail)
 }
 
-/// Returns a table with the cost of each probe over all trials. Empty if no probe ran.
+/// Returns the table of the cost of each probe over all trials, and the list of problems. Returns
+/// an empty list if no probe ran, or only the probe `others`.
 pub fn probes(view: &RunView) -> Vec<Block> {
     let trials = view.findings.trials.iter();
     let all: Vec<(usize, &ProbeRecord)> =
         trials.flat_map(|t| t.probes.iter().map(|p| (t.index, p))).collect();
     let names: BTreeSet<&str> = all.iter().map(|(_, p)| p.probe.as_str()).collect();
-    // Every trial runs the probe `others`, and rule V17 covers it. So if no other probe ran, the
-    // page has no table.
+    // Every trial runs the probe `others`, and its cost is part of rule V17. So the page has no
+    // table if no other probe ran.
     if names.iter().all(|name| *name == "others") {
         return Vec::new();
     }
@@ -191,7 +194,8 @@ fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
         .build()
 }
 
-/// Returns the share of a core that a probe used, in the trial in which that share was largest.
+/// Returns the largest share of a core that a probe used in one trial, as the sum over its places.
+/// Returns `None` if the probe has no sampling interval.
 fn cpu_share(all: &[(usize, &ProbeRecord)]) -> Option<f64> {
     let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
     for (trial, probe) in all {
@@ -203,10 +207,10 @@ fn cpu_share(all: &[(usize, &ProbeRecord)]) -> Option<f64> {
     shares.into_values().max_by(f64::total_cmp)
 }
 
-/// Places and trials that have a problem.
+/// Places and trials in which a problem occurred.
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
 
-/// Returns every problem once, with the trials and places where it occurred.
+/// Formats each problem once, with its probe, its places and the number of its trials.
 fn problems(all: &[(usize, &ProbeRecord)]) -> Vec<String> {
     let mut known: BTreeMap<[&str; 2], Where<'_>> = BTreeMap::new();
     for (trial, probe) in all {

@@ -1,5 +1,5 @@
-//! Percentile curves, which show the whole distribution of latency. The page marks the part of a
-//! curve that is not reliable.
+//! Percentile curves, which show the whole distribution of latency. The page draws the unreliable
+//! part of a curve as a dotted line.
 
 use crate::merged_points::{ALL, Point, variant_name, variants};
 use crate::number;
@@ -9,8 +9,8 @@ use crate::page::{
 use crate::run_view::{Curve, RunView};
 use analysis::VariantName;
 
-/// Returns one chart per variant, kind and clock, from which the reader chooses. `None` if the run
-/// has no curves.
+/// Returns one chart for each variant, kind of operation and clock, from which the reader chooses.
+/// Returns `None` if the run has no curves.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     let mut charts = Vec::new();
     for (index, variant) in variants(view).into_iter().enumerate() {
@@ -38,7 +38,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     })
 }
 
-/// Moment from which a latency counts.
+/// Clock of a chart. Latency counts from the intended start of an operation. Service time counts
+/// from the send.
 #[derive(Clone, Copy)]
 enum Clock {
     Latency,
@@ -54,7 +55,8 @@ impl Clock {
     }
 }
 
-/// Returns the kinds of operations that have curves. The curve of all kinds together comes first.
+/// Returns the kinds of operations of a variant that have curves. The curve of all kinds together
+/// comes first.
 fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
     let mut kinds: Vec<&str> = Vec::new();
     for point in view.points.iter().filter(|p| p.variant == *variant) {
@@ -63,8 +65,8 @@ fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
         }
     }
     kinds.sort_by_key(|kind| *kind != ALL);
-    // With only one kind, the curve of all kinds together would be the same as the curve of this
-    // kind, so the chart omits it.
+    // If the variant has only one kind, its curve equals the curve of all kinds together. The
+    // section then shows only the latter.
     if kinds.len() == 2 && kinds.first() == Some(&ALL) {
         kinds.truncate(1);
     }
@@ -111,13 +113,14 @@ fn chart(view: &RunView, points: &[&Point<'_>], kind: &str, clock: Clock) -> Opt
     })
 }
 
-/// Returns the curve up to the last quantile that has 100 values above it, and a dotted curve from
-/// there to the last value. Both parts contain the point at which they meet.
+/// Returns a solid curve up to the last quantile with at least 100 values above it, and a dotted
+/// curve for the rest. Both curves contain the point at which they meet. The horizontal values are
+/// 1 ÷ (1 − quantile), and the vertical values are milliseconds.
 pub fn curve_series(curve: &Curve, label: &str, color: Color) -> Vec<Series> {
     let count = curve.quantiles.count as f64;
     let (mut sure, mut unsure) = (Vec::new(), Vec::new());
     for &(quantile, ms) in &curve.values {
-        // The maximum is at 1 ÷ (1 − q) = count, because the maximum is one of `count` values.
+        // The maximum is one of `count` values, so its position 1 ÷ (1 − q) is `count`.
         let x = (1.0 / (1.0 - quantile)).min(count);
         if !(x >= 1.0 && ms > 0.0) {
             continue;

@@ -1,4 +1,4 @@
-//! The resources that were full at each knee, peak, difference, fault and drift.
+//! Section on the resources that were full at each knee, peak, difference, fault and drift.
 
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
@@ -7,7 +7,8 @@ use store::record::{
     LimitSpan, TrialFinding, limit_name, limit_value,
 };
 
-/// Returns the section. `None` for the null target and for runs of earlier versions.
+/// Returns the section on full resources. Returns `None` if the findings contain no limits, as with
+/// the null target and with runs of earlier versions.
 pub fn section(view: &RunView) -> Option<Section> {
     let limits = &view.findings.limits;
     if limits.is_empty() {
@@ -64,7 +65,7 @@ fn event(record: &LimitRecord) -> Vec<Block> {
     blocks
 }
 
-/// Returns the outcome of an experiment, with a link to its report.
+/// Returns the outcome of an experiment, with a link to its report if the experiment ran.
 fn experiment(record: &ExperimentRecord) -> Cell {
     let (word, tone) = match record.outcome {
         ExperimentOutcome::Confirmed => ("confirmed", Tone::Strong),
@@ -76,7 +77,8 @@ fn experiment(record: &ExperimentRecord) -> Cell {
     Cell::new(word).tone(tone).link(report.unwrap_or_default())
 }
 
-/// Returns every reading of each trial, behind a fold.
+/// Returns a table of the readings of resources in the measured window of each trial, behind a
+/// fold. Returns `None` if the trials have no such readings.
 fn readings(trials: &[TrialFinding]) -> Option<Block> {
     let rows = trials.iter().flat_map(|trial| {
         let windows = trial.limits.iter().filter(|part| part.span == LimitSpan::Window);

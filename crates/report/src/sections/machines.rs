@@ -1,4 +1,4 @@
-//! Pictures of the hosts' machines, which show where the nodes and the client ran.
+//! Section with pictures of the machines, which show where the nodes and the client ran.
 //!
 //! Trials with the same machines and placement share pictures and a table.
 
@@ -17,12 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord};
 use trial_groups::Group;
 
-/// Maximum number of pictures. The tables contain all variations.
+/// Maximum number of pictures in the section. The tables show the placements of all trials.
 const PICTURES_MAX: usize = 12;
 /// Maximum number of NUMA nodes for which a table of distances is shown.
 const DISTANCES_MAX: usize = 24;
 
-/// Returns the section. `None` if neither machines nor placements were recorded.
+/// Returns the section on the machines. Returns `None` if no trial recorded machines or placements.
 pub fn section(view: &RunView) -> Option<Section> {
     let groups = trial_groups::groups(view);
     if groups.is_empty() {
@@ -84,7 +84,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 }
 
 /// Returns the picture of a machine with its processes. If the machine cannot be drawn, returns a
-/// sentence that states this.
+/// note that states this.
 fn drawn<'a>(
     name: PictureName,
     machine: &'a MachineTopologyRecord,
@@ -102,7 +102,8 @@ fn drawn<'a>(
     }
 }
 
-/// Returns the content of the section as JSON, with each group of trials once.
+/// Returns the content of the section as a JSON list with one entry for each group of trials.
+/// Returns `None` if no trial recorded machines or placements.
 pub fn json(view: &RunView) -> Option<Value> {
     let one = |group: &Group<'_>| {
         let placements = group.placements().into_iter().map(|one| {
@@ -126,7 +127,7 @@ pub fn json(view: &RunView) -> Option<Value> {
     (!groups.is_empty()).then(|| groups.iter().map(one).collect())
 }
 
-/// Returns the processes on a machine, in the order of the table.
+/// Returns the processes on a machine, in the order of the table of placements.
 fn in_order<'a>(
     seen: &MachineView<'a>,
     group: &Group<'a>,
@@ -137,7 +138,7 @@ fn in_order<'a>(
     placed
 }
 
-/// Returns every machine once, in order of their first appearance.
+/// Returns each distinct machine once, in the order of first appearance.
 fn different<'a>(groups: &[Group<'a>]) -> Vec<&'a MachineTopologyRecord> {
     let mut all: Vec<&MachineTopologyRecord> = Vec::new();
     for machine in groups.iter().flat_map(|group| &group.first().machines) {
@@ -148,7 +149,7 @@ fn different<'a>(groups: &[Group<'a>]) -> Vec<&'a MachineTopologyRecord> {
     all
 }
 
-/// Returns the number of each node's colour, which is the same in all pictures.
+/// Returns the index of each node's colour, which is the same in all pictures.
 fn colors<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
     let mut colors = BTreeMap::new();
     for one in groups.iter().flat_map(Group::placements) {
@@ -160,7 +161,7 @@ fn colors<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
     colors
 }
 
-/// Returns the names of the hosts on a machine.
+/// Names a machine by its hosts, such as `host1 and host2, hosts of one machine`.
 fn name(machine: &MachineTopologyRecord) -> String {
     let names: Vec<&str> = machine.hosts.iter().map(|host| host.name.as_str()).collect();
     match &names[..] {
@@ -177,7 +178,7 @@ fn summary(machine: &MachineTopologyRecord) -> String {
     drawing::summary(&MachineView::new(machine))
 }
 
-/// Explains the placement, with remarks.
+/// Returns sentences that explain the placement in a group of trials, followed by the notes.
 fn says(group: &Group<'_>) -> Vec<String> {
     let record = group.first();
     let mut said = Vec::new();
@@ -192,7 +193,7 @@ fn says(group: &Group<'_>) -> Vec<String> {
     said
 }
 
-/// Returns true only if the client's machine is known to differ from the machines of the nodes.
+/// Returns true only if the client's machine is known to differ from the machine of every node.
 fn is_client_elsewhere(record: &NodesRecord) -> bool {
     let (client, nodes): (Vec<_>, Vec<_>) =
         record.placements.iter().partition(|one| one.is_client());
@@ -205,7 +206,8 @@ fn is_client_elsewhere(record: &NodesRecord) -> bool {
     !nodes.is_empty() && nodes.into_iter().all(is_other)
 }
 
-/// Describes the results that machines of this size cannot show. Equal machines share a sentence.
+/// Describes the results that machines of this size cannot show. Machines with the same limit share
+/// a sentence.
 fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     let mut by_sentence: Vec<(String, Vec<String>)> = Vec::new();
     for machine in machines {
@@ -228,7 +230,7 @@ fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     (!said.is_empty()).then(|| Block::List(heading.into(), said))
 }
 
-/// Lists facts about a machine for which the picture has no space.
+/// Returns further facts about a machine that the picture does not contain, behind a fold.
 fn about(machine: &MachineTopologyRecord) -> Block {
     let mut facts = vec![("Source".to_owned(), machine.source.clone())];
     facts.extend(may_use(machine));
@@ -253,7 +255,8 @@ fn about(machine: &MachineTopologyRecord) -> Block {
     Block::Details(format!("More about {}", name(machine)), blocks)
 }
 
-/// Describes the part of a machine that its hosts may use. Hosts with the same part are grouped.
+/// Describes the CPUs and NUMA nodes that the hosts of a machine may use. Hosts with the same CPUs
+/// and NUMA nodes share an entry.
 fn may_use(machine: &MachineTopologyRecord) -> Vec<(String, String)> {
     let mut by_parts: Vec<(String, Vec<&str>)> = Vec::new();
     for host in &machine.hosts {

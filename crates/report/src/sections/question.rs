@@ -1,13 +1,13 @@
-//! The question of the study, with the differences between the variants and the trials that were
-//! not needed.
+//! Section on the differences between the variants of the study, and on the planned trials that
+//! cassay omitted.
 
 use crate::page::{Block, Section};
 use crate::run_view::RunView;
 use crate::sections::setup;
 use store::record::left_out_words;
 
-/// Returns the differences between variants, and the trials that were omitted. `None` for a study
-/// of one variant that ran completely.
+/// Returns the section on variants and omitted trials. Returns `None` if the variants have no
+/// different settings and cassay omitted no trial.
 pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks: Vec<Block> =
         setup::variant_difference_table(view).map(Block::Table).into_iter().collect();

@@ -1,4 +1,5 @@
-//! The configuration of the run, its machines, and the way to repeat it.
+//! Sections on the configuration of the run, the command that repeats it, and the terms of the
+//! page.
 
 use crate::flatten_json::flatten;
 use crate::merged_points::{variant_name, variants};
@@ -9,8 +10,9 @@ use crate::sections::{effective, requests};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns notes, properties of requests, the nodes and the machine. The whole resolved study comes
-/// last.
+/// Returns the section on the configuration. It contains notes, properties of requests, the
+/// machine, the nodes, the resolved study, its input files, and the settings of the nodes. Returns
+/// `None` if all of these are empty.
 pub fn configuration(view: &RunView) -> Option<Section> {
     let mut blocks = Vec::new();
     blocks.extend(notes(view));
@@ -18,7 +20,7 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     if !view.facts.is_empty() {
         blocks.push(Block::Facts(view.facts.clone()));
     }
-    // Separate sections show the settings that cassay recorded per trial.
+    // If cassay recorded the settings of each trial, separate sections show them.
     let told = effective::is_known(view);
     if !told {
         blocks.extend(nodes_table(view).map(Block::Table));
@@ -44,24 +46,25 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Lists adapted settings, and the differences between an import and the original tool.
+/// Returns the notes of the study, such as adapted settings and differences from an imported tool.
 fn notes(view: &RunView) -> Option<Block> {
     let notes = view.plan.resolved.notes.clone();
     (!notes.is_empty()).then(|| Block::List("Notes".into(), notes))
 }
 
-/// Maximum number of bytes that the page shows of a file. Four files of this size are a small part
-/// of a page of 6 MB.
+/// Maximum number of bytes of an input file that the page shows. Four files of this size are a
+/// small part of a page of 6 MB.
 const INPUT_BYTES_MAX: usize = 64 << 10;
 
-/// Extension of files that contain data. These files are not part of the study's text.
+/// Extension of the names of data files. The page does not show their content.
 const DATA_FILE: &str = ".csv";
 
-/// Returns the files that the study names, with the content that was read.
+/// Returns the files that the study names, with the content that cassay read. For a data file,
+/// returns only the number of lines.
 fn input_files(view: &RunView) -> Vec<Block> {
     let file = |(name, text): (&String, &String)| {
         if name.ends_with(DATA_FILE) {
-            // Keys of a user's table must not appear on a shared page, so the page states only the
+            // A shared page must not contain keys of a user's table, so the page contains only the
             // number of lines.
             let lines = measure::number::counted(text.lines().count() as u64, "line");
             let said = format!("{lines}, which this page does not show; plan.json contains them.");
@@ -79,7 +82,8 @@ fn input_files(view: &RunView) -> Vec<Block> {
     view.plan.resolved.overrides.inputs.iter().map(file).collect()
 }
 
-/// Returns the study with its defaults, but without the parts that other sections show.
+/// Returns the resolved study as pairs of name and value, without the parts that other sections
+/// show.
 fn resolved(view: &RunView) -> Vec<(String, String)> {
     let mut tree = json!(view.plan.resolved);
     if let Some(map) = tree.as_object_mut() {
@@ -91,14 +95,14 @@ fn resolved(view: &RunView) -> Vec<(String, String)> {
     flatten(&tree).into_iter().collect()
 }
 
-/// Returns the settings in which variants differ, with one column per variant. `None` if the study
-/// has only one variant.
+/// Returns the settings that differ between variants, with one column for each variant. Returns
+/// `None` if the study has only one variant, or if no setting differs.
 pub fn variant_difference_table(view: &RunView) -> Option<Table> {
     let names = variants(view);
     if names.len() < 2 {
         return None;
     }
-    // Compares the first trial of each variant. All these trials have the same point.
+    // Compares the first planned trial of each variant, because these trials have the same point.
     let settings: Vec<BTreeMap<String, String>> = names
         .iter()
         .map(|name| {
@@ -115,8 +119,8 @@ pub fn variant_difference_table(view: &RunView) -> Option<Table> {
     })
 }
 
-/// Returns one row for each key whose value differs between the maps, and one titled column for
-/// each map. `None` if the maps are equal.
+/// Returns one row for each key whose value differs between the maps. Each map has a column with a
+/// title from `titles`. Returns `None` if the maps are equal.
 pub fn difference_table(
     what: &str,
     titles: &[&str],
@@ -153,7 +157,7 @@ fn nodes_table(view: &RunView) -> Option<Table> {
 }
 
 /// Returns all settings of the nodes. If the nodes agree, the table has one column for all nodes.
-/// Otherwise, each node has a column.
+/// Otherwise, each node has a column. Returns `None` if no node has settings.
 fn settings_table(view: &RunView) -> Option<Table> {
     let nodes = view.nodes.iter().filter(|node| !node.settings.is_empty());
     let maps: Vec<(&str, &BTreeMap<String, String>)> =
@@ -173,7 +177,7 @@ fn settings_table(view: &RunView) -> Option<Table> {
     Some(table.build())
 }
 
-/// Returns the command that repeats the run, with the seed and the files.
+/// Returns the section with the command that repeats the run, its seed, its notes and its files.
 pub fn rerun(view: &RunView) -> Option<Section> {
     let mut blocks = vec![
         Block::Code(view.plan.rerun.clone()),
@@ -201,7 +205,7 @@ pub fn rerun(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Explains the terms that the page uses.
+/// Returns the section that explains the terms of the page.
 pub fn reading() -> Option<Section> {
     let words = [
         (

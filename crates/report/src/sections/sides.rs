@@ -1,5 +1,5 @@
-//! Compares the data on disk of the variants in a comparison. For a fair comparison, the data must
-//! be the same.
+//! Compares the data on disk between variants. For a fair comparison, all variants must have the
+//! same data.
 
 use crate::merged_points::variant_name;
 use crate::number;
@@ -17,8 +17,8 @@ struct Side<'a> {
     releases: BTreeSet<&'a str>,
 }
 
-/// Returns a sentence on the formats of the files, and a table. Empty if the study has only one
-/// variant, or if the disks were not read.
+/// Returns a sentence on the formats of the SSTables, and a table. Returns an empty list if the
+/// study has only one variant, or if the formats are unknown.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let sides = sides(view);
     let is_seen = sides.iter().any(|side| !side.formats().is_empty());
@@ -68,7 +68,7 @@ impl Side<'_> {
         loads.map(|load| load.operations).max()
     }
 
-    /// Formats the mean of a cost over the trials of this side.
+    /// Formats the mean of a cost over the trials of this variant.
     fn cost(&self, cost: CostKind) -> Cell {
         let known: Vec<f64> =
             self.trials.iter().filter_map(|trial| trial.costs.get(&cost).copied()).collect();

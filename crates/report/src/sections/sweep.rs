@@ -1,8 +1,8 @@
-//! The points of a sweep as charts of throughput and latency.
+//! Charts of the throughput and latency of the points of a sweep.
 //!
-//! Charts of throughput draw an invalid point hatched, and all other charts omit such a point.
-//! Charts of latency also omit saturated points. The throughput of a saturated point is the
-//! capacity of the target, but its latency depends on the length of the trial.
+//! The chart of throughput hatches the bars of invalid and saturated points. All plots of latency
+//! omit these points. The throughput of a saturated point is the capacity of the target, but its
+//! latency depends on the length of the trial.
 
 use crate::merged_points::{
     ALL, Point, axis_value, bound_labels, compare_places, only_axis, variant_name, variants,
@@ -12,10 +12,11 @@ use crate::run_view::RunView;
 use measure::Known;
 use store::record::QuantilesRecord;
 
-/// Draws bars of throughput with a line of p99.9, over the only axis of the study.
+/// Returns a chart with bars of throughput and a line of p99.9 latency over the only axis of the
+/// study. Returns `None` if the run has fewer than two points.
 pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let axis = only_axis(points);
-    // Without an axis, each variant has one bar.
+    // Without a common axis, each variant has one bar.
     if points.len() < 2 {
         return None;
     }
@@ -53,8 +54,8 @@ fn places(points: &[Point<'_>], axis: Option<&str>, view: &RunView) -> Vec<Strin
     names
 }
 
-/// Returns the text below the bar of a point: the value on the axis or, without an axis, the
-/// variant.
+/// Returns the text below the bar of a point. This text is the value on the axis or, without an
+/// axis, the name of the variant.
 fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
     match axis.and(point.at) {
         Some(at) => axis_value(at.value()),
@@ -62,8 +63,8 @@ fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
     }
 }
 
-/// Returns the bars and the line of one variant. Bars of invalid points are hatched, and the line
-/// skips these points.
+/// Returns the bars and the line of one variant. Bars of invalid and saturated points are hatched,
+/// and the line skips these points.
 fn variant_series(
     view: &RunView,
     points: &[Point<'_>],
@@ -118,8 +119,8 @@ fn variant_series(
     series
 }
 
-/// Returns p50 and p99 of one variant against the throughput of the variant. Empty if the variant
-/// has fewer than two points.
+/// Returns p50 and p99 of one variant against the throughput of the variant. Returns an empty list
+/// if the variant has fewer than two points that are neither invalid nor saturated.
 fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Series> {
     let of = || {
         let of = points.iter().filter(move |p| p.variant_index == index);
@@ -153,7 +154,8 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
     vec![p50, p99]
 }
 
-/// Draws latency against throughput. The chart shows the point beyond which more load gains little.
+/// Returns a chart of latency against throughput. It shows the point beyond which more load gains
+/// little. Returns `None` if no variant has two usable points.
 pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let of = |index: usize| tradeoff_series(view, points, index);
     let series: Vec<Series> = (0..variants(view).len()).flat_map(of).collect();

@@ -1,4 +1,4 @@
-//! The events during which the slowest operations of each trial waited.
+//! Section on the events during which the slowest operations of each trial waited.
 
 use crate::merged_points::{place, variant_name};
 use crate::number;
@@ -7,11 +7,12 @@ use crate::run_view::RunView;
 use measure::number::significant;
 use store::record::{SlowOperationRecord, TailEventKind, TailEventsRecord, TailRecord};
 
-/// Maximum number of trials whose operations the page lists. The page then grows by at most 400
-/// rows; `slowest.json` of each trial contains the rest.
+/// Maximum number of trials whose operations the page lists. They add at most 400 rows to the page.
+/// The file `slowest.json` of each trial contains its operations.
 const LISTED_MAX: usize = 4;
 
-/// Returns the section. `None` for runs of earlier versions, and if no trial is usable.
+/// Returns the section on the slowest operations. Returns `None` for runs of earlier versions, and
+/// if no trial is usable.
 pub fn section(view: &RunView) -> Option<Section> {
     let tails = &view.findings.tails;
     if tails.is_empty() {
@@ -50,7 +51,8 @@ fn trials_table(view: &RunView, tails: &[TailRecord]) -> Table {
         .build()
 }
 
-/// Returns the events that matched operations, also those that explain nothing.
+/// Returns the table of events that matched slow operations, including events that do not explain
+/// them. Returns `None` if no event matched.
 fn events_table(tails: &[TailRecord]) -> Option<Table> {
     let rows = tails
         .iter()
@@ -91,7 +93,8 @@ fn events_table(tails: &[TailRecord]) -> Option<Table> {
         .unless_empty()
 }
 
-/// Returns true for events that have a place and a time, unlike the attempts of an operation.
+/// Returns true if the events have a time. Retries and speculative executions belong to an
+/// operation, and have no time of their own.
 fn has_time(events: &TailEventsRecord) -> bool {
     !matches!(
         events.kind,
@@ -99,7 +102,8 @@ fn has_time(events: &TailEventsRecord) -> bool {
     )
 }
 
-/// Returns the slowest operations of a trial, behind a fold.
+/// Returns the slowest operations of a trial, behind a fold. Returns `None` if the run contains
+/// none of them.
 fn operations(view: &RunView, tail: &TailRecord) -> Option<Block> {
     let trial = view.trials.iter().find(|trial| trial.index == tail.trial)?;
     let seconds = |value: f64| format!("{value:.4}");

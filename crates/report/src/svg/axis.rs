@@ -1,14 +1,15 @@
-//! Converts values on an axis to pixels, and places ticks.
+//! Converts values on an axis to positions in pixels, and selects ticks.
 
 use crate::page::{AxisScale, PlotAxis};
 use measure::number::short;
 
-/// Share of a linear axis that remains free above the largest value.
+/// Free space beyond the smallest and the largest value of a linear axis, as a share of their
+/// range. An axis that begins at zero has no free space below zero.
 const HEADROOM: f64 = 0.08;
-/// Minimum factor between the ends of a logarithmic axis.
+/// Minimum ratio of the ends of a logarithmic axis.
 const FACTOR_MIN: f64 = 4.0;
 
-/// An axis whose ends are known.
+/// An axis with its ends, its scale and its ticks.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     ends: [f64; 2],
@@ -18,7 +19,8 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Returns an axis that fits all `values`, between two positions in the drawing.
+    /// Returns an axis that fits all `values`. `pixels` are the positions of its ends in the
+    /// drawing.
     pub(super) fn new(spec: &PlotAxis, values: &[f64], pixels: [f64; 2]) -> Axis {
         let is_log = spec.scale.is_log();
         let is_shown = |value: &f64| value.is_finite() && (!is_log || *value > 0.0);
@@ -51,7 +53,8 @@ impl Axis {
         value >= self.ends[0] - slack && value <= self.ends[1] + slack
     }
 
-    /// Describes the start of the axis and its scale. `None` for a linear axis that begins at zero.
+    /// Describes the start of the axis and its scale. Returns `None` for a percentile axis, and for
+    /// a linear axis that begins at or below zero.
     pub(super) fn note(&self) -> Option<String> {
         let [low, _] = self.ends;
         match self.scale {
@@ -63,8 +66,8 @@ impl Axis {
         }
     }
 
-    /// Returns the position of a value in the drawing. A value beyond an end of the axis has the
-    /// position of this end.
+    /// Returns the position of a value in the drawing, in pixels. A value beyond an end of the axis
+    /// has the position of this end.
     pub(super) fn position_of(&self, value: f64) -> f64 {
         let scaled = |value: f64| {
             if self.scale.is_log() {
@@ -78,7 +81,8 @@ impl Axis {
         self.pixels[0] + share * (self.pixels[1] - self.pixels[0])
     }
 
-    /// Returns the ticks with their names, as many as fit if each tick needs `room_px`.
+    /// Returns the ticks with their names. Omits ticks that are less than `room_px` from the
+    /// previous tick.
     pub(super) fn ticks(&self, room_px: f64) -> Vec<(f64, String)> {
         let mut kept: Vec<(f64, String)> = Vec::new();
         for tick in &self.ticks {
@@ -156,7 +160,7 @@ fn round_step(step: f64) -> f64 {
     round.unwrap_or(10.0) * decade
 }
 
-/// Formats a tick with few characters, such as `20k`, `1.5M` or `0.5`.
+/// Formats a tick in few characters, such as `20k`, `1.5M` or `0.5`.
 fn tick_name(value: f64) -> String {
     let size = value.abs();
     let (scale, unit) = match size {

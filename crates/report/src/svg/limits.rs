@@ -1,23 +1,23 @@
-//! Places the names of lines that cross a plot. A name must be next to its line, and must not cover
-//! measured points.
+//! Places the names of horizontal lines that cross a plot, such as limits. A name must be next to
+//! its line, and must not cover measured points.
 
 use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
 use crate::page::LeadMark;
 
-/// Number of positions that are tried along a line. Each position is tried above and below the
-/// line.
+/// Number of positions along a line at which this module tries to place a name. It tries each
+/// position above and below the line.
 const PLACES: usize = 24;
-/// Half the height and half the width of a point, including the space around the point.
+/// Half the height and half the width of a point in pixels, including the space around the point.
 const POINT_PX: f64 = 6.5;
-/// Distance between the tested positions on a line through points.
+/// Distance in pixels between the rectangles that represent a line through points.
 const STEP_PX: f64 = 4.0;
 
-/// A rectangle, given by its left, top, right and bottom edges.
+/// A rectangle, as its left, top, right and bottom edges in pixels.
 type Rect = [f64; 4];
 
-/// Returns the position of the name of each line that crosses the plot, in the order of the marks.
-/// A position is the start of the text and its baseline.
+/// Returns the position of the name of each horizontal line, in the order of the marks. A position
+/// is the start of the text and its baseline, in pixels.
 pub(super) fn places(marks: &[LeadMark], axes: [&Axis; 2], inner: Area) -> Vec<[f64; 2]> {
     let mut taken = measured(marks, axes);
     let mut places = Vec::new();
@@ -32,13 +32,13 @@ pub(super) fn places(marks: &[LeadMark], axes: [&Axis; 2], inner: Area) -> Vec<[
     places
 }
 
-/// Returns the area that a text covers.
+/// Returns the rectangle that a text covers. `x` is the start of the text, and `y` is its baseline.
 pub(super) fn rect(label: &str, [x, y]: [f64; 2]) -> Rect {
     [x, y - TEXT_PX, x + width_of(label), y + 3.0]
 }
 
-/// Returns the first position next to a line at which the name covers no point. If the name covers
-/// a point at every position, returns the position at which it covers the least.
+/// Returns the first position next to a line at which the name covers no rectangle of `taken`. If
+/// no such position exists, returns the position that covers the fewest rectangles.
 fn place(label: &str, at: f64, inner: Area, taken: &[Rect]) -> [f64; 2] {
     let free_px = (inner.width - width_of(label) - 10.0).max(0.0);
     let above = at - 5.0;
@@ -58,7 +58,8 @@ fn overlap(a: &Rect, b: &Rect) -> bool {
     a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
 }
 
-/// Returns the areas that names must not cover. These are points with their intervals, and lines.
+/// Returns the rectangles that names must not cover. They are points with their intervals, and
+/// lines.
 fn measured(marks: &[LeadMark], [x, y]: [&Axis; 2]) -> Vec<Rect> {
     let around = |at: f64, value: f64| {
         [
@@ -120,8 +121,8 @@ mod tests {
         }
     }
 
-    /// In an earlier version, the name of the limit covered the only red point of a peak. The name
-    /// must be next to the point, wherever the point is.
+    /// In an earlier version, the name of a limit covered the only red point of a peak. The name
+    /// must not cover any point.
     #[test]
     fn the_name_of_a_limit_covers_no_point() {
         let inner = Area {

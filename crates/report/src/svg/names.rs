@@ -6,16 +6,17 @@ use super::{LINE_PX, NARROW_PX, class_of, cut, text};
 use crate::page::{ColorRole, CurvePlot, LeadMark, Plot};
 use std::fmt::Write;
 
-/// Maximum number of lines that have their names at their ends. With more lines, the names are in
-/// the legend.
+/// Maximum number of lines that have their names at their ends. With more lines, the legend
+/// contains the names.
 const LINES_MAX: usize = 7;
-/// Largest share of the narrow drawing that the name at the end of a line may take.
+/// Maximum width of a name at the end of a line, as a share of the narrow drawing.
 const NAME_SHARE: f64 = 0.26;
-/// Space between the plot and the names at its right, for a leader from the end of a line to its
-/// name.
+/// Width in pixels of the space between the plot and the names at its right. A leader connects the
+/// end of a line with its name.
 const LEADER_PX: f64 = 22.0;
 
-/// Returns the names of all lines for a legend, if the names do not fit at the ends of the lines.
+/// Returns the names of all lines for a legend. Returns an empty list if the names fit at the ends
+/// of the lines.
 pub(super) fn legend(plots: &[Plot]) -> Vec<(ColorRole, String)> {
     let curves = || plots.iter().filter_map(curve);
     if curves().all(fit_at_ends) {
@@ -37,7 +38,7 @@ fn curve(plot: &Plot) -> Option<&CurvePlot> {
     }
 }
 
-/// Returns the lines that have a name.
+/// Returns the colour and the name of each line that has a name.
 fn lines(plot: &CurvePlot) -> impl Iterator<Item = (ColorRole, &str)> {
     plot.marks.iter().filter_map(|mark| match mark {
         LeadMark::Line { paint, label, .. } if !label.is_empty() => Some((*paint, label.as_str())),
@@ -50,7 +51,7 @@ fn fit_at_ends(plot: &CurvePlot) -> bool {
     lines(plot).count() <= LINES_MAX && widest <= NARROW_PX * NAME_SHARE
 }
 
-/// Returns the space that the names at the ends of lines need at the right of the plot.
+/// Returns the width in pixels that the names at the ends of lines need at the right of the plot.
 pub(super) fn room(plot: &CurvePlot) -> f64 {
     let widest = lines(plot).map(|(_, label)| width_of(label)).reduce(f64::max);
     widest.map_or(0.0, |widest| widest + LEADER_PX)
@@ -78,7 +79,8 @@ pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], in
     }
 }
 
-/// Returns the name of a line, with the last point of the line.
+/// Returns the colour, the name and the last point of a line. Returns `None` for other marks, and
+/// for lines without a name or a point.
 fn end_of(mark: &LeadMark) -> Option<(ColorRole, &str, [f64; 2])> {
     let LeadMark::Line {
         points,
@@ -93,21 +95,23 @@ fn end_of(mark: &LeadMark) -> Option<(ColorRole, &str, [f64; 2])> {
     (!label.is_empty()).then_some((*paint, label.as_str(), last))
 }
 
-/// Name of a limit or a range, above the plot.
+/// Name of a limit or a range, with its position above the plot.
 pub(super) struct PlotLabel<'a> {
     paint: ColorRole,
     label: &'a str,
-    /// Start of the text, or its end if the text is right-aligned.
+    /// Horizontal position of the start of the text, or of its end if the text is right-aligned.
     from: f64,
     leans_left: bool,
-    /// Maximum length of the text, in pixels.
+    /// Maximum width of the text, in pixels.
     room: f64,
-    /// Row of the name, from the top.
+    /// Row of the name, counted from the top.
     pub row: usize,
 }
 
-/// Places the names of limits and ranges. A name is on the side with more space. If another name is
-/// already at this position, the name moves to another row. `ends` are the ends of the plot.
+/// Places the names of limits and ranges between the ends of the plot, `left` and `right`. A name
+/// is at the right of its position. It is at the left if it does not fit at the right, and if the
+/// left has more space. If another name already covers this position, the name moves to another
+/// row.
 pub(super) fn above<'a>(
     plot: &'a CurvePlot,
     x: &Axis,
@@ -146,7 +150,8 @@ pub(super) fn above<'a>(
     placed.map(of).collect()
 }
 
-/// Returns the name and position of a vertical limit, or of a range.
+/// Returns the colour, name and position of a vertical limit or of a range. Returns `None` for
+/// other marks, and for marks without a name.
 fn label<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> {
     let (paint, label, at) = match mark {
         LeadMark::Upright {
@@ -169,7 +174,7 @@ fn label<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> 
     (!label.is_empty()).then_some((paint, label, at))
 }
 
-/// Writes the names above the plot.
+/// Writes the names of limits and ranges above the plot.
 pub(super) fn write_above(out: &mut String, above: &[PlotLabel<'_>], inner: Area) {
     let rows = above.iter().map(|name| name.row + 1).max().unwrap_or(0);
     for name in above {
@@ -186,9 +191,9 @@ pub(super) fn write_above(out: &mut String, above: &[PlotLabel<'_>], inner: Area
 }
 
 /// Returns positions as near to the wanted positions as possible, between two ends, and with
-/// distances of at least `gap`. Where space is too small, positions are centred on the mean of the
-/// wanted positions (isotonic regression, by pooling neighbours). If not all positions fit, the
-/// last positions are beyond the second end.
+/// distances of at least `gap`. Where wanted positions are closer, the results are centred on their
+/// mean (isotonic regression, by pooling neighbours). If not all positions fit, the last positions
+/// are beyond the second end.
 fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -214,7 +219,7 @@ fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
     places
 }
 
-/// Returns the row of each range. This is the first row in which the range does not overlap other
+/// Returns the row of each range, which is the first row in which the range does not overlap other
 /// ranges.
 fn rows(spans: &[[f64; 2]]) -> Vec<usize> {
     let mut taken: Vec<Vec<[f64; 2]>> = Vec::new();
@@ -242,8 +247,8 @@ mod tests {
             (vec![60.0, 20.0], vec![60.0, 20.0]),
             (vec![50.0, 50.0], vec![45.0, 55.0]),
             (vec![50.0, 52.0, 80.0], vec![46.0, 56.0, 80.0]),
-            // Two names were moved apart, and now overlap a third name. So all three names must
-            // move.
+            // After the first two names move apart, they overlap the third name. So all three names
+            // must move.
             (vec![50.0, 50.0, 58.0], vec![42.666, 52.666, 62.666]),
             (vec![0.0, 1.0], vec![0.0, 10.0]),
             (vec![99.0, 100.0], vec![90.0, 100.0]),

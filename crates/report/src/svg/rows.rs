@@ -10,14 +10,14 @@ use std::fmt::Write;
 const TITLE_PX: f64 = 26.0;
 const ROW_PX: f64 = 30.0;
 const TICKS_PX: f64 = 26.0;
-/// Largest share of the width for names that are next to their values. If a name is longer, names
-/// are above their values.
+/// Maximum width of a name next to its value, as a share of the plot. If one name is wider, all
+/// names are above their values.
 const NAMES_SHARE: f64 = 0.3;
-/// Length at which intervals are truncated, as a multiple of the range of the values. Without
-/// truncation, a meaningless interval would hide the other intervals.
+/// Maximum distance by which intervals extend the axis beyond the values, as a multiple of the
+/// range of the values. Without this limit, one very wide interval would hide the other intervals.
 const INTERVAL_SPANS_MAX: f64 = 3.0;
 
-/// Returns the height of a plot of the given width.
+/// Returns the height of a plot of this width, in pixels.
 pub(super) fn height(plot: &RowsPlot, width: f64) -> f64 {
     TITLE_PX + row_px(plot, width) * plot.rows.len() as f64 + TICKS_PX
 }
@@ -30,7 +30,7 @@ fn row_px(plot: &RowsPlot, width: f64) -> f64 {
     }
 }
 
-/// Returns true if names are above their values.
+/// Returns true if names are above their values, because a name is too wide.
 fn are_above(plot: &RowsPlot, width: f64) -> bool {
     widest(plot, |row| &row.label) > width * NAMES_SHARE
 }
@@ -39,7 +39,7 @@ fn widest(plot: &RowsPlot, text: impl Fn(&ValueRow) -> &str) -> f64 {
     plot.rows.iter().map(|row| width_of(text(row))).fold(0.0, f64::max)
 }
 
-/// Draws a plot.
+/// Draws a forest plot into an area of the drawing.
 pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
     let are_above = are_above(plot, area.width);
     let row_px = row_px(plot, area.width);
@@ -111,7 +111,7 @@ pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
     }
 }
 
-/// Returns the values that must fit on the axis.
+/// Returns the values that must fit on the axis, including the truncated ends of the intervals.
 fn values(plot: &RowsPlot) -> Vec<f64> {
     let others = plot.rows.iter().filter_map(|row| row.other).flatten();
     let mut values: Vec<f64> = plot
@@ -138,7 +138,7 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
         escape(&row.text)
     );
     if let Some([low, high]) = row.other.map(|ends| ends.map(|end| axis.position_of(end))) {
-        // Draws a published value as a diamond, or as a bar if it is a range.
+        // Draws a published value as a diamond. If the value is a range, draws it as a bar.
         let _ = write!(
             out,
             "<path class=\"other\" d=\"M{:.1} {y:.1}L{low:.1} {:.1}L{high:.1} {:.1}L{:.1} {y:.1}L\

@@ -1,4 +1,4 @@
-//! Tests a matrix, a screening, a curve and a price on the page.
+//! Tests the effects of a matrix, a screening, a throughput curve and a price on the page.
 
 use crate::fixture;
 use report::{Block, Chart, RunView, html, page, text};
@@ -32,7 +32,7 @@ fn effect(kind: &str, of: LevelRecord, with: Option<LevelRecord>, ratio: f64) ->
     }
 }
 
-/// Returns the effects of two heaps and two commit logs, which interact.
+/// Returns effects of a study with two heap sizes and two modes of commit log sync, which interact.
 fn effects() -> EffectsRecord {
     let axis = |name: &str, values: [&str; 2]| AxisRecord {
         name: name.into(),

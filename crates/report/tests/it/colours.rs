@@ -1,4 +1,4 @@
-//! Tests that text can be read because its colour differs enough from the background.
+//! Tests that the contrast between text and background is high enough for readers.
 
 use crate::fixture;
 use report::{html, page};
@@ -6,7 +6,7 @@ use report::{html, page};
 /// Contrast ratio that WCAG 2.2 requires for text of ordinary size (1.4.3, level AA).
 const CONTRAST_MIN: f64 = 4.5;
 
-/// Returns the colours that a rule of a style sheet sets, by name.
+/// Returns the red, green and blue values, from 0 to 1, of the CSS variable `--name` in `rule`.
 fn colour(rule: &str, name: &str) -> [f64; 3] {
     let start = format!("--{name}: #");
     let begin = rule.find(&start).expect(name) + start.len();

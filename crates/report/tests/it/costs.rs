@@ -5,7 +5,7 @@ use analysis::procedure::Point;
 use report::{RunView, compare, page, text};
 use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
 
-/// Returns the fixture of three blocks, with two costs at 8 threads and their comparison.
+/// Returns the fixture of three blocks, with two costs at 8 threads and a comparison of disk space.
 fn view() -> RunView {
     let mut view = fixture::run(3);
     let at = Some(Point::Threads(8));
@@ -61,8 +61,8 @@ fn costs_stand_at_their_points_and_beside_each_other() {
     );
 }
 
-/// For an engineer who compares compressors, disk and CPU come first, even if one of these costs is
-/// equal.
+/// An engineer who compares compressors needs the ratios of disk space and CPU first, even if one
+/// of them is equal.
 #[test]
 fn the_first_screen_of_a_comparison_has_disk_and_cpu() {
     let mut view = view();
@@ -106,7 +106,7 @@ fn two_runs_are_compared_by_what_both_know() {
     let records = compared.data["cost_comparisons"].as_array().expect("a list");
     assert!(!records.is_empty());
     for record in records {
-        // In the first block, the server read nothing from a disk, so reads have no ratio.
+        // In the first block, the server read nothing from a disk, so disk reads have no ratio.
         assert_eq!(record["cost"], "memory_bytes");
         assert!((record["ratio"].as_f64().expect("a number") - 3.0).abs() < 1e-6);
         assert_eq!(record["differs"], true);

@@ -1,9 +1,9 @@
-//! A run of a study with two variants. It has a sweep of six thread counts, with 5 s of warm-up and
-//! 30 s of measurement in each trial. One trial is invalid and one is suspect. The run is built
-//! from real histograms, so that all numbers agree with each other. Every execution of the tests
-//! builds the same run.
+//! A run of a study with two variants. The study is a sweep of six thread counts, with 5 s of
+//! warm-up and 30 s of measurement in each trial. In each block, one trial is invalid and one is
+//! suspect. The run contains real histograms, so that all numbers agree with each other. Every
+//! execution of the tests builds the same run.
 //!
-//! Long because it builds one complete run.
+//! This file is long, because it builds one complete run.
 
 use crate::requests::{counts, request};
 use analysis::procedure::Point;
@@ -31,7 +31,8 @@ pub const KINDS: [&str; 2] = ["read", "write"];
 const WARMUP_S: u64 = 5;
 const MEASURE_S: u64 = 30;
 
-/// Returns a lognormal value, computed from the sum of twelve uniform values.
+/// Returns a lognormal value with this median. The normal value is the sum of twelve uniform
+/// values, minus 6.
 fn lognormal(chance: &mut Draws, median: f64, spread: f64) -> f64 {
     let normal: f64 = (0..12).map(|_| chance.unit()).sum::<f64>() - 6.0;
     median * (normal * spread).exp()
@@ -46,7 +47,8 @@ pub struct Shape {
     pub verdict: &'static str,
 }
 
-/// Returns the intervals of one trial, in order. The measured intervals come last.
+/// Returns the intervals of one trial in order, each with the name of its phase. The measured
+/// intervals come last.
 pub fn intervals(shape: Shape, seed: u64) -> Vec<(&'static str, Interval)> {
     let mut chance = Draws::sequence(seed);
     let gain = if shape.variant == "on" { 1.18 } else { 1.0 };
@@ -98,7 +100,7 @@ fn kind_interval(
 ) -> KindInterval {
     let mut kind = KindInterval::default();
     // The fixture records only a fiftieth of the operations, so that the tests are faster. The
-    // shape of the distribution is the same.
+    // shape of the distribution remains the same.
     for _ in 0..(ops / 50.0) as u64 {
         let tail = if chance.unit() < 0.003 { 6.0 } else { 1.0 };
         let ns = lognormal(chance, median_ns * tail, 0.45);
@@ -143,7 +145,8 @@ fn series(kinds: &[&KindInterval]) -> SeriesRecord {
         errors.add(&kind.errors);
     }
     let ops = latency.count();
-    // Each recorded operation represents fifty operations, so the rate is multiplied by fifty.
+    // Each recorded operation represents fifty operations, so this function multiplies the rate by
+    // fifty.
     let rate = 50.0 * ops as f64 / MEASURE_S as f64;
     SeriesRecord {
         ops,
@@ -373,7 +376,7 @@ fn comparisons(blocks: usize) -> Vec<ComparisonRecord> {
     records
 }
 
-/// Returns the findings of trials with the given intervals.
+/// Returns the findings of the trials in `shapes`. `trials` contains the intervals of each trial.
 pub fn findings(shapes: &[Shape], trials: &[Vec<(&'static str, Interval)>]) -> FindingsRecord {
     let each = shapes.iter().zip(trials).enumerate();
     let blocks = shapes.iter().map(|s| s.block + 1).max().unwrap_or(1);
@@ -463,7 +466,8 @@ fn node(name: &str, address: &str) -> NodeView {
     }
 }
 
-/// Returns the whole run, with one block or three blocks.
+/// Returns the whole run with this number of blocks. Builds the runs with one and with three blocks
+/// only once.
 pub fn run(blocks: usize) -> RunView {
     static ONE: LazyLock<RunView> = LazyLock::new(|| make(1));
     static THREE: LazyLock<RunView> = LazyLock::new(|| make(3));

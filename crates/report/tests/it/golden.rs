@@ -1,13 +1,13 @@
-//! Compares the pages with stored copies. The tests compare the whole text, and the structure of
-//! the HTML.
+//! Compares the pages with stored copies. The tests compare the whole text of the terminal, and the
+//! structure of the HTML.
 
 use crate::{fixture, lab};
 use analysis::procedure::Point;
 use expect_test::{expect, expect_file};
 use report::{Page, compare, html, json, page, text};
 
-/// Returns the elements of the page without the chart library, the style and the script. The text
-/// has one line for each heading, table, chart and option.
+/// Returns the structure of the HTML page, without the chart library, the style and the script. The
+/// result has one line for each structural element, such as a heading, a table or a figure.
 fn digest(html: &str) -> String {
     let body = html.split_once("<body>").map_or("", |(_, body)| body);
     let body = body.split_once("<script type=\"text/plain\"").map_or(body, |(body, _)| body);
@@ -27,7 +27,7 @@ fn digest(html: &str) -> String {
             _ => {}
         }
     }
-    // The digest counts rows and heads of tables, and does not list them.
+    // Consecutive rows of a table share one line with their number. So do consecutive options.
     let mut folded: Vec<(String, usize)> = Vec::new();
     for line in lines {
         let same = line == "tr" || line.starts_with("option ");
@@ -48,7 +48,8 @@ fn digest(html: &str) -> String {
     folded.into_iter().map(line).collect()
 }
 
-/// Writes the page to the folder `CASSAY_REPORT_OUT`, for a visual check.
+/// Writes the page as HTML, text and JSON to the folder `CASSAY_REPORT_OUT`, for a visual check.
+/// Writes nothing if this environment variable is not set.
 pub fn keep(name: &str, page: &Page) {
     let Ok(folder) = std::env::var("CASSAY_REPORT_OUT") else {
         return;
@@ -123,7 +124,7 @@ fn json_is_the_findings_with_a_summary_beside_them() {
     expected.assert_eq(&best[0]["point"].to_string());
 }
 
-/// The card and the sentence of the answer above it must name the same point.
+/// The card of the headline must name the same point as the answer above it.
 #[test]
 fn the_best_point_is_the_one_that_the_findings_name() {
     let mut view = fixture::run(1);

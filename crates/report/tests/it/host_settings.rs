@@ -1,5 +1,5 @@
-//! Tests the settings of the hosts. Deviations are visible and listed once, and the JSON contains
-//! all settings.
+//! Tests the section on the settings of the hosts. The page lists each deviation once, and the JSON
+//! contains all settings.
 
 use crate::lab;
 use report::page;

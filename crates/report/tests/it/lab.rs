@@ -1,7 +1,9 @@
-//! A run of three hosts in the form of the store, with nodes, settings, proofs, series of every
-//! probe, phases, and restored data. The tests write the run to a folder and read it back, so that
-//! the page uses the files on disk. One second of one trial has a peak, and one node has more load
-//! than the others. One setting is not in effect, and one pool of series is missing. The page must
+//! A run on three hosts, with nodes, settings, proofs, series of every probe, phases and restored
+//! data. The tests write the run to a folder and read it back, so that the page uses the files on
+//! disk.
+//!
+//! In every trial, the disk of one host has a peak in one second, and one node has more load than
+//! the others. One setting is not in effect, and the series of hints are missing. The page must
 //! show each of these.
 
 use crate::fixture::{self, Shape};
@@ -14,11 +16,11 @@ use store::RunWriter;
 use store::record::SettingVerdict;
 use store::record::*;
 
-/// Seconds of loading and settling before the warm-up.
+/// Seconds of preparation before the warm-up: schema, load, settling and restore.
 const BEFORE_S: u64 = 90;
-/// In every trial, the disk of one host was busy in this second, and a pause was long.
+/// Second in which the disk of one host was busy, in every trial. It counts from the start line.
 pub const PEAK_S: f64 = 101.0;
-/// Height of the peak. No other value of any series has this height.
+/// Height of the peak in percent. No other value of any series has this height.
 pub const PEAK: f64 = 98.765;
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -26,7 +28,8 @@ fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(owned).collect()
 }
 
-/// Returns the hosts and nodes of one trial. `writes` is the difference between the variants.
+/// Returns the records of one trial with `count` hosts and nodes. `writes` is the value of
+/// `concurrent_writes`, in which the variants differ.
 pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
     let host = |i: usize| HostRecord {
         machine: None,
@@ -96,7 +99,8 @@ pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
     }
 }
 
-/// Returns one setting for each verdict. One of these settings has a different value in each trial.
+/// Returns one setting for each verdict. The setting `irq.disk` has a different value in each
+/// trial.
 fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
     let one = |setting: &str, on: &str, value: &str, wanted: &str, verdict: &str| {
         let deviates = ["warning", "advice"].contains(&verdict);
@@ -147,12 +151,12 @@ fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
     ]
 }
 
-/// Returns a wave that differs by place, so that lines can be distinguished.
+/// Returns a wave that differs by place, so that readers can distinguish the lines.
 fn wave(t_s: f64, place: usize, mean: f64) -> f64 {
     mean * (1.0 + 0.25 * (t_s / 7.0 + place as f64).sin())
 }
 
-/// A series, with its name, the part of the host or node, its unit and its mean.
+/// A series, as its name, the part of the host or node, its unit and its mean.
 type Series = (&'static str, &'static str, &'static str, f64);
 const HOSTS: [Series; 13] = [
     ("mpstat.%usr", "", "%", 35.0),
@@ -186,8 +190,9 @@ const JVM: [Series; 2] = [
     ("jvm.threads", "", "count", 120.0),
 ];
 
-/// Returns the samples of one probe over `seconds`, by name, with one sample per second at every
-/// place.
+/// Returns the samples of all probes over `seconds`, by the name of the probe. Each series has one
+/// sample per second at every place. The log of the garbage collector has a pause every four
+/// seconds.
 pub fn samples(seconds: u64, count: usize) -> Vec<(&'static str, Vec<SampleRecord>)> {
     let of = |all: &[Series], owner: &str| -> Vec<SampleRecord> {
         let at = |second: u64| {
@@ -267,7 +272,7 @@ fn probe(name: &str, place: &str, problems: &[&str]) -> ProbeRecord {
     }
 }
 
-/// Completes the finding of a trial with the data of this module.
+/// Completes the finding of a trial with the phases, probes and restored data of this module.
 pub fn complete(finding: &mut TrialFinding, measure_to_s: f64) {
     finding.phases = phases(measure_to_s);
     finding.probes = vec![
@@ -287,7 +292,8 @@ pub fn complete(finding: &mut TrialFinding, measure_to_s: f64) {
     });
 }
 
-/// Writes the run into the folder `results`. Returns the writer, which knows the path of the run.
+/// Writes the run into the folder `results`. Returns the writer, which contains the path of the
+/// run.
 pub fn write(results: &Path) -> RunWriter {
     let shapes: &[Shape] = &fixture::shapes(1)[..4];
     let trials: Vec<_> = shapes.iter().map(|s| fixture::intervals(*s, 7)).collect();
@@ -317,13 +323,13 @@ pub fn write(results: &Path) -> RunWriter {
     writer
 }
 
-/// Writes the run, reads it back, and returns it.
+/// Writes the run into a temporary folder, reads it back, and returns it.
 pub fn run() -> RunView {
     let folder = tempfile::tempdir().expect("a folder");
     let writer = write(folder.path());
     let run = store::Run::open(writer.path()).expect("the run opens");
     let mut view = RunView::read(&run).expect("the run reads");
-    // Names of folder and stamp contain the current time, so fixed names replace them.
+    // The name and the folder of the run contain the current time, so fixed names replace them.
     view.name = "vtopology/20261121T120000Z".into();
     view.folder = "results/vtopology/20261121T120000Z".into();
     view.journal.clear();

@@ -60,7 +60,7 @@ fn the_figures_of_a_run_stand_alone_with_plain_colours() {
     }
 }
 
-/// The picture must contain all letters, whichever fonts the machine has.
+/// The PNG picture must contain all letters, whichever fonts the machine has.
 #[cfg(feature = "png")]
 #[test]
 fn a_picture_has_the_letters_of_its_drawing() {

@@ -1,4 +1,4 @@
-//! Tests that the page shows a run exactly as it was written through the store.
+//! Tests that the page shows exactly the run that the store wrote.
 
 use crate::fixture;
 use report::{RunView, html, page};
@@ -60,7 +60,8 @@ fn a_run_on_disk_becomes_the_same_curves_and_findings() {
     assert!(html(&page(&view)).contains("class=\"plot\""));
 }
 
-/// Returns a run of one trial with a probe, and with `more_bytes` of other lines.
+/// Writes a run of one trial with two probes into `folder`, and returns its path. A further file
+/// has `more_bytes` bytes, which can make the run long.
 fn with_probe(folder: &Path, more_bytes: u64) -> PathBuf {
     let shapes = &fixture::shapes(1)[..1];
     let intervals = fixture::intervals(shapes[0], 7);
@@ -106,8 +107,8 @@ fn with_probe(folder: &Path, more_bytes: u64) -> PathBuf {
     writer.path().to_owned()
 }
 
-/// In an earlier version, building a page from the lines of a day took minutes and gigabytes of
-/// memory.
+/// In an earlier version, the page of a run of one day needed minutes and gigabytes of memory,
+/// because cassay read all its lines.
 #[test]
 fn a_long_run_has_the_page_that_its_lines_would_have() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! A table that compares trials with faults and the same trials without faults, with a row for each
-//! period.
+//! Table that compares trials with faults and the same trials without faults. Each row is one
+//! period of a fault.
 
 use crate::merged_points::place;
 use crate::number;
@@ -9,14 +9,15 @@ use crate::sections::comparisons::{interval_words, ratio_words};
 use crate::sections::verdict_tone;
 use store::record::ComparisonRecord;
 
-/// Metrics whose ratios are shown, with the columns for them.
+/// Metrics whose ratios the table shows, with the titles of their columns.
 const RATIOS: [(&str, &str); 3] = [
     ("ops_per_s", "Throughput"),
     ("latency_ms.p50", "p50"),
     ("latency_ms.p99", "p99"),
 ];
 
-/// Returns the table. `None` if the study did not request trials without faults.
+/// Returns the table of the comparison, with one row for each fault and period. Returns `None` if
+/// the findings contain no such comparison.
 pub fn table(view: &RunView) -> Option<Table> {
     let caption = "Against the same trials without faults";
     Table::from_records(caption, &view.findings.without_faults)

@@ -1,16 +1,17 @@
-//! Plots a sweep, with throughput and p99 over the load, and with the knee.
+//! Plots the throughput and the p99 latency of a sweep over its load, and marks the knee.
 
 use crate::merged_points::{ALL, Point, only_axis, variant_name, variants};
 use crate::number;
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis, Verdict};
 use crate::run_view::RunView;
 
-/// Minimum number of loads for which a curve is drawn.
+/// Minimum number of loads that at least one variant must have for the figure.
 const PLACES_MIN: usize = 3;
-/// Maximum number of curves that a reader can distinguish at a glance.
+/// Maximum number of variants in the figure. Readers cannot distinguish more curves at a glance.
 const VARIANTS_MAX: usize = 6;
 
-/// Returns the figure. `None` with fewer than three loads, or with more than one axis.
+/// Returns the figure of throughput and p99 latency over the load. Returns `None` if no variant has
+/// three loads, if the study has more than six variants, or if the points have no common axis.
 pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let axis = only_axis(points)?;
     let names = variants(view);
@@ -34,8 +35,8 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
             |point| Some(point.ops_per_s()),
             |point| point.ops_per_s_ci95(),
         ));
-        // The latency of a saturated point is the latency of a growing queue, so the plot omits
-        // such points.
+        // The latency of a saturated point is the latency of a growing queue. So the plot of
+        // latency omits saturated points.
         let p99 = |point: &Point<'_>| {
             let known = point.latency(view, ALL).filter(|_| !point.saturated)?;
             Some(known.p99.least())
@@ -63,7 +64,8 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     })
 }
 
-/// Returns a plot over the tried loads.
+/// Returns a plot over the load, with a tick for each load of the sweep. `y` is the title of the
+/// vertical axis, which is logarithmic if `is_log` is true.
 fn plot(axis: &str, points: &[Point<'_>], (y, is_log): (&str, bool), marks: Vec<LeadMark>) -> Plot {
     let value = analysis::procedure::Point::value;
     let mut ticks: Vec<f64> = points.iter().filter_map(|point| point.at).map(value).collect();
@@ -93,8 +95,9 @@ fn axis_title(axis: &str) -> &str {
     }
 }
 
-/// Returns a line through the points of a variant, and the points. Invalid points are hollow, and
-/// the line skips invalid points. If all points of a variant are invalid, the line is dashed.
+/// Returns the marks of one variant: its points, and a line through them. Invalid points are
+/// hollow, and the line skips them. If all points of the variant are invalid, a dashed line
+/// connects them.
 fn marks<'p, 'a: 'p>(
     points: impl Iterator<Item = &'p Point<'a>> + Clone,
     paint: ColorRole,
@@ -128,7 +131,7 @@ fn marks<'p, 'a: 'p>(
     std::iter::once(line).chain(points.filter_map(dot)).collect()
 }
 
-/// Draws a line at the knee of each variant that has a knee.
+/// Returns a vertical line at the knee of each sweep that has a knee.
 fn knees(view: &RunView) -> Vec<LeadMark> {
     let sweeps = view.findings.sweeps.iter().enumerate();
     let knee = |(index, sweep): (usize, &store::record::SweepRecord)| {

@@ -4,11 +4,11 @@ use crate::number;
 use crate::page::{ColorRole, RowsPlot, ValueRow};
 use crate::run_view::RunView;
 
-/// Maximum number of ratios on the first screen.
+/// Maximum number of ratios in the figure at the top of the page.
 const ROWS_MAX: usize = 8;
 
-/// Returns a row for each published ratio that was also measured. `None` for a study without
-/// published ratios.
+/// Returns a row for each published ratio that cassay also measured. Returns `None` if no published
+/// ratio was measured.
 pub(super) fn rows(view: &RunView) -> Option<RowsPlot> {
     let published = view.findings.published.as_ref()?;
     let ours = published.ratios.iter().filter(|ratio| ratio.ours.is_some()).take(ROWS_MAX);

@@ -1,11 +1,12 @@
-//! Plots the speed-up over the number of units, and compares it with the ideal speed-up.
+//! Plots the speed-up over the number of units of the machine, next to the ideal speed-up.
 
 use crate::number;
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
 use crate::run_view::RunView;
 use store::record::{ScalePointRecord, ScaleUpRecord};
 
-/// Returns the figure. `None` without a scale-up.
+/// Returns the figure of the speed-up of each arm. Returns `None` if the findings contain no
+/// scale-up.
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let arms = &view.findings.scale_ups;
     let first = arms.first()?;
@@ -42,8 +43,8 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
 }
 
 fn arm_marks(arm: &ScaleUpRecord, paint: ColorRole) -> Vec<LeadMark> {
-    // The speed-up of every other point is relative to one unit, so one unit itself has no
-    // speed-up.
+    // All speed-ups are relative to the throughput of one unit, so the record contains none for one
+    // unit. The figure uses 1 instead.
     let speed_up = |point: &ScalePointRecord| match &point.speed_up {
         Some(ratio) => Some((ratio.value, ratio.ci95)),
         None => (point.units == 1 && point.ops_per_s.is_some()).then_some((1.0, None)),

@@ -1,9 +1,9 @@
-//! Draws a machine as a picture. The picture contains packages, the NUMA nodes in each package, the
-//! L3 caches in each NUMA node, and cores with their threads. Cores have the colours of the nodes
-//! that may run on them.
+//! Draws a machine as a picture of nested boxes. The boxes are packages, the NUMA nodes in each
+//! package, and the L3 caches in each NUMA node. Each L3 cache contains cores with their threads. A
+//! core has the colours of the Cassandra nodes that may run on it.
 //!
-//! Small machines show every core. On large machines, equal neighbouring cores form one tile. If a
-//! picture would still have too many tiles, a whole L3 cache forms one tile.
+//! On small machines, each core is one tile. On large machines, equal neighbouring cores form one
+//! tile. If a picture would still have too many tiles, a whole L3 cache forms one tile.
 
 use super::machine_records::{Cpus, MachineView, PlacedProcess, describe_cpus, list};
 use crate::number;
@@ -11,20 +11,21 @@ use crate::page::{BoxGroup, Leaf, Part, Picture, Style};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use store::record::{L3Record, NumaNodeRecord, numbers_of};
 
-/// Maximum number of CPUs for which every core is shown.
+/// Maximum number of CPUs for which each core is one tile.
 const CPUS_MAX: usize = 128;
-/// Number of colours. With more nodes than colours, the picture does not show single cores, because
-/// the names of nodes do not fit on the cores.
+/// Number of colours for Cassandra nodes. With more nodes, colours repeat, so each tile must name
+/// its nodes. A tile of one core has no space for names, so equal neighbouring cores then form one
+/// tile.
 const COLORS: usize = 8;
 /// Maximum number of tiles in a picture.
 const TILES_MAX: usize = 256;
-/// Maximum length of a list of CPUs in a tile. The tooltip contains all CPUs.
+/// Maximum length in characters of the list of CPUs in a tile. The tooltip contains all CPUs.
 const LIST_MAX: usize = 14;
-/// Maximum number of names in a box. If there are more names, the box states the number of further
-/// names.
+/// Maximum number of names in a box. If there are more names, the box contains the number of
+/// further names.
 const NAMES_MAX: usize = 3;
 
-/// State of a CPU, from which its style follows.
+/// State of a CPU, which determines its style in the picture.
 #[derive(Clone, PartialEq, Eq)]
 struct State {
     owners: Vec<usize>,
@@ -32,7 +33,7 @@ struct State {
     is_closed: bool,
 }
 
-/// Part of the machine that a tile shows.
+/// Content of a tile.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Core,
@@ -40,27 +41,27 @@ enum Detail {
     Group,
 }
 
-/// Location of a core: package, NUMA node and L3 cache, by their indexes in the record.
+/// Location of a core: the indexes of its package, NUMA node and L3 cache in the record.
 type CorePlace = (usize, usize, usize);
 
 struct Drawing<'a> {
     seen: &'a MachineView<'a>,
     placed: &'a [PlacedProcess<'a>],
-    /// Number of each node's colour.
+    /// Index of the colour of each Cassandra node.
     colors: &'a BTreeMap<&'a str, usize>,
     l3: Vec<(&'a L3Record, Cpus)>,
     states: HashMap<u32, State>,
 }
 
-/// Title of the picture.
+/// Id and title of a picture.
 pub struct PictureName {
-    /// Id of the picture within the page.
+    /// Id of the picture, which is unique in the page.
     pub id: String,
-    /// Title that readers see.
+    /// Title of the picture.
     pub title: String,
 }
 
-/// Returns the picture. `None` if the machine has no parts or too many parts.
+/// Returns the picture of a machine. Returns `None` if the machine has no parts, or too many tiles.
 pub fn picture(
     name: PictureName,
     seen: &MachineView<'_>,
@@ -194,7 +195,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Describes the memory of a NUMA node, the users of that memory, and nearby devices.
+    /// Describes the memory of a NUMA node, the processes that may use this memory, and nearby
+    /// devices.
     fn about_numa(&self, node: &NumaNodeRecord) -> Vec<String> {
         let mut details = Vec::new();
         let memory = node
@@ -255,8 +257,8 @@ impl Drawing<'_> {
         cores.chunk_by(is_alike).map(|alike| self.tile(alike, detail)).collect()
     }
 
-    /// Draws several cores as one tile. One part stands for the first threads of all cores, and
-    /// another part for the second threads.
+    /// Draws cores as one tile. The n-th part of the tile represents the n-th threads of all these
+    /// cores.
     fn tile(&self, cores: &[&Cpus], detail: Detail) -> Leaf {
         let threads = cores.iter().map(|core| core.len()).max().unwrap_or(0);
         let of_thread = |rank: usize| -> Cpus {
@@ -267,7 +269,7 @@ impl Drawing<'_> {
             Some(_) => Some("fast"),
             None => None,
         };
-        // A tile of many cores names the users of the cores, because colours repeat.
+        // Colours can repeat, so a tile that may contain several cores names their users.
         let all: Cpus = cores.iter().copied().flatten().copied().collect();
         let users = self.users(&all).filter(|_| detail != Detail::Core);
         let label: Vec<&str> = users.as_deref().into_iter().chain(kind).collect();
@@ -300,7 +302,9 @@ impl Drawing<'_> {
         }
     }
 
-    /// Names the processes that may run on some of these CPUs. `None` if the processes are unknown.
+    /// Returns the names of the processes that may run on some of these CPUs. Without such a
+    /// process, returns `closed` if no host may use the CPUs, and otherwise `free`. Returns `None`
+    /// if the run recorded no placement on the machine and a host may use the CPUs.
     fn users(&self, cpus: &Cpus) -> Option<String> {
         let mine = self.placed.iter().filter(|one| !one.cpus.is_disjoint(cpus));
         let users: Vec<&str> = mine.map(|one| one.record.who.as_str()).collect();
@@ -360,7 +364,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Returns all parts of all tiles in the boxes.
+/// Returns all parts of all tiles in the boxes, including nested boxes.
 fn parts(nests: &[BoxGroup]) -> Vec<&Part> {
     let mut all = Vec::new();
     for nest in nests {
@@ -383,7 +387,8 @@ fn few(names: &[&str]) -> String {
     }
 }
 
-/// States the numbers of the machine's parts, in a sentence.
+/// Returns a sentence with the numbers of packages, NUMA nodes, L3 caches, cores and CPUs of a
+/// machine, and with its memory.
 pub fn summary(seen: &MachineView<'_>) -> String {
     let record = seen.record;
     let of = |count: usize, one: &str, many: &str| match count {

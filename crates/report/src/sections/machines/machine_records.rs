@@ -1,4 +1,4 @@
-//! A machine and the processes on it. The lists of CPUs are already parsed from the records.
+//! A machine and the processes on it. The lists of CPUs are parsed.
 
 use std::collections::BTreeSet;
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord, numbers_of};
@@ -6,15 +6,16 @@ use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord, numbers
 /// A set of CPUs, by their numbers.
 pub type Cpus = BTreeSet<u32>;
 
-/// A machine, with its records parsed.
+/// A machine record, with its lists of CPUs parsed.
 pub struct MachineView<'a> {
     pub record: &'a MachineTopologyRecord,
     pub packages: Vec<Cpus>,
     pub numa_nodes: Vec<Cpus>,
-    /// Groups of cores that are known to share an L3 cache.
+    /// Groups of CPUs that are known to share an L3 cache.
     pub l3: Vec<Cpus>,
     pub cores: Vec<Cpus>,
-    /// CPUs that at least one host on the machine may use.
+    /// CPUs that at least one host on the machine may use. If the record contains no such CPUs,
+    /// this set contains all CPUs of the machine.
     pub allowed: Cpus,
 }
 
@@ -42,7 +43,7 @@ impl<'a> MachineView<'a> {
         }
     }
 
-    /// Returns the processes on the machine.
+    /// Returns the processes of a trial that ran on this machine.
     pub fn placed(&self, of: &'a NodesRecord) -> Vec<PlacedProcess<'a>> {
         let mine = |one: &&PlacementRecord| {
             machine_of(one, of).is_some_and(|machine| std::ptr::eq(machine, self.record))
@@ -59,14 +60,15 @@ impl<'a> MachineView<'a> {
         of.placements.iter().filter(mine).map(placed).collect()
     }
 
-    /// Returns the largest number of threads of a core.
+    /// Returns the largest number of hardware threads of a core.
     pub fn threads_per_core(&self) -> usize {
         self.cores.iter().map(Cpus::len).max().unwrap_or(0)
     }
 }
 
-/// Returns the machine on which a process ran. This is the machine of the process's host, or the
-/// machine to which the simulated hosts belong if the process ran outside of them.
+/// Returns the machine on which a process ran, which is the machine of the process's host. If the
+/// run simulated hosts on one machine, a process outside these hosts ran on this machine. Returns
+/// `None` if the machine is unknown.
 pub fn machine_of<'a>(
     placement: &PlacementRecord,
     of: &'a NodesRecord,
@@ -83,7 +85,7 @@ pub fn machine_of<'a>(
     })
 }
 
-/// Names CPUs in a sentence, such as `CPU 3` or `CPUs 0-1,4`.
+/// Formats CPUs for a sentence, such as `CPU 3` or `CPUs 0-1,4`.
 pub fn describe_cpus(cpus: &Cpus) -> String {
     match cpus.len() {
         1 => format!("CPU {}", list(cpus)),
@@ -91,7 +93,7 @@ pub fn describe_cpus(cpus: &Cpus) -> String {
     }
 }
 
-/// Formats numbers in the kernel's format, such as `0-3,8`.
+/// Formats numbers in the list format of the Linux kernel, such as `0-3,8`.
 pub fn list(numbers: &Cpus) -> String {
     let mut ranges: Vec<[u32; 2]> = Vec::new();
     for number in numbers.iter().copied() {

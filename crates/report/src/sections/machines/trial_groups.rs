@@ -1,4 +1,4 @@
-//! Groups trials with equal machines and placements, and creates the table of a group.
+//! Groups trials with equal machines and placements, and creates the table of each group.
 
 use super::machine_records::machine_of;
 use crate::number;
@@ -8,13 +8,12 @@ use crate::run_view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{NodesRecord, PlacementRecord};
 
-/// Trials with the same machines and placements, in order.
+/// Trials with the same machines and placements, in the order of the run. The list is never empty.
 pub struct Group<'a> {
     pub trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// Returns the trials grouped by machines and placements. Omits trials without any of these
-/// records.
+/// Returns the trials, grouped by machines and placements. Omits trials that recorded neither.
 pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for trial in &view.trials {
@@ -32,8 +31,8 @@ pub fn groups(view: &RunView) -> Vec<Group<'_>> {
     groups
 }
 
-/// Returns true if the records are equal. Ignores threads, resident memory and notes, which may
-/// differ from trial to trial.
+/// Returns true if two trials have the same isolation, machines and placements. Ignores threads,
+/// resident memory and notes, which may differ from trial to trial.
 fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
     let places = |of: &NodesRecord| -> Vec<[String; 5]> {
         let place = |one: &PlacementRecord| {
@@ -52,7 +51,8 @@ impl<'a> Group<'a> {
         self.trials[0].1
     }
 
-    /// Returns the placements in the group. Nodes come first, ordered by name, then the client.
+    /// Returns the placements in the first trial of the group. Nodes come first, ordered by name,
+    /// and then the client.
     pub fn placements(&self) -> Vec<&'a PlacementRecord> {
         let mut all: Vec<&PlacementRecord> = self.first().placements.iter().collect();
         all.sort_by(|a, b| {
@@ -69,7 +69,8 @@ impl<'a> Group<'a> {
         trials.filter_map(|(_, nodes)| nodes.placements.iter().find(is_it)).collect()
     }
 
-    /// Returns the notes on the placements, without duplicates, as sentences that name the process.
+    /// Returns the notes on the placements in all trials, without duplicates. Each note is a
+    /// sentence.
     pub fn notes(&self) -> Vec<String> {
         let all = self.trials.iter().flat_map(|(_, nodes)| &nodes.placements);
         let notes = all.flat_map(|one| &one.notes);
@@ -83,12 +84,13 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns the smallest and the largest of the numbers.
+/// Returns the smallest and the largest of the numbers. Returns `None` if the list is empty.
 pub fn range<T: Ord + Copy>(numbers: impl Iterator<Item = T> + Clone) -> Option<[T; 2]> {
     Some([numbers.clone().min()?, numbers.max()?])
 }
 
-/// Returns the resident bytes by NUMA node, each as a range over trials.
+/// Returns the resident bytes by NUMA node, as the smallest and largest value over the trials.
+/// Omits trials without this record.
 pub fn resident(all: &[&PlacementRecord]) -> BTreeMap<u32, [u64; 2]> {
     let nodes: BTreeSet<u32> =
         all.iter().flat_map(|one| one.resident_bytes.keys()).copied().collect();
@@ -115,7 +117,7 @@ fn written([low, high]: [String; 2]) -> String {
     }
 }
 
-/// Returns the table of placements.
+/// Returns the table of the placements in a group. The caption ends with `of`.
 pub fn table(of: &str, group: &Group<'_>) -> Table {
     let caption = format!("Where nodes and client ran{of}");
     Table::from_records(caption, group.placements())
@@ -132,7 +134,7 @@ pub fn table(of: &str, group: &Group<'_>) -> Table {
             written(threads.unwrap_or_default().map(|count| number::count(count as u64)))
         })
         .text("Resident, by NUMA node", |one| {
-            // The table omits a NUMA node if no trial had resident memory on it.
+            // The table omits a NUMA node on which no trial had resident memory.
             let resident = resident(&group.everywhere(one))
                 .into_iter()
                 .filter(|(_, [_, high])| *high > 0)

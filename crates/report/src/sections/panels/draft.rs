@@ -1,7 +1,7 @@
-//! The rows of one trial before they are drawn, with all values of every line.
+//! Rows of the panels of one trial before they are drawn, with all values of every line.
 //!
-//! The page uses the rows twice for a figure. First it determines the number of traces, because the
-//! size of the page is limited, and then it draws.
+//! The page uses the rows twice. First, it counts their traces, because the size of the page is
+//! limited. Then it draws the rows.
 
 use super::node_colours::{PlaceColors, group};
 use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};
@@ -25,7 +25,7 @@ const NOTE_PX: u32 = 16;
 pub struct Draft {
     /// Rows of the figure, from top to bottom.
     pub rows: Vec<DraftRow>,
-    /// Names in the legend, each with its group and colour.
+    /// Entries of the legend, with name, group and colour.
     places: Vec<(String, String, Color)>,
 }
 
@@ -33,7 +33,7 @@ pub struct Draft {
 pub struct DraftRow {
     /// Title of the row with its unit.
     pub title: String,
-    /// Reason why the row has no lines. The text is empty if the row has lines.
+    /// Reason why the row has no lines. Empty if the row has lines.
     pub note: String,
     /// Height of the row in CSS pixels.
     pub height_px: u32,
@@ -58,8 +58,8 @@ impl Draft {
         for spec in HOSTS.iter().chain(NODES) {
             rows.push(row(spec, trial, &places, finding));
         }
-        // The legend names only places that have a line, because imported files can have hundreds
-        // of places.
+        // Imported files can have hundreds of places, so the legend contains only places that have
+        // a line.
         let lines = rows.iter().flat_map(|row| &row.lines);
         let used: BTreeSet<&str> = lines.map(|l| l.series.group.as_str()).collect();
         let mut legend = places.legend();
@@ -70,12 +70,12 @@ impl Draft {
         }
     }
 
-    /// Returns the number of traces of the figure.
+    /// Returns the number of traces of the figure, including the traces for the legend.
     pub fn traces(&self) -> usize {
         self.places.len() + self.rows.iter().map(|row| row.lines.len()).sum::<usize>()
     }
 
-    /// Returns the panels of the figure, and true if any series was thinned.
+    /// Returns the panels of the figure. The second value is true if any series was thinned.
     pub fn panels(self, buckets: &Buckets) -> (Vec<Panel>, bool) {
         let mut thinned = false;
         let mut panels: Vec<Panel> = Vec::new();
@@ -130,7 +130,7 @@ impl DraftRow {
         all
     }
 
-    /// Returns the height of the whole stack at every reading.
+    /// Returns the sum of all stacked lines at every reading of the first line.
     fn total(&self) -> Vec<(f64, f64)> {
         let first = self.lines.first().map_or(&[][..], |line| &line.values);
         let height = |(at, (t_s, _)): (usize, &(f64, f64))| {
@@ -152,7 +152,8 @@ impl DraftRow {
     }
 }
 
-/// Returns throughput and p99 of the load. The kinds of operations have different dash patterns.
+/// Returns the rows of throughput and p99 latency of the load. The kinds of operations differ by
+/// their dash patterns.
 fn load(trial: &TrialView) -> Vec<DraftRow> {
     const DASHES: [Dash; 4] = [Dash::Solid, Dash::Dash, Dash::Dot, Dash::DashDot];
     let mut kinds: Vec<&str> = Vec::new();
@@ -205,15 +206,15 @@ fn load(trial: &TrialView) -> Vec<DraftRow> {
     ]
 }
 
-/// Returns a row for each host with its CPU, divided by use. With many hosts, returns one row with
-/// only the total use of each host.
+/// Returns a row for each host, with its CPU use divided into user, system, I/O wait and steal
+/// time. With more than [`CPU_ROWS_MAX`] hosts, returns one row with the busy share of each host.
 fn cpu(
     trial: &TrialView,
     places: &PlaceColors<'_>,
     finding: Option<&TrialFinding>,
 ) -> Vec<DraftRow> {
     let of_usr = first_of(trial, CPU_PARTS[0].1);
-    // Only the series of whole hosts name a host. This code omits the series of single CPUs.
+    // A place with a slash is a single CPU. Only the other places are whole hosts.
     let whole = of_usr.iter().filter(|s| !s.place.contains('/'));
     let mut hosts: Vec<&str> = whole.map(|s| s.place.as_str()).collect();
     hosts.sort_by(|a, b| natural(a, b));
@@ -248,8 +249,8 @@ fn cpu(
     hosts.iter().enumerate().map(stack).collect()
 }
 
-/// Returns the CPU use of one host, in parts. All parts have the times of the first part, so that
-/// they can be stacked.
+/// Returns the CPU use of one host as stacked areas. Every part has as many values as the first
+/// part, so that the parts can be stacked.
 fn stacked(
     parts: &[(&str, &[&str]); 4],
     legend: bool,
@@ -258,7 +259,8 @@ fn stacked(
     let first = values(parts[0].1);
     let line = |(index, (name, names)): (usize, &(&str, &[&str]))| {
         let mut mine = values(names);
-        // A part that is missing, or that has fewer readings, counts as zero.
+        // A part counts as zero if it is missing, or if its number of readings differs from that of
+        // the first part.
         if mine.len() != first.len() {
             mine = first.iter().map(|(t_s, _)| (*t_s, 0.0)).collect();
         }
@@ -307,7 +309,7 @@ fn line(
     }
 }
 
-/// Returns one row, as the table of rows describes it.
+/// Returns the row that `spec` describes. If no series matches, the row contains the reason.
 fn row(
     spec: &RowSpec,
     trial: &TrialView,
@@ -351,7 +353,7 @@ fn row(
     }
 }
 
-/// Formats a title, such as `Network, MiB/s: solid received, dashed sent`.
+/// Formats the title of a row, such as `Network, MiB/s: solid received, dashed sent`.
 fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) -> String {
     let mut title = spec.title.to_owned();
     if !unit.is_empty() && unit != "count" {
@@ -368,14 +370,14 @@ fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) 
     }
     let absent: Vec<&str> = absent.iter().copied().filter(|a| !a.is_empty()).collect();
     match (absent.is_empty(), spec.title.contains("Memory")) {
-        // Tools define used, cached and free memory differently, so the row shows only available
-        // memory.
+        // Tools define used, cached and free memory differently, so the title of this row does not
+        // list absent parts.
         (true, _) | (_, true) => title,
         _ => format!("{title} (not recorded: {})", absent.join(", ")),
     }
 }
 
-/// Returns the lines for one quantity.
+/// Returns the lines for one quantity of a row.
 fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Line> {
     let mut found = first_of(trial, part.names);
     found.sort_by(|a, b| natural(&a.place, &b.place));
@@ -395,8 +397,8 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
     };
     match part.how {
         Grouping::Each => {
-            // If a host has parts (disks, links), the chart shows the parts. Otherwise, it shows
-            // the total of the host.
+            // If a host has parts, such as disks or links, the chart shows the parts. Otherwise, it
+            // shows the total of the host.
             let drawn = found.iter().filter(|s| !is_total(s, &found));
             let label = |s: &ProbeSeries| match part.names.iter().find(|n| is_like(&s.name, n)) {
                 Some(pattern) if pattern.contains('*') => wildcard(&s.name, pattern).to_owned(),
@@ -429,15 +431,15 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
     }
 }
 
-/// Returns true if the series is the total of parts that also have series, such as `host1` for
-/// `host1/vda`.
+/// Returns true if the series is a total and its parts also have series. An example is `host1` if
+/// `host1/vda` has a series.
 fn is_total(series: &ProbeSeries, all: &[&ProbeSeries]) -> bool {
     let part = |s: &&&ProbeSeries| owner(&s.place) == series.place && s.place != series.place;
     all.iter().any(|s| part(&s))
 }
 
-/// Returns the names whose values are highest at any place. Names whose values were never above 0
-/// are used only if all values were 0.
+/// Returns the names of the series with the highest peaks at any place, at most `count` names.
+/// Omits names without a value above 0, but always returns at least one name.
 fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     let mut peaks: BTreeMap<&str, f64> = BTreeMap::new();
     for series in series {
@@ -452,7 +454,8 @@ fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     names.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Explains why the series `about` is missing, if the records show the reason.
+/// Explains why no series of `probe` exists whose name contains `about`. Gives the reason if the
+/// records contain it.
 fn why_missing(
     probe: &str,
     about: &str,

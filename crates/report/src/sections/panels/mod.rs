@@ -1,9 +1,9 @@
-//! Hosts, JVMs and database below the load, on one time axis that also shows the phases. Each trial
-//! has one figure.
+//! Panels of hosts, JVMs and database below the load, on one time axis that also shows the phases.
+//! Each trial has one figure.
 //!
 //! A place (host or node) has one colour in all rows of a figure, and the lines of a place differ
-//! by dashes. [`crate::downsample`] thins long series so that peaks survive. A row without series
-//! states which data is missing.
+//! by their dash patterns. [`crate::downsample`] thins long series so that peaks survive. A row
+//! without series contains the reason.
 
 mod all_series;
 mod draft;
@@ -21,27 +21,31 @@ use draft::Draft;
 /// MB), the trial charts, the list of all series (0.5 MB) and the tables. With this limit, the page
 /// of an ordinary run remains below 2.5 MB.
 const PANELS_BYTES_MAX: usize = 800_000;
-/// Number of bytes of a trace without its values, which are its names, its colours and its axis.
+/// Approximate number of bytes of a trace without its values, for its name, its colour and its
+/// axis.
 pub const TRACE_BYTES: usize = 380;
-/// Number of bytes of a value. The positions take no additional space, because all series share
-/// them.
+/// Approximate number of bytes of one value. The positions take no additional space, because all
+/// series share them.
 pub const VALUE_BYTES: usize = 9;
-/// Number of buckets of a trial's time axis. It is half the number of pixels of a screen, because
-/// each bucket has two values.
+/// Maximum number of buckets of a trial's time axis. Each bucket has two values, so 400 buckets
+/// suffice for a screen of 800 pixels.
 const BUCKETS_MAX: usize = 400;
 /// Minimum number of buckets for a readable series. If the size limit allows fewer buckets, fewer
 /// trials have panels.
 const BUCKETS_MIN: usize = 24;
-/// Height of the space above the panels, for the legend, the buttons and the names of the phases.
+/// Height in CSS pixels of the space above the panels, for the legend, the buttons and the names of
+/// the phases.
 const ABOVE_PX: u32 = 150;
-/// Gap between two rows, which contains the title of the lower row.
+/// Gap in CSS pixels between two rows, which contains the title of the lower row.
 const GAP_PX: u32 = 26;
 
-/// Returns one figure per trial, from which the reader chooses. Also returns every series behind a
-/// fold, and the cost of the probes. `None` if no probe ran.
+/// Returns the section with the panels. It contains a figure for each trial within the size limit,
+/// every series behind a fold, and the cost of the probes. Returns `None` if the run has neither
+/// values nor costs of probes.
 pub fn section(view: &RunView) -> Option<Section> {
     let with_series = || view.trials.iter().filter(|t| !t.probes.is_empty());
-    // A long run reads only the series of some trials, so this code omits trials without values.
+    // For a long run, cassay reads only the series of some trials. The other trials have series
+    // without values, so the section omits them.
     let has_values = |t: &&TrialView| t.probes.iter().any(|series| !series.values.is_empty());
     let probed: Vec<&TrialView> = with_series().filter(has_values).collect();
     let unread: usize = with_series().filter(|t| !has_values(t)).map(|t| t.probes.len()).sum();
@@ -103,7 +107,7 @@ fn budget(view: &RunView, trials: &[&TrialView]) -> (usize, usize) {
     (shown, buckets.clamp(BUCKETS_MIN, BUCKETS_MAX))
 }
 
-/// Returns the buckets of a trial's whole time.
+/// Returns about `count` buckets, which cover all phases and all readings of a trial.
 pub fn buckets_of(view: &RunView, trial: &TrialView, count: usize) -> Buckets {
     let phases = probe_series::phases(view, trial);
     let of_probes = trial.probes.iter().filter_map(|s| s.values.last());
@@ -129,7 +133,7 @@ fn chart(view: &RunView, trial: &TrialView, buckets: &Buckets) -> Chart {
     }
 }
 
-/// Returns the axis and the bands that all figures of a trial share.
+/// Returns a chart with the horizontal axis and the bands that all figures of a trial share.
 pub fn frame(view: &RunView, trial: &TrialView) -> Chart {
     Chart {
         x: Axis::new("seconds since the start line", Scale::Linear),
@@ -139,7 +143,8 @@ pub fn frame(view: &RunView, trial: &TrialView) -> Chart {
     }
 }
 
-/// Explains how the displayed values were computed.
+/// Explains which values a figure shows. If `thinned` is true, the figure shows the extremes of
+/// `buckets` buckets.
 pub fn what(trial: &TrialView, thinned: bool, buckets: usize) -> String {
     let mut stretches = trial.probes.iter().filter(|series| !series.means.is_empty());
     if let Some([first, second]) = stretches.find_map(|series| series.values.first_chunk()) {
@@ -160,7 +165,8 @@ pub fn what(trial: &TrialView, thinned: bool, buckets: usize) -> String {
     }
 }
 
-/// Returns the ranges of time that the buttons show.
+/// Returns the ranges of time that the buttons show, in seconds since the start line. Returns an
+/// empty list if the trial has no measured window.
 pub fn views(view: &RunView, trial: &TrialView) -> Vec<(String, [f64; 2])> {
     let phases = probe_series::phases(view, trial);
     let whole = phases.iter().map(|p| p.to_s).fold(0.0, f64::max);
@@ -173,7 +179,8 @@ pub fn views(view: &RunView, trial: &TrialView) -> Vec<(String, [f64; 2])> {
     ]
 }
 
-/// Returns a panel with one axis.
+/// Returns a panel with one vertical axis. Panels share the height of the chart in proportion to
+/// `height_px`.
 pub fn panel(title: String, height_px: u32, series: Vec<crate::page::Series>) -> Panel {
     Panel {
         title,

@@ -1,4 +1,4 @@
-//! The colours of hosts and nodes in the charts of one trial.
+//! Colours of hosts and nodes in the charts of one trial.
 
 use crate::page::Color;
 use crate::probe_series::{owner, owners};
@@ -13,7 +13,7 @@ pub struct PlaceColors<'a> {
 }
 
 impl<'a> PlaceColors<'a> {
-    /// Assigns colours to the hosts and nodes that the trial's series name.
+    /// Assigns colours to the hosts and nodes that occur in the trial's series.
     pub fn new(trial: &'a TrialView) -> PlaceColors<'a> {
         let mut places = PlaceColors {
             index: BTreeMap::new(),
@@ -38,12 +38,14 @@ impl<'a> PlaceColors<'a> {
         places
     }
 
-    /// Returns the number of the colour of a host, a node, or a part of either.
+    /// Returns the index of the colour of a host, a node, or a part of either. Returns 0 for an
+    /// unknown place.
     pub fn color(&self, place: &str) -> usize {
         self.index.get(owner(place)).copied().unwrap_or(0)
     }
 
-    /// Returns name, group and colour of every place.
+    /// Returns one entry of the legend for each colour, with the names, the group and the colour of
+    /// its places.
     pub fn legend(&self) -> Vec<(String, String, Color)> {
         let entry = |(index, names): (usize, &Vec<&str>)| {
             (names.join(" · "), group(index), Color::Category(index))
@@ -52,7 +54,7 @@ impl<'a> PlaceColors<'a> {
     }
 }
 
-/// Returns the group of the lines that belong to a place.
+/// Returns the name of the group of lines that have the colour `index`.
 pub fn group(index: usize) -> String {
     format!("place {index}")
 }

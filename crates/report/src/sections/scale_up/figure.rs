@@ -6,10 +6,10 @@ use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, XValues
 use analysis::scale_up::models::Model;
 use store::record::{ScaleFitRecord, ScalePointRecord, ScaleUpRecord};
 
-/// Number of points with which a curve is drawn.
+/// Number of segments of a drawn curve.
 const PLACES: usize = 60;
 
-/// Draws all arms in one figure. `None` if the arms have no measurements.
+/// Returns a chart of all arms. Returns `None` if the arms have no measurements.
 pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
     let of = |(index, arm): (usize, &&ScaleUpRecord)| arm_series(index, arm);
     let series: Vec<Series> = arms.iter().enumerate().flat_map(of).collect();
@@ -85,15 +85,15 @@ fn marks(index: usize, arm: &ScaleUpRecord, measured: &[&ScalePointRecord]) -> S
     }
 }
 
-/// Returns the throughput of one unit. If one unit was not measured, returns the value of the
-/// fitted curve.
+/// Returns the throughput of one unit, in operations per second. If cassay did not measure one
+/// unit, returns the value of the fitted curve.
 fn x1(measured: &[&ScalePointRecord], fit: Option<&ScaleFitRecord>) -> Option<f64> {
     let unit = measured.iter().find(|point| point.units == 1);
     unit.and_then(|point| point.ops_per_s).or_else(|| fit.and_then(|fit| fit.x1))
 }
 
-/// Returns the best curve. If no curve is best, returns the curve that predicts best. If the arm
-/// has only one curve, returns this curve.
+/// Returns the best curve of an arm. If no curve is best, returns the curve that predicts omitted
+/// points best. Without predictions, returns the only fitted curve.
 fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
     let by_prediction = || {
         let fits = arm.fits.iter().filter(|fit| fit.left_out_off.is_some());
@@ -112,8 +112,9 @@ fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
 
 type Places = Vec<(f64, Option<f64>)>;
 
-/// Returns the lines of a curve: either one over all units, or one for each number of sockets. A
-/// line goes from the first to the last measured point. A single point has no line.
+/// Returns the lines of a curve, with their names. The two-level model has a line for each number
+/// of sockets, and every other model has one line. A line goes from the first to the last measured
+/// point. A single point has no line.
 fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, Places)> {
     let (model, Some(x1)) = (fit.model, fit.x1) else {
         return Vec::new();
@@ -150,8 +151,8 @@ fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, 
             let even = between(units).map(|units| at(&vec![units; count]));
             even.collect()
         } else {
-            // If sockets are filled one after the other, the throughput scales differently from the
-            // throughput of full sockets.
+            // If sockets fill one after the other, uneven splits occur. The line then connects only
+            // the measured splits, because the model gives other throughputs for even splits.
             own.map(|split| at(&split.iter().copied().map(f64::from).collect::<Vec<_>>()))
                 .collect()
         };
