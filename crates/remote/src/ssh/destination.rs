@@ -81,8 +81,8 @@ pub struct Pod {
 /// words. Kubernetes itself refuses more names. The crate `target_spec` implements that stricter
 /// rule.
 fn is_one_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '.')
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.starts_with(is_plain) && text.chars().all(|c| is_plain(c) || c == '-' || c == '.')
 }
 
 /// Returns true if a text can be the name of a context. Such a name may have any characters except
