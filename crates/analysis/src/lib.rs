@@ -5,8 +5,8 @@
 //! numbers. A number without sufficient support is `None`, never a guess. A rule whose input is
 //! missing is [`rules::RuleOutcome::Unknown`], never a pass.
 //!
-//! - Errors: [`autocorrelation`] for a mean, [`percentile_interval`] for percentiles, [`robust`] for
-//!   results without one odd block.
+//! - Errors: [`autocorrelation`] for a mean, [`percentile_interval`] for percentiles, [`robust`]
+//!   for results without one odd block.
 //! - Trends: [`mod@trend`] of a series, [`trend_over_trials`] of a run, and [`warmup_end`] for the
 //!   end of warm-up. [`endurance`] is for hours under one load, and [`history`] for a series of
 //!   runs.

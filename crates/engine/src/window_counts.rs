@@ -296,8 +296,8 @@ mod tests {
         assert!(!counts.kinds[0].is_empty());
     }
 
-    /// The memory of a counts does not grow, because histograms have a fixed size, and the number of
-    /// blocks is always 64. See `analysis::percentile_interval`.
+    /// The memory of the counts does not grow, because histograms have a fixed size, and the number
+    /// of blocks is always 64. See `analysis::percentile_interval`.
     #[test]
     fn of_a_day_a_few_numbers_a_second_are_kept() {
         const DAY_S: usize = 86_400;

@@ -37,8 +37,8 @@ pub fn refuse(out: &mut Vec<u8>, stream: i16, why: &str) -> Verdict {
 
 /// Appends a SYNTAX_ERROR for a text that cannot be split into tokens.
 pub fn syntax_error(out: &mut Vec<u8>, stream: i16) {
-    let why = "the statement has an open quote or comment, a comment that can be read in two ways, a \
-               character outside CQL or a name of more than 1 KiB, or is longer than 1 MiB";
+    let why = "the statement cannot be split into tokens: it has an open quote or an unclear \
+               comment, a character outside CQL, or a length of more than 1 MiB";
     reply::error(out, stream, ErrorCode::SyntaxError, why, &ErrorDetail::None);
 }
 

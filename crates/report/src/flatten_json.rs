@@ -38,8 +38,8 @@ fn flatten_into(value: &Value, path: String, flat: &mut BTreeMap<String, String>
     }
 }
 
-/// Describes the content of a file by its number of lines and the beginning of its hash. The content
-/// may be private, so a page must not show it.
+/// Describes the content of a file by its number of lines and the beginning of its hash. The
+/// content may be private, so a page must not show it.
 pub fn describe_file(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     let begin: String = HEXLOWER.encode(&digest[..6]);

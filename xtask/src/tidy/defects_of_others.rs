@@ -1,5 +1,5 @@
-//! Checks that the tests named in `docs/defects-of-other-load-generators.md` exist. Without this check, the table would
-//! silently become wrong when a test is renamed or removed.
+//! Checks that the tests named in `docs/defects-of-other-load-generators.md` exist. Without this
+//! check, the table would silently become wrong when a test is renamed or removed.
 
 use super::Violation;
 use crate::tree::Tree;

@@ -85,7 +85,7 @@ fn the_first_screen_of_a_comparison_has_disk_and_cpu() {
 
 #[test]
 fn a_run_whose_target_shows_nothing_has_no_section_of_costs() {
-    assert!(!text(&page(&fixture::run(3))).contains("WHAT IT COSTS"));
+    assert!(!text(&page(&fixture::run(3))).contains("COSTS"));
 }
 
 #[test]

@@ -133,13 +133,14 @@ fn marks<'p, 'a: 'p>(
 
 /// Returns a vertical line at the knee of each sweep that has a knee.
 fn knees(view: &RunView) -> Vec<LeadMark> {
-    let sweeps = view.findings.sweeps.iter().enumerate();
-    let knee = |(index, sweep): (usize, &store::record::SweepRecord)| {
+    let names = variants(view);
+    let knee = |sweep: &store::record::SweepRecord| {
+        let index = names.iter().position(|name| **name == sweep.variant)?;
         Some(LeadMark::Upright {
             x: sweep.knee?.value(),
             label: "knee".into(),
             paint: ColorRole::Category(index),
         })
     };
-    sweeps.filter_map(knee).collect()
+    view.findings.sweeps.iter().filter_map(knee).collect()
 }

@@ -3,6 +3,7 @@
 use crate::number;
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
 use crate::run_view::RunView;
+use std::collections::BTreeSet;
 use store::record::{ScalePointRecord, ScaleUpRecord};
 
 /// Returns the figure of the speed-up of each arm. Returns `None` if the findings contain no
@@ -10,8 +11,9 @@ use store::record::{ScalePointRecord, ScaleUpRecord};
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let arms = &view.findings.scale_ups;
     let first = arms.first()?;
-    let units: Vec<f64> = first.points.iter().map(|point| f64::from(point.units)).collect();
-    let most = units.iter().copied().fold(1.0, f64::max);
+    let points = arms.iter().flat_map(|arm| &arm.points);
+    let units: BTreeSet<u32> = points.map(|point| point.units).collect();
+    let most = units.last().map_or(1.0, |most| f64::from(*most).max(1.0));
     let mut marks = vec![LeadMark::Line {
         points: vec![(1.0, Some(1.0)), (most, Some(most))],
         paint: ColorRole::Muted,
@@ -27,7 +29,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
         plots: vec![Plot::Curve(CurvePlot {
             x: PlotAxis {
                 title: first.unit.clone(),
-                ticks: units,
+                ticks: units.into_iter().map(f64::from).collect(),
                 ..PlotAxis::default()
             },
             y: PlotAxis {

@@ -345,7 +345,7 @@ impl Drawing<'_> {
             legend.push((Style::Free, "free".into()));
         }
         if looks().any(|looks| looks.contains(&Style::Closed)) {
-            legend.push((Style::Closed, "excluded".into()));
+            legend.push((Style::Closed, "closed".into()));
         }
         legend
     }
