@@ -17,8 +17,6 @@ use store::record::{
     ExperimentRecord, FindingsRecord, LimitRecord,
 };
 use study::counter_experiment::{self, ChangedSetting, SettingChange};
-use study::plan::Plan;
-use study::settings::{Study, Variant};
 
 /// Maximum number of experiments. More are not needed, because the first candidates explain almost
 /// every limit.
@@ -101,7 +99,11 @@ fn experiment(
         Ok(change) => change,
         Err(reason) => return not_run(reason),
     };
-    let (study, plan) = match fitting(runs, variant, point, &change, *left_s) {
+    // As many blocks as fit into the remaining time.
+    let texts =
+        BLOCKS.map(|blocks| counter_experiment::text(runs.study, variant, point, &change, blocks));
+    let fitting = runs.first_fitting(texts, *left_s, ("the experiment", "why.confirm.minutes"));
+    let (study, plan) = match fitting {
         Ok(fitting) => fitting,
         Err(reason) => {
             let of_change = ExperimentRecord {
@@ -121,35 +123,10 @@ fn experiment(
     let Some((path, found)) = runs.conduct(&study, &plan, folder)? else {
         return Ok(None);
     };
-    let run = path.strip_prefix(runs.path).unwrap_or(&path);
     Ok(Some(ExperimentRecord {
-        run: run.display().to_string(),
+        run: runs.relative(&path),
         ..result(&change, point, &found)
     }))
-}
-
-/// Returns the experiment with as many blocks as fit into the remaining time.
-fn fitting(
-    runs: &ChildRuns<'_>,
-    variant: &Variant,
-    point: Point,
-    change: &SettingChange,
-    left_s: f64,
-) -> Result<(Study, Plan), String> {
-    let mut least_s = 0.0;
-    for blocks in BLOCKS {
-        let text = counter_experiment::text(runs.study, variant, point, change, blocks);
-        let (study, plan) = runs.plan(&text)?;
-        if plan.estimate.seconds <= left_s {
-            return Ok((study, plan));
-        }
-        least_s = plan.estimate.seconds;
-    }
-    Err(format!(
-        "the experiment needs {}, but only {} of `why.confirm.minutes` remain",
-        duration(least_s),
-        duration(left_s.max(0.0))
-    ))
 }
 
 /// Returns the load of an experiment. If the limit explains a difference between variants, this is

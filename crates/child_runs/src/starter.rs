@@ -1,6 +1,7 @@
 //! Plans and starts a child run.
 
 use anyhow::Result;
+use measure::number::duration;
 use std::path::{Path, PathBuf};
 use store::record::FindingsRecord;
 use study::plan::Plan;
@@ -42,6 +43,38 @@ impl ChildRuns<'_> {
             .map_err(|mistakes| format!("the study has mistakes: {mistakes}"))?;
         let plan = study::plan::plan(&study).map_err(|error| error.to_string())?;
         Ok((study, plan))
+    }
+
+    /// Plans the first of several studies whose estimate is at most `left_s` seconds. The studies
+    /// are in order of preference, and the last one is the shortest. `subject` is the subject of
+    /// the error, and `key` is the key of the parent's study that limits the time.
+    ///
+    /// # Errors
+    /// A study cannot be planned, or no estimate is short enough.
+    pub(crate) fn first_fitting(
+        &self,
+        texts: impl IntoIterator<Item = String>,
+        left_s: f64,
+        (subject, key): (&str, &str),
+    ) -> Result<(Study, Plan), String> {
+        let mut least_s = 0.0;
+        for text in texts {
+            let (study, plan) = self.plan(&text)?;
+            if plan.estimate.seconds <= left_s {
+                return Ok((study, plan));
+            }
+            least_s = plan.estimate.seconds;
+        }
+        Err(format!(
+            "{subject} needs {}, but only {} of `{key}` remain",
+            duration(least_s),
+            duration(left_s.max(0.0))
+        ))
+    }
+
+    /// Returns the path of a child run relative to the folder of its run.
+    pub(crate) fn relative(&self, path: &Path) -> String {
+        path.strip_prefix(self.path).unwrap_or(path).display().to_string()
     }
 
     /// Runs a study, and puts the results into `folder` of the parent's folder.

@@ -101,10 +101,9 @@ pub fn tune(runs: &mut ChildRuns<'_>, findings: &mut FindingsRecord) -> Result<C
 /// written are omitted. Without an answer of the screening, returns all values that differ from the
 /// study as written, in the study's order.
 fn candidates(study: &Study, screen: &ScreenRecord) -> Vec<Candidate> {
-    let lower_is_better = screen.metric.starts_with("latency");
     let gain = |name: &str| {
         let effect = screen.effects.iter().find(|effect| effect.setting == name)?;
-        Some(if lower_is_better {
+        Some(if lower_is_better(&screen.metric) {
             -effect.ln_ratio
         } else {
             effect.ln_ratio
@@ -159,12 +158,8 @@ impl Tuning<'_, '_> {
             settings: changed.iter().map(setting).collect(),
             ..TuningTestRecord::default()
         };
-        let fitting = first_fitting(
-            TEST_BLOCKS.map(|blocks| self.comparison.test(&self.kept, changed, blocks)),
-            self.runs,
-            self.left_s,
-        );
-        let (study, plan) = match fitting {
+        let texts = TEST_BLOCKS.map(|blocks| self.comparison.test(&self.kept, changed, blocks));
+        let (study, plan) = match self.first_fitting(texts) {
             Ok(fitting) => fitting,
             Err(reason) => {
                 test.reason = reason;
@@ -184,8 +179,7 @@ impl Tuning<'_, '_> {
         // A test that ended early leaves its remaining time to the next tests.
         let used = found.trials.len() as f64 / plan.trials.len().max(1) as f64;
         self.left_s -= plan.estimate.seconds * used.min(1.0);
-        let run = path.strip_prefix(self.runs.path).unwrap_or(&path);
-        test.run = run.display().to_string();
+        test.run = self.runs.relative(&path);
         judge(&mut test, &found, self.p99_ms_max);
         if test.outcome == TuningOutcome::Kept {
             self.kept.extend_from_slice(changed);
@@ -202,11 +196,19 @@ impl Tuning<'_, '_> {
         let text = |latest: Option<&Value>| {
             FINAL_BLOCKS.map(|blocks| self.comparison.confirmation(kept, latest.cloned(), blocks))
         };
-        let both = text(latest.as_ref());
-        first_fitting(both, self.runs, self.left_s).or_else(|reason| match latest {
-            Some(_) => first_fitting(text(None), self.runs, self.left_s),
+        let both = self.first_fitting(text(latest.as_ref()));
+        both.or_else(|reason| match latest {
+            Some(_) => self.first_fitting(text(None)),
             None => Err(reason),
         })
+    }
+
+    /// Returns the first of several studies that fits into the remaining time.
+    fn first_fitting(
+        &self,
+        texts: impl IntoIterator<Item = String>,
+    ) -> Result<(Study, Plan), String> {
+        self.runs.first_fitting(texts, self.left_s, ("it", "tune.minutes"))
     }
 
     /// Compares the kept settings with the defaults.
@@ -228,8 +230,7 @@ impl Tuning<'_, '_> {
         let Some((path, found)) = self.runs.conduct(&study, &plan, folder)? else {
             return Ok(ChildRunsEnd::Interrupted);
         };
-        let run = path.strip_prefix(self.runs.path).unwrap_or(&path);
-        record.run = run.display().to_string();
+        record.run = self.runs.relative(&path);
         record.blocks = study.blocks();
         record.results = results(&found, &record.metric);
         if record.results.is_empty() {
@@ -241,26 +242,9 @@ impl Tuning<'_, '_> {
     }
 }
 
-/// Returns the first of several studies that fits into the remaining time. They are in order of
-/// preference, and the last one is the shortest.
-fn first_fitting(
-    texts: impl IntoIterator<Item = String>,
-    runs: &ChildRuns<'_>,
-    left_s: f64,
-) -> Result<(Study, Plan), String> {
-    let mut least_s = 0.0;
-    for text in texts {
-        let (study, plan) = runs.plan(&text)?;
-        if plan.estimate.seconds <= left_s {
-            return Ok((study, plan));
-        }
-        least_s = plan.estimate.seconds;
-    }
-    Err(format!(
-        "it needs {}, but only {} of `tune.minutes` remain",
-        duration(least_s),
-        duration(left_s.max(0.0))
-    ))
+/// Returns true if a lower value of `metric` is better.
+fn lower_is_better(metric: &str) -> bool {
+    metric.starts_with("latency")
 }
 
 fn setting(candidate: &Candidate) -> TunedSettingRecord {
@@ -322,9 +306,8 @@ fn results(found: &FindingsRecord, metric: &str) -> Vec<TuningResultRecord> {
             let width = half(tuned_ends).hypot(half(latest_ends));
             [ratio * (-width).exp(), ratio * width.exp()]
         });
-        let lower_is_better = metric.starts_with("latency");
         let better = ci95.is_some_and(|[low, high]| {
-            if lower_is_better {
+            if lower_is_better(metric) {
                 high < 1.0
             } else {
                 low > 1.0

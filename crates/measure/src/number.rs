@@ -31,6 +31,15 @@ pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, one: &str) -> S
     format!("{count} {one}{plural}")
 }
 
+/// Lists items for a sentence, such as `a, b and c`.
+pub fn listed<T: AsRef<str>>(items: &[T]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match items.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        few => few.concat(),
+    }
+}
+
 /// Rounds a measured value to a whole number, with thousands separators.
 pub fn whole(value: f64) -> String {
     grouped(&format!("{:.0}", value.max(0.0)))
@@ -193,6 +202,18 @@ pub fn wide_ends(value: f64, ci95: Option<[f64; 2]>, compared: Option<f64>) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn listed_items_have_commas_and_one_and() {
+        for (items, words) in [
+            (&[][..], ""),
+            (&["a"], "a"),
+            (&["a", "b"], "a and b"),
+            (&["a", "b", "c"], "a, b and c"),
+        ] {
+            assert_eq!(listed(items), words);
+        }
+    }
 
     #[test]
     fn numbers_have_significant_digits_and_thousands_separators() {

@@ -43,7 +43,7 @@ pub fn small_ends([low, high]: [Option<f64>; 2]) -> String {
 }
 
 /// Formats half the width of a 95 % confidence interval, relative to the value, such as `± 1.2 %`.
-/// Returns an empty string if there is no finite interval, or if the value is not positive.
+/// Returns an empty string if the interval is not finite, or if the value is not positive.
 pub fn relative_error(value: f64, ci95: Option<[f64; 2]>) -> String {
     match ci95 {
         Some([low, high]) if value > 0.0 && low.is_finite() && high.is_finite() => {

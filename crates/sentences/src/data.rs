@@ -219,7 +219,7 @@ fn rows_read<'a>(named: impl Iterator<Item = &'a MissedRowRecord>) -> String {
     match names.as_slice() {
         [] => String::new(),
         [one] => format!(" (for example row {one})"),
-        [first @ .., last] => format!(" (for example rows {} and {last})", first.join(", ")),
+        several => format!(" (for example rows {})", measure::number::listed(several)),
     }
 }
 

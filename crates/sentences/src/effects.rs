@@ -8,6 +8,7 @@ use crate::comparison::settle;
 use crate::interval::Ratio;
 use crate::result_place::{metric_words, where_words};
 use analysis::effects::Interaction;
+use measure::number::listed;
 use store::record::{
     AxisRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, Finding, LevelRecord,
     WithoutInterval,
@@ -273,16 +274,6 @@ fn concerns(effect: &EffectRecord, axis: &str) -> bool {
 /// Names the two compared values, such as `“large” instead of “small”`.
 fn instead(level: &LevelRecord) -> String {
     format!("“{}” instead of “{}”", level.value, level.against)
-}
-
-/// Lists names, such as `a, b and c`.
-fn listed<T: AsRef<str>>(items: &[T]) -> String {
-    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
-    match items.as_slice() {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 /// Describes a difference with its interval, such as `+11.1 % (95 %: +10.6 to +11.6 %)`.

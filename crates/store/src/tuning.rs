@@ -39,11 +39,7 @@ pub struct TunedSettingRecord {
 pub fn tuned_names(settings: &[TunedSettingRecord]) -> String {
     let of = |one: &TunedSettingRecord| format!("{} “{}”", one.setting, one.value);
     let all: Vec<String> = settings.iter().map(of).collect();
-    match all.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
+    measure::number::listed(&all)
 }
 
 /// A test of one or two changed settings against the best settings so far.

@@ -4,7 +4,7 @@
 
 use crate::settings::{Settings, Study};
 use crate::target_differences;
-use measure::number::counted;
+use measure::number::{counted, listed};
 use std::collections::BTreeSet;
 use target_spec::Target;
 
@@ -81,10 +81,9 @@ fn one_after_the_other(settings: &Settings) -> Option<String> {
 /// Formats a list of names, such as `load1, load2, load3 and 97 others`.
 fn some_of(names: &[&str]) -> String {
     let (first, rest) = names.split_at(names.len().min(NAMED_MAX));
-    match (rest.len(), first) {
-        (0, [one]) => (*one).to_owned(),
-        (0, [before @ .., last]) => format!("{} and {last}", before.join(", ")),
-        (more, _) => format!("{} and {}", first.join(", "), counted(more, "other")),
+    match rest.len() {
+        0 => listed(first),
+        more => format!("{} and {}", first.join(", "), counted(more, "other")),
     }
 }
 

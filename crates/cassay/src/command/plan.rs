@@ -196,7 +196,7 @@ fn time_use(plan: &Plan) -> String {
         .into_iter()
         .map(|(kind, seconds)| format!("{} {}", kind.name(), about_duration(seconds)))
         .collect();
-    // The estimate also contains work that is no phase of a trial.
+    // The estimate also contains work outside the phases of trials.
     let beside_s = estimate.seconds - known_s;
     if beside_s >= BESIDE_S_MIN {
         steps.push(format!(

@@ -56,6 +56,22 @@ pub struct SeriesFile {
     pub notes: Vec<String>,
 }
 
+/// Maximum number of names that a note contains.
+const NAMES_MAX: usize = 3;
+
+/// Lists the first names for a note. An ellipsis stands for further names.
+fn first_names<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> String {
+    let names: Vec<N> = names.into_iter().collect();
+    let first: Vec<&str> = names.iter().take(NAMES_MAX).map(AsRef::as_ref).collect();
+    let more = if names.len() > NAMES_MAX { ", …" } else { "" };
+    first.join(", ") + more
+}
+
+/// Describes the lines around a hole that an import leaves out.
+fn hole_note(line: u64, hole: &foreign::Hole) -> String {
+    format!("line {line} has {hole}; cassay left out the lines before and after it")
+}
+
 /// Returns the points of `series` within a span of wall-clock time. The times of the returned
 /// points are in seconds since the start of the span.
 ///

@@ -109,13 +109,8 @@ impl Arm {
     /// no point matches.
     pub fn counted(&self, is_such: impl Fn(&&UnitsMeasurement) -> bool) -> Option<String> {
         let such = self.points.iter().filter(is_such);
-        let mut units: Vec<String> = such.map(|of| of.point.units.to_string()).collect();
-        let last = units.pop()?;
-        Some(if units.is_empty() {
-            last
-        } else {
-            format!("{} and {last}", units.join(", "))
-        })
+        let units: Vec<String> = such.map(|of| of.point.units.to_string()).collect();
+        (!units.is_empty()).then(|| measure::number::listed(&units))
     }
 
     fn points(&self) -> Vec<Point> {

@@ -139,7 +139,7 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 }
 
 impl Cell {
-    /// Sets the link of the cell to a path relative to the page. An empty path is no link.
+    /// Sets the link of the cell to a path relative to the page. An empty path removes the link.
     pub fn link(mut self, path: impl Into<String>) -> Cell {
         self.link = path.into();
         self

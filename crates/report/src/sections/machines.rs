@@ -170,7 +170,7 @@ fn name(machine: &MachineTopologyRecord) -> String {
         [first, .., last] if names.len() > 4 => {
             format!("{first} to {last}, {} hosts of one machine", names.len())
         }
-        [most @ .., last] => format!("{} and {last}, hosts of one machine", most.join(", ")),
+        several => format!("{}, hosts of one machine", measure::number::listed(several)),
     }
 }
 

@@ -11,7 +11,7 @@
 //! or a tab between cells, a decimal comma, and dates such as `15.05.2018` or `15/05/2018`. The
 //! format has no thousands separators, so a comma within a number is always a decimal comma.
 
-use super::{Filter, Point, Room, Series, SeriesFile, with_hint};
+use super::{Filter, Point, Room, Series, SeriesFile, first_names, hole_note, with_hint};
 use anyhow::{Context, Result, bail, ensure};
 use foreign::{FileKind, Line, LineEnd, Source, TextLines};
 use jiff::civil::DateTime;
@@ -25,9 +25,6 @@ const LINE_BYTES_MAX: usize = 16 << 20;
 /// Text at the beginning of the first line. A file may contain several recordings, one after the
 /// other.
 const BEGINS: &str = "(PDH-CSV";
-
-/// Maximum number of groups that a note names.
-const NAMES_MAX: usize = 3;
 
 /// Default columns. They contain the CPU time that the machine was promised and received, its
 /// memory, its adapters and its network. They omit the many groups of the hypervisor itself.
@@ -103,11 +100,8 @@ fn read(file: impl Source, wanted: &[String]) -> Result<SeriesFile> {
     let mut lines = TextLines::new(file, LINE_BYTES_MAX);
     let mut table = Table::default();
     while let Some(line) = lines.next_line()? {
-        if let LineEnd::Hole(hole) = line.end {
-            let number = line.number;
-            table.notes.push(format!(
-                "line {number} has {hole}; cassay left out the lines before and after it"
-            ));
+        if let LineEnd::Hole(hole) = &line.end {
+            table.notes.push(hole_note(line.number, hole));
         }
         if !line.follows_hole && !matches!(line.end, LineEnd::Hole(_)) {
             table.line(&line, wanted)?;
@@ -183,17 +177,11 @@ impl Table {
         let (columns, left_out) = choose(&names, wanted)?;
         self.columns = columns;
         if !left_out.is_empty() {
-            let more = if left_out.len() > NAMES_MAX {
-                ", …"
-            } else {
-                ""
-            };
-            let shown: Vec<&str> = left_out.iter().take(NAMES_MAX).copied().collect();
             self.notes.push(format!(
-                "cassay left out {} groups that look like processes of the hypervisor: {}{more}; \
+                "cassay left out {} groups that look like processes of the hypervisor: {}; \
                  to import a VM among them, name its column (--column, or `columns` in a study)",
                 left_out.len(),
-                shown.join(", ")
+                first_names(&left_out)
             ));
         }
         Ok(())

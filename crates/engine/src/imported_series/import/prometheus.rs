@@ -10,7 +10,7 @@
 
 mod sample;
 
-use super::{Filter, Point, Room, Series, SeriesFile, with_hint};
+use super::{Filter, Point, Room, Series, SeriesFile, first_names, hole_note, with_hint};
 use anyhow::{Context, Result, bail, ensure};
 use foreign::{FileKind, LineEnd, Source, TextLines};
 use sample::{MetricKind, Sample};
@@ -20,9 +20,6 @@ use std::time::UNIX_EPOCH;
 
 /// Maximum length of a line, in bytes. Labels usually take some hundred bytes.
 const LINE_BYTES_MAX: usize = 1 << 20;
-
-/// Maximum number of names that a note contains.
-const NAMES_MAX: usize = 3;
 
 /// Maximum length of one scrape, in bytes. The largest known exporters return a tenth of this
 /// length.
@@ -90,9 +87,7 @@ fn for_each_line(
             LineEnd::File if text != "# EOF" && !text.is_empty() => notes.push(format!(
                 "line {number} has no line feed, so it may be truncated, and cassay left it out"
             )),
-            LineEnd::Hole(hole) => notes.push(format!(
-                "line {number} has {hole}; cassay left out the lines before and after it"
-            )),
+            LineEnd::Hole(hole) => notes.push(hole_note(number, &hole)),
             _ => {}
         }
         if line.is_whole() && !text.is_empty() {
@@ -185,14 +180,8 @@ impl SeriesInProgress {
         match refused {
             Some(error) if others.len() == files.len() => return Err(error),
             Some(_) => {
-                let more = if others.len() > NAMES_MAX {
-                    ", …"
-                } else {
-                    ""
-                };
-                let names = others[..others.len().min(NAMES_MAX)].join(", ");
-                let count = others.len();
-                notes.push(format!("{count} files are not scrapes: {names}{more}"));
+                let (count, names) = (others.len(), first_names(&others));
+                notes.push(format!("{count} files are not scrapes: {names}"));
             }
             None => {}
         }

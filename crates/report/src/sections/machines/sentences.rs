@@ -99,9 +99,7 @@ fn avoided(free: &Cpus, what: &str, count: usize) -> String {
 
 fn names(all: &[&str]) -> String {
     match all {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [most @ .., last] if all.len() <= NAMES_MAX => format!("{} and {last}", most.join(", ")),
+        few if few.len() <= NAMES_MAX => measure::number::listed(few),
         _ => format!(
             "{} and {} other nodes",
             all[..NAMES_MAX].join(", "),
