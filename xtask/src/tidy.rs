@@ -110,7 +110,10 @@ const RULES: [(&str, Rule); 38] = [
     ),
     ("names of tests are short", function_names::test_names),
     ("comments name only existing items", comments::names),
-    ("comments of an item are sentences", comments::sentences),
+    (
+        "the comment of an item has more than one word",
+        comments::sentences,
+    ),
     ("comments name their subject", comments::plain),
     ("documents are in plain English", sentences::sentences),
     ("messages are in plain English", messages::messages),

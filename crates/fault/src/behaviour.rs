@@ -19,9 +19,9 @@ pub(crate) trait Fault {
         None
     }
 
-    /// Describes the healing, for the step with which the healing begins.
+    /// Describes the healing that is about to begin.
     fn healing(&self) -> &'static str {
-        "the agent undid all changes"
+        "the agent undoes all changes"
     }
 
     /// Returns true if cassay manages the affected nodes. cassay then restarts nodes that do not

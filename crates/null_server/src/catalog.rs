@@ -280,6 +280,8 @@ impl Catalog {
                  none"
             )));
         }
+        // A refused statement must not create the keyspace.
+        let columns = columns(create)?;
         // A workload may rely on a keyspace that already exists in its original cluster, and so
         // does not create it. Therefore CREATE TABLE also creates a missing keyspace.
         let keyspace = self
@@ -294,7 +296,7 @@ impl Catalog {
             keyspace: keyspace_name.to_owned(),
             name: name.clone(),
             id: hash(&[keyspace_name, &name]),
-            columns: columns(create)?,
+            columns,
         };
         keyspace.tables.insert(name.clone(), table);
         Ok(Some(SchemaChange {

@@ -8,6 +8,7 @@ use crate::page::{ColorRole, CurvePlot, LeadFigure, LeadMark, Page, Plot, Verdic
 use crate::run_view::RunView;
 use crate::sections::lead_figure::{course_of, load_figure};
 use crate::svg;
+use std::collections::BTreeSet;
 
 /// Minimum number of latencies above a point of a percentile curve. The plot omits points with
 /// fewer latencies above them.
@@ -47,11 +48,19 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
         });
         all.extend(figure.map(|figure| (format!("course-{name}"), figure)));
     }
+    let mut used = BTreeSet::new();
     let file = |(name, figure): (String, LeadFigure)| FigureFile {
-        name,
+        name: unused_name(name, &mut used),
         svg: svg::plain_file(&figure),
     };
     all.into_iter().map(file).collect()
+}
+
+/// Returns `name`, or `name` with a number if it is in `used`. Adds the returned name to `used`.
+fn unused_name(name: String, used: &mut BTreeSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut candidates = std::iter::once(name.clone()).chain(numbered);
+    candidates.find(|one| used.insert(one.clone())).expect("numbers do not end")
 }
 
 /// Returns true if any line of the figure has at least two points. A line with only one second
@@ -107,4 +116,16 @@ fn distributions(view: &RunView, points: &[&Point<'_>]) -> Option<LeadFigure> {
         legend,
         ..LeadFigure::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_whose_plain_names_are_equal_have_two_files() {
+        let mut used = BTreeSet::new();
+        let names = ["a b", "a/b", "a_b"].map(|name| unused_name(plain_name(name), &mut used));
+        assert_eq!(names, ["a_b", "a_b-2", "a_b-3"]);
+    }
 }

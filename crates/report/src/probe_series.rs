@@ -163,10 +163,15 @@ pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     }
     let mut sums: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
     for (t_s, value) in series.iter().flat_map(|s| &s.values) {
-        let look = (t_s / LOOK_S).round() as i64;
-        sums.entry(look).or_insert((*t_s, 0.0)).1 += value;
+        sums.entry(reading_number(*t_s)).or_insert((*t_s, 0.0)).1 += value;
     }
     sums.into_values().collect()
+}
+
+/// Returns the number of the reading at a time. Series of one host have a reading with the same
+/// number if they were read together.
+pub fn reading_number(t_s: f64) -> i64 {
+    (t_s / LOOK_S).round() as i64
 }
 
 /// Adds several series for a stacked chart. For bins, adds up their means and places each sum in
@@ -210,7 +215,7 @@ fn stretches(series: &[&ProbeSeries]) -> BTreeMap<i64, Sum> {
     for series in series {
         let (pairs, _) = series.values.as_chunks::<2>();
         for ([first, second], mean) in pairs.iter().zip(&series.means) {
-            let sum = sums.entry((first.0 / LOOK_S).round() as i64).or_default();
+            let sum = sums.entry(reading_number(first.0)).or_default();
             let range = (second.1 - first.1).abs();
             sum.at = [first.0, second.0];
             sum.mean += mean;

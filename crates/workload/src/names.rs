@@ -49,12 +49,12 @@ const IOT_PARAMS: &[Param] = &[
     (
         "words_file",
         "cassay's own list",
-        "sensor names, one per line; the content of the file",
+        "content of a file with one sensor name per line",
     ),
     (
         "text_file",
         "cassay's own text",
-        "ASCII text from which cassay cuts data; the content of the file",
+        "content of an ASCII file; cassay takes extracts of this text as values",
     ),
 ];
 
@@ -143,7 +143,7 @@ static NAMES: [NamedWorkload; 8] = [
             (
                 "text_file",
                 "cassay's own text",
-                "ASCII text from which cassay cuts data; the content of the file",
+                "content of an ASCII file; cassay takes extracts of this text as values",
             ),
         ],
     },

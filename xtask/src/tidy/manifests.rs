@@ -128,7 +128,10 @@ fn compare(
         found.push(Violation::in_file(path, what));
     }
     for name in row.uses.difference(&used) {
-        let what = format!("says that `{}` uses `{name}`, but it does not", row.name);
+        let what = format!(
+            "`{}` lists `{name}` in its row, but does not use it",
+            row.name
+        );
         found.push(Violation::on_line(ARCHITECTURE, row.line, what));
     }
     // The tests of the binary may use all crates. The tests of another crate may use only the
@@ -276,7 +279,7 @@ mod tests {
             [
                 "crates/new/Cargo.toml: crate `new` is not in the table of ARCHITECTURE.md",
                 "crates/low/Cargo.toml: `low` uses `high`, which its row does not allow",
-                "ARCHITECTURE.md:6: says that `high` uses `low`, but it does not",
+                "ARCHITECTURE.md:6: `high` lists `low` in its row, but does not use it",
                 "crates/high/Cargo.toml: uses `tokio`, an async runtime",
             ]
         );
@@ -329,7 +332,7 @@ mod tests {
             whats(&dependencies(&tree)),
             [
                 "laboratories/Cargo.toml: `laboratories` uses `low`, which its row does not allow",
-                "ARCHITECTURE.md:8: says that `laboratories` uses `xtask`, but it does not",
+                "ARCHITECTURE.md:8: `laboratories` lists `xtask` in its row, but does not use it",
             ]
         );
         let found = whats(&sentences(&tree));

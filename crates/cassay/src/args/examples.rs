@@ -293,7 +293,7 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         "hosts",
         &[(
             "cassay hosts check lab.yaml",
-            "Checks that the machines of a file can run nodes.",
+            "Checks that the machines in a file can run nodes.",
         )],
     ),
     (

@@ -31,7 +31,7 @@ struct Rot {
 impl Rot {
     fn read(&self, world: &mut dyn Agents, path: PathBuf, at: u64) -> Result<Vec<u8>> {
         let sight = Query::Bytes {
-            path,
+            path: path.clone(),
             at,
             bytes: BYTES,
         };
@@ -39,7 +39,11 @@ impl Rot {
             QueryAnswer::Bytes { on_disk, .. } => match on_disk {
                 Ok(bytes) => Ok(bytes.0),
                 Err(number) => {
-                    anyhow::bail!("cassay cannot read the corrupted bytes: error {number}")
+                    let error = std::io::Error::from_raw_os_error(number);
+                    anyhow::bail!(
+                        "cannot read {BYTES} bytes at {at} of {}: {error}",
+                        path.display()
+                    )
                 }
             },
             other => Err(observation::other_answer(&other)),

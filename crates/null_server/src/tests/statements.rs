@@ -249,6 +249,9 @@ fn every_schema_change_shows_and_impossible_ones_are_refused() {
             Some(ErrorCode::Invalid),
             false,
         ),
+        ("CREATE TABLE w.u (a int)", Some(ErrorCode::Invalid), false),
+        // The refused statement did not create the keyspace `w`.
+        ("CREATE KEYSPACE w WITH replication = {}", None, true),
         ("TRUNCATE k.t", None, false),
         ("DROP TABLE k.t", None, true),
         ("DROP TABLE k.t", Some(ErrorCode::Invalid), false),

@@ -342,7 +342,7 @@ mod tests {
             (
                 "{stress: 'write n=30 -rate threads=3'}",
                 "machines: [here, {workers: 1}], split: range",
-                "`client.split: range` needs the workers of every machine",
+                "`client.split: range` needs the number of workers of every machine",
             ),
             (
                 "{use: kv, mix: {write: 1}}\nprocedure: {fixed: {threads: 8}}",

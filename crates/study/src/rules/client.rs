@@ -95,7 +95,7 @@ fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
     let all_say = machines.items().iter().all(says);
     if !all_say && subject.count("client.workers").is_none() {
         let message = format!(
-            "`{SPLIT}: range` needs the workers of every machine, because the number of workers \
+            "`{SPLIT}: range` needs the number of workers of every machine, because this number \
              determines the size of the machine's part"
         );
         let hint = "set `workers: 4` for each of `client.machines`, or once as `client.workers`";

@@ -82,7 +82,7 @@ pub(super) fn table<'r>() -> Table<'r, ProbeRow> {
         .whole(
             "readings",
             "readings",
-            "Number of readings in the row.",
+            "Number of readings in the period.",
             |row| Some(row.readings),
         )
 }

@@ -248,7 +248,7 @@ pub(super) fn kinds_table<'r>() -> Table<'r, KindRow<'r>> {
         .text("kind", "Kind of operation.", |row| Some(row.kind))
         .truth(
             "is_part",
-            "True if these operations are parts of others, so sums over kinds exclude them.",
+            "True if these operations are parts of others. Sums over kinds exclude them.",
             |row| Some(row.found.parts.iter().any(|part| part == row.kind)),
         )
         .whole(

@@ -136,6 +136,8 @@ struct Service {
     unset: Vec<String>,
     /// Words of the command that starts the service.
     start: Vec<String>,
+    /// True if systemd does not replace variables in the command.
+    start_is_literal: bool,
     rack: Option<String>,
     /// Settings with limits of CPU time or memory, which a placement does not contain.
     limits: BTreeMap<String, String>,
@@ -171,9 +173,15 @@ impl Service {
             }
             "UnsetEnvironment" => self.unset.extend(words(value)?),
             "ExecStart" => {
-                // These characters before the program change its privileges, but not its placement.
+                // systemd.service(5): of these prefixes, `@` makes the next word the name of the
+                // process, and `:` switches off variables. The others do not change the command.
                 let command = value.trim_start_matches(['@', '-', ':', '+', '!', '|']);
+                let prefixes = &value[..value.len() - command.len()];
                 self.start = words(command)?;
+                if prefixes.contains('@') && self.start.len() > 1 {
+                    self.start.remove(1);
+                }
+                self.start_is_literal = prefixes.contains(':');
             }
             key if is_limit(key) => _ = self.limits.insert(key.to_owned(), value.to_owned()),
             _ => {}
@@ -183,7 +191,14 @@ impl Service {
 
     fn placement(mut self) -> Result<Placement, ReadError> {
         self.environment.retain(|name, _| !self.unset.contains(name));
-        let start = self.start.iter().flat_map(|word| self.expand(word)).collect();
+        let expand = |word: &String| {
+            if self.start_is_literal {
+                vec![word.clone()]
+            } else {
+                self.expand(word)
+            }
+        };
+        let start = self.start.iter().flat_map(expand).collect();
         let started = numactl::read_commands(&[start], &self.environment)?;
         let mut placement = Placement {
             cpus_of_nodes: started.cpus_of_nodes,
@@ -342,6 +357,7 @@ mod tests {
             "ExecStart=/usr/bin/numactl --cpunodebind=0 --membind=0 /usr/sbin/cassandra -f",
             "ExecStart=-/bin/sh -c 'exec numactl -N 0 -m 0 cassandra'",
             "Environment=N=0\nExecStart=/usr/bin/numactl -N ${N} -m ${N} cassandra",
+            "ExecStart=-@/usr/bin/numactl a-name -N 0 -m 0 cassandra",
             "Environment='NUMACTL_ARGS=-N 0 -m 0'\nExecStart=/usr/sbin/cassandra",
             "NUMAPolicy=bind\nNUMAMask=0\nCPUAffinity=numa",
         ] {
@@ -352,6 +368,8 @@ mod tests {
         }
         let spread = service("NUMAPolicy=interleave\nNUMAMask=all\nCPUAffinity=numa");
         assert!(spread.interleaves_all && spread.cpus_of_nodes.is_none());
+        let literal = "Environment=N=-N\nExecStart=:/usr/bin/numactl $N 0 cassandra";
+        assert_eq!(service(literal).cpus_of_nodes, None);
         let narrowed = service("AllowedCPUs=0-3\nExecStart=numactl -C 2-5 cassandra");
         assert_eq!(narrowed.cpus, Some(vec![2, 3]));
         assert_eq!(

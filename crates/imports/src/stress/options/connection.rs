@@ -199,7 +199,7 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
         if mode.has(form) {
             let name = crate::stress::params::name(form);
             let instead = match form {
-                "maxPending=" => "`-rate` sets the requests in flight",
+                "maxPending=" => "`-rate` sets the number of requests in flight",
                 "protocolVersion=" => "cassay uses the newest version that both sides support",
                 "port=" => "the tool does not use this option either; write `-port native=`",
                 "requestTimeout=" => "set a timeout with `--set`",

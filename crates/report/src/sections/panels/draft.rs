@@ -8,7 +8,7 @@ use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};
 use crate::downsample::Buckets;
 use crate::page::{Axis, Color, Dash, Panel, Scale, Series, Shape, XValues};
 use crate::probe_series::{
-    added, added_means, first_of, is_like, natural, owner, scaled, wildcard,
+    added, added_means, first_of, is_like, natural, owner, reading_number, scaled, wildcard,
 };
 use crate::run_view::{ProbeSeries, RunView, TrialView};
 use crate::sections::panels::panel;
@@ -249,21 +249,26 @@ fn cpu(
     hosts.iter().enumerate().map(stack).collect()
 }
 
-/// Returns the CPU use of one host as stacked areas. Every part has as many values as the first
-/// part, so that the parts can be stacked.
+/// Returns the CPU use of one host as stacked areas. Areas can only be stacked at times for which
+/// every part has a reading. A part that the host never reports counts as zero.
 fn stacked(
     parts: &[(&str, &[&str]); 4],
     legend: bool,
     values: impl Fn(&[&str]) -> Vec<(f64, f64)>,
 ) -> Vec<Line> {
-    let first = values(parts[0].1);
-    let line = |(index, (name, names)): (usize, &(&str, &[&str]))| {
-        let mut mine = values(names);
-        // A part counts as zero if it is missing, or if its number of readings differs from that of
-        // the first part.
-        if mine.len() != first.len() {
-            mine = first.iter().map(|(t_s, _)| (*t_s, 0.0)).collect();
-        }
+    let readings = parts.map(|(_, names)| -> BTreeMap<i64, (f64, f64)> {
+        let all = values(names).into_iter();
+        all.map(|(t_s, value)| (reading_number(t_s), (t_s, value))).collect()
+    });
+    let reported = || readings.iter().filter(|part| !part.is_empty());
+    let times: Vec<(&i64, f64)> = readings[0]
+        .iter()
+        .filter(|(number, _)| reported().all(|part| part.contains_key(number)))
+        .map(|(number, (t_s, _))| (number, *t_s))
+        .collect();
+    let line = |(index, (name, _)): (usize, &(&str, &[&str]))| {
+        let value = |number| readings[index].get(number).map_or(0.0, |(_, value)| *value);
+        let mine = times.iter().map(|(number, t_s)| (*t_s, value(*number))).collect();
         Line {
             values: mine,
             series: Series {
@@ -479,5 +484,23 @@ fn why_missing(
     match unseen.find(about_it) {
         Some(sentence) => format!("not recorded; {sentence}"),
         None => format!("not recorded: the probe {probe} did not run."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missed_reading_of_one_part_is_a_gap_and_not_zero() {
+        let lines = stacked(&CPU_PARTS, true, |names| match names[0] {
+            name if name == CPU_PARTS[0].1[0] => vec![(1.0, 50.0), (2.0, 51.0), (3.0, 52.0)],
+            name if name == CPU_PARTS[1].1[0] => vec![(1.0, 9.0), (3.0, 7.0)],
+            _ => Vec::new(),
+        });
+        assert_eq!(lines[0].values, [(1.0, 50.0), (3.0, 52.0)]);
+        assert_eq!(lines[1].values, [(1.0, 9.0), (3.0, 7.0)]);
+        // The host reports no value of this part.
+        assert_eq!(lines[2].values, [(1.0, 0.0), (3.0, 0.0)]);
     }
 }
