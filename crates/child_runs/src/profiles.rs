@@ -13,7 +13,7 @@ use store::record::{FindingsRecord, PROFILES_FOLDER};
 use study::profile_study;
 use study::settings::{Study, Variant};
 
-/// Maximum number of variants to profile. A comparison has two sides.
+/// Maximum number of variants to profile, which is that of a comparison.
 const VARIANTS_MAX: usize = 2;
 
 /// Runs the extra trials, if the study profiles its nodes, and adds the profiles to the findings.

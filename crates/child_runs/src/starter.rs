@@ -24,7 +24,7 @@ pub struct ChildRuns<'a> {
     pub say: &'a mut dyn FnMut(String),
 }
 
-/// How the child runs of a run ended.
+/// End of the child runs of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChildRunsEnd {
     /// The results have been added to the findings.

@@ -147,7 +147,6 @@ fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     borders
 }
 
-/// Smallest and largest value in a bucket, with their indexes in the series.
 #[derive(Clone, Debug)]
 struct Extremes {
     low: (usize, f64),
@@ -181,8 +180,8 @@ impl Extremes {
 }
 
 impl ThinnedSeries {
-    /// Fills each single empty bucket with the previous value. Such a bucket lies between two
-    /// readings by chance, so it must not leave a gap.
+    /// Fills each single empty bucket with the previous value. A single bucket between two readings
+    /// may be empty by chance, so it must not leave a gap.
     fn bridge(&mut self) {
         for at in (2..self.y.len().saturating_sub(2)).step_by(2) {
             if self.y[at].is_none() && self.y[at + 2].is_some() {
@@ -249,7 +248,6 @@ mod tests {
         );
         assert_eq!(a.x, b.x);
         assert!(a.x.windows(2).all(|w| w[0] < w[1]));
-        // The series ends at 900 s, so the last bucket must be empty.
         assert_eq!(b.y.last(), Some(&None));
     }
 

@@ -79,8 +79,6 @@ fn plain_name(name: &str) -> String {
     name.chars().map(plain).collect()
 }
 
-/// Plots the latency distributions at all points of a variant in one figure. Returns `None` if no
-/// usable point has a distribution.
 fn distributions(view: &RunView, points: &[&Point<'_>]) -> Option<LeadFigure> {
     let usable = points.iter().filter(|point| point.verdict != Verdict::Invalid);
     let (mut marks, mut legend) = (Vec::new(), Vec::new());

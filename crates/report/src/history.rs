@@ -59,7 +59,6 @@ pub struct History {
 #[derive(Clone, Debug)]
 pub(crate) struct UsedRun {
     pub(crate) stamp: String,
-    /// Folder of the run.
     pub(crate) path: PathBuf,
     pub(crate) verdict: Option<record::Verdict>,
     /// Link from the page to the run's report. `None` if the page cannot link to the report.
@@ -89,7 +88,6 @@ pub(crate) struct Line {
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) shift: Shift,
-    /// Index of the first run after the change.
     pub(crate) run: usize,
     pub(crate) kind: ChangeKind,
     /// Recorded differences between the first run after the change and the previous run with a
@@ -148,8 +146,6 @@ impl HistoryMetric {
 }
 
 impl HistoryMetric {
-    /// Returns the 95 % interval of the metric at a point. Returns `None` if the record of the
-    /// point has no interval.
     fn ci95(&self, point: &PointRecord) -> Option<[f64; 2]> {
         match self.key.strip_suffix("_ms") {
             None => point.ops_per_s_ci95,
@@ -205,8 +201,8 @@ impl History {
     }
 
     /// Returns a sentence for each current regression. A regression is current if it is the last
-    /// confirmed change of its series and not older than the stamp `since`. A change between two
-    /// machines is not a regression.
+    /// confirmed change of its series, and if the first run after the change is not older than the
+    /// stamp `since`. A change between two machines is not a regression.
     pub fn regressions(&self, since: &str) -> Vec<String> {
         let worse = self.lines.iter().filter_map(|line| {
             let last = line.changes.iter().rfind(|c| c.kind != ChangeKind::Unconfirmed)?;
@@ -334,8 +330,7 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Describes the properties that all runs of a history share, which are the scale and the kind of
-/// target.
+/// Describes the scale and the kind of target, which all runs of a history share.
 fn size_of(run: &Run) -> String {
     let scale = run.plan.scale.as_deref().unwrap_or("as written");
     let kind = |event: &JournalEvent| match event {

@@ -159,9 +159,9 @@ fn legend(out: &mut String, icicle: &Icicle) {
     out.push_str("</ul></figcaption>");
 }
 
-/// Returns the data for the script. A frame is `[row, cost, kind, name, [caller, …], named]`. Its
-/// kind is an index into `kinds`, and its names are indexes into `names`. The list `labels`
-/// contains the short form of each name.
+/// Returns the data for the script. Each frame has the form `[row, cost, kind, name, [caller, …],
+/// named]`. The kind is an index into `kinds`, and the name and the callers are indexes into
+/// `names`. The list `labels` contains the short form of each name.
 fn data(icicle: &Icicle) -> Value {
     let mut names = Names::default();
     let mut frames: Vec<Value> = Vec::with_capacity(icicle.frames.len());
@@ -180,7 +180,6 @@ fn data(icicle: &Icicle) -> Value {
     })
 }
 
-/// Distinct names of frames, each with its index.
 #[derive(Default)]
 struct Names<'a> {
     names: Vec<&'a str>,

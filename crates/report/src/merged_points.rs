@@ -204,7 +204,8 @@ impl<'a> Point<'a> {
         place(self.at)
     }
 
-    /// Returns the reasons for the verdict of the point, without duplicates.
+    /// Returns the reasons for the verdicts of all trials of the point, including invalid trials,
+    /// without duplicates.
     pub fn reasons(&self) -> Vec<&'a str> {
         let mut reasons = Vec::new();
         for reason in self.trials.iter().flat_map(|t| &t.reasons) {
@@ -247,19 +248,20 @@ pub fn only_axis(points: &[Point<'_>]) -> Option<&'static str> {
     points.iter().all(same).then_some(axis)
 }
 
-/// Returns true if the target kept up with a requested rate. The throughput then shows nothing
-/// about the limit of the target, unless a search chose the rate.
+/// Returns true if the target kept up with a rate that no search chose. The throughput then equals
+/// the rate, and does not show the limit of the target.
 pub fn is_kept_up(view: &RunView, point: &Point<'_>) -> bool {
     let is_rate = matches!(point.at, Some(procedure::Point::Rate(_)));
     is_rate && !point.saturated && !is_searched(view, point)
 }
 
-/// Returns true if the variant used a search for the highest load.
+/// Returns true if the study searched for the highest load of the variant.
 pub fn is_searched(view: &RunView, point: &Point<'_>) -> bool {
     view.findings.searches.iter().any(|search| search.variant == *point.variant)
 }
 
-/// Returns the comparison with the largest difference, among the costs that differ.
+/// Returns the cost comparison with the largest ratio in either direction, among the costs that
+/// differ.
 pub fn most_different_cost(view: &RunView) -> Option<&CostComparisonRecord> {
     let differing = view.findings.cost_comparisons.iter().filter(|one| one.differs);
     differing.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
@@ -293,11 +295,11 @@ pub fn bound_labels(
     }
 }
 
-/// Returns the best point of a variant. If the findings contain searches, this is the point of the
-/// first search with a result. If they contain a sweep, it is the point in the sentence of the
-/// answer. Otherwise, it is the unsaturated point with the highest throughput or, if all points are
-/// saturated, the saturated point with the highest throughput. In this case, points of invalid
-/// trials are omitted.
+/// Returns the best point of a variant. If the findings contain searches of the variant, the best
+/// point is the result of the first search that has a point. If they contain a sweep, the best
+/// point is the point that the answer names. Otherwise, the unsaturated point with the highest
+/// throughput is the best. If all points are saturated, the saturated point with the highest
+/// throughput is the best. These two cases omit invalid points.
 pub fn best<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],
@@ -330,8 +332,8 @@ pub fn compared_value(view: &RunView, point: &Point<'_>, metric: &str) -> Option
     store::record::compared_value(&found.comparisons, &found.trials, place, metric)
 }
 
-/// Moves the ends of an interval, which belong to the value `from`, to the value `to`. The ends
-/// change in proportion.
+/// Scales the ends of an interval, which belong to the value `from`, in proportion to the value
+/// `to`.
 pub fn moved_ends(ends: [f64; 2], from: f64, to: f64) -> [f64; 2] {
     ends.map(|end| end * to / from)
 }

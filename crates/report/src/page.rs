@@ -162,7 +162,7 @@ pub enum Block {
     List(String, Vec<String>),
     /// Facts, as pairs of name and value.
     Facts(Vec<(String, String)>),
-    /// Short marks in a row. Each has a label, a tone, and a meaning.
+    /// Short marks in a row.
     Marks(Vec<Mark>),
     /// Verbatim text, such as a command or a file.
     Code(String),

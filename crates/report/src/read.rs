@@ -50,7 +50,8 @@ impl RunView {
     }
 }
 
-/// Returns findings for a run that has none. They consist of the finished trials, without verdicts.
+/// Returns findings for a run that has none. They contain the finished trials with their faults,
+/// and an answer which states that the run has no findings.
 fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
     FindingsRecord {
         format: FORMAT,
@@ -146,7 +147,6 @@ fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
     Ok(all)
 }
 
-/// Returns the remarks on the files of a run.
 fn notes(run: &Run) -> Vec<String> {
     let mut notes = run.notes.clone();
     let (planned, found) = (&run.plan.cassay, &run.findings_by);
@@ -159,7 +159,8 @@ fn notes(run: &Run) -> Vec<String> {
     notes
 }
 
-/// Returns missing records, without duplicates.
+/// Returns a sentence for each kind of missing record, with the places where cassay found it
+/// missing.
 fn gaps(run: &Run) -> Vec<String> {
     let finished = run.trial_findings();
     let trials = match &run.findings {
@@ -226,7 +227,7 @@ fn node(node: &NodeRecord) -> NodeView {
     }
 }
 
-/// Lists the files that the folder of every run contains.
+/// Lists the files that the folder of a run may contain.
 fn files() -> Vec<FileView> {
     let files = [
         ("study.yaml", "the original text of the study"),

@@ -1,4 +1,4 @@
-//! Model of one run, as read from its folder. It is the input of a page.
+//! Model of one run, as read from its folder. The modules of this crate build pages from the model.
 //!
 //! A [`RunView`] is plain data without open files. So a page can show a finished run, a running
 //! run, or an artificial run from a test.

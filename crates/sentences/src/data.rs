@@ -30,7 +30,8 @@ pub fn against(trials: &[TrialFinding]) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// Returns the wrong row with the lowest number. Returns `None` if the findings do not name a row.
+/// Returns the differing row with the lowest number. Returns `None` if the findings do not name a
+/// row.
 pub fn first_row(trials: &[TrialFinding]) -> Option<&MissedRowRecord> {
     let named = trials.iter().flat_map(|trial| {
         let against = trial.data_against();
@@ -73,7 +74,7 @@ fn rows_sentence(read: &[&ReadBackRecord], where_words: &str) -> Option<String> 
     ))
 }
 
-/// Returns a sentence on what the configuration promises about the lost data.
+/// Returns a sentence on the guarantee that the configuration gives for the lost data.
 fn promised(record: &ReadBackRecord) -> String {
     let why = &record.why;
     match record.promise {

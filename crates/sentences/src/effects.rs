@@ -164,8 +164,8 @@ impl Words<'_> {
             EffectVerdict::Ratio(Finding::Equivalent) => format!(
                 "{axis}: {what} makes no relevant difference to {metric}: {change}, {average}."
             ),
-            // In this case, the interval excludes 1 if the effect is judged alone, without the
-            // other effects.
+            // The interval of this effect alone excludes 1. The effect is undecided only because of
+            // the number of effects.
             _ if leaves_one_out(effect) => format!(
                 "{axis}: {what} changes {metric} by {change}, {average}, if this is the only \
                  question. Among the {} questions here, the change may be chance{}.",
@@ -266,7 +266,6 @@ fn is_pair(one: &EffectRecord, other: &EffectRecord) -> bool {
     one.of.axis == other.of.axis && with(one).axis == with(other).axis
 }
 
-/// Returns true if an effect concerns an axis.
 fn concerns(effect: &EffectRecord, axis: &str) -> bool {
     effect.of.axis == axis || with(effect).axis == axis
 }

@@ -150,7 +150,7 @@ fn moved(experiment: &ExperimentRecord) -> String {
     )
 }
 
-/// States how much CPU the nodes used, such as `The nodes used 1.7 of 2 CPUs (85 %).` Returns
+/// States how much CPU the busiest node used, such as `The node used 1.7 of 2 CPUs (85 %).` Returns
 /// `None` if the CPU use is not known.
 fn cpu_sentence(nodes: &[NodeCpuRecord]) -> Option<String> {
     let share = |node: &&NodeCpuRecord| node.used / node.available;

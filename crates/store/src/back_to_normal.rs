@@ -1,5 +1,5 @@
-//! Describes what was measured after a fault. Answers, panels, tables and cards all use the same
-//! value.
+//! Describes the recovery of throughput and p99 after a fault. Answers, panels, tables and cards
+//! all use the same [`Aftermath`].
 //!
 //! Invariants: only [`Aftermath`] decides whether throughput and p99 returned to normal. A series
 //! that was not measured counts neither as normal nor as abnormal.
@@ -153,8 +153,8 @@ fn series_end(returns: &Returns, was_cut: bool) -> SeriesEnd {
     }
 }
 
-/// Returns the reason why too little time was left after the fault to measure a recovery. `None` if
-/// enough time was left.
+/// Returns the reason why the observation after the fault does not suffice to measure a recovery.
+/// `None` if it suffices, or if the fault was neither healed nor known to be over.
 fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasured> {
     let until_s = fault.injected_s? + found.watched_s;
     match fault.whole_s {

@@ -1,5 +1,5 @@
 //! Adds up histograms of intervals. A histogram is a list of the counts in HdrHistogram's buckets,
-//! for values from 1 with a precision of three digits. Only the few hundred non-empty buckets are
+//! for values from 1 with three significant digits. Only the few hundred non-empty buckets are
 //! visited, because a whole histogram takes 290 kB. Figures are computed as in HdrHistogram.
 
 use crate::record::QuantilesRecord;
@@ -39,7 +39,6 @@ pub(crate) fn from_histogram(values: &Histogram) -> Vec<BucketCount> {
 }
 
 impl Buckets {
-    /// Removes all values from the sum.
     pub(crate) fn clear(&mut self) {
         for bucket in bits(&self.held) {
             self.counts[bucket] = 0;
@@ -66,12 +65,10 @@ impl Buckets {
         }
     }
 
-    /// Returns the number of values.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Returns the buckets that contain values, in ascending order.
     fn held(&self) -> impl Iterator<Item = BucketCount> {
         bits(&self.held).map(|bucket| (bucket as u32, self.counts[bucket]))
     }
@@ -101,7 +98,7 @@ impl Buckets {
         ((quantile * self.count as f64).ceil() as u64).max(1)
     }
 
-    /// Returns the number of values that are at most `value_ns`.
+    /// Returns the number of values up to the end of the bucket that contains `value_ns`.
     fn at_most(&self, value_ns: u64) -> u64 {
         let last = bucket_of(value_ns);
         self.held()

@@ -254,8 +254,8 @@ fn parse(line: &str, place: String) -> Result<Entry> {
 pub fn merged(path: &Path, tag: &str, range: Option<(f64, f64)>) -> Result<Histogram> {
     let mut all = Histogram::new();
     // Histograms with cassay's own bounds are added as a whole, which takes half the time (0.6 ms
-    // per line, unoptimized). Histograms of other tools may have other bounds, so their values are
-    // added one by one.
+    // per line in an unoptimized build). Histograms of other tools may have other bounds, so their
+    // values are added one by one.
     let mut same_bounds = all.hdr().clone();
     for entry in HlogReader::open(path)? {
         let entry = entry?;

@@ -50,7 +50,6 @@ impl JournalWriter {
     }
 }
 
-/// The content of a journal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
     /// Records of the intact lines.

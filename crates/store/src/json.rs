@@ -44,7 +44,7 @@ macro_rules! same {
 
 impl<F: Formatter> Formatter for WithoutNegativeZero<F> {
     fn write_f64<W: ?Sized + Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
-        // Adding zero turns a negative zero into zero. It does not change other values.
+        // Adding zero turns a negative zero into zero, and does not change other values.
         self.0.write_f64(out, value + 0.0)
     }
 

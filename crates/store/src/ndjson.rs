@@ -45,7 +45,6 @@ impl LineWriter {
         })
     }
 
-    /// Appends a record as one line.
     pub(crate) fn append<T: Serialize>(&mut self, record: &T) -> Result<()> {
         self.line.clear();
         crate::json::compact(&mut self.line, record)

@@ -258,7 +258,8 @@ fn frame_name(frame: &str) -> String {
             break;
         }
     }
-    // If its options request this, the profiler marks each method with a suffix for its compiler.
+    // Depending on its options, the profiler appends a suffix to each frame, such as `_[j]` for
+    // compiled code.
     for mark in ["_[j]", "_[i]", "_[0]", "_[1]", "_[k]"] {
         if let Some(plain) = name.strip_suffix(mark) {
             name.truncate(plain.len());

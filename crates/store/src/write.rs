@@ -46,8 +46,8 @@ pub struct RunWriter {
 
 impl RunWriter {
     /// Creates `results/<plan.study>/<stamp>/` with the plan and a copy of the study, and points
-    /// `results/latest` at this folder. The stamp is the second in which the plan was made. It has
-    /// a suffix if another run has the same stamp.
+    /// `results/latest` at this folder. The stamp is the current second. It has a suffix if another
+    /// run has the same stamp.
     pub fn create(results: &Path, study_yaml: &str, plan: &PlanRecord) -> Result<RunWriter> {
         let folder = Name::for_study(&plan.study)?.in_folder(results);
         check_latest(results)?;
@@ -78,8 +78,8 @@ impl RunWriter {
     }
 
     /// Resumes an interrupted or damaged run. Removes an incomplete last line of the journal,
-    /// records damaged lines, and renames existing findings. Fails while another process is writing
-    /// the run.
+    /// records damaged lines, and renames existing findings, reports and figures. Fails while
+    /// another process is writing the run.
     pub fn resume(path: &Path) -> Result<RunWriter> {
         let (mut writer, journal) = RunWriter::take(path)?;
         let lines: Vec<usize> = journal.damaged.iter().map(|(line, _)| *line).collect();
@@ -349,9 +349,9 @@ fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
     Err(rustix::io::Errno::LOOP.into())
 }
 
-/// Writes `bytes` to a file of cassay's own at `path` atomically. Replaces any other object at this
-/// path. The function writes and syncs a temporary file in the same folder, and then renames the
-/// file.
+/// Writes `bytes` atomically to `path`, which cassay itself must have chosen. Replaces any other
+/// object at this path. The function writes and syncs a temporary file in the same folder, and then
+/// renames the file.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let folder = match path.parent() {

@@ -16,7 +16,6 @@ use store::record::{ComparisonRecord, Finding};
 
 /// Minimum number of loads for a curve over the load.
 const PLACES_MIN: usize = 3;
-/// Maximum number of ratios in the figure.
 const RATIOS_MAX: usize = 12;
 /// Minimum number of latencies above a point of a percentile curve. The plot omits points with
 /// fewer latencies above them.

@@ -366,7 +366,6 @@ fn collections(gc: &Gc) -> String {
     )
 }
 
-/// Returns a value for each kind of operation, in the form `[READ: …, WRITE: …]`.
 fn each(run: &Sample, of: &dyn Fn(&Timing) -> String) -> String {
     let parts: Vec<String> = run
         .operations
@@ -447,8 +446,9 @@ pub fn step(threads: u32) -> String {
     format!("\nRunning with {threads} threadCount\n")
 }
 
-/// Returns the line that follows each run except the first, as the number of threads increases.
-/// `share` is the relative improvement of the rate over the run with `threads_before` threads.
+/// Returns the line that follows each run except the first in a series of runs with more and more
+/// threads. `share` is the relative improvement of the rate over the run with `threads_before`
+/// threads.
 pub fn improvement(threads_before: u32, share: f64) -> String {
     let percent = fixed(100.0 * share, 0, false);
     format!("Improvement over {threads_before} threadCount: {percent}%\n")

@@ -1,9 +1,8 @@
 //! Exports the series for Apache Otava (its `otava/importer.py` and `test_config.py`). The export
 //! is a CSV file for each variant and point, and `otava.yaml` with a test for each file.
 //!
-//! Metrics are written as a mapping from each metric to its direction. For a plain list of names,
-//! Otava assumes that higher is always better. A cell must contain a number, so the export omits a
-//! run without a value.
+//! The field `metrics` of a test is a mapping, because Otava assumes for a plain list of names that
+//! higher is always better. A cell must contain a number, so the export omits runs without a value.
 
 use super::{History, Line};
 use crate::merged_points::place_key;
@@ -50,8 +49,7 @@ pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
     files
 }
 
-/// Returns the lines of a CSV file. They are the runs in which every line has a value, in order of
-/// time.
+/// Returns a CSV file with a row for each run in which every series has a value, in order of time.
 fn csv(history: &History, lines: &[Line]) -> String {
     let metrics: Vec<&str> = lines.iter().map(|line| line.metric.key).collect();
     let mut out = format!("time,run,cassay,cassandra,{}\n", metrics.join(","));

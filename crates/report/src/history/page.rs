@@ -17,9 +17,7 @@ const COURSE_MAX: usize = 24;
 /// Minimum range of a series that is drawn as text, as a share of the middle of the range. With a
 /// smaller range, noise would look like a change.
 const COURSE_SPAN_MIN: f64 = 0.1;
-/// Maximum number of charts in the section. The table contains all series.
 const CHARTS_MAX: usize = 48;
-/// Maximum number of changes that the answer describes.
 const SENTENCES_MAX: usize = 6;
 /// Maximum number of differences that a sentence or a cell of the table lists.
 const DIFFERS_MAX: usize = 6;

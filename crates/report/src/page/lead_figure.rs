@@ -1,5 +1,5 @@
-//! The figure at the top of a page, which answers the question at a glance. The page contains two
-//! drawings of the figure, for wide and for narrow pages. They need no script.
+//! Model of the figure at the top of a page, which answers the question at a glance. The page
+//! contains two drawings of the figure, for wide and for narrow pages. The drawings need no script.
 
 /// One or two plots that answer the question.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +13,7 @@ pub struct LeadFigure {
     pub plots: Vec<Plot>,
     /// Meanings of the colours, if the names of the marks do not show them.
     pub legend: Vec<(ColorRole, String)>,
-    /// Remark on all plots, which is below them. It may be empty.
+    /// Remark on all plots. The text is below the plots, and may be empty.
     pub says: String,
 }
 
@@ -196,8 +196,8 @@ pub struct ValueRow {
     pub value: Option<f64>,
     /// 95 % interval of the value.
     pub ci95: Option<[f64; 2]>,
-    /// Published value, which is drawn next to the measured value. Low and high end are equal if it
-    /// is not a range.
+    /// Published value, which is drawn next to the measured value. Low and high end are equal if
+    /// the source published a single value.
     pub other: Option<[f64; 2]>,
     /// The value as text.
     pub text: String,

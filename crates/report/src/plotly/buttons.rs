@@ -27,7 +27,6 @@ pub struct Bands {
 pub fn band_labels(chart: &Chart) -> Bands {
     /// Assumed width of the figure, which is that of a narrow window.
     const WIDTH_PX: f64 = 700.0;
-    /// Assumed width of a letter.
     const LETTER_PX: f64 = 6.5;
     let end = |xs: &XValues| match xs {
         XValues::Numbers(x) => x.iter().copied().fold(0.0, f64::max),

@@ -10,7 +10,6 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 /// Regular face of the font. `assets/font/README.md` states the version and the origin of the font.
 const REGULAR: &[u8] = include_bytes!("../../assets/font/Roboto-Regular.ttf");
-/// Bold face of the font.
 const BOLD: &[u8] = include_bytes!("../../assets/font/Roboto-Bold.ttf");
 
 /// XML namespace of SVG.
@@ -55,7 +54,6 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
     Ok(out)
 }
 
-/// Style of a text.
 struct Style {
     size_px: f32,
     is_bold: bool,

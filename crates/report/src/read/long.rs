@@ -51,9 +51,7 @@ pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
 /// Maximum numbers of bins of a trial. If a number is below [`PLACES_MIN`], that minimum applies
 /// instead. The actual number may be only half as large, because bins are joined in powers of two.
 struct Size {
-    /// Maximum number of bins of the intervals.
     course: usize,
-    /// Maximum number of bins of each series of a probe.
     series: usize,
 }
 

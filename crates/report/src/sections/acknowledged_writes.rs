@@ -50,7 +50,6 @@ fn sentences(
     })
 }
 
-/// Describes the result of reading all rows back in a few sentences.
 fn read_back(record: &ReadBackRecord) -> String {
     let missed = record.missed();
     let of = format!(
@@ -95,8 +94,8 @@ fn read_back(record: &ReadBackRecord) -> String {
     words
 }
 
-/// Returns a sentence with the first affected rows, or an empty string if there are none. It states
-/// the number of each row, its defect and the time of the acknowledgement.
+/// Returns a sentence with the first affected rows, or an empty string if no row is affected. For
+/// each row, the sentence states its number, its defect and the time of the acknowledgement.
 fn examples(record: &ReadBackRecord) -> String {
     let first = record.missed_rows.iter().take(NAMED_MAX);
     let words = first.map(|one| {
@@ -214,7 +213,6 @@ fn read_back_table(view: &RunView) -> Table {
         .build()
 }
 
-/// Describes the result of the linearizability check of registers in a few sentences.
 fn registers(record: &RegistersRecord) -> String {
     let count = number::count;
     let mut words = format!(

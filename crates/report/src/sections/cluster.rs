@@ -1,8 +1,8 @@
-//! The hosts and nodes. Shows the limits of each host, each node's share of the tokens, and values
-//! that could not be read.
+//! Shows the hosts and nodes, with the limits of each host, each node's share of the tokens, and
+//! the values that cassay could not read.
 //!
-//! If the clusters of trials differ only in sizes, the trials share a table, which shows the sizes
-//! as ranges.
+//! If the clusters of trials differ only in sizes, the trials share their tables, which show the
+//! sizes as ranges.
 
 use crate::merged_points::variant_name;
 use crate::number;
@@ -23,8 +23,8 @@ struct EqualTrials<'a> {
     trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// Returns a table of nodes and a table of hosts for every kind of cluster. `None` if the run has
-/// no records of nodes.
+/// Returns the tables of nodes and hosts for every kind of cluster, and lists of values that are
+/// unknown and of things that remain on the cluster. `None` if the run has no records of nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let groups = groups(&view.trials);
     if groups.is_empty() {
@@ -62,7 +62,6 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Describes how the hosts are separated from each other.
 fn isolation(word: &str) -> &'static str {
     match word {
         "hosts" => {
@@ -100,7 +99,6 @@ fn groups(trials: &[TrialView]) -> Vec<EqualTrials<'_>> {
     groups
 }
 
-/// Returns true if two trials differ only in sizes, so that they may share tables.
 fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
     let host = |h: &HostRecord| (h.name.clone(), h.address.clone(), h.limits.clone());
     let node = |n: &NodeRecord| {

@@ -48,7 +48,6 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the elements that describe one point.
 fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     let mut blocks = Vec::new();
     match effects.without_interval {
@@ -79,7 +78,8 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     blocks
 }
 
-/// Formats the position of a point, such as ` at threads 32, of the step main`.
+/// Describes a point by its metric, its position and, if any, its step, such as `throughput at 32
+/// threads, main`.
 fn title(effects: &EffectsRecord) -> String {
     let step = effects.step.as_ref();
     let step = step.map_or_else(String::new, |step| format!(", {step}"));
@@ -270,8 +270,8 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
     })
 }
 
-/// Returns a chart for each pair of axes. Each line stands for a value of one axis, and the other
-/// axis is horizontal.
+/// Returns two charts for each pair of axes. In each chart, every line shows one value of one axis,
+/// and the other axis is horizontal.
 fn interactions(effects: &EffectsRecord) -> Vec<(String, Chart)> {
     let mut charts = Vec::new();
     for along in 0..effects.axes.len() {

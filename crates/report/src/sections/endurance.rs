@@ -1,5 +1,5 @@
-//! Trials that last for hours at one load. Shows the series with their changes of level, drifts,
-//! growth, cycles of compaction, and the shorter windows.
+//! Shows trials that last for hours at one load, with changes of level, drifts, growth, cycles of
+//! compaction, and the shorter windows.
 
 use crate::number;
 use crate::page::{
@@ -87,7 +87,6 @@ fn trial_blocks(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec
     blocks
 }
 
-/// Returns the name of a series for the page.
 fn name(of: &str) -> &str {
     match of {
         "ops_per_s" => "throughput",
@@ -268,7 +267,7 @@ fn cycles(shown: &EnduranceRecord) -> String {
     }
 }
 
-/// Formats a value in its unit. Large numbers of bytes have larger units.
+/// Formats a value in its unit. Bytes and kB have a binary prefix that suits the size.
 fn amount(value: f64, unit: &str) -> String {
     let (sign, size) = if value < 0.0 {
         ("−", -value)

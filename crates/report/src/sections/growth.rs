@@ -42,7 +42,6 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Explains the looks at the data, and the meaning of the intervals.
 fn how(looks: &LooksRecord) -> String {
     if looks.how == LooksHow::Anytime {
         return format!(

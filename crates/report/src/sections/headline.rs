@@ -68,7 +68,7 @@ fn meaning(view: &RunView, verdict: Verdict) -> String {
     }
 }
 
-/// Describes how many trials violated a rule, and how their numbers were used.
+/// Describes how many trials violated a rule, and how the report uses their numbers.
 fn invalid_sentence(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let is_invalid =
@@ -117,7 +117,6 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns the wall time between the first and the last line of the journal.
 fn run_seconds(view: &RunView) -> Option<f64> {
     let first = view.journal.first()?.unix_ns;
     let last = view.journal.last()?.unix_ns;
@@ -197,9 +196,10 @@ fn short_metric(metric: &str) -> &str {
 /// Maximum number of cards on the first screen, which should show only a few numbers.
 const CARDS_MAX: usize = 4;
 
-/// Returns the result of each variant, and the ratio of the strongest comparison. If the cards
-/// cannot show all variants, choosing the first variants would be arbitrary. In this case, the
-/// cards show the ratios that have published counterparts, or the best variant.
+/// Returns the key numbers. They begin with the ranges of the searches or, without ranges, with the
+/// result of each variant. Ratios of throughput or latency and of costs follow. If the cards cannot
+/// show all variants, choosing the first variants would be arbitrary. In this case, the cards show
+/// the ratios that have published counterparts, or the best variant.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
     let bests = (0..names.len()).filter_map(|index| best(view, points, index));
@@ -286,7 +286,6 @@ fn cost_tiles(view: &RunView) -> Vec<Figure> {
     shown.into_iter().map(|cost| cost_tile(view, cost)).collect()
 }
 
-/// Returns the ratio of a cost, with its interval.
 fn cost_tile(view: &RunView, cost: &CostComparisonRecord) -> Figure {
     let interval = cost.ci95.map(|ends| format!("95 % interval {}", number::range(ends)));
     let equal = (!cost.differs).then(|| "no difference shown".to_owned());
@@ -367,7 +366,6 @@ fn published_tiles(view: &RunView) -> Vec<Figure> {
 /// the quotient of two such means.
 const BY_BLOCKS: &str = "geometric mean of blocks";
 
-/// Returns the latency of a variant that kept up with a rate.
 fn latency_tile(view: &RunView, point: &Point<'_>) -> Figure {
     let known = point.latency(view, ALL);
     let ends = known.and_then(|known| known.ci95.get("p99"));
@@ -431,8 +429,8 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
 }
 
 /// Returns the relative half-width of the throughput's interval, with a remark if needed. If the
-/// interval is wide, returns its two ends. `compared` is the geometric mean of blocks, with the
-/// relative error of that mean.
+/// interval is wide, returns its two ends instead, scaled to `compared`. `compared` is the
+/// geometric mean of the blocks.
 fn error_of(point: &Point<'_>, compared: Option<f64>) -> String {
     let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
     if let Some(ends) = measure::number::wide_ends(value, ci95, compared) {

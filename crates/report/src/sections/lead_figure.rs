@@ -1,7 +1,6 @@
 //! The figure of the first screen, which answers the question of this run at a glance.
 //!
-//! The findings determine the kind of figure. It is the most specific kind for which they contain
-//! the data.
+//! The figure has the most specific kind for which the findings contain data.
 
 mod compared;
 mod effects;
@@ -38,9 +37,9 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     figure
 }
 
-/// Adds published ratios to the first plot. The ratios come after a curve, because the curve shows
-/// the source of the ratios. The ratios come before rows, because the ratios answer the question
-/// that the rows illustrate.
+/// Keeps only the first plot, and adds the plot of published ratios. The ratios come after a curve,
+/// because the curve shows the source of the ratios. They come before rows, because the ratios
+/// answer the question that the rows illustrate.
 fn beside(figure: &mut LeadFigure, ratios: RowsPlot) {
     figure.plots.truncate(1);
     figure.title = if figure.plots.is_empty() {

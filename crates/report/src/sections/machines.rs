@@ -19,7 +19,6 @@ use trial_groups::Group;
 
 /// Maximum number of pictures in the section. The tables show the placements of all trials.
 const PICTURES_MAX: usize = 12;
-/// Maximum number of NUMA nodes for which a table of distances is shown.
 const DISTANCES_MAX: usize = 24;
 
 /// Returns the section on the machines. Returns `None` if no trial recorded machines or placements.

@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 const RATIO_MAX: f64 = 1.5;
 /// Maximum number of trials with a separate table. A table takes 1 kB.
 const TRIALS_MAX: usize = 100;
-/// Maximum number of nodes that each have a column. With more nodes, the table shows only the
-/// extremes.
+/// Maximum number of nodes for which the table has a column for each node. With more nodes, the
+/// table shows only the extremes.
 const COLUMNS_MAX: usize = 6;
 /// Places that are not part of the cluster.
 const OUTSIDE: [&str; 3] = ["machine", "client", ""];
@@ -228,8 +228,8 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
     })
 }
 
-/// Returns sentences on uneven quantities, the widest spread of every quantity, and the tables of
-/// every trial behind a fold. `None` if no quantity has values of two hosts or nodes.
+/// Returns sentences on uneven quantities, the widest spread of every quantity, and tables of up to
+/// [`TRIALS_MAX`] trials behind a fold. `None` if no quantity has values of two hosts or nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let of = |trial| (trial, trial_spreads(view, trial));
     let all: Vec<(&TrialView, Vec<Spread>)> =
@@ -285,8 +285,8 @@ fn sentences(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Vec<Block> {
     vec![Block::List("Uneven between the nodes".into(), uneven)]
 }
 
-/// Returns the trial with the widest spread of a quantity, among the trials in which the spread was
-/// important.
+/// Returns the trial with the widest spread of a quantity. A spread whose largest mean is below the
+/// floor counts as zero.
 fn widest_of<'a>(
     measure: &Measure,
     all: &'a [(&TrialView, Vec<Spread>)],
@@ -318,12 +318,10 @@ fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
         .build()
 }
 
-/// Returns the smallest or the largest mean, with its owner.
 fn end((name, value): &(String, f64)) -> Cell {
     Cell::new(number::small(*value)).detail(name)
 }
 
-/// Returns the ratio of the largest to the smallest mean.
 fn ratio(spread: &Spread) -> Cell {
     let ratio = spread.ratio().map(|ratio| number::significant(ratio, 3));
     let tone = match (spread.is_uneven(), spread.high().1 >= spread.floor) {
@@ -358,7 +356,7 @@ fn table(caption: String, spreads: &[Spread]) -> Table {
         .build()
 }
 
-/// Returns the content of the section as JSON.
+/// Returns the spreads of a trial as a JSON list.
 pub fn json(view: &RunView, trial: &TrialView) -> Value {
     let spreads = trial_spreads(view, trial);
     let entry = |spread: &Spread| {

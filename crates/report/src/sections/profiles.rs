@@ -172,8 +172,8 @@ fn signed(value: f64) -> String {
     }
 }
 
-/// Returns the table of all compared frames. The terminal shows it as well, so named frames are in
-/// a separate table, and the others behind a fold.
+/// Returns the tables of all compared frames. The table of the named frames is always visible, also
+/// on a terminal. The table of the other frames is behind a fold.
 fn frames(record: &ProfilesRecord, difference: &ProfileDifferenceRecord) -> Vec<Block> {
     let (named, others): (Vec<_>, Vec<_>) = difference.frames.iter().partition(|frame| frame.named);
     let table =
@@ -221,7 +221,7 @@ fn frames(record: &ProfilesRecord, difference: &ProfileDifferenceRecord) -> Vec<
     blocks
 }
 
-/// Returns the size of each profile, with its most expensive pools.
+/// Returns the table of the profiles, with the size and the most expensive pools of each profile.
 fn samples(record: &ProfilesRecord) -> Option<Block> {
     let unit = unit(record);
     let report = record.run_folder().map(|run| format!("{run}/report.html"));
@@ -314,8 +314,8 @@ fn icicle(
     }
 }
 
-/// Returns the frames to draw. A frame that only calls one other frame is not drawn: the callee
-/// names it as its caller. Thread pools and named frames are always drawn.
+/// Returns the frames to draw. Omits a frame that only calls one other frame, and adds its name to
+/// the callers of that frame. Thread pools and named frames are always drawn.
 fn drawn_frames(tree: &CallTreeRecord, named: &BTreeSet<&str>) -> Vec<IcicleFrame> {
     let all: Vec<(usize, &str, f64)> = rows(tree).collect();
     let mut frames = Vec::with_capacity(all.len());
@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn a_frame_that_only_calls_another_is_its_caller() {
         let row = |row, name: &str, callers| (row, name.to_owned(), callers);
-        // The second callee of the undrawn frame stands beside the first.
+        // The second callee of the undrawn frame is next to the first callee.
         let plain = [
             row(0, "Pool", 0),
             row(1, "b.B", 1),

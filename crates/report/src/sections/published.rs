@@ -1,5 +1,5 @@
-//! Compares published figures with measured figures. Ratios come first, because only ratios carry
-//! over to other machines.
+//! Compares published figures with measured figures. Ratios come first, because only ratios are
+//! comparable across machines.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};

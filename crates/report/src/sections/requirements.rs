@@ -125,7 +125,6 @@ fn interval(one: &RequirementRecord) -> Option<String> {
     }
 }
 
-/// Formats a number of the requirement's metric with its unit.
 fn amount(one: &RequirementRecord, value: f64) -> String {
     match one.metric {
         RequiredMetric::ErrorRate => number::percent(value),

@@ -1,5 +1,4 @@
-//! The results. Shows one row per point, the same numbers as charts, and the results of
-//! comparisons.
+//! Shows the results with one row per point, as charts, by kind of operation, and trial by trial.
 
 use crate::merged_points::{ALL, Point, axis_value, compared_value, trial_table, variant_name};
 use crate::number;

@@ -15,7 +15,8 @@ fn tone(result: RuleOutcome) -> (Tone, u8) {
     }
 }
 
-/// Returns the tone of the numbers behind a rule in one trial, if the trial did not pass.
+/// Returns the tone of a rule's result in one trial. The tone is plain unless the rule warned or
+/// failed.
 pub fn rule_tone(trial: &TrialFinding, name: &str) -> Tone {
     let rule = trial.rules.iter().find(|r| r.rule == name);
     match rule.map(|r| tone(r.result).0) {
@@ -62,7 +63,7 @@ fn rule_names(view: &RunView) -> Vec<&str> {
     names
 }
 
-/// Counts the results of a rule, and returns the first record with the worst result.
+/// Returns the number of each result of a rule as text, and the first record with the worst result.
 fn judge<'a>(view: &'a RunView, name: &str) -> (String, Option<&'a RuleRecord>) {
     let all: Vec<&RuleRecord> = view
         .findings
@@ -169,7 +170,6 @@ fn reasons(view: &RunView) -> Option<Table> {
         .unless_empty()
 }
 
-/// A reason that several trials may share.
 struct Reason<'a> {
     /// Name of the rule, or the whole sentence if the reason is not a rule.
     about: String,

@@ -73,7 +73,6 @@ fn name(view: &RunView, search: &SearchRecord) -> String {
     }
 }
 
-/// Lists the end of each search.
 fn found_table(view: &RunView) -> Table {
     let searches = &view.findings.searches;
     Table::from_records("Results of the searches", searches)

@@ -9,7 +9,6 @@ use analysis::VariantName;
 use std::collections::BTreeSet;
 use store::record::{CostKind, TrialFinding};
 
-/// Trials of one variant.
 struct Side<'a> {
     variant: &'a VariantName,
     trials: Vec<&'a TrialFinding>,

@@ -64,7 +64,6 @@ fn tests(tuning: &TuningRecord) -> Table {
         .build()
 }
 
-/// Returns the outcome of a test, with a link to its report.
 fn outcome(test: &TuningTestRecord) -> Cell {
     let (word, tone) = match test.outcome {
         TuningOutcome::Kept => ("kept", Tone::Strong),

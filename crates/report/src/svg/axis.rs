@@ -9,7 +9,6 @@ const HEADROOM: f64 = 0.08;
 /// Minimum ratio of the ends of a logarithmic axis.
 const FACTOR_MIN: f64 = 4.0;
 
-/// An axis with its ends, its scale and its ticks.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     ends: [f64; 2],

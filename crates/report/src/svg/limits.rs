@@ -5,8 +5,8 @@ use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
 use crate::page::LeadMark;
 
-/// Number of positions along a line at which this module tries to place a name. It tries each
-/// position above and below the line.
+/// Number of positions along a line at which this module tries to place a name, both above and
+/// below the line.
 const PLACES: usize = 24;
 /// Half the height and half the width of a point in pixels, including the space around the point.
 const POINT_PX: f64 = 6.5;

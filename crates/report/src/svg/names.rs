@@ -38,7 +38,6 @@ fn curve(plot: &Plot) -> Option<&CurvePlot> {
     }
 }
 
-/// Returns the colour and the name of each line that has a name.
 fn lines(plot: &CurvePlot) -> impl Iterator<Item = (ColorRole, &str)> {
     plot.marks.iter().filter_map(|mark| match mark {
         LeadMark::Line { paint, label, .. } if !label.is_empty() => Some((*paint, label.as_str())),

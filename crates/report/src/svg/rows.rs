@@ -39,7 +39,6 @@ fn widest(plot: &RowsPlot, text: impl Fn(&ValueRow) -> &str) -> f64 {
     plot.rows.iter().map(|row| width_of(text(row))).fold(0.0, f64::max)
 }
 
-/// Draws a forest plot into an area of the drawing.
 pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
     let are_above = are_above(plot, area.width);
     let row_px = row_px(plot, area.width);

@@ -27,7 +27,6 @@ pub fn killed() -> FaultRecord {
     }
 }
 
-/// Returns the measured effects of the fault.
 fn recovery() -> RecoveryRecord {
     let back = |left_s, back_s, watched_s| ReturnTime {
         left_s: Some(left_s),
@@ -121,7 +120,7 @@ fn stretch(seconds: f64, ops_per_s: f64, p99: f64) -> StretchRecord {
     }
 }
 
-/// Returns throughput, p99 and the number of lost connections of a second.
+/// Returns the throughput as a share of normal, the p99 in ms, and the number of lost connections.
 fn second(at: u64) -> (f64, f64, u64) {
     match at {
         60..=67 => (0.38 + 0.05 * (at - 60) as f64, 48.0, 8),

@@ -34,7 +34,7 @@ pub fn request(kind: &str) -> Value {
     })
 }
 
-/// Returns counts of reads, with ten rows in each page. They do not include times.
+/// Returns counts of reads, with ten rows in each page. The counts do not include times.
 pub fn counts(shape: Shape, reads: u64) -> BTreeMap<String, KindCounts> {
     let counts = KindCounts::from([
         (KindCount::Rows, 10 * reads),

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Largest number that is accepted in a list of CPUs or NUMA nodes. The kernel itself supports at
+/// Limit below which each number in a list of CPUs or NUMA nodes must be. The kernel supports at
 /// most 8192 CPUs.
 const NUMBERS_MAX: u32 = 8192;
 

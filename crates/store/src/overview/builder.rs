@@ -35,7 +35,6 @@ struct Series {
 }
 
 impl OverviewBuilder {
-    /// Adds a line of `intervals.ndjson` to the summary.
     pub(crate) fn interval(&mut self, line: &IntervalRecord) {
         let figures = self.figures_of(&line.kind);
         let mut push = |name: &str, value: f64| match figures.get_mut(name) {
@@ -67,7 +66,6 @@ impl OverviewBuilder {
         }
     }
 
-    /// Adds a sample of a probe to the summary.
     pub(crate) fn sample(&mut self, probe: &str, sample: &SampleRecord) {
         if probe == OTHERS_PROBE && sample.name == CPU_OTHERS {
             let figures = self.figures_of(CLIENT_KIND);

@@ -146,7 +146,7 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
 }
 
 /// Describes an effect, such as `50 % less at worst (150 op/s, 4.97 s after the injection), below
-/// normal for 13 s, 79 requests short`.
+/// normal for 13 s, 79 missing requests`.
 fn dip_of(dip: &Dip) -> String {
     if dip.depth == 0.0 {
         return "never below normal".to_owned();
@@ -190,7 +190,7 @@ fn normal(found: &RecoveryRecord) -> String {
 }
 
 /// Describes when a series was back to normal, in seconds after the healing and after the
-/// injection.
+/// injection, and when it left the normal range.
 fn both(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>, returns: &Returns) -> String {
     let mut said = vec![returned(fault, of).map_or_else(String::new, |cell| cell.text)];
     let injected = &returns.injected;
@@ -284,7 +284,6 @@ fn stretches(found: &RecoveryRecord) -> Table {
         .build()
 }
 
-/// Lists failures by kind and error. `None` without failures.
 fn failures(found: &RecoveryRecord) -> Option<Table> {
     let each = three_stretches(found).flat_map(|(name, stretch)| {
         let kinds = stretch.errors.iter();

@@ -11,7 +11,6 @@ use store::record::{FaultRecord, PublishedFailureRecord, RecoveryRecord, Stretch
 /// Subject of a row.
 #[derive(Clone, Copy)]
 enum Subject<'a> {
-    /// A fault of this run.
     Fault(&'a FaultRecord),
     /// A published claim without a matching fault of this run.
     Claim(&'a PublishedFailureRecord),
@@ -26,7 +25,6 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Explanation of the columns.
 const FOOT: &str = "Before: the median of the seconds before the fault. Lowest: the worst second, \
      from the injection until throughput was back to normal. After: the mean of all seconds since \
      the target was intact again. p99: of all operations before or during the fault together. \

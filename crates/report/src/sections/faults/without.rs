@@ -1,4 +1,4 @@
-//! Table that compares trials with faults and the same trials without faults. Each row is one
+//! Compares trials with faults with the same trials without faults. The table has a row for each
 //! period of a fault.
 
 use crate::merged_points::place;

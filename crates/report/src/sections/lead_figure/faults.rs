@@ -1,5 +1,5 @@
-//! Plots throughput and p99 in a period around each fault, with the outage shaded. States the cost
-//! of the fault, and any loss of acknowledged data.
+//! Plots throughput, p99 or both in a period around each fault, with the outage shaded. States the
+//! effect of the fault, and any loss of acknowledged data.
 
 use super::{fault_words, trial_over_time};
 use crate::merged_points::{variant_index, variant_name, variants};
@@ -63,7 +63,6 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     })
 }
 
-/// Returns true if a plot has a shaded period of this colour.
 fn has_band(plot: &Plot, color: ColorRole) -> bool {
     let Plot::Curve(plot) = plot else {
         return false;
@@ -94,7 +93,6 @@ fn strips(view: &RunView, fault: &FaultRecord, has_both: bool) -> [Option<Plot>;
     }
 }
 
-/// Series that a panel shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Series {
     Throughput,

@@ -14,7 +14,6 @@ use store::record::{SearchOutcome, SearchRangeRecord, SearchRecord, SearchStepRe
 /// Maximum number of variants whose steps are drawn side by side. With more variants, the figure
 /// shows only the results.
 const SEARCHES_MAX: usize = 2;
-/// Maximum number of variants on the first screen.
 const ROWS_MAX: usize = 10;
 
 /// Returns the figure. `None` without a search.
@@ -48,7 +47,6 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     })
 }
 
-/// Returns the meaning of each colour of a dot.
 fn legend(searches: &[SearchRecord], is_band: bool) -> Vec<(ColorRole, String)> {
     let meanings = if is_band {
         [

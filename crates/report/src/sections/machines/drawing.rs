@@ -33,7 +33,7 @@ struct State {
     is_closed: bool,
 }
 
-/// Content of a tile.
+/// CPUs that one tile represents: a core, equal neighbouring cores, or a whole L3 cache.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Core,
@@ -47,7 +47,6 @@ type CorePlace = (usize, usize, usize);
 struct Drawing<'a> {
     seen: &'a MachineView<'a>,
     placed: &'a [PlacedProcess<'a>],
-    /// Index of the colour of each Cassandra node.
     colors: &'a BTreeMap<&'a str, usize>,
     l3: Vec<(&'a L3Record, Cpus)>,
     states: HashMap<u32, State>,
@@ -387,8 +386,7 @@ fn few(names: &[&str]) -> String {
     }
 }
 
-/// Returns a sentence with the numbers of packages, NUMA nodes, L3 caches, cores and CPUs of a
-/// machine, and with its memory.
+/// Returns a sentence with the number of the parts of a machine of each kind, and with its memory.
 pub fn summary(seen: &MachineView<'_>) -> String {
     let record = seen.record;
     let of = |count: usize, one: &str, many: &str| match count {

@@ -42,7 +42,6 @@ pub struct DraftRow {
     lines: Vec<Line>,
 }
 
-/// One line of a row, with all its values.
 struct Line {
     series: Series,
     values: Vec<(f64, f64)>,

@@ -1,5 +1,5 @@
-//! Plots throughput by units in use. Shows the measurements, N times the throughput of one unit,
-//! and the best curve.
+//! Plots throughput by units in use, with the measurements, N times the throughput of one unit, and
+//! the best curve.
 
 use super::{under, units_name};
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, XValues};
