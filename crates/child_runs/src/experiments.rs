@@ -171,7 +171,6 @@ fn record_of(change: &SettingChange, point: Point) -> ExperimentRecord {
     }
 }
 
-/// Builds the result of an experiment from its findings.
 fn result(change: &SettingChange, point: Point, found: &FindingsRecord) -> ExperimentRecord {
     let record = record_of(change, point);
     let Some(compared) = found.comparisons.iter().find(|one| one.primary) else {

@@ -2,7 +2,7 @@
 //!
 //! Each test compares changed settings with the best settings so far, in the same blocks, and stops
 //! as soon as it has an answer. A final comparison shows the kept settings against the defaults.
-//! Each test and the final comparison are separate runs in the folder `tune` of the run, so they
+//! Each test and the final comparison are separate runs in the folder `tune` of the run. So they
 //! have reports, and the user can interrupt and resume them. Invariant: the expected duration of
 //! all these runs together does not exceed the time that the study permits.
 
@@ -22,7 +22,6 @@ use study::tuning_study::{self, CHANGED, Candidate, Comparison, DEFAULT, TUNED};
 
 /// Minimum and maximum numbers of blocks of a test, in order of preference.
 const TEST_BLOCKS: [[usize; 2]; 3] = [[4, 12], [4, 8], [4, 5]];
-/// Numbers of blocks of the final comparison, in order of preference.
 const FINAL_BLOCKS: [usize; 4] = [6, 5, 4, 3];
 
 /// A tuning in progress: its tests so far, the settings that it keeps, and the remaining time.
@@ -152,7 +151,6 @@ impl Tuning<'_, '_> {
         self.test(&pair)
     }
 
-    /// Tests changed settings against the best settings so far.
     fn test(&mut self, changed: &[Candidate]) -> Result<ChildRunsEnd> {
         let mut test = TuningTestRecord {
             settings: changed.iter().map(setting).collect(),

@@ -178,7 +178,6 @@ fn headline(
     }
 }
 
-/// Returns the alarms of a run, each preceded by the name of the run.
 fn alarms(run: &RunView) -> impl Iterator<Item = String> {
     run.findings.alarms.iter().map(|sentence| format!("{}: {sentence}", run.name))
 }

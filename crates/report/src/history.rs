@@ -33,7 +33,6 @@ pub(crate) const METRICS: [HistoryMetric; 4] = [
     HistoryMetric::new("p999_ms", "p99.9 latency", "ms", false, 0.10),
 ];
 
-/// A metric whose value at a point the history compares from run to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HistoryMetric {
     pub(crate) key: &'static str,
@@ -55,7 +54,6 @@ pub struct History {
     pub(crate) verdict: Option<record::Verdict>,
 }
 
-/// A run in the history.
 #[derive(Clone, Debug)]
 pub(crate) struct UsedRun {
     pub(crate) stamp: String,
@@ -84,7 +82,6 @@ pub(crate) struct Line {
     pub(crate) changes: Vec<Change>,
 }
 
-/// A change point of a line.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) shift: Shift,
@@ -201,8 +198,8 @@ impl History {
     }
 
     /// Returns a sentence for each current regression. A regression is current if it is the last
-    /// confirmed change of its series, and if the first run after the change is not older than the
-    /// stamp `since`. A change between two machines is not a regression.
+    /// confirmed change of its series. In addition, the first run after the change must not be
+    /// older than the stamp `since`. A change between two machines is not a regression.
     pub fn regressions(&self, since: &str) -> Vec<String> {
         let worse = self.lines.iter().filter_map(|line| {
             let last = line.changes.iter().rfind(|c| c.kind != ChangeKind::Unconfirmed)?;
@@ -275,7 +272,6 @@ impl History {
         }
     }
 
-    /// Returns the data of the history for `--json`.
     pub(crate) fn json(&self) -> Value {
         let line = |line: &Line| {
             let value = |(run, value): &(usize, f64)| {

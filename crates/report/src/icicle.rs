@@ -25,7 +25,6 @@ const WIDTH_PX: f64 = 1120.0;
 const ROW_PX: f64 = 18.0;
 /// Assumed width of a letter in the label of a frame.
 const LETTER_PX: f64 = 6.4;
-/// Assumed width of a bold letter in the label of a frame.
 const BOLD_LETTER_PX: f64 = 7.2;
 /// Minimum width of a frame that has a label.
 const LABEL_PX: f64 = 30.0;

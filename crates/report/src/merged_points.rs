@@ -77,7 +77,6 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
     points
 }
 
-/// Returns true if the findings of the run mark the point of a trial as saturated.
 fn is_saturated(view: &RunView, trial: &TrialFinding) -> bool {
     let here = |p: &&PointRecord| p.variant == trial.variant && p.point == trial.point;
     view.findings.usable_points().find(here).is_some_and(|p| p.saturated)

@@ -36,7 +36,6 @@ const MARGINS_PX: f64 = 64.0;
 /// Minimum number of positions for which a reference to a shared array saves space.
 const SHARED_PLACES_MIN: usize = 8;
 
-/// Width of a line, in pixels.
 const LINE_PX: f64 = 1.8;
 
 /// Returns the figure as JSON with `data` and `layout`. If a trace has the same positions as an
@@ -141,7 +140,6 @@ impl Rows {
         }
     }
 
-    /// Returns bottom and top of the next panel.
     fn next(&mut self, panel: &Panel) -> [f64; 2] {
         let top = self.top;
         let bottom = (top - panel.share * self.unit).max(0.0);
@@ -150,7 +148,6 @@ impl Rows {
     }
 }
 
-/// Returns the total height of all panels and the gaps between them.
 fn panels_px(chart: &Chart) -> f64 {
     (f64::from(chart.height_px) - MARGINS_PX).max(1.0)
 }

@@ -227,7 +227,6 @@ fn node(node: &NodeRecord) -> NodeView {
     }
 }
 
-/// Lists the files that the folder of a run may contain.
 fn files() -> Vec<FileView> {
     let files = [
         ("study.yaml", "the original text of the study"),

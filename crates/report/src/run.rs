@@ -69,7 +69,6 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     Fold::with_sections("evidence", "Evidence", false, sections)
 }
 
-/// Returns the fold with the reasons why the numbers can or cannot be trusted.
 fn trust(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     let sections = [
         rules::section(view),

@@ -132,7 +132,6 @@ fn registers_sentence(found: &[&RegistersRecord], where_words: &str) -> Option<S
     ))
 }
 
-/// Numbers of rows or reads that differ from the expected data, by the kind of difference.
 struct Counts {
     lost: u64,
     stale: u64,
@@ -146,7 +145,6 @@ impl Counts {
         self.lost + self.stale + self.resurrected + self.wrong + self.counters
     }
 
-    /// Describes the most serious kind of difference in a few words.
     fn title(&self) -> &'static str {
         if self.lost > 0 {
             "Data was lost"

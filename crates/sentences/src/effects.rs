@@ -33,8 +33,6 @@ enum Clause {
 }
 
 impl Clause {
-    /// Returns the clause as a separate sentence. If the clause begins with a word, the word is
-    /// capitalized.
     fn alone(self) -> String {
         match self {
             Clause::Name(text) => text,
@@ -47,7 +45,6 @@ impl Clause {
         }
     }
 
-    /// Returns the clause, preceded by the text `beginning`.
     fn after(self, beginning: &str) -> String {
         match self {
             Clause::Name(text) | Clause::Word(text) => format!("{beginning}{text}"),
@@ -261,7 +258,6 @@ fn with(effect: &EffectRecord) -> &LevelRecord {
     effect.with.as_ref().unwrap_or(&effect.of)
 }
 
-/// Returns true if two interactions concern the same two axes.
 fn is_pair(one: &EffectRecord, other: &EffectRecord) -> bool {
     one.of.axis == other.of.axis && with(one).axis == with(other).axis
 }

@@ -83,7 +83,6 @@ fn unjudged<'a>(faults: impl Iterator<Item = &'a FaultRecord>) -> Vec<String> {
     reasons.into_iter().map(of_reason).collect()
 }
 
-/// Returns the sentence about one fault whose effect cassay cannot judge.
 fn unjudged_sentence(fault: &FaultRecord, found: &RecoveryRecord, why: &str) -> String {
     let throughput = found
         .during

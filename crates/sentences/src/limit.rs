@@ -82,7 +82,6 @@ fn others(record: &LimitRecord) -> String {
     said
 }
 
-/// Returns the name of a resource within a sentence.
 fn short_name(kind: LimitKind) -> &'static str {
     match kind {
         LimitKind::Client => "the client",
@@ -150,8 +149,8 @@ fn moved(experiment: &ExperimentRecord) -> String {
     )
 }
 
-/// States how much CPU the busiest node used, such as `The node used 1.7 of 2 CPUs (85 %).` Returns
-/// `None` if the CPU use is not known.
+/// States how much CPU the busiest node used, for example `The node used 1.7 of 2 CPUs (85 %).` The
+/// result is `None` if the CPU use is not known.
 fn cpu_sentence(nodes: &[NodeCpuRecord]) -> Option<String> {
     let share = |node: &&NodeCpuRecord| node.used / node.available;
     let fullest = nodes.iter().max_by(|one, other| share(one).total_cmp(&share(other)))?;

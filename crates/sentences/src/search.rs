@@ -69,8 +69,8 @@ fn with_throughput(search: &SearchRecord) -> String {
     }
 }
 
-/// Describes the mean result of several searches with its error, such as `48,200 op/s (± 2.1 %,
-/// geometric mean of 5 searches) is the highest load with a p99 within 10 ms`.
+/// Describes the mean result of several searches with its error. An example is `48,200 op/s (± 2.1
+/// %, geometric mean of 5 searches) is the highest load with a p99 within 10 ms`.
 fn mean_words(searches: &[&SearchRecord]) -> String {
     let first = searches[0];
     let mean = |of: &dyn Fn(&SearchRecord) -> Option<Known>| -> Option<(f64, Option<[f64; 2]>)> {

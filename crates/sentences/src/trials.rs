@@ -34,7 +34,6 @@ impl RunReason {
     }
 }
 
-/// Reason for the verdicts of one or more trials.
 struct TrialReason<'a> {
     /// The reason as data, with the numbers of the first trial.
     record: ReasonRecord,

@@ -238,7 +238,6 @@ impl JournalEvent {
         self.clone().into_parts().0
     }
 
-    /// Returns the name and the details of the event.
     fn into_parts(self) -> (String, Option<Box<RawValue>>) {
         match self {
             JournalEvent::Unknown { event, detail } => {

@@ -129,7 +129,6 @@ fn last(results: &Path, study: &str, is_it: impl Fn(&Run) -> bool) -> Option<Run
     newest_first(results, study).find(is_it)
 }
 
-/// Returns the readable runs of a study, newest first.
 fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
     let folder = Name::for_study(study).map(|name| name.in_folder(results)).unwrap_or_default();
     let mut stamps = names_in(&folder).unwrap_or_default();

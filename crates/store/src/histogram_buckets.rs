@@ -14,10 +14,9 @@ const HALF: u64 = 1 << HALF_BITS;
 /// Quantiles that [`Buckets::quantiles_ms`] returns.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
-/// Number of bits in a word of the bit set.
 const WORD: usize = u64::BITS as usize;
 
-/// Number of a bucket, and the number of values in the bucket.
+/// A bucket, as its number and the number of values in it.
 pub(crate) type BucketCount = (u32, u64);
 
 /// Sum of the histograms that were added.

@@ -23,7 +23,6 @@ const VALUES_MAX: usize = 400_000;
 /// Maximum number of damaged lines that the reader describes one by one.
 const DAMAGED_MAX: usize = 1000;
 
-/// Appends records to a journal.
 #[derive(Debug)]
 pub(crate) struct JournalWriter {
     lines: LineWriter,
@@ -52,7 +51,6 @@ impl JournalWriter {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
-    /// Records of the intact lines.
     pub(crate) records: Vec<JournalRecord>,
     /// The first damaged lines. Each entry has the number of the line, starting at 1, and a
     /// sentence about the damage. The last entry stands for all further lines if there are
@@ -202,7 +200,6 @@ mod tests {
     use super::*;
     use crate::event::JournalEvent;
 
-    /// Returns the text of a journal of four events.
     fn text() -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");

@@ -17,7 +17,6 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Checksums and findings of the completed files of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     /// Checksums of files, by path in the folder of the run.

@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 /// stack, and a frame has up to 500 bytes.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Extension of the files of folded stacks.
 const ENDING: &str = ".collapsed";
 
 /// The profile of one node in the measured window of a trial.
@@ -158,7 +157,6 @@ impl Iterator for FoldedLines {
     }
 }
 
-/// Splits a line into the stack and its number of samples.
 fn parse(line: &str) -> Result<(&str, u64)> {
     let parts = line
         .rsplit_once(' ')

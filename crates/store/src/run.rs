@@ -280,7 +280,6 @@ impl SalvagedRun {
     }
 }
 
-/// Extension of the files that contain the samples of probes.
 const PROBE_ENDING: &str = ".ndjson";
 
 /// Returns the folder of the run that `path` refers to. `path` is this folder, or a file in it.

@@ -28,8 +28,8 @@ pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
 /// Assigns a tag to a run. If another run has the tag, removes the tag from that run.
 ///
 /// # Errors
-/// The tag is not a valid file name, equals `latest` or the name of an object in the results
-/// folder, or the file cannot be read or written.
+/// The tag is not a valid file name, or equals `latest` or the name of an object in the results
+/// folder. Also fails if the file cannot be read or written.
 pub fn tag(results: &Path, name: &str, run: &Run) -> Result<()> {
     Name::new("tag", name)?;
     if name == file::LATEST || results.join(name).exists() {

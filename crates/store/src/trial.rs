@@ -239,7 +239,6 @@ impl TrialWriter {
     }
 }
 
-/// Returns the tag of a kind of operation in the histogram logs.
 pub(crate) fn tag_of(phase: &str, kind: &str) -> String {
     if phase == "measure" {
         kind.to_owned()

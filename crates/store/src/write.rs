@@ -38,7 +38,6 @@ pub struct RunWriter {
     path: PathBuf,
     stamp: String,
     journal: JournalWriter,
-    /// Folder names of the planned trials.
     slugs: Vec<String>,
     /// Checksums of the completed files. The keys are paths in the run's folder.
     sums: Sums,

@@ -162,7 +162,6 @@ fn tile_px(tile: &Leaf) -> f64 {
     TILE_PX.max(widest.ceil())
 }
 
-/// Positions of items that are arranged in rows.
 struct Rows {
     places: Vec<ItemPlace>,
     heights: Vec<f64>,

@@ -104,7 +104,6 @@ pub(super) fn difference_maps(a: &RunView, b: &RunView) -> BTreeMap<String, [Opt
     keys.into_iter().filter(differs).map(|key| (key.clone(), both(key))).collect()
 }
 
-/// Returns the section that lists the runs, each with its verdict and a link to its report.
 pub(super) fn runs(sides: &[Side<'_>]) -> Section {
     let version = |side: &Side<'_>| side.run.plan.cassay.clone();
     let why = |side: &Side<'_>| {
@@ -137,7 +136,6 @@ pub(super) fn runs(sides: &[Side<'_>]) -> Section {
     }
 }
 
-/// Returns the section that lists the differences between the runs, with a column for each run.
 pub(super) fn differences(sides: &[Side<'_>]) -> Section {
     let all: Vec<BTreeMap<String, String>> =
         sides.iter().map(|side| properties(side.run)).collect();

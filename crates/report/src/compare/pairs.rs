@@ -61,7 +61,6 @@ fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> MatchedPoin
 /// for a trial.
 type ComparedMetric = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
-/// Metrics that a comparison of runs compares at each point.
 const METRICS: [ComparedMetric; 4] = [
     ("ops_per_s", Metric::THROUGHPUT, |t| {
         Known::Exactly(t.all.ops_per_s)

@@ -78,7 +78,7 @@ pub(super) fn rows<'p, 'a>(left: &'p [Point<'a>], pairs: &[Pair<'p, 'a>]) -> Vec
     left.iter().filter_map(row).collect()
 }
 
-/// Formats a point, such as `mixed, threads 8`. The text contains the variant only if the runs have
+/// Formats a point, such as `mixed, 8 threads`. The text contains the variant only if the runs have
 /// several variants.
 pub(super) fn labels(rows: &[Row<'_, '_>], baseline: &RunView) -> Vec<String> {
     let points: Vec<&Point<'_>> = rows.iter().filter_map(|row| row[0]).collect();

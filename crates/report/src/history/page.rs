@@ -167,8 +167,8 @@ fn answer(history: &History) -> Vec<String> {
     answer
 }
 
-/// Describes a change in one sentence, such as
-/// `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 → 1.34 ms; workload.mix: …`.
+/// Describes a change in one sentence, such as `p99 latency of “a” at 8 threads is 12 % worse since
+/// 2026…: 1.2 → 1.34 ms; workload.mix: …`.
 pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> String {
     let shift = &change.shift;
     let how = match change.kind {

@@ -100,7 +100,6 @@ fn of_axis(panel: &Panel, right: bool) -> impl Iterator<Item = &Series> {
     panel.series.iter().filter(move |s| s.on_right == right)
 }
 
-/// Returns true if words are next to the points of an axis.
 fn is_labelled(panel: &Panel, right: bool) -> bool {
     of_axis(panel, right).any(|s| s.labels.iter().any(|label| !label.is_empty()))
 }
@@ -137,7 +136,6 @@ fn linear_end(panel: &Panel, right: bool) -> Option<f64> {
     (inside > 0.0 && is_wrong).then_some(inside * (1.0 + room))
 }
 
-/// Range of the values on a logarithmic axis.
 struct LogRange {
     low: f64,
     high: f64,

@@ -7,9 +7,7 @@ use crate::number;
 use crate::page::{Band, Chart, Tone, XValues};
 use serde_json::{Value, json};
 
-/// Height of a row of names of bands.
 const BAND_LABEL_PX: f64 = 14.0;
-/// Height of the row of buttons above the panels.
 const BUTTONS_PX: f64 = 34.0;
 
 /// Bands of a figure and their names, in the form that plotly.js needs.

@@ -12,7 +12,6 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 const REGULAR: &[u8] = include_bytes!("../../assets/font/Roboto-Regular.ttf");
 const BOLD: &[u8] = include_bytes!("../../assets/font/Roboto-Bold.ttf");
 
-/// XML namespace of SVG.
 const SVG: &str = "http://www.w3.org/2000/svg";
 /// Font size, in pixels, of a text to which no rule of the style sheet applies.
 const SIZE_PX: f32 = 12.0;

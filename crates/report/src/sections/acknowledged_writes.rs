@@ -7,10 +7,8 @@ use crate::page::{Block, Cell, Table, Tone};
 use crate::run_view::RunView;
 use store::record::{PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding};
 
-/// Maximum number of affected rows that a sentence names.
 const NAMED_MAX: usize = 3;
 
-/// Returns sentences and a table for each check of acknowledged writes that has a result.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();

@@ -18,13 +18,12 @@ const VOLUME_USED_WARN: f64 = 0.5;
 /// State that Cassandra reports for a node that is up and in normal operation.
 const UP_AND_NORMAL: &str = "UN";
 
-/// Trials with the same hosts and nodes, in order.
 struct EqualTrials<'a> {
     trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// Returns the tables of nodes and hosts for every kind of cluster, and lists of values that are
-/// unknown and of things that remain on the cluster. `None` if the run has no records of nodes.
+/// Returns the tables of nodes and hosts for every kind of cluster. Lists of unknown values and of
+/// tables that remain on the cluster follow. `None` if the run has no records of nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let groups = groups(&view.trials);
     if groups.is_empty() {
@@ -132,7 +131,6 @@ pub fn name_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> Strin
     )
 }
 
-/// Formats numbers of bytes as a range over trials.
 fn range(values: impl Iterator<Item = Option<u64>>) -> Cell {
     let known: Vec<u64> = values.flatten().collect();
     match (known.iter().min(), known.iter().max()) {

@@ -205,7 +205,6 @@ fn value_cell(values: &BTreeSet<String>) -> Cell {
     Cell::new(values.join(" | "))
 }
 
-/// Lists the keys whose values differ between variants.
 fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     let told = all.variants_with_values();
     if told.len() < 2 {
@@ -310,7 +309,6 @@ fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         .then(|| Block::List("Different between trials of a variant".into(), changed))
 }
 
-/// Lists all keys of one kind, behind a fold.
 fn everything(view: &RunView, all: &Effective<'_>, kind: SettingKind) -> Option<Block> {
     let told = all.variants_with_values();
     let of_variant = |values: &Values<'_>, variant: usize| {

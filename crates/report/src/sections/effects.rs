@@ -100,7 +100,7 @@ fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
     interactions.any(|e| e.verdict == EffectVerdict::Interaction(Interaction::Matters) && acts(e))
 }
 
-/// Formats an effect, such as `heap: large ÷ small, with sync batch`.
+/// Formats an effect, such as `heap: large ÷ small, where sync is batch`.
 fn name(effect: &EffectRecord) -> String {
     let of = &effect.of;
     let own = format!("{}: {} ÷ {}", of.axis, of.value, of.against);
@@ -141,7 +141,7 @@ fn change(ratio: f64) -> String {
     measure::number::change(ratio)
 }
 
-/// Returns the change that an effect causes, preceded by `≥ ` for a bound.
+/// Returns the change that an effect causes, preceded by `≥ ` or `≤ ` for a bound.
 fn change_words(effect: &EffectRecord) -> String {
     format!("{}{}", bound_sign(effect), change(effect.ratio))
 }
@@ -208,7 +208,6 @@ fn table(effects: &EffectsRecord) -> Table {
         .build()
 }
 
-/// Draws every effect with its interval, in percent, in rows.
 fn forest(effects: &EffectsRecord) -> Option<Chart> {
     let shown: Vec<&EffectRecord> =
         in_order(effects).into_iter().filter(|e| e.ci95.is_some()).collect();
@@ -327,7 +326,6 @@ fn interaction(effects: &EffectsRecord, along: usize, by: usize) -> Chart {
     }
 }
 
-/// Draws the sizes of main effects and interactions against the sizes that chance would cause.
 fn half_normal(effects: &EffectsRecord) -> Option<Chart> {
     let shown: Vec<(String, f64)> = effects
         .effects

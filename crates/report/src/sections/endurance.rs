@@ -170,7 +170,6 @@ fn agreed(one: &EnduredRecord) -> String {
     }
 }
 
-/// Returns the tone of a trend. A drift in either direction is a warning.
 fn course_tone(course: DriftDirection) -> Tone {
     match course {
         DriftDirection::Steady => Tone::Good,
@@ -397,7 +396,6 @@ fn lines(course: &CourseRecord, number: usize) -> Vec<Series> {
     ]
 }
 
-/// Draws a mark for each rare event, with a tooltip.
 fn events(shown: &EnduranceRecord) -> Panel {
     let mark = |event: &store::record::HappenedRecord| {
         let is_pause = event.what.starts_with("a pause");

@@ -86,7 +86,6 @@ fn times(view: &RunView) -> Table {
     .build()
 }
 
-/// Names the trial of a fault, if the run has several trials.
 fn trial(view: &RunView, fault: &FaultRecord) -> String {
     let trial = fault.trial.filter(|_| view.findings.trials.len() > 1);
     trial.map_or_else(String::new, |trial| {

@@ -125,7 +125,6 @@ fn table(view: &RunView, axes: &GridAxes<'_>, held: &[(String, Value)]) -> Table
         .build()
 }
 
-/// Returns the usable point that has all of the `wanted` values.
 fn find<'v>(view: &'v RunView, wanted: &[&Value]) -> Option<&'v PointRecord> {
     let cells = &view.plan.resolved.combinations.as_ref()?.cells;
     view.findings.usable_points().find(|point| {

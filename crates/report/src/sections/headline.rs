@@ -56,7 +56,6 @@ fn next_step(next: &NextStepRecord) -> NextStep {
     }
 }
 
-/// Returns a sentence on what a verdict means for the reader.
 fn meaning(view: &RunView, verdict: Verdict) -> String {
     match verdict {
         Verdict::Valid => "All validity rules that could be evaluated passed.".into(),
@@ -68,7 +67,6 @@ fn meaning(view: &RunView, verdict: Verdict) -> String {
     }
 }
 
-/// Describes how many trials violated a rule, and how the report uses their numbers.
 fn invalid_sentence(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let is_invalid =
@@ -345,7 +343,6 @@ fn best_tile(view: &RunView, bests: &[&Point<'_>]) -> Option<Figure> {
     Some(tile)
 }
 
-/// Returns the measured ratios that have published counterparts.
 fn published_tiles(view: &RunView) -> Vec<Figure> {
     let ratios = view.findings.published.iter().flat_map(|published| &published.ratios);
     let tile = |ratio: &store::record::PublishedRatioRecord| {
@@ -389,7 +386,6 @@ fn latency_tile(view: &RunView, point: &Point<'_>) -> Figure {
     }
 }
 
-/// Returns a card with the throughput of a variant and its details.
 fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     let compared = compared_value(view, point, "ops_per_s");
     let mut detail = vec![error_of(point, compared), format!("at {}", point.label())];

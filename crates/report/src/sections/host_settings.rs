@@ -138,7 +138,6 @@ fn values<'a>(one: &Shared<'a>) -> Vec<&'a str> {
     in_order(one.values.values().copied())
 }
 
-/// Returns the words without duplicates, in natural order.
 fn in_order<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let words: BTreeSet<&str> = words.collect();
     let mut words: Vec<&str> = words.into_iter().collect();

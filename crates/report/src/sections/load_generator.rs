@@ -276,7 +276,6 @@ fn cell(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
     }
 }
 
-/// Returns the lowest measured ceiling, with the range of all ceilings.
 fn ceiling(trial: &TrialFinding) -> Cell {
     if ceiling_share(trial).is_none() {
         return Cell::absent().hint("cassay did not measure the ceiling");

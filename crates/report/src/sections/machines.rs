@@ -137,7 +137,6 @@ fn in_order<'a>(
     placed
 }
 
-/// Returns each distinct machine once, in the order of first appearance.
 fn different<'a>(groups: &[Group<'a>]) -> Vec<&'a MachineTopologyRecord> {
     let mut all: Vec<&MachineTopologyRecord> = Vec::new();
     for machine in groups.iter().flat_map(|group| &group.first().machines) {
@@ -229,7 +228,6 @@ fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     (!said.is_empty()).then(|| Block::List(heading.into(), said))
 }
 
-/// Returns further facts about a machine that the picture does not contain, behind a fold.
 fn about(machine: &MachineTopologyRecord) -> Block {
     let mut facts = vec![("Source".to_owned(), machine.source.clone())];
     facts.extend(may_use(machine));

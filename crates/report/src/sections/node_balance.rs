@@ -261,7 +261,6 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns one sentence for every quantity that was uneven in any trial.
 fn sentences(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Vec<Block> {
     let sentence = |measure: &Measure| {
         let (index, widest) = widest_of(measure, all)?;
@@ -305,7 +304,6 @@ fn widest_of<'a>(
     mine.max_by(|a, b| weight(a.1).total_cmp(&weight(b.1)))
 }
 
-/// Lists, for every quantity, the trial with the widest spread.
 fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
     let widest = MEASURES.iter().filter_map(|measure| widest_of(measure, all));
     Table::from_records("The largest spread of every quantity", widest)

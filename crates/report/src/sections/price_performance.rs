@@ -31,7 +31,6 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Formats an amount with its currency.
 fn priced(sum: String, currency: Option<&str>) -> String {
     format!("{sum} {}", currency.unwrap_or_default())
 }

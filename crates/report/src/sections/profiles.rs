@@ -74,7 +74,6 @@ fn unit(record: &ProfilesRecord) -> &'static str {
     record.unit.words()
 }
 
-/// Returns the figure of the differences with their intervals.
 fn figure(
     record: &ProfilesRecord,
     difference: &ProfileDifferenceRecord,
@@ -162,7 +161,6 @@ fn place(frame: &FrameDifferenceRecord) -> String {
     }
 }
 
-/// Formats a difference with its sign.
 fn signed(value: f64) -> String {
     let size = significant(value.abs(), 3);
     match value {
@@ -240,7 +238,6 @@ fn samples(record: &ProfilesRecord) -> Option<Block> {
     Some(Block::Table(table))
 }
 
-/// Returns the three most expensive thread pools with their costs.
 fn pools(variant: &VariantProfileRecord, unit: &str) -> String {
     let tree = &variant.tree;
     let mut pools: Vec<(&str, f64)> = rows(tree)

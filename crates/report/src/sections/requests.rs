@@ -293,7 +293,6 @@ fn statement_cell(cqls: &[&str]) -> Cell {
     }
 }
 
-/// Returns the beginning of a statement on one line.
 fn short(cql: &str) -> String {
     let words: Vec<&str> = cql.split_whitespace().collect();
     let line = words.join(" ");

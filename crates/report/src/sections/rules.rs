@@ -5,7 +5,6 @@ use crate::page::{Block, Cell, Mark, Section, Table, Tone, Verdict};
 use crate::run_view::RunView;
 use store::record::{RuleOutcome, RuleRecord, TrialFinding};
 
-/// Returns the tone of a rule's result, and its severity.
 fn tone(result: RuleOutcome) -> (Tone, u8) {
     match result {
         RuleOutcome::Fail => (Tone::Bad, 3),
@@ -179,7 +178,6 @@ struct Reason<'a> {
     trials: Vec<usize>,
 }
 
-/// Lists the trials that are not valid, each in a row with the reason.
 fn trials_that_are_not_valid(view: &RunView) -> Option<Table> {
     let trials = view.findings.trials.iter();
     let judged = trials.map(|trial| (trial, Verdict::from_record(Some(trial.verdict))));

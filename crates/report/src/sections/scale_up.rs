@@ -99,7 +99,6 @@ fn arm_words(record: &ScaleUpRecord) -> String {
     }
 }
 
-/// Returns the name of a unit.
 fn unit_name(unit: &str) -> &str {
     match unit {
         "cores" => "core",
@@ -110,7 +109,6 @@ fn unit_name(unit: &str) -> &str {
     }
 }
 
-/// Returns the plural of a unit.
 fn units_name(unit: &str) -> &str {
     match unit {
         "l3" => "L3 caches",
@@ -133,7 +131,6 @@ fn share_words(ratio: &ScaleRatioRecord) -> String {
     format!("{} ({interval})", number::percent(ratio.value))
 }
 
-/// Describes each known efficiency in one sentence.
 fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     let unit = unit_name(&record.unit);
     let all = u64::from(record.units_per_socket) * u64::from(record.sockets);
@@ -161,7 +158,6 @@ fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     told.map(|sentence| capital(&sentence)).collect()
 }
 
-/// Returns true if a column must name the arm.
 fn has_arms(arms: &[&ScaleUpRecord]) -> bool {
     arms.len() > 1 || arms.iter().any(|arm| arm.arm.is_some())
 }

@@ -59,7 +59,6 @@ fn name(effect: &ScreenedRecord, at: usize) -> String {
     }
 }
 
-/// Describes the judgement of an effect.
 fn activity_words(activity: Activity) -> &'static str {
     match activity {
         Activity::Active | Activity::Possible => activity.name(),

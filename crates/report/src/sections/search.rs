@@ -109,7 +109,6 @@ fn value(step: &SearchStepRecord) -> f64 {
     step.point.map_or(0.0, Point::value)
 }
 
-/// Returns the tone of a step's result.
 fn tone(result: SearchResult) -> Tone {
     match result {
         SearchResult::Pass | SearchResult::Within => Tone::Good,

@@ -67,7 +67,6 @@ impl Side<'_> {
         loads.map(|load| load.operations).max()
     }
 
-    /// Formats the mean of a cost over the trials of this variant.
     fn cost(&self, cost: CostKind) -> Cell {
         let known: Vec<f64> =
             self.trials.iter().filter_map(|trial| trial.costs.get(&cost).copied()).collect();

@@ -46,7 +46,6 @@ impl Axis {
         axis
     }
 
-    /// Returns true if a value is between the ends of the axis.
     pub(super) fn holds(&self, value: f64) -> bool {
         let slack = (self.ends[1] - self.ends[0]).abs() * 1e-9;
         value >= self.ends[0] - slack && value <= self.ends[1] + slack

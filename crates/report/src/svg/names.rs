@@ -173,7 +173,6 @@ fn label<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> 
     (!label.is_empty()).then_some((paint, label, at))
 }
 
-/// Writes the names of limits and ranges above the plot.
 pub(super) fn write_above(out: &mut String, above: &[PlotLabel<'_>], inner: Area) {
     let rows = above.iter().map(|name| name.row + 1).max().unwrap_or(0);
     for name in above {

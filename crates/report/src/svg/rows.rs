@@ -30,7 +30,6 @@ fn row_px(plot: &RowsPlot, width: f64) -> f64 {
     }
 }
 
-/// Returns true if names are above their values, because a name is too wide.
 fn are_above(plot: &RowsPlot, width: f64) -> bool {
     widest(plot, |row| &row.label) > width * NAMES_SHARE
 }

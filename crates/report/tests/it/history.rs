@@ -25,7 +25,6 @@ const USUAL: RunDifferences<'_> = RunDifferences {
     verdict: "valid",
 };
 
-/// Writes a run with one point. Returns the folder of the run.
 fn write(results: &Path, told: &RunDifferences<'_>) -> PathBuf {
     let shapes = &fixture::shapes(1)[..1];
     let mut plan = fixture::plan(shapes);

@@ -150,7 +150,6 @@ fn pictures(html: &str) -> Vec<&str> {
     parts.map(|part| part.split("</svg>").next().expect("an end")).collect()
 }
 
-/// Returns the number of elements with a class.
 fn count(svg: &str, class: &str) -> usize {
     let as_band = svg.matches(&format!("class=\"{class} band\"")).count();
     as_band + svg.matches(&format!("class=\"{class}\"")).count()

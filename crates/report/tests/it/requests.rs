@@ -45,7 +45,6 @@ pub fn counts(shape: Shape, reads: u64) -> BTreeMap<String, KindCounts> {
     BTreeMap::from([("read".to_string(), counts)])
 }
 
-/// Returns a run of two variants whose plan records these requests.
 fn run(off: Value, on: Value) -> RunView {
     let mut view = fixture::run(1);
     let requests = json!({"off": off, "on": on});

@@ -19,7 +19,8 @@ const HEADER_BYTES: usize = 40;
 /// Maximum number of bytes of the decompressed content. A full histogram with cassay's bounds is
 /// smaller, because it has 45,056 buckets of at most 9 bytes.
 const BYTES_MAX: usize = 1 << 19;
-/// Maximum number of buckets. A histogram of 64-bit values with three digits has fewer buckets.
+/// Maximum number of buckets. A histogram of 64-bit values with three significant digits has fewer
+/// buckets.
 const BUCKETS_MAX: u64 = 64 << 10;
 
 /// Buffers for decoding, which are reused for every histogram.

@@ -16,7 +16,6 @@ const COURSE_MAX: usize = 1024;
 /// Maximum number of bins for a series of a probe. Such a series takes 37 kB of memory. In trials
 /// of up to 8 minutes, a bin is one second long.
 const SERIES_MAX: usize = 512;
-/// Name of the probe that measures how much CPU time other programs use.
 const OTHERS_PROBE: &str = "others";
 
 /// Summary of the lines of a trial that were written so far.

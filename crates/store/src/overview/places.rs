@@ -22,7 +22,6 @@ pub struct OverviewBin {
 
 /// Number of floats in a packed bin.
 const FLOATS: usize = 4;
-/// Number of bytes in a float.
 const FLOAT_BYTES: usize = 4;
 
 impl OverviewBin {

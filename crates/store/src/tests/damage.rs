@@ -125,7 +125,6 @@ fn numbers(run: &Run) -> String {
     text
 }
 
-/// Returns all files of a folder, by path.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let names = crate::file_digests::files_in(folder).unwrap().into_iter();
     names
@@ -136,7 +135,6 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Restores the files of a folder.
 fn restore(folder: &Path, as_it_was: &BTreeMap<String, Vec<u8>>) {
     if files(folder) == *as_it_was {
         return;

@@ -70,7 +70,6 @@ fn times(fault: &FaultRecord) -> String {
     .join(" · ")
 }
 
-/// Returns the effects of the fault, by name.
 fn fault_effects(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
     let mut facts: Vec<(&str, String)> = vec![("Noticed", noticed(fault, found))];
     if let Some(dip) = found.dip {
@@ -230,7 +229,6 @@ fn hints_of(hints: &Hints) -> String {
     )
 }
 
-/// Returns the figures of the periods before, during and after the fault.
 fn three_stretches(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &StretchRecord)> {
     let all = [
         ("before", &found.before),
@@ -240,7 +238,6 @@ fn three_stretches(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str
     all.into_iter().filter_map(|(name, stretch)| Some((name, stretch.as_ref()?)))
 }
 
-/// Returns a table of the effects that clients could notice before, during and after the fault.
 fn stretches(found: &RecoveryRecord) -> Table {
     Table::from_records("", three_stretches(found))
         .text("Clients saw", |(name, _)| name)

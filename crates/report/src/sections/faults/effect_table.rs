@@ -8,7 +8,6 @@ use crate::run_view::RunView;
 use std::collections::BTreeSet;
 use store::record::{FaultRecord, PublishedFailureRecord, RecoveryRecord, StretchRecord};
 
-/// Subject of a row.
 #[derive(Clone, Copy)]
 enum Subject<'a> {
     Fault(&'a FaultRecord),
@@ -141,7 +140,6 @@ fn service(found: &RecoveryRecord) -> Cell {
     }
 }
 
-/// Returns the number of failed operations, with the errors.
 fn failed(found: &RecoveryRecord) -> Cell {
     let stretches = || [&found.during, &found.after].into_iter().flatten();
     let errors = stretches().flat_map(|stretch| stretch.errors.values().flatten());

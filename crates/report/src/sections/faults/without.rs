@@ -9,7 +9,6 @@ use crate::sections::comparisons::{interval_words, ratio_words};
 use crate::sections::verdict_tone;
 use store::record::ComparisonRecord;
 
-/// Metrics whose ratios the table shows, with the titles of their columns.
 const RATIOS: [(&str, &str); 3] = [
     ("ops_per_s", "Throughput"),
     ("latency_ms.p50", "p50"),

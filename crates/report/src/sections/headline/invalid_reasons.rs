@@ -6,7 +6,6 @@ use analysis::rules::seriousness;
 use std::cmp::Reverse;
 use store::record::{CauseKind, DRIFTED, NOT_STEADY, RuleOutcome, TrialFinding, short_words};
 
-/// Maximum number of reasons on the first screen.
 const REASONS_MAX: usize = 3;
 
 /// Description of rule V14 if no read returned wrong data. In this case, the rule mostly judges
@@ -87,7 +86,6 @@ fn kinds<'a>(trials: &'a [TrialFinding], rule: &'static str) -> Vec<ReasonKind<'
     found
 }
 
-/// Returns the description of a kind of reason, with the number of affected trials.
 fn rule_reason(trials: &[TrialFinding], kind: ReasonKind<'_>) -> RankedReason {
     let (rule, mut of) = (kind.rule, kind.trials);
     let mut words = kind.words.to_owned();

@@ -11,7 +11,6 @@ use crate::run_view::RunView;
 use measure::Known;
 use store::record::{CostKind, CostRecord, QuantilesRecord};
 
-/// Maximum number of rows on the first screen.
 const ROWS_MAX: usize = 10;
 
 /// Returns the figure. `None` for a study with one variant.

@@ -79,7 +79,7 @@ fn errors(found: &RecoveryRecord) -> Option<String> {
 }
 
 /// Describes the return to normal, such as `Throughput was back to normal 21.8 s after the healing;
-/// p99 was not within 90 s of it.`
+/// p99 was not back to normal within 90 s of the healing.`
 fn as_before(fault: &FaultRecord) -> Option<String> {
     let said = Aftermath::from_fault(fault)?.words(fault)?;
     let is_name = |name: &String| said.starts_with(name.as_str());

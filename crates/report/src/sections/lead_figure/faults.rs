@@ -11,7 +11,6 @@ use crate::sections::faults::fault_bands;
 use analysis::procedure::Point;
 use store::record::FaultRecord;
 
-/// Maximum number of panels on the first screen.
 const STRIPS_MAX: usize = 4;
 /// Time shown before the injection and after the return to normal, as a multiple of the length of
 /// the outage.
@@ -72,7 +71,6 @@ fn has_band(plot: &Plot, color: ColorRole) -> bool {
     plot.marks.iter().any(is_of_color)
 }
 
-/// Returns true if the load during a fault came at a rate.
 fn is_at_rate(view: &RunView, fault: &FaultRecord) -> bool {
     let mut trials = view.findings.trials.iter();
     let trial = trials.find(|trial| Some(trial.index) == fault.trial);

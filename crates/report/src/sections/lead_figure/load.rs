@@ -131,7 +131,6 @@ fn marks<'p, 'a: 'p>(
     std::iter::once(line).chain(points.filter_map(dot)).collect()
 }
 
-/// Returns a vertical line at the knee of each sweep that has a knee.
 fn knees(view: &RunView) -> Vec<LeadMark> {
     let names = variants(view);
     let knee = |sweep: &store::record::SweepRecord| {

@@ -17,7 +17,6 @@ const CPUS_MAX: usize = 128;
 /// its nodes. A tile of one core has no space for names, so equal neighbouring cores then form one
 /// tile.
 const COLORS: usize = 8;
-/// Maximum number of tiles in a picture.
 const TILES_MAX: usize = 256;
 /// Maximum length in characters of the list of CPUs in a tile. The tooltip contains all CPUs.
 const LIST_MAX: usize = 14;
@@ -25,7 +24,6 @@ const LIST_MAX: usize = 14;
 /// further names.
 const NAMES_MAX: usize = 3;
 
-/// State of a CPU, which determines its style in the picture.
 #[derive(Clone, PartialEq, Eq)]
 struct State {
     owners: Vec<usize>,
@@ -363,7 +361,6 @@ impl Drawing<'_> {
     }
 }
 
-/// Returns all parts of all tiles in the boxes, including nested boxes.
 fn parts(nests: &[BoxGroup]) -> Vec<&Part> {
     let mut all = Vec::new();
     for nest in nests {

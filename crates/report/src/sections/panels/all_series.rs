@@ -66,7 +66,6 @@ pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Blo
     ))
 }
 
-/// Returns the estimated number of bytes that a series takes on the page.
 fn bytes(series: &ProbeSeries) -> usize {
     TRACE_BYTES + series.values.len().min(2 * BUCKETS) * VALUE_BYTES
 }

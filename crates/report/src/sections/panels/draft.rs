@@ -25,7 +25,6 @@ const NOTE_PX: u32 = 16;
 pub struct Draft {
     /// Rows of the figure, from top to bottom.
     pub rows: Vec<DraftRow>,
-    /// Entries of the legend, with name, group and colour.
     places: Vec<(String, String, Color)>,
 }
 
@@ -376,7 +375,6 @@ fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) 
     }
 }
 
-/// Returns the lines for one quantity of a row.
 fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Line> {
     let mut found = first_of(trial, part.names);
     found.sort_by(|a, b| natural(&a.place, &b.place));

@@ -6,7 +6,6 @@ use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, XValues
 use analysis::scale_up::models::Model;
 use store::record::{ScaleFitRecord, ScalePointRecord, ScaleUpRecord};
 
-/// Number of segments of a drawn curve.
 const PLACES: usize = 60;
 
 /// Returns a chart of all arms. Returns `None` if the arms have no measurements.
