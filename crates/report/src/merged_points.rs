@@ -14,7 +14,7 @@ use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{CostComparisonRecord, PointRecord, QuantilesRecord, TrialFinding};
 
-/// Name that stands for all kinds of operations together.
+/// Name that represents all kinds of operations together.
 pub const ALL: &str = "all";
 
 /// All trials of one variant at one point.
@@ -24,8 +24,8 @@ pub struct Point<'a> {
     pub at: Option<procedure::Point>,
     /// All trials of the point, including invalid trials.
     pub trials: Vec<&'a TrialFinding>,
-    /// Trials that count. They are the trials that the findings use. If the findings name no
-    /// trials, they are the trials that are not invalid, or else all trials.
+    /// Trials from which the results of the point are computed, as in the findings. If the findings
+    /// name no trials, these are the trials that are not invalid or, if there are none, all trials.
     pub used: Vec<&'a TrialFinding>,
     /// Worst verdict of the trials that count.
     pub verdict: Verdict,

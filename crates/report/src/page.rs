@@ -1,7 +1,7 @@
 //! The page model, which describes the content of a page without its rendering.
 //!
-//! All text in the model is plain, and each renderer escapes it for its own medium. Numbers in
-//! tables are already formatted; numbers in charts are not.
+//! All text in the model is plain, and each renderer escapes the text for its output format.
+//! Numbers in tables are already formatted, but numbers in charts are not.
 
 mod box_picture;
 mod columns;

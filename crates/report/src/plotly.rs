@@ -253,9 +253,9 @@ fn middle(chart: &Chart) -> Option<f64> {
     last.map(|last| last / 2.0)
 }
 
-/// Returns the position of each label relative to its point. Labels are at the left of their
-/// points. Points in the left half of the axis have labels at the right, which are not cut off at
-/// the left end.
+/// Returns the position of each label relative to its point. A label is at the left of its point.
+/// In the left half of the axis, it is at the right, so that the left end of the axis does not cut
+/// it off.
 fn sides(series: &Series, middle: Option<f64>) -> Value {
     let XValues::Numbers(x) = &series.x else {
         return "top left".into();

@@ -1,8 +1,8 @@
 //! Converts a run of the store to a [`RunView`].
 //!
-//! A run without findings also has a view. It contains the plan, the journal and the series of the
-//! trials so far. Facts about the nodes and the machine come from the journal's details: `machine`
-//! of `run_started`, `nodes` (each with `name`, facts and `settings`) of `target_ready`.
+//! A run without findings also has a view, with the plan, the journal and the series of the trials
+//! so far. Facts about the nodes and the machine come from the journal's details: `machine` of
+//! `run_started`, `nodes` (each with `name`, facts and `settings`) of `target_ready`.
 
 mod long;
 

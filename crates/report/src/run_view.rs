@@ -83,8 +83,8 @@ pub struct ProbeSeries {
     pub in_window: Option<(u64, f64)>,
 }
 
-/// Latency distributions of one kind of operation, at one point of one variant. They are merged
-/// over the blocks that the results include.
+/// Latency distributions of one kind of operation, at one point of one variant. The distributions
+/// are merged over the blocks that the results include.
 #[derive(Clone, Debug, Default)]
 pub struct PointView {
     /// Name of the variant.

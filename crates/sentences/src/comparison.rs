@@ -188,7 +188,6 @@ pub fn incomparable(pair: &IncomparablePair<'_>) -> String {
     )
 }
 
-/// Describes the possibilities that an undecided verdict leaves open.
 fn undecided(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> String {
     let percent = |share: f64| format!("{} %", significant(share * 100.0, 3));
     let mut parts = Vec::new();

@@ -1,7 +1,7 @@
 //! Describes data that was lost, wrong or resurrected. These sentences come first in every answer.
 //!
 //! Invariant: in every kind of study, the sentences state every objection of rule V14 to verified
-//! data. They do not state differences that the configuration allows.
+//! data. The sentences do not state differences that the configuration allows.
 
 use crate::trials::names_of;
 use measure::number::count;

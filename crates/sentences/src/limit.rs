@@ -1,8 +1,8 @@
 //! Describes the resource that was full at a knee, a peak, a difference, a fault or a drift.
 //!
 //! Without an experiment, the sentences state only a hypothesis, because a full resource may merely
-//! coincide with a limit of the load. If an experiment changes the result as predicted, it shows
-//! that the resource causes the limit.
+//! coincide with a limit of the load. An experiment that changes the result as predicted shows that
+//! the resource causes the limit.
 
 use crate::result_place::{point_words, variant_words};
 use analysis::limits::LimitKind;

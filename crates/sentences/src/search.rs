@@ -14,8 +14,8 @@ pub struct PointAtShare {
     pub share: f64,
     /// Percentile that the search uses.
     pub of: Percentile,
-    /// Usable trials at that share of the load. Each trial is given by its point, its operations
-    /// per second, and the percentile in ms.
+    /// Usable trials at that share of the load, each with its point, its operations per second, and
+    /// the percentile in ms.
     pub trials: Vec<(Option<Point>, f64, Known)>,
 }
 

@@ -1,8 +1,8 @@
 //! Deletes runs.
 //!
-//! Invariants: cassay deletes only folders that contain a run of this results folder. It does not
-//! delete a run that a process is writing. A deletion first renames the folder to a hidden name, so
-//! that a half-deleted run is not listed.
+//! Invariants: cassay deletes only folders that contain a run of this results folder, and no run
+//! that a process is writing. A deletion first renames the folder to a hidden name, so that a
+//! half-deleted run is not listed.
 
 use crate::name::Name;
 use crate::run::is_locked;

@@ -52,9 +52,8 @@ impl JournalWriter {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
     pub(crate) records: Vec<JournalRecord>,
-    /// The first damaged lines. Each entry has the number of the line, starting at 1, and a
-    /// sentence about the damage. The last entry stands for all further lines if there are
-    /// more than [`DAMAGED_MAX`].
+    /// The first damaged lines, each as its number, starting at 1, and a sentence about the damage.
+    /// If more than [`DAMAGED_MAX`] lines are damaged, the last item covers all further lines.
     pub(crate) damaged: Vec<(usize, String)>,
     /// Sentence about an incomplete last line, which the writer leaves if it is killed. `None` if
     /// the last line is complete.

@@ -1,5 +1,5 @@
-//! Draws the figure at the top of the page of a history. It shows the value of each run at a point,
-//! and the changes of this value.
+//! Draws the figure at the top of the page of a history. The figure shows the value of each run at
+//! a point, and the changes of this value.
 
 use super::page::{self, name};
 use super::{Change, ChangeKind, History, Line};

@@ -1,4 +1,4 @@
-//! Shows the history of a study on a page of its own, and in a section on the page of a run.
+//! Shows the history of a study on a separate page, and in a section on the page of a run.
 
 use super::{Change, ChangeKind, History, Line};
 use crate::merged_points::place;

@@ -139,9 +139,9 @@ fn counts(record: &ReadBackRecord) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns sentences on how many of the affected rows the configuration allows to be lost. It does
-/// not allow the loss of `unexplained` rows, because no fault followed the acknowledgement of their
-/// writes soon enough.
+/// Returns sentences on how many of the affected rows the configuration allows to be lost. The
+/// configuration does not allow the loss of `unexplained` rows, because no fault followed the
+/// acknowledgement of their writes soon enough.
 fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(

@@ -16,7 +16,7 @@ use store::record::NodeRecord;
 /// Maximum length of a value in a table. Longer values (lists of tokens, class paths) are
 /// truncated.
 const VALUE_CHARS_MAX: usize = 160;
-/// Placeholder that replaces a node's own address or name in a value.
+/// Placeholder that replaces the address or name of a node in one of its values.
 const OWN: &str = "‹own›";
 
 /// Group of keys: settings, JVM flags, or facts about the JVM and its container.

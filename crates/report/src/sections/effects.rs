@@ -18,8 +18,7 @@ use store::record::{
 
 /// Height of a chart whose size does not depend on its content.
 const HEIGHT_PX: u32 = 340;
-/// Height of one effect in a forest plot, followed by the height of the rest of the chart, in
-/// pixels.
+/// Height of one effect in a forest plot, in pixels.
 const EFFECT_PX: u32 = 26;
 const MARGINS_PX: u32 = 120;
 

@@ -37,9 +37,9 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     figure
 }
 
-/// Keeps only the first plot, and adds the plot of published ratios. The ratios come after a curve,
-/// because the curve shows the source of the ratios. They come before rows, because the ratios
-/// answer the question that the rows illustrate.
+/// Keeps only the first plot, and adds the plot of published ratios. A curve comes before the
+/// ratios, because the curve shows the source of the ratios. Rows come after the ratios, because
+/// the ratios answer the question that the rows illustrate.
 fn beside(figure: &mut LeadFigure, ratios: RowsPlot) {
     figure.plots.truncate(1);
     figure.title = if figure.plots.is_empty() {

@@ -94,7 +94,7 @@ fn events_table(tails: &[TailRecord]) -> Option<Table> {
 }
 
 /// Returns true if the events have a time. Retries and speculative executions belong to an
-/// operation, and have no time of their own.
+/// operation, and have no separate time.
 fn has_time(events: &TailEventsRecord) -> bool {
     !matches!(
         events.kind,

@@ -24,7 +24,7 @@ pub const PLACES_PER_PAGE_MAX: usize = 6_000;
 /// Maximum number of trials with a chart. A page has room for [`PLACES_PER_TRIAL_MIN`] bins in each
 /// of these charts.
 const TRIALS_MAX: usize = 150;
-/// Colour of the client. It is far from the colours of the first kinds of operations.
+/// Colour of the client, which is unlike the colours of the first kinds of operations.
 const CLIENT_COLOR: usize = 7;
 /// Colour of the CPU time of other programs.
 const OTHER_PROGRAMS_COLOR: usize = 6;

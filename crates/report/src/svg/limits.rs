@@ -58,8 +58,7 @@ fn overlap(a: &Rect, b: &Rect) -> bool {
     a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
 }
 
-/// Returns the rectangles that names must not cover. They are points with their intervals, and
-/// lines.
+/// Returns the rectangles that names must not cover: points with their intervals, and lines.
 fn measured(marks: &[LeadMark], [x, y]: [&Axis; 2]) -> Vec<Rect> {
     let around = |at: f64, value: f64| {
         [

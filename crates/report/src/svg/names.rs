@@ -108,9 +108,8 @@ pub(super) struct PlotLabel<'a> {
 }
 
 /// Places the names of limits and ranges between the ends of the plot, `left` and `right`. A name
-/// is at the right of its position. It is at the left if it does not fit at the right, and if the
-/// left has more space. If another name already covers this position, the name moves to another
-/// row.
+/// is at the right of its position. If it does not fit there and the left has more space, the name
+/// is at the left. If another name already covers this position, the name moves to another row.
 pub(super) fn above<'a>(
     plot: &'a CurvePlot,
     x: &Axis,

@@ -1,4 +1,4 @@
-//! Tests the sections of the page about requests. They show how requests were sent, counts of rows
+//! Tests the sections of the page about requests, which show how requests were sent, counts of rows
 //! and pages, and the notes of a run.
 
 use crate::fixture::{self, Shape};

@@ -1,8 +1,8 @@
 //! Decodes a histogram in a log (HdrHistogram's V2, compressed by zlib), bucket by bucket.
 //!
 //! A histogram begins with a cookie and a length. The compressed content has a header of 40 bytes,
-//! followed by the counts as zigzag numbers with seven bits per byte. A negative number -n stands
-//! for n empty buckets. The library decodes histograms with another layout or other bounds.
+//! followed by the counts as zigzag numbers with seven bits per byte. A negative number -n
+//! represents n empty buckets. The library decodes histograms with another layout or other bounds.
 
 use crate::histogram_buckets::BucketCount;
 use flate2::{Decompress, FlushDecompress, Status};

@@ -1,6 +1,6 @@
-//! Draws a machine as a picture of nested boxes. The boxes are packages, the NUMA nodes in each
-//! package, and the L3 caches in each NUMA node. Each L3 cache contains cores with their threads. A
-//! core has the colours of the Cassandra nodes that may run on it.
+//! Draws a machine as a picture of nested boxes. The boxes represent packages, the NUMA nodes in
+//! each package, and the L3 caches in each NUMA node. The box of an L3 cache contains cores with
+//! their threads. A core has the colours of the Cassandra nodes that may run on it.
 //!
 //! On small machines, each core is one tile. On large machines, equal neighbouring cores form one
 //! tile. If a picture would still have too many tiles, a whole L3 cache forms one tile.

@@ -70,7 +70,7 @@ fn bytes(series: &ProbeSeries) -> usize {
     TRACE_BYTES + series.values.len().min(2 * BUCKETS) * VALUE_BYTES
 }
 
-/// Series of one group, ordered by name. They are the rows of one chart.
+/// Series of one group, ordered by name. Each name is a row of the group's chart.
 struct Group<'a> {
     name: String,
     rows: Vec<(&'a str, Vec<&'a ProbeSeries>)>,

@@ -212,7 +212,7 @@ fn cpu(
     finding: Option<&TrialFinding>,
 ) -> Vec<DraftRow> {
     let of_usr = first_of(trial, CPU_PARTS[0].1);
-    // A place with a slash is a single CPU. Only the other places are whole hosts.
+    // A place with a slash is a single CPU, and every other place is a host.
     let whole = of_usr.iter().filter(|s| !s.place.contains('/'));
     let mut hosts: Vec<&str> = whole.map(|s| s.place.as_str()).collect();
     hosts.sort_by(|a, b| natural(a, b));
