@@ -275,8 +275,8 @@ pub fn axis_value(value: f64) -> String {
     }
 }
 
-/// Returns the labels of those points of a figure whose values may be lower bounds. Empty if no
-/// value is a lower bound.
+/// Returns a label for each point of a figure. The label of a lower bound is its sign, and other
+/// labels are empty. The list is empty if no value is a lower bound.
 pub fn bound_labels(
     points: &[&Point<'_>],
     view: &RunView,

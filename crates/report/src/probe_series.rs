@@ -187,9 +187,9 @@ struct Sum {
     mean: f64,
     lows: f64,
     highs: f64,
-    /// Largest range of a single series in this bin. The field `rises` is true if the values of
-    /// that series rose.
+    /// Largest range of a single series in this bin.
     range: f64,
+    /// True if the values of that series rose.
     rises: bool,
 }
 

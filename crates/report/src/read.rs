@@ -81,8 +81,8 @@ fn trial_view(trial: &Trial) -> Result<TrialView> {
     })
 }
 
-/// Name of the probe of other programs on the client's machine. Every trial has this probe, so the
-/// report shows its series with the client, and not with the other probes.
+/// Name of the probe that measures other programs on the client's machine. Every trial has this
+/// probe, so the report shows its series with the client, and not with the other probes.
 const OTHERS_PROBE: &str = "others";
 
 /// Collects the samples of the wanted probes as series. Each sample contains names of series, and a

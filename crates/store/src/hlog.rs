@@ -119,8 +119,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Decodes the histogram of the line. Values are in ns. Lines are decoded only by this
-    /// function, so skipping a line is cheap.
+    /// Decodes the histogram of the line. Values are in ns. A line is decoded only on request, so
+    /// skipping a line is cheap.
     pub fn histogram(&self) -> Result<Histogram> {
         self.decode().map(|hdr| Histogram::from_hdr(&hdr))
     }

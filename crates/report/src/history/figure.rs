@@ -22,7 +22,8 @@ pub fn history(history: &History) -> Page {
     }
 }
 
-/// Returns `None` if no line has values of at least two runs.
+/// Returns the figure of the lines with values of at least two runs. `None` if no line has such
+/// values.
 fn figure(history: &History) -> Option<LeadFigure> {
     let lines = lines(history);
     if lines.is_empty() {

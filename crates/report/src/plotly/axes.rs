@@ -145,7 +145,7 @@ struct LogRange {
 }
 
 impl LogRange {
-    /// Returns `None` if the axis has no value above zero.
+    /// Returns the range of all values above zero. `None` if the axis has no such value.
     fn from_panel(panel: &Panel, right: bool) -> Option<LogRange> {
         let values = || {
             let all = of_axis(panel, right).flat_map(|s| s.y.iter().flatten().copied());

@@ -28,7 +28,7 @@ const PLACES_MIN: usize = 64;
 /// Returns the records of each trial of a long run.
 ///
 /// # Errors
-/// A file of a trial cannot be read, or it is damaged.
+/// A file of a trial cannot be read, or is damaged.
 pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
     let findings = run.trial_findings();
     let detailed = detailed(trials);

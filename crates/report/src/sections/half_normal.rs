@@ -11,7 +11,7 @@ const PANEL_PX: [f64; 2] = [700.0, 240.0];
 const LETTER_PX: f64 = 6.5;
 const LINE_PX: f64 = 16.0;
 
-/// Draws sizes with their names. `None` with fewer than three sizes.
+/// Draws the sizes of effects with their names. `None` with fewer than three sizes.
 pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
     if sizes.len() < 3 {
         return None;

@@ -383,7 +383,9 @@ fn few(names: &[&str]) -> String {
     }
 }
 
-/// Returns a sentence with the number of the parts of a machine of each kind, and with its memory.
+/// Returns a sentence with the numbers of packages, NUMA nodes, L3 caches, cores and CPUs of a
+/// machine, and with its memory. The sentence states the number of dies only if a package has
+/// several.
 pub fn summary(seen: &MachineView<'_>) -> String {
     let record = seen.record;
     let of = |count: usize, one: &str, many: &str| match count {
