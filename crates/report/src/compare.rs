@@ -31,8 +31,8 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     compare_all(&[side(baseline), side(contender)])
 }
 
-/// Builds the page that compares each other run with the first run. `sides` must contain at least
-/// two runs.
+/// Builds the page that compares every further run with the first run. `sides` must contain at
+/// least two runs.
 pub fn compare_all(sides: &[Side<'_>]) -> Page {
     let runs: Vec<&RunView> = sides.iter().map(|side| side.run).collect();
     let all: Vec<Vec<Point<'_>>> = runs.iter().map(|run| points(run)).collect();

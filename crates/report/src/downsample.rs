@@ -78,8 +78,8 @@ impl Buckets {
         from + (to - from) * if second { 0.75 } else { 0.25 }
     }
 
-    /// Downsamples a series of times in seconds and values, in order of time. A series with at most
-    /// two values per bucket keeps all values.
+    /// Downsamples a series, whose values are in order of time. Each value is a pair of a time in
+    /// seconds and a number. A series with at most two values per bucket keeps all values.
     pub fn thin(&self, values: &[(f64, f64)]) -> ThinnedSeries {
         if values.len() <= 2 * self.count() {
             return whole(values);
@@ -107,9 +107,9 @@ impl Buckets {
         thinned
     }
 
-    /// Selects the readings of stacked series to keep, and returns their indexes. In each bucket,
-    /// these are the readings with the smallest and the largest `total`. If there are at most two
-    /// readings per bucket, keeps all readings.
+    /// Returns the indexes of the readings that stacked series keep. In each bucket, these are the
+    /// readings with the smallest and the largest `total`. If there are at most two readings per
+    /// bucket, returns all indexes.
     pub fn looks(&self, total: &[(f64, f64)]) -> Vec<usize> {
         if total.len() <= 2 * self.count() {
             return (0..total.len()).collect();
@@ -131,8 +131,9 @@ impl Buckets {
     }
 }
 
-/// Returns the borders of buckets. Each of `parts` is the start and the end of a period, and the
-/// number of buckets. The number is rounded, and the buckets of a period have the same length.
+/// Returns the borders of buckets. Each of `parts` contains the start and the end of a period, and
+/// its number of buckets. This number is rounded to a whole number, and all buckets of a period
+/// have the same length.
 fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     let mut borders = Vec::new();
     for (from, to, count) in parts {

@@ -54,8 +54,8 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     all.into_iter().map(file).collect()
 }
 
-/// Returns true if any line of the figure has at least two points. A line with only one second
-/// shows no development over time.
+/// Returns true if any line of the figure has at least two points. A line with a single point shows
+/// no development over time.
 fn is_course(figure: &LeadFigure) -> bool {
     let has_line = |plot: &Plot| match plot {
         Plot::Curve(plot) => plot

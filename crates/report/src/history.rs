@@ -77,7 +77,7 @@ pub(crate) struct Line {
     pub(crate) metric: HistoryMetric,
     /// Values, each with the index of its run. Runs without a value are absent.
     pub(crate) values: Vec<(usize, f64)>,
-    /// 95 % intervals of the values, in the same order.
+    /// 95 % intervals of the values, in the order of `values`.
     pub(crate) ci95: Vec<Option<[f64; 2]>>,
     pub(crate) changes: Vec<Change>,
 }

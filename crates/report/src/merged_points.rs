@@ -27,7 +27,7 @@ pub struct Point<'a> {
     /// Trials from which the results of the point are computed, as in the findings. If the findings
     /// name no trials, these are the trials that are not invalid or, if there are none, all trials.
     pub used: Vec<&'a TrialFinding>,
-    /// Worst verdict of the trials that count.
+    /// Worst verdict of the trials in `used`.
     pub verdict: Verdict,
     /// True if the target did less than the client offered, because it could not do more.
     pub saturated: bool,
@@ -110,7 +110,7 @@ impl<'a> Point<'a> {
         self.verdict = worst.unwrap_or(Verdict::Unknown);
     }
 
-    /// Returns the successful operations per second, as the mean over the blocks that count.
+    /// Returns the successful operations per second, as the mean over the trials in `used`.
     pub fn ops_per_s(&self) -> f64 {
         let sum: f64 = self.used.iter().map(|t| t.all.ops_per_s).sum();
         sum / self.used.len().max(1) as f64
@@ -175,7 +175,7 @@ impl<'a> Point<'a> {
             .find(|p| p.variant == *self.variant && p.point == self.at && p.kind == kind)
     }
 
-    /// Returns the number of failed operations by outcome, in the blocks that count.
+    /// Returns the number of failed operations by outcome, over the trials in `used`.
     pub fn errors(&self) -> BTreeMap<&'a str, u64> {
         let mut errors = BTreeMap::new();
         for trial in &self.used {
@@ -186,12 +186,12 @@ impl<'a> Point<'a> {
         errors
     }
 
-    /// Returns the sum of one counter over the blocks that count.
+    /// Returns the sum of one counter over the trials in `used`.
     pub fn sum(&self, counter: impl Fn(&TrialFinding) -> u64) -> u64 {
         self.used.iter().map(|t| counter(t)).sum()
     }
 
-    /// Returns the CPU time per operation in µs, over all operations of the blocks that count.
+    /// Returns the CPU time per operation in µs, over all operations of the trials in `used`.
     pub fn cpu_us_per_op(&self) -> f64 {
         let ops: f64 = self.used.iter().map(|t| t.ops_total as f64).sum();
         let cpu = |t: &&TrialFinding| t.client.cpu_us_per_op * t.ops_total as f64;

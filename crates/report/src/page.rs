@@ -381,7 +381,7 @@ pub enum Scale {
 pub struct Panel {
     /// Title above the panel. It may be empty.
     pub title: String,
-    /// Text that states why the panel is empty, and replaces its content. No text if the panel has
+    /// Text that states why the panel is empty, and replaces its content. Empty if the panel has
     /// content.
     pub note: String,
     /// Share of the chart's height.

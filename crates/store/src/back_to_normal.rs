@@ -49,8 +49,8 @@ pub struct Aftermath {
 }
 
 impl Aftermath {
-    /// Returns what was measured after a fault. `None` if nothing is known about the time before
-    /// the fault.
+    /// Returns the recovery after a fault. `None` if nothing is known about the time before the
+    /// fault.
     pub fn from_fault(fault: &FaultRecord) -> Option<Aftermath> {
         let found = fault.recovery.as_ref()?;
         let why = not_measured(fault, found);

@@ -41,8 +41,8 @@ pub fn deletable(results: &Path, names: &[String]) -> Result<Vec<Deletable>> {
     Ok(all)
 }
 
-/// Returns the runs that began before `unix_ns` (nanoseconds since 1970), oldest first. Leaves out
-/// runs that a process is writing.
+/// Returns the runs that began before `unix_ns` (nanoseconds since 1970), oldest first. Omits runs
+/// that a process is writing.
 ///
 /// # Errors
 /// A folder cannot be read.

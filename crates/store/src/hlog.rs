@@ -52,7 +52,7 @@ impl HlogWriter {
         })
     }
 
-    /// Appends the histogram of one interval for one tag. Leaves out an empty histogram, because it
+    /// Appends the histogram of one interval for one tag. Omits an empty histogram, because it
     /// would not change a sum. `tag` must not contain a comma, a space or a line break.
     pub fn append(
         &mut self,

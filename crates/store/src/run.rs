@@ -88,12 +88,12 @@ impl Run {
     /// only the files that a page uses, and the lengths of the raw lines.
     ///
     /// # Errors
-    /// The path is not a run, or [`DamagedRun`].
+    /// The path is not a run, or the run is damaged ([`DamagedRun`]).
     pub fn open(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Shown)?.whole()
     }
 
-    /// Opens the run for a list. Compares the files that a list shows byte by byte, and only the
+    /// Opens the run for a list. Compares every byte of the files that a list shows, and only the
     /// lengths of all other files.
     pub fn look(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Lengths)?.whole()
@@ -103,7 +103,7 @@ impl Run {
     /// intact.
     ///
     /// # Errors
-    /// The path is not a run, or its study or plan is [`DamagedRun`].
+    /// The path is not a run, or its study or plan is damaged ([`DamagedRun`]).
     pub fn salvage(path: &Path) -> Result<SalvagedRun> {
         Run::read(path, Depth::Bytes)
     }

@@ -32,7 +32,7 @@ const STAMP_ATTEMPTS_MAX: u32 = 1000;
 /// Maximum number of links that cassay follows from a path. Linux has the same limit.
 const LINKS_MAX: u32 = 40;
 
-/// Writer of a run. It owns the folder of the run while it writes.
+/// Writer of a run. It holds a lock on the run's journal, so a run has only one writer.
 #[derive(Debug)]
 pub struct RunWriter {
     path: PathBuf,
@@ -301,9 +301,8 @@ impl RunWriter {
     }
 }
 
-/// Writes a whole report to the path that a user named, and its figure next to it under the same
-/// name (`report.svg`). Returns the path of the figure. Writes no figure next to a pipe or a
-/// device.
+/// Writes a report to the path that a user named, and its figure next to it under the same name
+/// (`report.svg`). Returns the path of the figure. Writes no figure next to a pipe or a device.
 pub fn write_report(path: &Path, html: &str, figure: Option<&str>) -> Result<Option<PathBuf>> {
     let is_file = write_output(path, html.as_bytes())?;
     let Some(svg) = figure.filter(|_| is_file) else {

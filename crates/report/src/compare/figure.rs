@@ -21,7 +21,7 @@ const RATIOS_MAX: usize = 12;
 /// fewer latencies above them.
 const ABOVE_MIN: f64 = 10.0;
 
-/// Returns the figure. Returns `None` if the runs have no point in common. Also returns `None` if
+/// Returns the figure at the top of a comparison. `None` if the runs have no point in common, or if
 /// the figure would show latency distributions, but no run has any.
 pub(super) fn figure(
     sides: &[Side<'_>],

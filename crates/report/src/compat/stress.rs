@@ -52,8 +52,8 @@ pub struct Gc {
 /// Measurements of an interval or a run, for all kinds of operations.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// Timings by the tool's name of the kind of operation: `READ`, `WRITE`, or a name in a
-    /// profile.
+    /// Timings of each kind of operation. The keys are the tool's names of the kinds: `READ`,
+    /// `WRITE`, or a name in a profile.
     pub operations: BTreeMap<String, Timing>,
     /// Activity of the garbage collectors.
     pub gc: Gc,

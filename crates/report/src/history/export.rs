@@ -9,7 +9,8 @@ use crate::merged_points::place_key;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Returns the files by name. `folder` is the folder in which Otava will find them.
+/// Returns the content of each exported file, by the name of the file. `folder` is the folder in
+/// which Otava will find the files.
 pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut tests = String::from("tests:\n");
@@ -91,7 +92,7 @@ fn cell(text: &str) -> String {
     text.chars().map(|c| if plain(c) { c } else { ' ' }).collect()
 }
 
-/// Returns a file name of letters, digits, `.`, `-` and `_`.
+/// Replaces all characters of a name except ASCII letters, digits, `.`, `-` and `_` by `_`.
 fn safe(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     name.chars().map(|c| if plain(c) { c } else { '_' }).collect()

@@ -1,7 +1,7 @@
 //! Model of the figure at the top of a page, which answers the question at a glance. The page
 //! contains two drawings of the figure, for wide and for narrow pages. The drawings need no script.
 
-/// One or two plots that answer the question.
+/// Plots that answer a question, with a title and a legend.
 #[derive(Clone, Debug, Default)]
 pub struct LeadFigure {
     /// Title of the figure.
@@ -65,7 +65,7 @@ impl CurvePlot {
 pub struct PlotAxis {
     /// Title of the axis with its unit.
     pub title: String,
-    /// Division of the axis.
+    /// Scale of the axis.
     pub scale: AxisScale,
     /// Values that each have a tick, for an axis with few values. If the list is empty, ticks are
     /// at round numbers.
@@ -88,7 +88,7 @@ pub enum AxisScale {
 }
 
 impl AxisScale {
-    /// Returns the scale for latencies, or the scale for throughput.
+    /// Returns a logarithmic scale if `is_log` is true, and otherwise a scale that begins at zero.
     pub fn log_or_zero(is_log: bool) -> AxisScale {
         if is_log {
             AxisScale::Logarithmic
@@ -164,9 +164,9 @@ pub enum Mark {
 /// A forest plot, with a value and its interval for each name.
 #[derive(Clone, Debug, Default)]
 pub struct RowsPlot {
-    /// Title of the plot with the unit of the values.
+    /// Title of the plot, including the unit of the values.
     pub title: String,
-    /// Value at which the compared things are equal, such as 1 for a ratio.
+    /// Value that means no difference, such as 1 for a ratio.
     pub baseline: Option<f64>,
     /// True if the axis is logarithmic.
     pub is_log: bool,

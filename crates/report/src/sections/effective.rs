@@ -161,7 +161,8 @@ fn replace_word(text: &str, word: &str) -> String {
     out
 }
 
-/// Returns proofs, differences and all settings. `None` if the run has no records of nodes.
+/// Returns proofs, differences and all settings. `None` if the run has neither proofs nor recorded
+/// settings.
 pub fn section(view: &RunView) -> Option<Section> {
     let effective = Effective::new(view);
     let mut blocks = proofs::blocks(view);

@@ -55,7 +55,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the times of the faults, in seconds since the window began.
+/// Returns the periods of a trial's faults, in seconds since the measured window began.
 fn broken(view: &RunView, trial: &TrialFinding) -> Vec<Band> {
     let begin_s = probe_series::window(&trial.phases).map_or(0.0, |[from_s, _]| from_s);
     let since = |band: Band| Band {

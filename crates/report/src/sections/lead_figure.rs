@@ -1,6 +1,7 @@
 //! The figure of the first screen, which answers the question of this run at a glance.
 //!
-//! The figure has the most specific kind for which the findings contain data.
+//! Of the possible figures, this module chooses the most specific one for which the findings
+//! contain data.
 
 mod compared;
 mod effects;
@@ -20,7 +21,7 @@ pub use load::figure as load_figure;
 pub use trial_over_time::trial_figure as course_of;
 pub(super) use trial_over_time::{SECONDS_MIN, window_of};
 
-/// Returns the figure. `None` for a run without measurements.
+/// Returns the figure at the top of a run's page. `None` for a run without measurements.
 pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let mut figure = scale_up::figure(view)
         .or_else(|| search::figure(view))

@@ -26,7 +26,7 @@ const OUTSIDE: [&str; 3] = ["machine", "client", ""];
 /// A quantity that should be the same for all nodes or hosts.
 struct Measure {
     name: &'static str,
-    /// All series of the quantity. The series of one owner are combined.
+    /// Patterns of the names of the quantity's series. The series of one owner are combined.
     names: &'static [&'static str],
     how: Combination,
     /// Minimum of the largest mean for which a ratio is meaningful, in the scaled unit of the

@@ -19,7 +19,7 @@ const ROWS_MAX: usize = 16;
 /// Share of a frame's cost in its only callee above which the frame is not drawn.
 const ONLY_CALLS: f64 = 0.99;
 
-/// Returns the section. `None` for a run without profiles.
+/// Returns the section on CPU profiles. `None` for a run without profiles.
 pub fn section(view: &RunView) -> Option<Section> {
     let record = view.findings.profiles.as_ref()?;
     let mut blocks: Vec<Block> = record.says.iter().cloned().map(Block::Text).collect();

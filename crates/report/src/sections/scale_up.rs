@@ -13,7 +13,7 @@ use store::record::{
     ScaleRatioRecord, ScaleUpRecord,
 };
 
-/// Returns the section. `None` for a run that does not vary the number of units.
+/// Returns the section on scale-up. `None` for a run that does not vary the number of units.
 pub fn section(view: &RunView) -> Option<Section> {
     let all = &view.findings.scale_ups;
     if all.is_empty() {

@@ -102,8 +102,8 @@ fn has_time(events: &TailEventsRecord) -> bool {
     )
 }
 
-/// Returns the slowest operations of a trial, behind a fold. Returns `None` if the run contains
-/// none of them.
+/// Returns the slowest operations of a trial, behind a fold. Returns `None` if the run recorded no
+/// slow operations of this trial.
 fn operations(view: &RunView, tail: &TailRecord) -> Option<Block> {
     let trial = view.trials.iter().find(|trial| trial.index == tail.trial)?;
     let seconds = |value: f64| format!("{value:.4}");

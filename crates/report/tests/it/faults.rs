@@ -404,7 +404,7 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
     );
 }
 
-/// Returns the comparison of a period of a fault with trials without it.
+/// Returns the comparison of a period of a fault with trials without the fault.
 fn against(
     stretch: &str,
     ratios: [f64; 3],

@@ -185,8 +185,8 @@ pub struct PartRecord {
     pub client_shares: bool,
 }
 
-/// Returns the numbers in a list in the kernel's format. Leaves out malformed entries, so that a
-/// record with a malformed list can still be displayed.
+/// Returns the numbers in a list in the kernel's format. Omits malformed entries, so that a record
+/// with a malformed list can still be displayed.
 pub fn numbers_of(list: &str) -> BTreeSet<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -29,7 +29,7 @@ const FOOT: &str = "Before: the median of the seconds before the fault. Lowest: 
      the target was intact again. p99: of all operations before or during the fault together. \
      Errors: from the injection on.";
 
-/// Returns the table. Claims without a matching fault have separate rows.
+/// Returns the table of all faults. Claims without a matching fault have separate rows.
 pub fn table(view: &RunView) -> Table {
     let published = view.findings.published.as_ref();
     let claims = published.map_or(&[][..], |published| &published.failures);

@@ -13,7 +13,7 @@ use store::record::{CostKind, CostRecord, QuantilesRecord};
 
 const ROWS_MAX: usize = 10;
 
-/// Returns the figure. `None` for a study with one variant.
+/// Returns the figure with the results of the variants. `None` for a study with one variant.
 pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let names = variants(view);
     if names.len() < 2 {

@@ -19,7 +19,8 @@ const AROUND: f64 = 0.6;
 /// seconds.
 const AROUND_MIN_S: f64 = 15.0;
 
-/// Returns the figure. `None` for a run without faults.
+/// Returns the figure of the first [`STRIPS_MAX`] injected faults. `None` if the run injected no
+/// faults.
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let faults: Vec<&FaultRecord> =
         view.findings.faults.iter().filter(|fault| fault.injected_s.is_some()).collect();

@@ -16,7 +16,8 @@ use store::record::{SearchOutcome, SearchRangeRecord, SearchRecord, SearchStepRe
 const SEARCHES_MAX: usize = 2;
 const ROWS_MAX: usize = 10;
 
-/// Returns the figure. `None` without a search.
+/// Returns the figure of the searches. `None` if the run has no searches, or if no trial can be
+/// drawn.
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let searches = &view.findings.searches;
     let first = searches.first()?;

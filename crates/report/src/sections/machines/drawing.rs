@@ -58,7 +58,8 @@ pub struct PictureName {
     pub title: String,
 }
 
-/// Returns the picture of a machine. Returns `None` if the machine has no parts, or too many tiles.
+/// Returns the picture of a machine. Returns `None` if the record contains no parts of the machine,
+/// or if the picture would have more than [`TILES_MAX`] tiles.
 pub fn picture(
     name: PictureName,
     seen: &MachineView<'_>,
