@@ -47,7 +47,6 @@ fn began(view: &RunView) -> Option<jiff::Timestamp> {
     jiff::Timestamp::from_second(i64::try_from(second).ok()?).ok()
 }
 
-/// Returns the time between the first and the last line of the journal.
 fn took(view: &RunView) -> Duration {
     match (view.journal.first(), view.journal.last()) {
         (Some(first), Some(last)) => {

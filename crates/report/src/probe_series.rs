@@ -72,7 +72,6 @@ pub fn natural(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Returns the number of ASCII digits at the beginning of the text.
 fn digits(text: &str) -> usize {
     let end = text.find(|c: char| !c.is_ascii_digit());
     end.unwrap_or(text.len())

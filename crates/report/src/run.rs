@@ -43,7 +43,6 @@ fn question(view: &RunView) -> Option<Fold> {
     Fold::with_sections("question", "Question", false, sections)
 }
 
-/// Returns the fold with the measurements, which begins with the result of the procedure.
 fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     let sections = [
         search::section(view),

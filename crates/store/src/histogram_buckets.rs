@@ -146,7 +146,6 @@ fn bits(words: &[u64]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns the number of the bucket that contains a value in ns.
 fn bucket_of(value_ns: u64) -> u32 {
     if value_ns < SINGLE {
         return value_ns as u32;

@@ -27,7 +27,6 @@ pub fn tree<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<serde_json::
     serde_json::from_slice(&pretty(value)?)
 }
 
-/// Formatter that writes zeros without a sign.
 struct WithoutNegativeZero<F>(F);
 
 /// Implements methods that only call the same method of the inner formatter.

@@ -164,7 +164,6 @@ impl LogRange {
         })
     }
 
-    /// Returns the exponents of ten at both ends of the axis.
     fn exponents(&self) -> [f64; 2] {
         [self.low.log10() - self.room, self.high.log10() + self.room]
     }

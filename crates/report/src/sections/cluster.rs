@@ -15,7 +15,6 @@ use store::record::{HostRecord, NodeRecord, NodesRecord, RemainsRecord};
 /// Used share of a volume above which compactions lack space. A size-tiered compaction may need as
 /// much free space as its input takes.
 const VOLUME_USED_WARN: f64 = 0.5;
-/// State that Cassandra reports for a node that is up and in normal operation.
 const UP_AND_NORMAL: &str = "UN";
 
 struct EqualTrials<'a> {
@@ -181,7 +180,6 @@ fn nodes_table(of: &str, group: &EqualTrials<'_>) -> Table {
         .build()
 }
 
-/// Returns the table of the hosts' limits and volumes. `None` if the record has no hosts.
 fn hosts_table(of: &str, group: &EqualTrials<'_>) -> Option<Table> {
     let first = group.trials[0].1;
     let mut hosts: Vec<&HostRecord> = first.hosts.iter().collect();

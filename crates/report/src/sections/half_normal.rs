@@ -7,7 +7,6 @@ use analysis::screening::LenthMargin;
 const HEIGHT_PX: u32 = 340;
 /// Assumed width and height of the panel in a narrow window, in pixels.
 const PANEL_PX: [f64; 2] = [700.0, 240.0];
-/// Assumed width of a letter, in pixels.
 const LETTER_PX: f64 = 6.5;
 const LINE_PX: f64 = 16.0;
 

@@ -46,7 +46,6 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
 /// difference.
 const MORE_THAN_OFFERED: f64 = 1.01;
 
-/// Returns true if a point's throughput exceeds the offered rate.
 fn did_more_than_offered(point: &Point<'_>) -> bool {
     match point.at {
         Some(analysis::procedure::Point::Rate(rate)) => {

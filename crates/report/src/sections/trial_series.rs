@@ -26,7 +26,6 @@ pub const PLACES_PER_PAGE_MAX: usize = 6_000;
 const TRIALS_MAX: usize = 150;
 /// Colour of the client, which is unlike the colours of the first kinds of operations.
 const CLIENT_COLOR: usize = 7;
-/// Colour of the CPU time of other programs.
 const OTHER_PROGRAMS_COLOR: usize = 6;
 const SILENCE_COLOR: usize = 5;
 /// Minimum number of bins that still show a trend.
