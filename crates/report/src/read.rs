@@ -20,7 +20,8 @@ use store::{HistogramKind, Run, Trial, WindowHistograms};
 impl RunView {
     /// Reads everything from `run` that a page shows.
     ///
-    /// Fails if a file of the run is damaged. The error contains its path and line.
+    /// # Errors
+    /// A file of the run is damaged. The error contains the path of the file, and the line.
     pub fn read(run: &Run) -> Result<RunView> {
         let trials = run.trials()?;
         let mut view = RunView {

@@ -149,8 +149,8 @@ fn moved(experiment: &ExperimentRecord) -> String {
     )
 }
 
-/// States how much CPU the busiest node used, for example `The node used 1.7 of 2 CPUs (85 %).` The
-/// result is `None` if the CPU use is not known.
+/// States how much CPU the busiest node used, for example `The node used 1.7 of 2 CPUs (85 %).`
+/// `None` if the CPU use is unknown.
 fn cpu_sentence(nodes: &[NodeCpuRecord]) -> Option<String> {
     let share = |node: &&NodeCpuRecord| node.used / node.available;
     let fullest = nodes.iter().max_by(|one, other| share(one).total_cmp(&share(other)))?;

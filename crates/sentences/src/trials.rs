@@ -208,8 +208,7 @@ mod tests {
     use super::*;
     use store::record::{MeasurementRecord, Quantity, RuleRecord};
 
-    /// Returns a trial with a window of `seconds` seconds, for which rule V12 requires at least 5
-    /// s.
+    /// Returns a trial with a window of `seconds` seconds. Rule V12 requires at least 5 s.
     fn short(index: usize, seconds: f64) -> TrialFinding {
         let length = MeasurementRecord {
             quantity: Quantity::WindowLength,

@@ -15,7 +15,7 @@ use std::path::Path;
 /// map if the file does not exist.
 ///
 /// # Errors
-/// The file exists and cannot be read.
+/// The file exists, but cannot be read or is damaged.
 pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
     let path = results.join(file::TAGS);
     let text = match foreign::text(FileKind::Tags, &path) {
