@@ -26,7 +26,7 @@ use crate::ndjson::LineWriter;
 /// Divisor that converts nanoseconds to milliseconds for the human-readable maximum in each line.
 pub const MAX_VALUE_DIVISOR: f64 = 1e6;
 
-/// Writes one histogram log.
+/// Writer of one histogram log.
 pub struct HlogWriter {
     lines: LineWriter,
     serializer: V2DeflateSerializer,
@@ -148,7 +148,8 @@ impl Entry {
     }
 }
 
-/// Reads a log line by line. An incomplete last line ends the iteration, as with [`crate::Lines`].
+/// Reader of a log, line by line. An incomplete last line ends the iteration, as with
+/// [`crate::Lines`].
 #[derive(Debug)]
 pub struct HlogReader {
     reader: Option<BufReader<OpenFile>>,

@@ -107,8 +107,8 @@ impl Trial {
     }
 }
 
-/// Reads folded stacks line by line. Yields the stack, with `;` between its frames, and the number
-/// of samples.
+/// Iterator over the lines of a file of folded stacks. An item contains the stack, with `;` between
+/// its frames, and the number of samples.
 #[derive(Debug)]
 pub struct FoldedLines {
     reader: BufReader<OpenFile>,

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes the files of a running trial.
+/// Writer of the files of a running trial.
 pub struct TrialWriter {
     path: PathBuf,
     start_ns: u64,

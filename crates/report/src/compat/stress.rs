@@ -163,7 +163,8 @@ pub struct Lines {
 
 impl Lines {
     /// Takes the next interval, which must contain operations. Returns the line of the previous
-    /// interval. Returns an empty string if no interval precedes, or if this interval was merged.
+    /// interval. Returns an empty string if no interval precedes, or if the next interval is merged
+    /// into the previous one.
     pub fn take(&mut self, interval: Sample) -> String {
         let seconds = interval.total().seconds();
         if let Some(held) = &mut self.held

@@ -14,8 +14,8 @@ use store::{
     OverviewBin, OverviewRecord, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial,
 };
 
-/// Maximum number of trials whose series this module reads. A page cannot contain more trials, even
-/// with the smallest number of bins.
+/// Maximum number of trials whose series this module reads. A page has no space for the panels of
+/// more trials, even with the smallest number of bins.
 const DETAILED_MAX: usize = 16;
 /// Maximum number of bins of one series, added up over all trials whose series this module reads.
 /// If there is only one such trial, its series keep the bins of the overview. All series together

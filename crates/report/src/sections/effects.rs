@@ -1,4 +1,4 @@
-//! The effects of a matrix's axes, as a table, a forest plot, an interaction plot and a half-normal
+//! The effects of a matrix's axes, as a table, a forest plot, interaction plots and a half-normal
 //! plot.
 
 use crate::merged_points::place;

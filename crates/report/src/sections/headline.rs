@@ -263,8 +263,8 @@ fn says_something(comparison: &ComparisonRecord) -> bool {
 /// Costs that a comparison of two variants always shows.
 const COSTS_SHOWN: [CostKind; 2] = [CostKind::DiskSpace, CostKind::ServerCpu];
 
-/// Returns the ratios of disk space and CPU time of two variants, and the ratio of the cost that
-/// differs most.
+/// Returns the ratio of the cost that differs most. For two variants, also returns the ratios of
+/// disk space and CPU time.
 fn cost_tiles(view: &RunView) -> Vec<Figure> {
     let all = &view.findings.cost_comparisons;
     let weight = |one: &CostComparisonRecord| (one.differs, one.ratio.ln().abs());
