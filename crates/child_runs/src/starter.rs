@@ -34,7 +34,7 @@ pub enum ChildRunsEnd {
 }
 
 impl ChildRuns<'_> {
-    /// Returns the study of a text, and its plan.
+    /// Parses the text of a study. Returns the study and its plan.
     ///
     /// # Errors
     /// The text has mistakes, or cassay cannot plan the study.

@@ -111,7 +111,8 @@ fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSe
         }
     }
     let mut all: Vec<ProbeSeries> = known.into_values().collect();
-    // A pause is read from a log after it occurred, so a file is not in order of time.
+    // A pause is read from a log after it occurred, so the samples in a file are not in order of
+    // time.
     for series in &mut all {
         series.values.sort_by(|a, b| a.0.total_cmp(&b.0));
     }

@@ -173,7 +173,8 @@ const MAXIMUM_SHOWN_RATIO: f64 = 10.0;
 
 /// Describes the effect of a fault on latency, for example `p99 51 → 1,040 ms during the fault (×
 /// 20.4)`. If the p99 before the fault is unknown, the text contains only the p99 during the fault.
-/// `None` if the p99 during the fault is unknown.
+/// If no response arrived during the fault, the text states this. `None` if the p99 during the
+/// fault is unknown for another reason.
 pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     let found = fault.recovery.as_ref()?;
     let during = found.during.as_ref()?;

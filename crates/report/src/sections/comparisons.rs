@@ -9,7 +9,7 @@ use crate::sections::verdict_tone;
 use analysis::{Metric, TENFOLD};
 use store::record::{Bound, ComparisonRecord, Finding, MultiplicityRecord};
 
-/// Returns all comparisons of the run. `None` if the study compares nothing.
+/// Returns the section on all comparisons of the run. `None` if the study compares nothing.
 pub fn section(view: &RunView) -> Option<Section> {
     let records = &view.findings.comparisons;
     if records.is_empty() {

@@ -22,7 +22,7 @@ use store::record::{
 /// other trials.
 const TRIALS_MAX: usize = 12;
 
-/// Returns the section on endurance. `None` if the study has no endurance procedure.
+/// Returns the section on endurance. `None` if no trial has endurance findings.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = view.findings.trials.iter();
     let long: Vec<(&TrialFinding, &EnduranceRecord)> =

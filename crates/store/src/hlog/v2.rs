@@ -94,8 +94,8 @@ fn counted(bytes: &[u8], held: &mut Vec<BucketCount>) -> Option<()> {
         }
         bucket += 1;
     }
-    // The sum over several kinds of operations must also fit into 64 bits, so the total of one
-    // histogram has a lower limit.
+    // The sum over several kinds of operations must also fit into 64 bits, so the limit of the
+    // total of one histogram is smaller.
     (total < u64::MAX / 1024).then_some(())
 }
 
