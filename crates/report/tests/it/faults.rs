@@ -304,8 +304,8 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
         });
         assert_says(&said_in_figure(&broken), &[expected]);
     }
-    // The rows of only one of two trials were read back, so nothing is known about both trials
-    // together.
+    // The rows of only one of two trials were read back, so the figure states the number of these
+    // trials.
     let mut second = broken.findings.trials[0].clone();
     second.read_back = None;
     second.verify.lost = 2;
