@@ -1,5 +1,5 @@
-//! Runs experiments after the trials. They test whether the resource that the answer of a run names
-//! really set the limit.
+//! Runs experiments after the trials of a run. The experiments test whether the resource that the
+//! answer names really set the limit.
 //!
 //! Each experiment is a separate run in the folder `why` of the run. So it has a report, and the
 //! user can interrupt and resume it. Invariant: the expected duration of all experiments together
@@ -25,8 +25,9 @@ const EXPERIMENTS_MAX: usize = 3;
 /// useful confidence interval.
 const BLOCKS: [usize; 4] = [6, 5, 4, 3];
 
-/// Tests the candidates for the limit in the answer, one after the other, until one is confirmed.
-/// Adds the results to the findings, and to the sentence in the answer.
+/// Tests the candidates for the limit in the answer, one after the other, until one is confirmed or
+/// [`EXPERIMENTS_MAX`] experiments have run. Adds the results to the findings, and to the sentence
+/// in the answer.
 ///
 /// # Errors
 /// The files of an experiment cannot be written. A failure of the experiment's target is part of
@@ -99,7 +100,7 @@ fn experiment(
         Ok(change) => change,
         Err(reason) => return not_run(reason),
     };
-    // As many blocks as fit into the remaining time.
+    // The experiment has as many blocks as fit into the remaining time.
     let texts =
         BLOCKS.map(|blocks| counter_experiment::text(runs.study, variant, point, &change, blocks));
     let fitting = runs.first_fitting(texts, *left_s, ("the experiment", "why.confirm.minutes"));
@@ -170,7 +171,6 @@ fn record_of(change: &SettingChange, point: Point) -> ExperimentRecord {
     }
 }
 
-/// Builds the result of an experiment from its findings.
 fn result(change: &SettingChange, point: Point, found: &FindingsRecord) -> ExperimentRecord {
     let record = record_of(change, point);
     let Some(compared) = found.comparisons.iter().find(|one| one.primary) else {

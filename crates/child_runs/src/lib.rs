@@ -15,7 +15,7 @@ use anyhow::Result;
 use store::record::FindingsRecord;
 
 /// Tests the cause of the limit by experiments, tunes settings, and profiles the nodes in extra
-/// trials, if the study asks for them. Adds the results to the findings.
+/// trials, if the study requests these steps. Adds the results to the findings.
 ///
 /// # Errors
 /// The files of a run cannot be written. Failures of a run's target are part of the results.

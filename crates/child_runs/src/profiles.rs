@@ -13,7 +13,7 @@ use store::record::{FindingsRecord, PROFILES_FOLDER};
 use study::profile_study;
 use study::settings::{Study, Variant};
 
-/// Maximum number of variants to profile. A comparison has two sides.
+/// Maximum number of variants to profile. A comparison also has two variants.
 const VARIANTS_MAX: usize = 2;
 
 /// Runs the extra trials, if the study profiles its nodes, and adds the profiles to the findings.
@@ -57,8 +57,8 @@ pub fn profile(runs: &mut ChildRuns<'_>, findings: &mut FindingsRecord) -> Resul
     Ok(ChildRunsEnd::Done)
 }
 
-/// Returns the variants to profile: both sides of the comparison that answers the question, or the
-/// first variants of a study without such a comparison.
+/// Returns the variants to profile: both sides of the comparison that answers the question. For a
+/// study without such a comparison, returns its first [`VARIANTS_MAX`] variants.
 fn profiled_variants<'s>(study: &'s Study, findings: &FindingsRecord) -> Vec<&'s Variant> {
     let answer = findings.comparisons.iter().find(|one| one.primary);
     let is_side = |variant: &&Variant| {

@@ -24,7 +24,7 @@ pub struct ChildRuns<'a> {
     pub say: &'a mut dyn FnMut(String),
 }
 
-/// How the child runs of a run ended.
+/// End of the child runs of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChildRunsEnd {
     /// The results have been added to the findings.
@@ -34,7 +34,7 @@ pub enum ChildRunsEnd {
 }
 
 impl ChildRuns<'_> {
-    /// Returns the study of a text, and its plan.
+    /// Parses the text of a study. Returns the study and its plan.
     ///
     /// # Errors
     /// The text has mistakes, or cassay cannot plan the study.

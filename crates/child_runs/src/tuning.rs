@@ -2,9 +2,9 @@
 //!
 //! Each test compares changed settings with the best settings so far, in the same blocks, and stops
 //! as soon as it has an answer. A final comparison shows the kept settings against the defaults.
-//! Each of them is a run in the folder `tune` of the run, so it has a report, and the user can
-//! interrupt and resume it. Invariant: the expected duration of all these runs together does not
-//! exceed the time that the study permits.
+//! Each test and the final comparison are separate runs in the folder `tune` of the run. So they
+//! have reports, and the user can interrupt and resume them. Invariant: the expected duration of
+//! all these runs together does not exceed the time that the study permits.
 
 use crate::starter::{ChildRuns, ChildRunsEnd};
 use analysis::Finding;
@@ -22,7 +22,6 @@ use study::tuning_study::{self, CHANGED, Candidate, Comparison, DEFAULT, TUNED};
 
 /// Minimum and maximum numbers of blocks of a test, in order of preference.
 const TEST_BLOCKS: [[usize; 2]; 3] = [[4, 12], [4, 8], [4, 5]];
-/// Numbers of blocks of the final comparison, in order of preference.
 const FINAL_BLOCKS: [usize; 4] = [6, 5, 4, 3];
 
 /// A tuning in progress: its tests so far, the settings that it keeps, and the remaining time.
@@ -36,7 +35,7 @@ struct Tuning<'a, 'r> {
     tests: Vec<TuningTestRecord>,
 }
 
-/// Tunes the settings, if the study asks for it. Adds the result to the findings and to the answer.
+/// Tunes the settings, if the study requests it. Adds the result to the findings and to the answer.
 ///
 /// # Errors
 /// The files of a run cannot be written. A failure of a run's target is part of the result.
@@ -98,8 +97,8 @@ pub fn tune(runs: &mut ChildRuns<'_>, findings: &mut FindingsRecord) -> Result<C
 }
 
 /// Returns the better value of each setting, largest effect first. Settings that are better as
-/// written are omitted. Without an answer of the screening, returns all values that differ from the
-/// study as written, in the study's order.
+/// written are omitted. Settings without an effect in the screening come last, with all values that
+/// differ from the study as written.
 fn candidates(study: &Study, screen: &ScreenRecord) -> Vec<Candidate> {
     let gain = |name: &str| {
         let effect = screen.effects.iter().find(|effect| effect.setting == name)?;
@@ -152,7 +151,6 @@ impl Tuning<'_, '_> {
         self.test(&pair)
     }
 
-    /// Tests changed settings against the best settings so far.
     fn test(&mut self, changed: &[Candidate]) -> Result<ChildRunsEnd> {
         let mut test = TuningTestRecord {
             settings: changed.iter().map(setting).collect(),
@@ -176,7 +174,7 @@ impl Tuning<'_, '_> {
         let Some((path, found)) = self.runs.conduct(&study, &plan, folder)? else {
             return Ok(ChildRunsEnd::Interrupted);
         };
-        // A test that ended early leaves its remaining time to the next tests.
+        // If a test ended early, the next tests can use its remaining time.
         let used = found.trials.len() as f64 / plan.trials.len().max(1) as f64;
         self.left_s -= plan.estimate.seconds * used.min(1.0);
         test.run = self.runs.relative(&path);
@@ -203,7 +201,6 @@ impl Tuning<'_, '_> {
         })
     }
 
-    /// Returns the first of several studies that fits into the remaining time.
     fn first_fitting(
         &self,
         texts: impl IntoIterator<Item = String>,
@@ -211,7 +208,6 @@ impl Tuning<'_, '_> {
         self.runs.first_fitting(texts, self.left_s, ("it", "tune.minutes"))
     }
 
-    /// Compares the kept settings with the defaults.
     fn confirm(&mut self, record: &mut TuningRecord) -> Result<ChildRunsEnd> {
         let kept = self.kept.clone();
         let (study, plan) = match self.confirmation(&kept) {
@@ -242,7 +238,6 @@ impl Tuning<'_, '_> {
     }
 }
 
-/// Returns true if a lower value of `metric` is better.
 fn lower_is_better(metric: &str) -> bool {
     metric.starts_with("latency")
 }
@@ -254,7 +249,7 @@ fn setting(candidate: &Candidate) -> TunedSettingRecord {
     }
 }
 
-/// Adds the result of a test from the findings of its run.
+/// Judges a test by the findings of its run, and adds the result to `test`.
 fn judge(test: &mut TuningTestRecord, found: &FindingsRecord, p99_ms_max: Option<f64>) {
     let changed = found.points.iter().find(|point| point.variant.as_str() == CHANGED);
     let p99 = changed.map(|point| point.latency_ms.p99);

@@ -11,7 +11,7 @@ use crate::page::{Part, Picture, Style};
 use layout::{Laid, PART_PX, PlacedLeaf, flow};
 use std::fmt::Write;
 
-/// Number of colours for owners in the style sheet, which are `--c0` to `--c7`.
+/// Number of colours for owners in the style sheet: `--c0` to `--c7`.
 const OWNERS: usize = 8;
 /// Maximum number of owners that one part shows side by side. A part with more owners is drawn in
 /// the style [`Style::Many`].

@@ -1,9 +1,9 @@
 //! Compares runs with the first run, which is the baseline. The comparison matches the points of
 //! the runs, computes ratios with confidence intervals, and lists other differences.
 //!
-//! The runs were not interleaved, so the machine may have changed between them. The confidence
-//! intervals allow for this. For the same reason, the strongest verdict on a difference is “looks
-//! different”, and the page explains this.
+//! The runs were not interleaved, so the machine may have changed between two runs. The confidence
+//! intervals therefore include the variation from run to run. For the same reason, the strongest
+//! verdict on a difference is “looks different”.
 
 mod costs;
 mod differences;
@@ -31,8 +31,8 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     compare_all(&[side(baseline), side(contender)])
 }
 
-/// Builds the page that compares each other run with the first run. `sides` must contain at least
-/// two runs.
+/// Builds the page that compares every further run with the first run. `sides` must contain at
+/// least two runs.
 pub fn compare_all(sides: &[Side<'_>]) -> Page {
     let runs: Vec<&RunView> = sides.iter().map(|side| side.run).collect();
     let all: Vec<Vec<Point<'_>>> = runs.iter().map(|run| points(run)).collect();
@@ -178,8 +178,6 @@ fn headline(
     }
 }
 
-/// Returns the alarms of a run, each preceded by the name of the run. The page shows them before
-/// any comparison with the run.
 fn alarms(run: &RunView) -> impl Iterator<Item = String> {
     run.findings.alarms.iter().map(|sentence| format!("{}: {sentence}", run.name))
 }
@@ -195,8 +193,8 @@ fn facts(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns the sentences that compare one contender with the baseline. If `is_named` is true,
-/// returns a single paragraph that begins with the name of the contender.
+/// Returns the sentences that compare one contender with the baseline. If `is_named` is true, joins
+/// them into a single paragraph that begins with the name of the contender.
 fn sentences(baseline: &RunView, pair: &Pair<'_, '_>, is_named: bool) -> Vec<String> {
     let mut said = Vec::new();
     if pair.matched.is_empty() {

@@ -78,8 +78,8 @@ impl Buckets {
         from + (to - from) * if second { 0.75 } else { 0.25 }
     }
 
-    /// Downsamples a series of times in seconds and values, in order of time. A series with at most
-    /// two values per bucket keeps all values.
+    /// Downsamples a series, whose values are in order of time. Each value is a pair of a time in
+    /// seconds and a number. A series with at most two values per bucket keeps all values.
     pub fn thin(&self, values: &[(f64, f64)]) -> ThinnedSeries {
         if values.len() <= 2 * self.count() {
             return whole(values);
@@ -107,9 +107,9 @@ impl Buckets {
         thinned
     }
 
-    /// Selects the readings of stacked series to keep, and returns their indexes. In each bucket,
-    /// these are the readings with the smallest and the largest `total`. If there are at most two
-    /// readings per bucket, keeps all readings.
+    /// Returns the indexes of the readings that stacked series keep. In each bucket, these are the
+    /// readings with the smallest and the largest `total`. If there are at most two readings per
+    /// bucket, returns all indexes.
     pub fn looks(&self, total: &[(f64, f64)]) -> Vec<usize> {
         if total.len() <= 2 * self.count() {
             return (0..total.len()).collect();
@@ -131,8 +131,9 @@ impl Buckets {
     }
 }
 
-/// Returns the borders of buckets. Each of `parts` is the start and the end of a period, and the
-/// number of buckets. The number is rounded, and the buckets of a period have the same length.
+/// Returns the borders of buckets. Each of `parts` contains the start and the end of a period, and
+/// its number of buckets. This number is rounded to a whole number, and all buckets of a period
+/// have the same length.
 fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     let mut borders = Vec::new();
     for (from, to, count) in parts {
@@ -147,7 +148,6 @@ fn even(parts: &[(f64, f64, f64)]) -> Vec<f64> {
     borders
 }
 
-/// Smallest and largest value in a bucket, with their indexes in the series.
 #[derive(Clone, Debug)]
 struct Extremes {
     low: (usize, f64),
@@ -181,8 +181,8 @@ impl Extremes {
 }
 
 impl ThinnedSeries {
-    /// Fills each single empty bucket with the previous value. Such a bucket lies between two
-    /// readings by chance, so it must not leave a gap.
+    /// Fills each single empty bucket with the previous value. A single bucket between two readings
+    /// may be empty by chance, so it must not leave a gap.
     fn bridge(&mut self) {
         for at in (2..self.y.len().saturating_sub(2)).step_by(2) {
             if self.y[at].is_none() && self.y[at + 2].is_some() {
@@ -249,7 +249,6 @@ mod tests {
         );
         assert_eq!(a.x, b.x);
         assert!(a.x.windows(2).all(|w| w[0] < w[1]));
-        // The series ends at 900 s, so the last bucket must be empty.
         assert_eq!(b.y.last(), Some(&None));
     }
 

@@ -56,6 +56,7 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     all.into_iter().map(file).collect()
 }
 
+<<<<<<< HEAD
 /// Returns `name`, or `name` with a number if it is in `used`. Adds the returned name to `used`.
 fn unused_name(name: String, used: &mut BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
@@ -65,6 +66,10 @@ fn unused_name(name: String, used: &mut BTreeSet<String>) -> String {
 
 /// Returns true if any line of the figure has at least two points. A line with only one second
 /// shows no development over time.
+=======
+/// Returns true if any line of the figure has at least two points. A line with a single point shows
+/// no development over time.
+>>>>>>> sweep4-2
 fn is_course(figure: &LeadFigure) -> bool {
     let has_line = |plot: &Plot| match plot {
         Plot::Curve(plot) => plot
@@ -88,8 +93,6 @@ fn plain_name(name: &str) -> String {
     name.chars().map(plain).collect()
 }
 
-/// Plots the latency distributions at all points of a variant in one figure. Returns `None` if no
-/// usable point has a distribution.
 fn distributions(view: &RunView, points: &[&Point<'_>]) -> Option<LeadFigure> {
     let usable = points.iter().filter(|point| point.verdict != Verdict::Invalid);
     let (mut marks, mut legend) = (Vec::new(), Vec::new());

@@ -33,7 +33,6 @@ pub(crate) const METRICS: [HistoryMetric; 4] = [
     HistoryMetric::new("p999_ms", "p99.9 latency", "ms", false, 0.10),
 ];
 
-/// A metric whose value at a point the history compares from run to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HistoryMetric {
     pub(crate) key: &'static str,
@@ -55,11 +54,9 @@ pub struct History {
     pub(crate) verdict: Option<record::Verdict>,
 }
 
-/// A run in the history.
 #[derive(Clone, Debug)]
 pub(crate) struct UsedRun {
     pub(crate) stamp: String,
-    /// Folder of the run.
     pub(crate) path: PathBuf,
     pub(crate) verdict: Option<record::Verdict>,
     /// Link from the page to the run's report. `None` if the page cannot link to the report.
@@ -80,16 +77,14 @@ pub(crate) struct Line {
     pub(crate) metric: HistoryMetric,
     /// Values, each with the index of its run. Runs without a value are absent.
     pub(crate) values: Vec<(usize, f64)>,
-    /// 95 % intervals of the values, in the same order.
+    /// 95 % intervals of the values, in the order of `values`.
     pub(crate) ci95: Vec<Option<[f64; 2]>>,
     pub(crate) changes: Vec<Change>,
 }
 
-/// A change point of a line.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) shift: Shift,
-    /// Index of the first run after the change.
     pub(crate) run: usize,
     pub(crate) kind: ChangeKind,
     /// Recorded differences between the first run after the change and the previous run with a
@@ -148,8 +143,6 @@ impl HistoryMetric {
 }
 
 impl HistoryMetric {
-    /// Returns the 95 % interval of the metric at a point. Returns `None` if the record of the
-    /// point has no interval.
     fn ci95(&self, point: &PointRecord) -> Option<[f64; 2]> {
         match self.key.strip_suffix("_ms") {
             None => point.ops_per_s_ci95,
@@ -205,8 +198,8 @@ impl History {
     }
 
     /// Returns a sentence for each current regression. A regression is current if it is the last
-    /// confirmed change of its series and not older than the stamp `since`. A change between two
-    /// machines is not a regression.
+    /// confirmed change of its series. In addition, the first run after the change must not be
+    /// older than the stamp `since`. A change between two machines is not a regression.
     pub fn regressions(&self, since: &str) -> Vec<String> {
         let worse = self.lines.iter().filter_map(|line| {
             let last = line.changes.iter().rfind(|c| c.kind != ChangeKind::Unconfirmed)?;
@@ -279,7 +272,6 @@ impl History {
         }
     }
 
-    /// Returns the data of the history for `--json`.
     pub(crate) fn json(&self) -> Value {
         let line = |line: &Line| {
             let value = |(run, value): &(usize, f64)| {
@@ -334,8 +326,7 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Describes the properties that all runs of a history share, which are the scale and the kind of
-/// target.
+/// Describes the scale and the kind of target, which all runs of a history share.
 fn size_of(run: &Run) -> String {
     let scale = run.plan.scale.as_deref().unwrap_or("as written");
     let kind = |event: &JournalEvent| match event {

@@ -57,18 +57,15 @@ fn policy(scripts: &Scripts) -> String {
     )
 }
 
-/// Scripts that a page needs.
 struct Scripts {
     charts: bool,
     icicles: bool,
 }
 
-/// Returns the content of the style element.
 fn style() -> String {
     format!("\n{STYLE}")
 }
 
-/// Returns the content of the script element.
 fn script() -> String {
     format!("\n{SCRIPT}")
 }

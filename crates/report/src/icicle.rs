@@ -25,7 +25,6 @@ const WIDTH_PX: f64 = 1120.0;
 const ROW_PX: f64 = 18.0;
 /// Assumed width of a letter in the label of a frame.
 const LETTER_PX: f64 = 6.4;
-/// Assumed width of a bold letter in the label of a frame.
 const BOLD_LETTER_PX: f64 = 7.2;
 /// Minimum width of a frame that has a label.
 const LABEL_PX: f64 = 30.0;
@@ -159,9 +158,9 @@ fn legend(out: &mut String, icicle: &Icicle) {
     out.push_str("</ul></figcaption>");
 }
 
-/// Returns the data for the script. A frame is `[row, cost, kind, name, [caller, …], named]`. Its
-/// kind is an index into `kinds`, and its names are indexes into `names`. The list `labels`
-/// contains the short form of each name.
+/// Returns the data for the script. Each frame has the form `[row, cost, kind, name, [caller, …],
+/// named]`. The kind is an index into `kinds`, and the name and the callers are indexes into
+/// `names`. The list `labels` contains the short form of each name.
 fn data(icicle: &Icicle) -> Value {
     let mut names = Names::default();
     let mut frames: Vec<Value> = Vec::with_capacity(icicle.frames.len());
@@ -180,7 +179,6 @@ fn data(icicle: &Icicle) -> Value {
     })
 }
 
-/// Distinct names of frames, each with its index.
 #[derive(Default)]
 struct Names<'a> {
     names: Vec<&'a str>,

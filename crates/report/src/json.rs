@@ -16,8 +16,9 @@ pub fn json(page: &Page) -> String {
     text
 }
 
-/// Returns the content of `findings.json` unchanged, with an additional `summary`. So a program
-/// that reads the file can also read this output.
+/// Returns the content of `findings.json` unchanged, with an additional `summary` and, if known,
+/// the observations of hosts and nodes. A program that reads the file can therefore also read this
+/// output.
 pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
     let mut data = serde_json::to_value(&view.findings).unwrap_or(Value::Null);
     let best = variants(view).into_iter().enumerate().map(|(index, variant)| {
@@ -67,8 +68,9 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
     data
 }
 
-/// Returns the hosts and nodes of a trial. Omits their settings, because another part of the output
-/// summarizes the settings for the whole run.
+/// Returns the observations of the hosts and nodes of a trial. Omits the settings of nodes, because
+/// the key `configuration` contains them for the whole run. Returns `None` if the trial has neither
+/// a record of its nodes nor series of probes.
 fn lab(view: &RunView, trial: &TrialView) -> Option<Value> {
     let record = trial.nodes.as_ref();
     if record.is_none() && trial.probes.is_empty() {

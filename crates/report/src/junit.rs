@@ -22,7 +22,6 @@ pub fn junit(view: &RunView) -> Result<String> {
     let took = took(view);
     let mut suite = TestSuite::new(view.plan.study.as_str());
     suite.set_time(took);
-    // Both time types support this text format, so this line converts from one type to the other.
     suite.timestamp = began(view).and_then(|began| began.to_string().parse().ok());
     let verdict = Verdict::from_record(view.verdict).to_string();
     for (name, value) in [
@@ -42,14 +41,12 @@ pub fn junit(view: &RunView) -> Result<String> {
     report.to_string().context("write JUnit XML")
 }
 
-/// Returns the time at which the run began.
 fn began(view: &RunView) -> Option<jiff::Timestamp> {
     let first = view.journal.first()?;
     let second = first.unix_ns / 1_000_000_000;
     jiff::Timestamp::from_second(i64::try_from(second).ok()?).ok()
 }
 
-/// Returns the time between the first and the last line of the journal.
 fn took(view: &RunView) -> Duration {
     match (view.journal.first(), view.journal.last()) {
         (Some(first), Some(last)) => {
@@ -59,8 +56,8 @@ fn took(view: &RunView) -> Duration {
     }
 }
 
-/// Returns a case in one of the study's classes. The case passed with its output, or has another
-/// status.
+/// Returns a case in the class `class` of the study. `said` is the output of a case that passed, or
+/// the status of any other case.
 fn with_output(
     view: &RunView,
     class: &str,
@@ -168,8 +165,8 @@ fn requirement_case(view: &RunView, one: &RequirementRecord) -> TestCase {
     )
 }
 
-/// Replaces most control characters by `?`, because XML cannot contain control characters, even if
-/// they are escaped.
+/// Replaces control characters except tab and newline, and the characters U+FFFE and U+FFFF, by
+/// `?`. XML cannot contain most of these characters, even in escaped form.
 fn clean(text: &str) -> String {
     let is_allowed = |c: char| match c {
         '\t' | '\n' => true,

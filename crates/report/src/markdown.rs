@@ -1,13 +1,13 @@
 //! Renders the page as Markdown, for a pull request or a job's summary. The text contains the
-//! question, the answer, the requirements, the tables of results and faults, and the reasons why
-//! the run is not valid.
+//! question, the answer, some tables, and the reasons why the run is not valid. The tables show
+//! requirements, comparisons, faults, results, and the history of the study.
 //!
 //! The Markdown omits charts, details and columns for wide screens, because the report contains
 //! them. This module escapes all text, so that a study can add neither markup nor a mention.
 
 use crate::page::{Align, Block, Cell, Headline, Page, Table, Tone, Verdict};
 
-/// Sections that the Markdown contains, by their anchors.
+/// Anchors of the sections that the Markdown contains.
 const SHOWN: [&str; 5] = [
     "requirements",
     "comparisons",

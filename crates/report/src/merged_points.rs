@@ -14,7 +14,7 @@ use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{CostComparisonRecord, PointRecord, QuantilesRecord, TrialFinding};
 
-/// Name that stands for all kinds of operations together.
+/// Name that represents all kinds of operations together.
 pub const ALL: &str = "all";
 
 /// All trials of one variant at one point.
@@ -24,10 +24,10 @@ pub struct Point<'a> {
     pub at: Option<procedure::Point>,
     /// All trials of the point, including invalid trials.
     pub trials: Vec<&'a TrialFinding>,
-    /// Trials that count. They are the trials that the findings use. If the findings name no
-    /// trials, they are the trials that are not invalid, or else all trials.
+    /// Trials from which the results of the point are computed, as in the findings. If the findings
+    /// name no trials, these are the trials that are not invalid or, if there are none, all trials.
     pub used: Vec<&'a TrialFinding>,
-    /// Worst verdict of the trials that count.
+    /// Worst verdict of the trials in `used`.
     pub verdict: Verdict,
     /// True if the target did less than the client offered, because it could not do more.
     pub saturated: bool,
@@ -77,7 +77,6 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
     points
 }
 
-/// Returns true if the findings of the run mark the point of a trial as saturated.
 fn is_saturated(view: &RunView, trial: &TrialFinding) -> bool {
     let here = |p: &&PointRecord| p.variant == trial.variant && p.point == trial.point;
     view.findings.usable_points().find(here).is_some_and(|p| p.saturated)
@@ -111,7 +110,7 @@ impl<'a> Point<'a> {
         self.verdict = worst.unwrap_or(Verdict::Unknown);
     }
 
-    /// Returns the successful operations per second, as the mean over the blocks that count.
+    /// Returns the successful operations per second, as the mean over the trials in `used`.
     pub fn ops_per_s(&self) -> f64 {
         let sum: f64 = self.used.iter().map(|t| t.all.ops_per_s).sum();
         sum / self.used.len().max(1) as f64
@@ -176,7 +175,7 @@ impl<'a> Point<'a> {
             .find(|p| p.variant == *self.variant && p.point == self.at && p.kind == kind)
     }
 
-    /// Returns the number of failed operations by outcome, in the blocks that count.
+    /// Returns the number of failed operations by outcome, over the trials in `used`.
     pub fn errors(&self) -> BTreeMap<&'a str, u64> {
         let mut errors = BTreeMap::new();
         for trial in &self.used {
@@ -187,12 +186,12 @@ impl<'a> Point<'a> {
         errors
     }
 
-    /// Returns the sum of one counter over the blocks that count.
+    /// Returns the sum of one counter over the trials in `used`.
     pub fn sum(&self, counter: impl Fn(&TrialFinding) -> u64) -> u64 {
         self.used.iter().map(|t| counter(t)).sum()
     }
 
-    /// Returns the CPU time per operation in µs, over all operations of the blocks that count.
+    /// Returns the CPU time per operation in µs, over all operations of the trials in `used`.
     pub fn cpu_us_per_op(&self) -> f64 {
         let ops: f64 = self.used.iter().map(|t| t.ops_total as f64).sum();
         let cpu = |t: &&TrialFinding| t.client.cpu_us_per_op * t.ops_total as f64;
@@ -204,7 +203,8 @@ impl<'a> Point<'a> {
         place(self.at)
     }
 
-    /// Returns the reasons for the verdict of the point, without duplicates.
+    /// Returns the reasons for the verdicts of all trials of the point, including invalid trials,
+    /// without duplicates.
     pub fn reasons(&self) -> Vec<&'a str> {
         let mut reasons = Vec::new();
         for reason in self.trials.iter().flat_map(|t| &t.reasons) {
@@ -247,19 +247,20 @@ pub fn only_axis(points: &[Point<'_>]) -> Option<&'static str> {
     points.iter().all(same).then_some(axis)
 }
 
-/// Returns true if the target kept up with a requested rate. The throughput then shows nothing
-/// about the limit of the target, unless a search chose the rate.
+/// Returns true if the target kept up with a rate that no search chose. The throughput then equals
+/// the rate, and does not show the limit of the target.
 pub fn is_kept_up(view: &RunView, point: &Point<'_>) -> bool {
     let is_rate = matches!(point.at, Some(procedure::Point::Rate(_)));
     is_rate && !point.saturated && !is_searched(view, point)
 }
 
-/// Returns true if the variant used a search for the highest load.
+/// Returns true if the study searched for the highest load of the variant.
 pub fn is_searched(view: &RunView, point: &Point<'_>) -> bool {
     view.findings.searches.iter().any(|search| search.variant == *point.variant)
 }
 
-/// Returns the comparison with the largest difference, among the costs that differ.
+/// Returns the cost comparison with the largest ratio in either direction, among the costs that
+/// differ.
 pub fn most_different_cost(view: &RunView) -> Option<&CostComparisonRecord> {
     let differing = view.findings.cost_comparisons.iter().filter(|one| one.differs);
     differing.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
@@ -274,8 +275,8 @@ pub fn axis_value(value: f64) -> String {
     }
 }
 
-/// Returns the labels of those points of a figure whose values may be lower bounds. Empty if no
-/// value is a lower bound.
+/// Returns a label for each point of a figure. The label of a lower bound is its sign, and other
+/// labels are empty. The list is empty if no value is a lower bound.
 pub fn bound_labels(
     points: &[&Point<'_>],
     view: &RunView,
@@ -293,11 +294,11 @@ pub fn bound_labels(
     }
 }
 
-/// Returns the best point of a variant. If the findings contain searches, this is the point of the
-/// first search with a result. If they contain a sweep, it is the point in the sentence of the
-/// answer. Otherwise, it is the unsaturated point with the highest throughput or, if all points are
-/// saturated, the saturated point with the highest throughput. In this case, points of invalid
-/// trials are omitted.
+/// Returns the best point of a variant. If the findings contain searches of the variant, the best
+/// point is the result of the first search that has a point. If they contain a sweep, the best
+/// point is the point that the answer names. Otherwise, the unsaturated point with the highest
+/// throughput is the best. If all points are saturated, the saturated point with the highest
+/// throughput is the best. These two cases omit invalid points.
 pub fn best<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],
@@ -330,8 +331,8 @@ pub fn compared_value(view: &RunView, point: &Point<'_>, metric: &str) -> Option
     store::record::compared_value(&found.comparisons, &found.trials, place, metric)
 }
 
-/// Moves the ends of an interval, which belong to the value `from`, to the value `to`. The ends
-/// change in proportion.
+/// Scales the ends of an interval, which belong to the value `from`, in proportion to the value
+/// `to`.
 pub fn moved_ends(ends: [f64; 2], from: f64, to: f64) -> [f64; 2] {
     ends.map(|end| end * to / from)
 }

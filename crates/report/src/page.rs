@@ -1,7 +1,7 @@
 //! The page model, which describes the content of a page without its rendering.
 //!
-//! All text in the model is plain, and each renderer escapes it for its own medium. Numbers in
-//! tables are already formatted; numbers in charts are not.
+//! All text in the model is plain, and each renderer escapes the text for its output format.
+//! Numbers in tables are already formatted, but numbers in charts are not.
 
 mod box_picture;
 mod columns;
@@ -162,7 +162,7 @@ pub enum Block {
     List(String, Vec<String>),
     /// Facts, as pairs of name and value.
     Facts(Vec<(String, String)>),
-    /// Short marks in a row. Each has a label, a tone, and a meaning.
+    /// Short marks in a row.
     Marks(Vec<Mark>),
     /// Verbatim text, such as a command or a file.
     Code(String),
@@ -381,7 +381,7 @@ pub enum Scale {
 pub struct Panel {
     /// Title above the panel. It may be empty.
     pub title: String,
-    /// Text that states why the panel is empty, and replaces its content. No text if the panel has
+    /// Text that states why the panel is empty, and replaces its content. Empty if the panel has
     /// content.
     pub note: String,
     /// Share of the chart's height.

@@ -36,12 +36,11 @@ const MARGINS_PX: f64 = 64.0;
 /// Minimum number of positions for which a reference to a shared array saves space.
 const SHARED_PLACES_MIN: usize = 8;
 
-/// Width of a line, in pixels.
 const LINE_PX: f64 = 1.8;
 
 /// Returns the figure as JSON with `data` and `layout`. If a trace has the same positions as an
-/// earlier trace, it contains `{"same": number of that trace}` instead, which the page's script
-/// resolves.
+/// earlier trace, its `x` is `{"same": index of the earlier trace}`. The page's script resolves
+/// this reference.
 pub fn figure(chart: &Chart) -> String {
     let mut traces: Vec<Value> = Vec::new();
     let mut notes: Vec<Value> = Vec::new();
@@ -80,7 +79,7 @@ pub fn figure(chart: &Chart) -> String {
     json!({ "data": traces, "layout": layout }).to_string()
 }
 
-/// Returns the chart without its series. The horizontal axis is at the lowest vertical axis.
+/// Returns the layout of the figure. The horizontal axis is at the lowest vertical axis.
 fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Value>) -> Value {
     let hover = if chart.unified_hover {
         "x unified"
@@ -121,9 +120,7 @@ fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Va
 struct Rows {
     top: f64,
     gap: f64,
-    /// Height of a panel that has a share of 1.
     unit: f64,
-    /// Name of the lowest vertical axis.
     lowest: String,
 }
 
@@ -143,7 +140,6 @@ impl Rows {
         }
     }
 
-    /// Returns bottom and top of the next panel.
     fn next(&mut self, panel: &Panel) -> [f64; 2] {
         let top = self.top;
         let bottom = (top - panel.share * self.unit).max(0.0);
@@ -152,7 +148,6 @@ impl Rows {
     }
 }
 
-/// Returns the total height of all panels and the gaps between them.
 fn panels_px(chart: &Chart) -> f64 {
     (f64::from(chart.height_px) - MARGINS_PX).max(1.0)
 }
@@ -164,7 +159,6 @@ fn axis_name(number: usize) -> String {
     }
 }
 
-/// Returns the text above a panel, or the text that replaces the panel.
 fn panel_title(panel: &Panel, top: f64) -> Value {
     let text = match (panel.title.is_empty(), panel.note.is_empty()) {
         (false, false) => format!("{}: {}", panel.title, panel.note),
@@ -259,8 +253,9 @@ fn middle(chart: &Chart) -> Option<f64> {
     last.map(|last| last / 2.0)
 }
 
-/// Returns the sides at which the words of the points are. Words at the left of a point near the
-/// left end would be cut, so they are at the right.
+/// Returns the position of each label relative to its point. A label is at the left of its point.
+/// In the left half of the axis, it is at the right, so that the left end of the axis does not cut
+/// it off.
 fn sides(series: &Series, middle: Option<f64>) -> Value {
     let XValues::Numbers(x) = &series.x else {
         return "top left".into();
@@ -320,7 +315,8 @@ fn is_bar(series: &Series) -> bool {
     matches!(series.shape, Shape::Bars | Shape::HatchedBars)
 }
 
-/// Returns the tooltip, with the value and its unit, and the name in the second box.
+/// Returns plotly's template of the tooltip, with the value and its unit. plotly shows the name of
+/// the series in a second box.
 fn hover(series: &Series, scale: Scale) -> String {
     let unit = escape(&series.unit).replace('%', "&#37;");
     // The page's script adds the percentile for each x. If the figure contained the percentiles as

@@ -72,7 +72,6 @@ pub fn natural(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Returns the number of ASCII digits at the beginning of the text.
 fn digits(text: &str) -> usize {
     let end = text.find(|c: char| !c.is_ascii_digit());
     end.unwrap_or(text.len())
@@ -192,9 +191,9 @@ struct Sum {
     mean: f64,
     lows: f64,
     highs: f64,
-    /// Largest range of a single series in this bin. The field `rises` is true if the values of
-    /// that series rose.
+    /// Largest range of a single series in this bin.
     range: f64,
+    /// True if the values of that series rose.
     rises: bool,
 }
 

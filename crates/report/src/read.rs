@@ -1,8 +1,8 @@
 //! Converts a run of the store to a [`RunView`].
 //!
-//! A run without findings also has a view. It contains the plan, the journal and the series of the
-//! trials so far. Facts about the nodes and the machine come from the journal's details: `machine`
-//! of `run_started`, `nodes` (each with `name`, facts and `settings`) of `target_ready`.
+//! A run without findings also has a view, with the plan, the journal and the series of the trials
+//! so far. Facts about the nodes and the machine come from the journal's details: `machine` of
+//! `run_started`, `nodes` (each with `name`, facts and `settings`) of `target_ready`.
 
 mod long;
 
@@ -20,7 +20,8 @@ use store::{HistogramKind, Run, Trial, WindowHistograms};
 impl RunView {
     /// Reads everything from `run` that a page shows.
     ///
-    /// Fails if a file of the run is damaged. The error contains its path and line.
+    /// # Errors
+    /// A file of the run is damaged. The error contains the path of the file, and the line.
     pub fn read(run: &Run) -> Result<RunView> {
         let trials = run.trials()?;
         let mut view = RunView {
@@ -50,7 +51,8 @@ impl RunView {
     }
 }
 
-/// Returns findings for a run that has none. They consist of the finished trials, without verdicts.
+/// Returns findings for a run that has none. They contain the finished trials with their faults,
+/// and an answer which states that the run has no findings.
 fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
     FindingsRecord {
         format: FORMAT,
@@ -80,8 +82,8 @@ fn trial_view(trial: &Trial) -> Result<TrialView> {
     })
 }
 
-/// Name of the probe of other programs on the client's machine. Every trial has this probe, so the
-/// report shows its series with the client, and not with the other probes.
+/// Name of the probe that measures other programs on the client's machine. Every trial has this
+/// probe, so the report shows its series with the client, and not with the other probes.
 const OTHERS_PROBE: &str = "others";
 
 /// Collects the samples of the wanted probes as series. Each sample contains names of series, and a
@@ -109,7 +111,8 @@ fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSe
         }
     }
     let mut all: Vec<ProbeSeries> = known.into_values().collect();
-    // A pause is read from a log after it occurred, so a file is not in order of time.
+    // A pause is read from a log after it occurred, so the samples in a file are not in order of
+    // time.
     for series in &mut all {
         series.values.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
@@ -146,7 +149,6 @@ fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
     Ok(all)
 }
 
-/// Returns the remarks on the files of a run.
 fn notes(run: &Run) -> Vec<String> {
     let mut notes = run.notes.clone();
     let (planned, found) = (&run.plan.cassay, &run.findings_by);
@@ -159,7 +161,8 @@ fn notes(run: &Run) -> Vec<String> {
     notes
 }
 
-/// Returns missing records, without duplicates.
+/// Returns a sentence for each kind of missing record, with the places where cassay found it
+/// missing.
 fn gaps(run: &Run) -> Vec<String> {
     let finished = run.trial_findings();
     let trials = match &run.findings {
@@ -226,7 +229,6 @@ fn node(node: &NodeRecord) -> NodeView {
     }
 }
 
-/// Lists the files that the folder of every run contains.
 fn files() -> Vec<FileView> {
     let files = [
         ("study.yaml", "the original text of the study"),

@@ -32,7 +32,6 @@ pub fn page(view: &RunView) -> Page {
     }
 }
 
-/// Returns the fold with the question and its result.
 fn question(view: &RunView) -> Option<Fold> {
     let sections = [
         question::section(view),
@@ -44,8 +43,6 @@ fn question(view: &RunView) -> Option<Fold> {
     Fold::with_sections("question", "Question", false, sections)
 }
 
-/// Returns the fold with the measurements. The result of the procedure comes first, then the other
-/// results.
 fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     let sections = [
         search::section(view),
@@ -71,7 +68,6 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     Fold::with_sections("evidence", "Evidence", false, sections)
 }
 
-/// Returns the fold with the reasons why the numbers can or cannot be trusted.
 fn trust(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     let sections = [
         rules::section(view),
@@ -83,7 +79,6 @@ fn trust(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
     Fold::with_sections("trust", "Trust", false, sections)
 }
 
-/// Returns the fold with the configuration, and the way to repeat the run.
 fn setup(view: &RunView) -> Option<Fold> {
     let sections = [
         setup::configuration(view),

@@ -1,4 +1,4 @@
-//! Model of one run, as read from its folder. It is the input of a page.
+//! Model of one run, as read from its folder. The modules of this crate build pages from the model.
 //!
 //! A [`RunView`] is plain data without open files. So a page can show a finished run, a running
 //! run, or an artificial run from a test.
@@ -83,8 +83,8 @@ pub struct ProbeSeries {
     pub in_window: Option<(u64, f64)>,
 }
 
-/// Latency distributions of one kind of operation, at one point of one variant. They are merged
-/// over the blocks that the results include.
+/// Latency distributions of one kind of operation, at one point of one variant. The distributions
+/// are merged over the blocks that the results include.
 #[derive(Clone, Debug, Default)]
 pub struct PointView {
     /// Name of the variant.

@@ -26,7 +26,6 @@ const WIDE_PX: f64 = 1120.0;
 const NARROW_PX: f64 = 390.0;
 /// Height in pixels of a plot with two axes, in the wide and in the narrow drawing.
 const CURVE_PX: [f64; 2] = [300.0, 230.0];
-/// Gap between two plots, in pixels.
 const GAP_PX: f64 = 28.0;
 /// Distance between the baselines of two lines of text, in pixels.
 const LINE_PX: f64 = TEXT_PX + 3.0;

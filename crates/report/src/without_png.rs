@@ -2,10 +2,10 @@
 
 use anyhow::{Result, bail};
 
-/// Always returns an error.
+/// Substitute that draws nothing.
 ///
 /// # Errors
-/// This build cannot draw PNG.
+/// Always, because this build cannot draw PNG.
 pub fn png(_svg: &str) -> Result<Vec<u8>> {
     bail!("this build cannot draw PNG; every build can draw SVG")
 }

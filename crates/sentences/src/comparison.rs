@@ -16,8 +16,8 @@ use store::record::{
 /// once.
 pub const BLOCKS_ADDED_MAX: usize = 50;
 
-/// Detectable difference, as a share, at and above which a sentence omits the number. The trials
-/// then scatter too much.
+/// Detectable difference, as a share, at and above which a sentence omits this difference. The
+/// trials then scatter too much.
 const SCATTER_MAX: f64 = 0.5;
 
 /// Returns the sentence for a comparison whose number of blocks was fixed in advance. `scatter` is
@@ -188,7 +188,6 @@ pub fn incomparable(pair: &IncomparablePair<'_>) -> String {
     )
 }
 
-/// Describes the possibilities that an undecided verdict leaves open.
 fn undecided(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> String {
     let percent = |share: f64| format!("{} %", significant(share * 100.0, 3));
     let mut parts = Vec::new();

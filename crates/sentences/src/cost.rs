@@ -11,8 +11,9 @@ const NAMED_MAX: usize = 3;
 /// contenders.
 const CONTENDERS_MAX: usize = 3;
 
-/// Returns a sentence for each contender whose costs differ from the baseline's. In `comparisons`,
-/// comparisons of the same contender and point must be adjacent.
+/// Returns a sentence for each contender and point at which costs differ from the baseline's, but
+/// at most [`CONTENDERS_MAX`] sentences. In `comparisons`, comparisons of the same contender and
+/// point must be adjacent.
 pub fn sentences(comparisons: &[&CostComparisonRecord], points: &[PointRecord]) -> Vec<String> {
     let is_of_same = |one: &&CostComparisonRecord, next: &&CostComparisonRecord| {
         (&one.contender, one.point) == (&next.contender, next.point)

@@ -1,7 +1,7 @@
 //! Describes data that was lost, wrong or resurrected. These sentences come first in every answer.
 //!
 //! Invariant: in every kind of study, the sentences state every objection of rule V14 to verified
-//! data. They do not state differences that the configuration allows.
+//! data. The sentences do not state differences that the configuration allows.
 
 use crate::trials::names_of;
 use measure::number::count;
@@ -30,7 +30,8 @@ pub fn against(trials: &[TrialFinding]) -> Vec<String> {
     said.into_iter().flatten().collect()
 }
 
-/// Returns the wrong row with the lowest number. Returns `None` if the findings do not name a row.
+/// Returns the differing row with the lowest number. Returns `None` if the findings do not name a
+/// row.
 pub fn first_row(trials: &[TrialFinding]) -> Option<&MissedRowRecord> {
     let named = trials.iter().flat_map(|trial| {
         let against = trial.data_against();
@@ -73,7 +74,7 @@ fn rows_sentence(read: &[&ReadBackRecord], where_words: &str) -> Option<String> 
     ))
 }
 
-/// Returns a sentence on what the configuration promises about the lost data.
+/// Returns a sentence on the guarantee that the configuration gives for the lost data.
 fn promised(record: &ReadBackRecord) -> String {
     let why = &record.why;
     match record.promise {
@@ -131,7 +132,6 @@ fn registers_sentence(found: &[&RegistersRecord], where_words: &str) -> Option<S
     ))
 }
 
-/// Numbers of rows or reads that differ from the expected data, by the kind of difference.
 struct Counts {
     lost: u64,
     stale: u64,
@@ -145,7 +145,6 @@ impl Counts {
         self.lost + self.stale + self.resurrected + self.wrong + self.counters
     }
 
-    /// Describes the most serious kind of difference in a few words.
     fn title(&self) -> &'static str {
         if self.lost > 0 {
             "Data was lost"

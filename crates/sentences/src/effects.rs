@@ -33,8 +33,6 @@ enum Clause {
 }
 
 impl Clause {
-    /// Returns the clause as a separate sentence. If the clause begins with a word, the word is
-    /// capitalized.
     fn alone(self) -> String {
         match self {
             Clause::Name(text) => text,
@@ -47,7 +45,6 @@ impl Clause {
         }
     }
 
-    /// Returns the clause, preceded by the text `beginning`.
     fn after(self, beginning: &str) -> String {
         match self {
             Clause::Name(text) | Clause::Word(text) => format!("{beginning}{text}"),
@@ -164,8 +161,8 @@ impl Words<'_> {
             EffectVerdict::Ratio(Finding::Equivalent) => format!(
                 "{axis}: {what} makes no relevant difference to {metric}: {change}, {average}."
             ),
-            // In this case, the interval excludes 1 if the effect is judged alone, without the
-            // other effects.
+            // The interval of this effect alone excludes 1. The effect is undecided only because of
+            // the number of effects.
             _ if leaves_one_out(effect) => format!(
                 "{axis}: {what} changes {metric} by {change}, {average}, if this is the only \
                  question. Among the {} questions here, the change may be chance{}.",
@@ -261,12 +258,10 @@ fn with(effect: &EffectRecord) -> &LevelRecord {
     effect.with.as_ref().unwrap_or(&effect.of)
 }
 
-/// Returns true if two interactions concern the same two axes.
 fn is_pair(one: &EffectRecord, other: &EffectRecord) -> bool {
     one.of.axis == other.of.axis && with(one).axis == with(other).axis
 }
 
-/// Returns true if an effect concerns an axis.
 fn concerns(effect: &EffectRecord, axis: &str) -> bool {
     effect.of.axis == axis || with(effect).axis == axis
 }

@@ -103,7 +103,7 @@ fn went_words(drift: &DriftRecord) -> String {
     format!("{way} by {} %{ends}", percent(drift.change))
 }
 
-/// Describes the change in parentheses, such as `change -0.3 %, 95 %: -0.8 to +0.2 %`.
+/// Describes the change for use in parentheses, such as `change -0.3 %, 95 %: -0.8 to +0.2 %`.
 fn change_words(drift: &DriftRecord) -> String {
     let percent = |share: f64| format!("{:+.1}", share * 100.0);
     let ends = drift.ci95.map_or(String::new(), |[low, high]| {

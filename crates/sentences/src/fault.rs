@@ -45,7 +45,8 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
 }
 
 /// Returns sentences about the injected faults whose effects cassay cannot judge, with the figures
-/// during each fault and the reason. Each of a few faults has its own sentence.
+/// during each fault and the reason. If there are only a few such faults, each has a separate
+/// sentence.
 fn unjudged<'a>(faults: impl Iterator<Item = &'a FaultRecord>) -> Vec<String> {
     let unknown = |fault: &'a FaultRecord| {
         let found = fault.recovery.as_ref()?;
@@ -82,7 +83,6 @@ fn unjudged<'a>(faults: impl Iterator<Item = &'a FaultRecord>) -> Vec<String> {
     reasons.into_iter().map(of_reason).collect()
 }
 
-/// Returns the sentence about one fault whose effect cassay cannot judge.
 fn unjudged_sentence(fault: &FaultRecord, found: &RecoveryRecord, why: &str) -> String {
     let throughput = found
         .during
@@ -117,10 +117,9 @@ fn failures(failed: u64, ended: u64) -> String {
 struct FaultEffect<'a> {
     fault: &'a FaultRecord,
     is_at_rate: bool,
-    /// Number of operations that failed, followed by the number of operations that ended.
     failed: u64,
     ended: u64,
-    /// Depth of the drop in throughput as a share, followed by its duration in seconds.
+    /// Depth of the drop in throughput, as a share.
     depth: f64,
     seconds: f64,
     aftermath: Option<Aftermath>,
@@ -181,7 +180,6 @@ impl<'a> FaultEffect<'a> {
     }
 }
 
-/// Returns the period during the fault and the period after it.
 fn stretches(found: &RecoveryRecord) -> impl Iterator<Item = &StretchRecord> {
     [&found.during, &found.after].into_iter().flatten()
 }
@@ -214,7 +212,7 @@ fn many(told: &[FaultEffect]) -> Vec<String> {
     }
 }
 
-/// Lists increases of latency, the largest first, such as `3 raised latency, the worst first;
+/// Lists increases of latency, the largest first, such as `3 raised latency (worst first):
 /// “node-pause” of node2: …`.
 fn latencies(told: &[FaultEffect]) -> Option<String> {
     let mut raised: Vec<&FaultEffect> = told.iter().filter(|one| one.raised().is_some()).collect();

@@ -3,7 +3,6 @@
 use measure::number::{change, changes, significant};
 use store::record::{Bound, ComparisonRecord, EffectRecord};
 
-/// Ratio from a record, with the interval of the ratio.
 #[derive(Clone, Copy)]
 pub(crate) struct Ratio {
     value: f64,

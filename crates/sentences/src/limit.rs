@@ -1,8 +1,8 @@
 //! Describes the resource that was full at a knee, a peak, a difference, a fault or a drift.
 //!
 //! Without an experiment, the sentences state only a hypothesis, because a full resource may merely
-//! coincide with a limit of the load. If an experiment changes the result as predicted, it shows
-//! that the resource causes the limit.
+//! coincide with a limit of the load. An experiment that changes the result as predicted shows that
+//! the resource causes the limit.
 
 use crate::result_place::{point_words, variant_words};
 use analysis::limits::LimitKind;
@@ -82,7 +82,6 @@ fn others(record: &LimitRecord) -> String {
     said
 }
 
-/// Returns the name of a resource within a sentence.
 fn short_name(kind: LimitKind) -> &'static str {
     match kind {
         LimitKind::Client => "the client",
@@ -150,8 +149,8 @@ fn moved(experiment: &ExperimentRecord) -> String {
     )
 }
 
-/// States how much CPU the nodes used, such as `The nodes used 1.7 of 2 CPUs (85 %).` Returns
-/// `None` if the CPU use is not known.
+/// States how much CPU the busiest node used, for example `The node used 1.7 of 2 CPUs (85 %).`
+/// `None` if the CPU use is unknown.
 fn cpu_sentence(nodes: &[NodeCpuRecord]) -> Option<String> {
     let share = |node: &&NodeCpuRecord| node.used / node.available;
     let fullest = nodes.iter().max_by(|one, other| share(one).total_cmp(&share(other)))?;

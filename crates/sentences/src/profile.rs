@@ -11,7 +11,8 @@ use store::record::{
 /// Maximum number of frames in the sentences of one comparison. The table has all of them.
 const FRAMES_MAX: usize = 3;
 
-/// Returns the sentences: the frames of each comparison, then the cost of the profiler.
+/// Returns sentences about the frames of each comparison, and then about the cost of the profiler.
+/// If the run has no profiles, returns a sentence with the reason.
 pub fn sentences(record: &ProfilesRecord) -> Vec<String> {
     if !record.reason.is_empty() {
         return vec![format!("There are no profiles: {}.", record.reason)];
@@ -21,7 +22,8 @@ pub fn sentences(record: &ProfilesRecord) -> Vec<String> {
     differences.chain(costs).collect()
 }
 
-/// Returns the sentence for the answer of the run: the first frame in which two variants differ.
+/// Returns the sentence for the answer of the run, about the first comparison in which a frame
+/// differs. `None` if no frame differs.
 pub fn answer(record: &ProfilesRecord) -> Option<String> {
     let mut named = record.differences.iter().filter(|one| causes(one).next().is_some());
     named.next().and_then(|one| difference(record, one).into_iter().next())

@@ -48,7 +48,6 @@ pub fn sentences(requirements: &[RequirementRecord], verdict: Verdict) -> Vec<St
     said
 }
 
-/// States the number of requirements, and how many of them are met, missed or inconclusive.
 fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<String> {
     let inconclusive = match open.len() {
         0 => String::new(),
@@ -71,7 +70,6 @@ fn counts(all: usize, missed: usize, open: &[&RequirementRecord]) -> Option<Stri
     })
 }
 
-/// Lists the first few requirements with their numbers.
 fn list_names(requirements: &[&RequirementRecord]) -> String {
     let first = requirements.iter().take(NAMED_MAX);
     let mut clauses: Vec<String> = first.map(|one| one.in_short().to_owned()).collect();

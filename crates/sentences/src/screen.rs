@@ -5,8 +5,8 @@ use analysis::screening::Activity;
 use measure::number::{change, significant};
 use store::record::{ScreenRecord, ScreenedRecord};
 
-/// Returns the sentences for all screenings. If a tuning follows, they do not propose to confirm
-/// the settings.
+/// Returns the sentences for all screenings. If a tuning follows, the sentences do not propose to
+/// confirm the settings.
 pub fn sentences(screens: &[ScreenRecord], is_tuned: bool) -> Vec<String> {
     screens.iter().flat_map(|screen| screen_sentences(screen, is_tuned)).collect()
 }

@@ -14,8 +14,8 @@ pub struct PointAtShare {
     pub share: f64,
     /// Percentile that the search uses.
     pub of: Percentile,
-    /// Usable trials at that share of the load. Each trial is given by its point, its operations
-    /// per second, and the percentile in ms.
+    /// Usable trials at that share of the load, each with its point, its operations per second, and
+    /// the percentile in ms.
     pub trials: Vec<(Option<Point>, f64, Known)>,
 }
 
@@ -69,8 +69,8 @@ fn with_throughput(search: &SearchRecord) -> String {
     }
 }
 
-/// Describes the mean result of several searches with its error, such as `48,200 op/s (± 2.1 %,
-/// mean of 5 searches) is the highest load with a p99 within 10 ms`.
+/// Describes the mean result of several searches with its error. An example is `48,200 op/s (± 2.1
+/// %, geometric mean of 5 searches) is the highest load with a p99 within 10 ms`.
 fn mean_words(searches: &[&SearchRecord]) -> String {
     let first = searches[0];
     let mean = |of: &dyn Fn(&SearchRecord) -> Option<Known>| -> Option<(f64, Option<[f64; 2]>)> {

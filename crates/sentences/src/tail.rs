@@ -82,7 +82,8 @@ fn of_place(events: &TailEventsRecord) -> String {
     }
 }
 
-/// States which kinds of events cassay did not observe.
+/// States that cassay did not observe garbage collections. Returns an empty string if it observed
+/// them.
 fn unobserved(record: &TailRecord) -> String {
     if record.unobserved.contains(&TailEventKind::Collection) {
         " cassay did not observe garbage collections in this trial.".to_owned()

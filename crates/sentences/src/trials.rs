@@ -34,7 +34,6 @@ impl RunReason {
     }
 }
 
-/// Reason for the verdicts of one or more trials.
 struct TrialReason<'a> {
     /// The reason as data, with the numbers of the first trial.
     record: ReasonRecord,
@@ -209,8 +208,7 @@ mod tests {
     use super::*;
     use store::record::{MeasurementRecord, Quantity, RuleRecord};
 
-    /// Returns a trial with a window of `seconds` seconds, for which rule V12 requires at least 5
-    /// s.
+    /// Returns a trial with a window of `seconds` seconds. Rule V12 requires at least 5 s.
     fn short(index: usize, seconds: f64) -> TrialFinding {
         let length = MeasurementRecord {
             quantity: Quantity::WindowLength,

@@ -34,7 +34,7 @@ fn sentence(stretches: &[WithoutFaultsRecord]) -> String {
 }
 
 /// Describes the effect of a fault in one period, such as `during the fault −31.2 % throughput (…),
-/// +310 % p99 (…), 12 operations failed, 0 without it`.
+/// +310 % p99 (…), 12 operations failed, 0 without the fault`.
 fn stretch_words(record: &WithoutFaultsRecord) -> String {
     let [without, with] = record.failed;
     let mut said: Vec<String> = Vec::new();

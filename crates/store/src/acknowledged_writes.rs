@@ -113,7 +113,7 @@ impl ReadBackRecord {
 }
 
 impl VerifyRecord {
-    /// Returns the number of verified reads that returned data other than the data written.
+    /// Returns the number of verified reads whose results differ from the written data.
     pub fn differed(&self) -> u64 {
         self.missing + self.stale + self.wrong + self.resurrected
     }
@@ -162,8 +162,7 @@ impl TrialFinding {
 }
 
 /// Describes the results of reading rows back in several trials. `None` if no trial read rows back.
-/// The text counts lost, stale and wrong rows together, as rows that differ from their acknowledged
-/// writes.
+/// The text counts all rows that differ from their acknowledged writes together.
 pub fn read_back_words(read: &[&ReadBackRecord]) -> Option<String> {
     read.first()?;
     let sum = |of: fn(&ReadBackRecord) -> u64| read.iter().map(|record| of(record)).sum::<u64>();

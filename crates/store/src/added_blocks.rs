@@ -28,7 +28,6 @@ pub struct AddedRecord {
     pub trials: Vec<TrialRecord>,
 }
 
-/// Returns the name of the file for the next added blocks.
 pub(crate) fn next_file(journal: &Journal) -> String {
     format!("added-{}.json", added(journal).count() + 1)
 }

@@ -1,5 +1,5 @@
-//! Describes what was measured after a fault. Answers, panels, tables and cards all use the same
-//! value.
+//! Describes the recovery of throughput and p99 after a fault. Answers, panels, tables and cards
+//! all use the same [`Aftermath`].
 //!
 //! Invariants: only [`Aftermath`] decides whether throughput and p99 returned to normal. A series
 //! that was not measured counts neither as normal nor as abnormal.
@@ -49,8 +49,8 @@ pub struct Aftermath {
 }
 
 impl Aftermath {
-    /// Returns what was measured after a fault. `None` if nothing is known about the time before
-    /// the fault.
+    /// Returns the recovery after a fault. `None` if nothing is known about the time before the
+    /// fault.
     pub fn from_fault(fault: &FaultRecord) -> Option<Aftermath> {
         let found = fault.recovery.as_ref()?;
         let why = not_measured(fault, found);
@@ -153,8 +153,8 @@ fn series_end(returns: &Returns, was_cut: bool) -> SeriesEnd {
     }
 }
 
-/// Returns the reason why too little time was left after the fault to measure a recovery. `None` if
-/// enough time was left.
+/// Returns the reason why the observation after the fault does not suffice to measure a recovery.
+/// `None` if it suffices, or if the fault was neither healed nor known to be over.
 fn not_measured(fault: &FaultRecord, found: &RecoveryRecord) -> Option<NotMeasured> {
     let until_s = fault.injected_s? + found.watched_s;
     match fault.whole_s {
@@ -173,7 +173,8 @@ const MAXIMUM_SHOWN_RATIO: f64 = 10.0;
 
 /// Describes the effect of a fault on latency, for example `p99 51 → 1,040 ms during the fault (×
 /// 20.4)`. If the p99 before the fault is unknown, the text contains only the p99 during the fault.
-/// `None` if the p99 during the fault is unknown.
+/// If no response arrived during the fault, the text states this. `None` if the p99 during the
+/// fault is unknown for another reason.
 pub fn p99_words(fault: &FaultRecord) -> Option<String> {
     let found = fault.recovery.as_ref()?;
     let during = found.during.as_ref()?;

@@ -1,9 +1,9 @@
-//! Folders of the runs that follow the trials of a run, as its findings name them.
+//! Checks the paths of child runs, which the findings of their parent contain.
 
 use std::path::{Component, Path};
 
-/// Returns `run`, the folder of a child run relative to the folder of its parent, if it is a
-/// subfolder of `above`. `None` for any other path, because findings may come from an untrusted
+/// Returns `run` if this path is in the folder `above`. `run` is the path of a child run relative
+/// to its parent's folder. `None` for any other path, because findings may come from an untrusted
 /// source.
 pub(crate) fn folder_in<'r>(above: &str, run: &'r str) -> Option<&'r str> {
     let mut parts = Path::new(run).components();

@@ -59,9 +59,8 @@ pub fn verify(checks: &CheckCounts) -> VerifyRecord {
     }
 }
 
-/// Returns the lines of one interval. They consist of one line for each kind of operation, in the
-/// order of `kinds`, and the client's line. `start_line_ns` is the trial's start line on the
-/// monotonic clock.
+/// Returns the lines of one interval: one line for each kind of operation, in the order of `kinds`,
+/// and the client's line. `start_line_ns` is the trial's start line on the monotonic clock.
 pub fn interval_records(
     phase: &str,
     start_line_ns: u64,

@@ -44,7 +44,6 @@ measure::word_enum! {
     }
 }
 
-/// Format in which the values of a cost are displayed.
 #[derive(Clone, Copy)]
 enum Unit {
     Number,

@@ -1,4 +1,4 @@
-//! Serializes the counters in the lines of intervals. Zeros are left out.
+//! Serializes the counters in the lines of intervals. Only [`serialize_client`] includes zeros.
 
 use measure::{ClientCount, ClientCounts, KindCount, KindCounts};
 use serde::Serializer;

@@ -1,8 +1,8 @@
 //! Deletes runs.
 //!
-//! Invariants: cassay deletes only folders that contain a run of this results folder. It does not
-//! delete a run that a process is writing. A deletion first renames the folder to a hidden name, so
-//! that a half-deleted run is not listed.
+//! Invariants: cassay deletes only folders that contain a run of this results folder, and no run
+//! that a process is writing. A deletion first renames the folder to a hidden name, so that a
+//! half-deleted run is not listed.
 
 use crate::name::Name;
 use crate::run::is_locked;
@@ -41,8 +41,8 @@ pub fn deletable(results: &Path, names: &[String]) -> Result<Vec<Deletable>> {
     Ok(all)
 }
 
-/// Returns the runs that began before `unix_ns` (nanoseconds since 1970), oldest first. Leaves out
-/// runs that a process is writing.
+/// Returns the runs that began before `unix_ns` (nanoseconds since 1970), oldest first. Omits runs
+/// that a process is writing.
 ///
 /// # Errors
 /// A folder cannot be read.

@@ -238,7 +238,6 @@ impl JournalEvent {
         self.clone().into_parts().0
     }
 
-    /// Returns the name and the details of the event.
     fn into_parts(self) -> (String, Option<Box<RawValue>>) {
         match self {
             JournalEvent::Unknown { event, detail } => {
@@ -280,7 +279,6 @@ struct RawRecord {
     detail: Option<Box<RawValue>>,
 }
 
-/// A name and details in the form that [`JournalEvent`] reads.
 #[derive(Serialize)]
 struct NameAndDetail<'a, D> {
     event: &'a str,
@@ -341,8 +339,8 @@ pub fn left_out(journal: &[JournalRecord]) -> BTreeMap<usize, &str> {
     left_out
 }
 
-/// Describes the omitted trials in one line of text, such as `6 omitted: the ladder ended at 8
-/// threads: …`.
+/// Describes the omitted trials in one line of text, such as `6 left out: the ladder ended at 8
+/// threads`.
 pub fn left_out_words(journal: &[JournalRecord]) -> Option<String> {
     let left_out = left_out(journal);
     let mut reasons: Vec<&str> = Vec::new();

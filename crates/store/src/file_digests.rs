@@ -200,7 +200,7 @@ fn is_absent(e: &io::Error) -> bool {
 }
 
 /// Returns the paths of the regular files under `folder`, sorted, relative to `folder` and with `/`
-/// as the separator. Leaves out links and special files, because readers do not follow them.
+/// as the separator. Omits links and special files, because readers do not follow them.
 pub(crate) fn files_in(folder: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
     let mut folders = vec![String::new()];

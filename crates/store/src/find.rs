@@ -75,7 +75,7 @@ fn listed(path: PathBuf) -> RunLine {
 /// its newest run; `study/stamp`; a stamp; or the beginning of `study/stamp` or of a stamp.
 ///
 /// # Errors
-/// No run or more than one run matches, or as [`Run::open`].
+/// No run matches, or several runs match. Also returns the errors of [`Run::open`].
 pub fn find(results: &Path, name: &str) -> Result<Run> {
     Run::open(&place(results, name)?)
 }
@@ -129,7 +129,6 @@ fn last(results: &Path, study: &str, is_it: impl Fn(&Run) -> bool) -> Option<Run
     newest_first(results, study).find(is_it)
 }
 
-/// Returns the readable runs of a study, newest first.
 fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
     let folder = Name::for_study(study).map(|name| name.in_folder(results)).unwrap_or_default();
     let mut stamps = names_in(&folder).unwrap_or_default();
@@ -143,7 +142,7 @@ fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
 /// Opens the run that `name` refers to for a resume.
 ///
 /// # Errors
-/// No run or more than one run matches, or as [`Run::salvage`].
+/// No run matches, or several runs match. Also returns the errors of [`Run::salvage`].
 pub fn salvage(results: &Path, name: &str) -> Result<SalvagedRun> {
     Run::salvage(&place(results, name)?)
 }
@@ -170,8 +169,8 @@ pub fn past(results: &Path, study: &str) -> Result<Vec<Past>> {
     Ok(past.collect())
 }
 
-/// Returns the runs of the same study in the same results folder up to and including `run`, oldest
-/// first.
+/// Returns the runs of the study of `run` that are in the same results folder, oldest first. Omits
+/// runs that are later than `run`.
 pub fn past_of(run: &Run) -> Result<Vec<Past>> {
     let folder = run.path.parent();
     let place = folder.and_then(|folder| Some((folder.parent()?, folder.file_name()?.to_str()?)));

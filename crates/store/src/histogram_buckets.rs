@@ -1,5 +1,5 @@
 //! Adds up histograms of intervals. A histogram is a list of the counts in HdrHistogram's buckets,
-//! for values from 1 with a precision of three digits. Only the few hundred non-empty buckets are
+//! for values from 1 with three significant digits. Only the few hundred non-empty buckets are
 //! visited, because a whole histogram takes 290 kB. Figures are computed as in HdrHistogram.
 
 use crate::record::QuantilesRecord;
@@ -14,10 +14,9 @@ const HALF: u64 = 1 << HALF_BITS;
 /// Quantiles that [`Buckets::quantiles_ms`] returns.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
-/// Number of bits in a word of the bit set.
 const WORD: usize = u64::BITS as usize;
 
-/// Number of a bucket, and the number of values in the bucket.
+/// A bucket, as its number and the number of values in it.
 pub(crate) type BucketCount = (u32, u64);
 
 /// Sum of the histograms that were added.
@@ -39,7 +38,6 @@ pub(crate) fn from_histogram(values: &Histogram) -> Vec<BucketCount> {
 }
 
 impl Buckets {
-    /// Removes all values from the sum.
     pub(crate) fn clear(&mut self) {
         for bucket in bits(&self.held) {
             self.counts[bucket] = 0;
@@ -66,12 +64,10 @@ impl Buckets {
         }
     }
 
-    /// Returns the number of values.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Returns the buckets that contain values, in ascending order.
     fn held(&self) -> impl Iterator<Item = BucketCount> {
         bits(&self.held).map(|bucket| (bucket as u32, self.counts[bucket]))
     }
@@ -101,7 +97,7 @@ impl Buckets {
         ((quantile * self.count as f64).ceil() as u64).max(1)
     }
 
-    /// Returns the number of values that are at most `value_ns`.
+    /// Returns the number of values up to the end of the bucket that contains `value_ns`.
     fn at_most(&self, value_ns: u64) -> u64 {
         let last = bucket_of(value_ns);
         self.held()
@@ -150,7 +146,6 @@ fn bits(words: &[u64]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns the number of the bucket that contains a value in ns.
 fn bucket_of(value_ns: u64) -> u32 {
     if value_ns < SINGLE {
         return value_ns as u32;

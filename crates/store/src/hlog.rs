@@ -26,7 +26,7 @@ use crate::ndjson::LineWriter;
 /// Divisor that converts nanoseconds to milliseconds for the human-readable maximum in each line.
 pub const MAX_VALUE_DIVISOR: f64 = 1e6;
 
-/// Writes one histogram log.
+/// Writer of one histogram log.
 pub struct HlogWriter {
     lines: LineWriter,
     serializer: V2DeflateSerializer,
@@ -52,7 +52,7 @@ impl HlogWriter {
         })
     }
 
-    /// Appends the histogram of one interval for one tag. Leaves out an empty histogram, because it
+    /// Appends the histogram of one interval for one tag. Omits an empty histogram, because it
     /// would not change a sum. `tag` must not contain a comma, a space or a line break.
     pub fn append(
         &mut self,
@@ -119,8 +119,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Decodes the histogram of the line. Values are in ns. Lines are decoded only by this
-    /// function, so skipping a line is cheap.
+    /// Decodes the histogram of the line. Values are in ns. A line is decoded only on request, so
+    /// skipping a line is cheap.
     pub fn histogram(&self) -> Result<Histogram> {
         self.decode().map(|hdr| Histogram::from_hdr(&hdr))
     }
@@ -148,7 +148,8 @@ impl Entry {
     }
 }
 
-/// Reads a log line by line. An incomplete last line ends the iteration, as with [`crate::Lines`].
+/// Reader of a log, line by line. An incomplete last line ends the iteration, as with
+/// [`crate::Lines`].
 #[derive(Debug)]
 pub struct HlogReader {
     reader: Option<BufReader<OpenFile>>,
@@ -254,8 +255,8 @@ fn parse(line: &str, place: String) -> Result<Entry> {
 pub fn merged(path: &Path, tag: &str, range: Option<(f64, f64)>) -> Result<Histogram> {
     let mut all = Histogram::new();
     // Histograms with cassay's own bounds are added as a whole, which takes half the time (0.6 ms
-    // per line, unoptimized). Histograms of other tools may have other bounds, so their values are
-    // added one by one.
+    // per line in an unoptimized build). Histograms of other tools may have other bounds, so their
+    // values are added one by one.
     let mut same_bounds = all.hdr().clone();
     for entry in HlogReader::open(path)? {
         let entry = entry?;

@@ -23,7 +23,6 @@ const VALUES_MAX: usize = 400_000;
 /// Maximum number of damaged lines that the reader describes one by one.
 const DAMAGED_MAX: usize = 1000;
 
-/// Appends records to a journal.
 #[derive(Debug)]
 pub(crate) struct JournalWriter {
     lines: LineWriter,
@@ -50,14 +49,11 @@ impl JournalWriter {
     }
 }
 
-/// The content of a journal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
-    /// Records of the intact lines.
     pub(crate) records: Vec<JournalRecord>,
-    /// The first damaged lines. Each entry has the number of the line, starting at 1, and a
-    /// sentence about the damage. The last entry stands for all further lines if there are
-    /// more than [`DAMAGED_MAX`].
+    /// The first damaged lines, each as its number, starting at 1, and a sentence about the damage.
+    /// If more than [`DAMAGED_MAX`] lines are damaged, the last item covers all further lines.
     pub(crate) damaged: Vec<(usize, String)>,
     /// Sentence about an incomplete last line, which the writer leaves if it is killed. `None` if
     /// the last line is complete.
@@ -203,7 +199,6 @@ mod tests {
     use super::*;
     use crate::event::JournalEvent;
 
-    /// Returns the text of a journal of four events.
     fn text() -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");

@@ -27,7 +27,6 @@ pub fn tree<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<serde_json::
     serde_json::from_slice(&pretty(value)?)
 }
 
-/// Formatter that writes zeros without a sign.
 struct WithoutNegativeZero<F>(F);
 
 /// Implements methods that only call the same method of the inner formatter.
@@ -44,7 +43,7 @@ macro_rules! same {
 
 impl<F: Formatter> Formatter for WithoutNegativeZero<F> {
     fn write_f64<W: ?Sized + Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
-        // Adding zero turns a negative zero into zero. It does not change other values.
+        // Adding zero turns a negative zero into zero, and does not change other values.
         self.0.write_f64(out, value + 0.0)
     }
 

@@ -1,11 +1,11 @@
 //! Collects the checksums of a run's files from the records that contain them.
 //!
 //! The journal contains the checksums of the study, the plan, additions to the plan, and each
-//! `finding.json`. It also contains those of files added to a trial after its end, and of
-//! `findings.json`. A `finding.json` contains the checksums of its trial's files, and
-//! `findings.json` repeats the checksums of all files. So a lost journal line or file does not
-//! affect the verification of other files. A single changed line of the journal is detected,
-//! because the lines are chained.
+//! `finding.json`. The journal also contains the checksums of `findings.json`, and of files that
+//! were added to a trial after its end. A `finding.json` contains the checksums of its trial's
+//! files, and `findings.json` repeats the checksums of all files. So a lost journal line or file
+//! does not affect the verification of other files. A single changed line of the journal is
+//! detected, because the lines are chained.
 
 use crate::event::{JournalEvent, JournalRecord};
 use crate::file_digests::{self, Damage, Depth, FileSum, Sums};
@@ -17,14 +17,13 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Checksums and findings of the completed files of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     /// Checksums of files, by path in the folder of the run.
     pub(crate) sums: Sums,
     /// Findings of the finished trials whose files are intact, by the number of the trial.
     pub(crate) findings: BTreeMap<usize, TrialFinding>,
-    /// Findings of trials that are damaged.
+    /// Damaged findings of trials.
     pub(crate) damages: Vec<Damage>,
     /// One sentence for each finding that has no checksum.
     pub(crate) notes: Vec<String>,
@@ -124,12 +123,10 @@ pub(crate) fn vouched_findings(journal: &[JournalRecord]) -> Option<FileSum> {
     })?
 }
 
-/// Returns the prefix of the paths of a trial's files.
 pub(crate) fn prefix(slug: &str) -> String {
     format!("{}/{slug}/", file::TRIALS)
 }
 
-/// Returns the path of a trial's finding.
 pub(crate) fn finding_path(slug: &str) -> String {
     format!("{}{}", prefix(slug), file::FINDING)
 }

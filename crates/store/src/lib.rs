@@ -90,8 +90,6 @@ pub use trial::TrialWriter;
 pub use unpack::take_in;
 pub use write::{RunWriter, figure_of, write_output, write_report};
 
-/// Names of the files of a run. The writer and the reader share these constants, so that they use
-/// the same names.
 mod file {
     pub const STUDY: &str = "study.yaml";
     pub const PLAN: &str = "plan.json";

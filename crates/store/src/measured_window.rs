@@ -117,8 +117,8 @@ pub(crate) fn tag_of(which: HistogramKind, kind: &str) -> String {
     format!("{}.{kind}", name.strip_suffix(".hlog").unwrap_or(name))
 }
 
-/// Returns the kind of operation that a tag stands for. In the measured population, the tag is the
-/// kind. In other phases, the name of the phase precedes the kind. Version 0.0 wrote `drain.`
+/// Returns the kind of operation that a tag of the measured population represents. Returns `None`
+/// for tags of other phases, which begin with the name of the phase. Version 0.0 wrote `drain.`
 /// before the kind of operations that ended in the drain.
 fn kind_of<'t>(tag: &'t str, finding: &TrialFinding) -> Option<&'t str> {
     let kind = tag.strip_prefix("drain.").unwrap_or(tag);

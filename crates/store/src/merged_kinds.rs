@@ -19,7 +19,7 @@ const PHASES: [&str; 5] = ["warmup.", "drain.", "load.", "verify.", "measure."];
 /// have three decimals.
 const SAME_S: f64 = 0.0011;
 
-/// Iterates over the intervals of a log. In each interval, all kinds of operations are merged.
+/// Iterator over the intervals of a log. In each interval, all kinds of operations are merged.
 pub struct MergedKinds {
     all: Peekable<HlogReader>,
     censored: Peekable<HlogReader>,
@@ -31,8 +31,8 @@ pub struct MergedKinds {
 }
 
 impl MergedKinds {
-    /// Reads the log of all values and the log of the lower bounds. Leaves out the kinds in
-    /// `parts`, because their operations are parts of other operations.
+    /// Reads the log of all values and the log of the lower bounds. Omits the kinds in `parts`,
+    /// because their operations are parts of other operations.
     pub(crate) fn new(all: HlogReader, censored: HlogReader, parts: &[String]) -> MergedKinds {
         MergedKinds {
             all: all.peekable(),

@@ -28,7 +28,8 @@ impl Name {
     /// Checks `text` and converts it to a name. `what` is the kind of name, for the error message.
     ///
     /// # Errors
-    /// `text` is not the name of one file or folder.
+    /// `text` is empty, has more than 200 bytes, begins with a dot, or contains a character other
+    /// than letters, digits and `-_.+=`.
     pub fn new(what: &str, text: &str) -> Result<Name> {
         let plain = |c: char| c.is_alphanumeric() || "-_.+=".contains(c);
         let fits = (1..=BYTES_MAX).contains(&text.len());

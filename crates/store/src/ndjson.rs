@@ -18,8 +18,9 @@ use std::path::{Path, PathBuf};
 /// about a damaged line needs many times the memory of the line.
 pub(crate) const LINE_BYTES_MAX: usize = 4 << 20;
 
-/// Appends whole lines to one file. If the disk is full and only a part of a line was written, the
-/// writer removes that part again. Otherwise the next line would continue the incomplete line.
+/// Writer that appends whole lines to one file. If the disk is full and only a part of a line was
+/// written, the writer removes that part again. Otherwise the next line would continue the
+/// incomplete line.
 #[derive(Debug)]
 pub(crate) struct LineWriter {
     file: File,
@@ -45,7 +46,6 @@ impl LineWriter {
         })
     }
 
-    /// Appends a record as one line.
     pub(crate) fn append<T: Serialize>(&mut self, record: &T) -> Result<()> {
         self.line.clear();
         crate::json::compact(&mut self.line, record)
@@ -105,7 +105,7 @@ impl LineWriter {
     }
 }
 
-/// Reads records one line at a time, in constant memory.
+/// Iterator over the records of a file. It reads one line at a time, in constant memory.
 #[derive(Debug)]
 pub struct Lines<T> {
     reader: Option<BufReader<OpenFile>>,

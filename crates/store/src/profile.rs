@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 /// stack, and a frame has up to 500 bytes.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Extension of the files of folded stacks.
 const ENDING: &str = ".collapsed";
 
 /// The profile of one node in the measured window of a trial.
@@ -108,8 +107,8 @@ impl Trial {
     }
 }
 
-/// Reads folded stacks line by line. Yields the stack, with `;` between its frames, and the number
-/// of samples.
+/// Iterator over the lines of a file of folded stacks. An item contains the stack, with `;` between
+/// its frames, and the number of samples.
 #[derive(Debug)]
 pub struct FoldedLines {
     reader: BufReader<OpenFile>,
@@ -158,7 +157,6 @@ impl Iterator for FoldedLines {
     }
 }
 
-/// Splits a line into the stack and its number of samples.
 fn parse(line: &str) -> Result<(&str, u64)> {
     let parts = line
         .rsplit_once(' ')
@@ -258,7 +256,8 @@ fn frame_name(frame: &str) -> String {
             break;
         }
     }
-    // If its options request this, the profiler marks each method with a suffix for its compiler.
+    // Depending on its options, the profiler appends a suffix to each frame, such as `_[j]` for
+    // compiled code.
     for mark in ["_[j]", "_[i]", "_[0]", "_[1]", "_[k]"] {
         if let Some(plain) = name.strip_suffix(mark) {
             name.truncate(plain.len());

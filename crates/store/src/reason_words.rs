@@ -81,10 +81,11 @@ pub const NOT_STEADY: &str = "The window was not steady, or it was too short";
 const NOT_KEPT_UP: &str = "The target did not keep up with the rate";
 
 /// Describes the reason of a rule in a few words. The first number beyond its limit decides. If no
-/// number has such a limit, the first number with words of its own decides.
+/// number is beyond its limit, the first number that has no limit but specific words decides.
 pub fn short_words(rule: &str, measured: &[MeasurementRecord]) -> &'static str {
     let of_number = |one: &MeasurementRecord| {
-        // Only the sentence about a target that does not keep up has a limit without a failure.
+        // For this quantity, only the number for a target that does not keep up lacks a limit at
+        // which the rule fails.
         if one.quantity == SentInWindow && one.fail_limit.is_none() {
             return Some(NOT_KEPT_UP);
         }

@@ -114,8 +114,8 @@ impl From<&Rule> for ReasonRecord {
     }
 }
 
-/// Returns the measured numbers of a rule. Leaves out numbers that are not finite, because JSON
-/// cannot contain them.
+/// Returns the measured numbers of a rule. Omits numbers that are not finite, because JSON cannot
+/// contain them.
 fn numbers(rule: &Rule) -> Vec<MeasurementRecord> {
     let finite = rule.measured.iter().filter(|one| one.value.is_finite());
     finite.map(MeasurementRecord::from).collect()
@@ -143,9 +143,9 @@ impl TrialFinding {
 }
 
 impl FindingsRecord {
-    /// Returns the reasons as data, in the order of their sentences. For runs of earlier versions,
-    /// the reasons contain no numbers, and the trials of a reason are those whose own sentences the
-    /// reason quotes.
+    /// Returns the reasons as data, in the order of their sentences. Runs of earlier versions
+    /// recorded only sentences, so their reasons contain no numbers. The trials of such a reason
+    /// are those whose sentences the reason quotes.
     pub fn reasons_as_data(&self) -> Cow<'_, [ReasonRecord]> {
         if self.reason_records.len() == self.reasons.len() {
             return Cow::Borrowed(&self.reason_records);

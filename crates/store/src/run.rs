@@ -88,12 +88,12 @@ impl Run {
     /// only the files that a page uses, and the lengths of the raw lines.
     ///
     /// # Errors
-    /// The path is not a run, or [`DamagedRun`].
+    /// The path is not a run, or the run is damaged ([`DamagedRun`]).
     pub fn open(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Shown)?.whole()
     }
 
-    /// Opens the run for a list. Compares the files that a list shows byte by byte, and only the
+    /// Opens the run for a list. Compares every byte of the files that a list shows, and only the
     /// lengths of all other files.
     pub fn look(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Lengths)?.whole()
@@ -103,7 +103,7 @@ impl Run {
     /// intact.
     ///
     /// # Errors
-    /// The path is not a run, or its study or plan is [`DamagedRun`].
+    /// The path is not a run, or its study or plan is damaged ([`DamagedRun`]).
     pub fn salvage(path: &Path) -> Result<SalvagedRun> {
         Run::read(path, Depth::Bytes)
     }
@@ -136,7 +136,8 @@ impl Run {
         damages.append(&mut ledger.damages);
         let raw = Raw::read(&path, &plan, &ledger.sums)?;
         for (file, expected) in &ledger.sums {
-            // The findings were already compared when they were read, so they are skipped here.
+            // The findings of trials were already compared when they were read, so they are skipped
+            // here.
             if !file.ends_with(file::FINDING) {
                 damages.extend(file_digests::damage(
                     &path,
@@ -266,7 +267,6 @@ impl Run {
 }
 
 impl SalvagedRun {
-    /// Returns the run, or an error if the run is damaged.
     fn whole(self) -> Result<Run> {
         if self.damages.is_empty() {
             return Ok(self.run);
@@ -280,10 +280,9 @@ impl SalvagedRun {
     }
 }
 
-/// Extension of the files that contain the samples of probes.
 const PROBE_ENDING: &str = ".ndjson";
 
-/// Returns the folder of the run that `path` refers to.
+/// Returns the folder of the run that `path` refers to. `path` is this folder, or a file in it.
 fn locate(path: &Path) -> Result<PathBuf> {
     let path = if path.is_file() {
         path.parent().unwrap_or(path)
@@ -301,7 +300,7 @@ fn locate(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Reads the findings, if the file exists and matches the checksum in the last line of the journal.
+/// Reads the findings, if the file exists and matches the checksum in the journal.
 fn read_findings(
     run: &Path,
     journal: &Journal,

@@ -15,7 +15,7 @@ use std::path::Path;
 /// map if the file does not exist.
 ///
 /// # Errors
-/// The file exists and cannot be read.
+/// The file exists, but cannot be read or is damaged.
 pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
     let path = results.join(file::TAGS);
     let text = match foreign::text(FileKind::Tags, &path) {
@@ -28,7 +28,8 @@ pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
 /// Assigns a tag to a run. If another run has the tag, removes the tag from that run.
 ///
 /// # Errors
-/// The tag is not a name, the word already has another meaning, or the file cannot be written.
+/// The tag is not a valid file name, or equals `latest` or the name of an object in the results
+/// folder. Also fails if the file cannot be read or written.
 pub fn tag(results: &Path, name: &str, run: &Run) -> Result<()> {
     Name::new("tag", name)?;
     if name == file::LATEST || results.join(name).exists() {

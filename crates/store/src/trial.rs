@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes the files of a running trial.
+/// Writer of the files of a running trial.
 pub struct TrialWriter {
     path: PathBuf,
     start_ns: u64,
@@ -239,7 +239,6 @@ impl TrialWriter {
     }
 }
 
-/// Returns the tag of a kind of operation in the histogram logs.
 pub(crate) fn tag_of(phase: &str, kind: &str) -> String {
     if phase == "measure" {
         kind.to_owned()

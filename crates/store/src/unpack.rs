@@ -8,7 +8,8 @@ use std::path::{Component, Path};
 /// never writes outside the results folder.
 ///
 /// # Errors
-/// The file is not an archive, contains paths outside the folder, or its content cannot be written.
+/// The data is not a tar archive, a path in the archive contains `..` or begins with `/`, or a file
+/// cannot be written.
 pub fn take_in(results: &Path, archive: impl Read) -> Result<()> {
     let mut archive = tar::Archive::new(archive);
     for entry in archive.entries().context("read results from another machine")? {
@@ -26,8 +27,8 @@ pub fn take_in(results: &Path, archive: impl Read) -> Result<()> {
             std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
             continue;
         }
-        // Links in the archive, such as `latest`, are skipped, because they have no meaning on this
-        // machine.
+        // Links in the archive, such as `latest`, are skipped, because their targets may be missing
+        // on the machine that imports the results.
         if to.exists() || !entry.header().entry_type().is_file() {
             continue;
         }

@@ -32,13 +32,12 @@ const STAMP_ATTEMPTS_MAX: u32 = 1000;
 /// Maximum number of links that cassay follows from a path. Linux has the same limit.
 const LINKS_MAX: u32 = 40;
 
-/// Writer of a run. It owns the folder of the run while it writes.
+/// Writer of a run. It holds a lock on the run's journal, so a run has only one writer.
 #[derive(Debug)]
 pub struct RunWriter {
     path: PathBuf,
     stamp: String,
     journal: JournalWriter,
-    /// Folder names of the planned trials.
     slugs: Vec<String>,
     /// Checksums of the completed files. The keys are paths in the run's folder.
     sums: Sums,
@@ -46,8 +45,8 @@ pub struct RunWriter {
 
 impl RunWriter {
     /// Creates `results/<plan.study>/<stamp>/` with the plan and a copy of the study, and points
-    /// `results/latest` at this folder. The stamp is the second in which the plan was made. It has
-    /// a suffix if another run has the same stamp.
+    /// `results/latest` at this folder. The stamp is the current second. It has a suffix if another
+    /// run has the same stamp.
     pub fn create(results: &Path, study_yaml: &str, plan: &PlanRecord) -> Result<RunWriter> {
         let folder = Name::for_study(&plan.study)?.in_folder(results);
         check_latest(results)?;
@@ -78,8 +77,8 @@ impl RunWriter {
     }
 
     /// Resumes an interrupted or damaged run. Removes an incomplete last line of the journal,
-    /// records damaged lines, and renames existing findings. Fails while another process is writing
-    /// the run.
+    /// records damaged lines, and renames existing findings, reports and figures. Fails while
+    /// another process is writing the run.
     pub fn resume(path: &Path) -> Result<RunWriter> {
         let (mut writer, journal) = RunWriter::take(path)?;
         let lines: Vec<usize> = journal.damaged.iter().map(|(line, _)| *line).collect();
@@ -302,9 +301,8 @@ impl RunWriter {
     }
 }
 
-/// Writes a whole report to the path that a user named, and its figure next to it under the same
-/// name (`report.svg`). Returns the path of the figure. Writes no figure next to a pipe or a
-/// device.
+/// Writes a report to the path that a user named, and its figure next to it under the same name
+/// (`report.svg`). Returns the path of the figure. Writes no figure next to a pipe or a device.
 pub fn write_report(path: &Path, html: &str, figure: Option<&str>) -> Result<Option<PathBuf>> {
     let is_file = write_output(path, html.as_bytes())?;
     let Some(svg) = figure.filter(|_| is_file) else {
@@ -349,9 +347,9 @@ fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
     Err(rustix::io::Errno::LOOP.into())
 }
 
-/// Writes `bytes` to a file of cassay's own at `path` atomically. Replaces any other object at this
-/// path. The function writes and syncs a temporary file in the same folder, and then renames the
-/// file.
+/// Writes `bytes` atomically to `path`, which cassay itself must have chosen. Replaces any other
+/// object at this path. The function writes and syncs a temporary file in the same folder, and then
+/// renames the file.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let folder = match path.parent() {

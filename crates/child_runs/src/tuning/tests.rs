@@ -52,7 +52,6 @@ fn screened() -> FindingsRecord {
 /// True throughput of a variant, relative to the study as written.
 type Truth = fn(&Variant) -> f64;
 
-/// Returns the findings of a run without noise.
 fn findings(study: &Study, truth: Truth, p99_ms: f64) -> FindingsRecord {
     let baseline = truth(&study.variants[0]);
     let compared = |variant: &Variant| {

@@ -7,23 +7,20 @@ use crate::page::{BoxGroup, Leaf};
 pub const PART_PX: f64 = 20.0;
 /// Minimum width of a tile, into which three digits fit.
 const TILE_PX: f64 = 28.0;
-/// Height of the space for the label of a tile.
 const TILE_LABEL_PX: f64 = 13.0;
 /// Gap between boxes, and around the content of a box.
 const GAP_PX: f64 = 8.0;
-/// Gap between tiles.
 const TILE_GAP_PX: f64 = 4.0;
-/// Height of a line of text.
 const LINE_PX: f64 = 14.0;
-/// Width of a letter in the name of a box. This width and the two below are those of a wide font
-/// (DejaVu Sans), because the browser chooses the font.
+/// Width of a letter in the name of a box. The browser chooses the font, so this width and the next
+/// two are those of a wide font (DejaVu Sans).
 const NAME_LETTER_PX: f64 = 7.7;
 /// Width of a letter in the text below a name.
 const LETTER_PX: f64 = 6.6;
 /// Width of a digit in a part of a tile.
 const DIGIT_PX: f64 = 6.4;
-/// Maximum width of a row of tiles. Sixteen tiles of minimum width fit, so that a box with many
-/// cores has several short rows.
+/// Maximum width of a row of tiles. Sixteen tiles of minimum width fit. A box with many cores
+/// therefore has several short rows.
 const TILES_PX: f64 = 16.0 * (TILE_PX + TILE_GAP_PX);
 /// Maximum number of characters in a line of text. The layout truncates longer lines.
 const LETTERS_MAX: usize = 48;
@@ -46,7 +43,6 @@ pub struct PlacedLeaf<'a> {
     pub x: f64,
     pub y: f64,
     pub width: f64,
-    /// Height of the space for the label of the tile, above its parts.
     label_px: f64,
 }
 
@@ -166,10 +162,8 @@ fn tile_px(tile: &Leaf) -> f64 {
     TILE_PX.max(widest.ceil())
 }
 
-/// Positions of items that are arranged in rows.
 struct Rows {
     places: Vec<ItemPlace>,
-    /// Height of each row.
     heights: Vec<f64>,
     width: f64,
     height: f64,

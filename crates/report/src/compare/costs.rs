@@ -48,8 +48,7 @@ fn at_point(baseline: &Point<'_>, contender: &Point<'_>) -> Vec<CostComparisonRe
     .collect()
 }
 
-/// Returns the section on costs, with one table for each contender. Omits contenders without a
-/// compared cost, so the section may have no tables.
+/// Returns the section on costs, with one table for each contender that has compared costs.
 pub fn section(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Section {
     let table = |pair: &Pair<'_, '_>| {
         let caption = match pairs.len() {

@@ -12,8 +12,8 @@ use crate::sections::setup::difference_table;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the section that lists, for each contender, the points that only the contender or only
-/// the baseline has.
+/// Returns the section that lists the points that a contender has and the baseline does not have,
+/// and vice versa.
 pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, '_>]) -> Section {
     let mut blocks = Vec::new();
     for pair in pairs {
@@ -64,7 +64,6 @@ fn study(run: &RunView) -> BTreeMap<String, String> {
     flatten(&json!(resolved))
 }
 
-/// Returns all properties of a run by name: its study, versions, machine, nodes and settings.
 fn properties(run: &RunView) -> BTreeMap<String, String> {
     let mut all: BTreeMap<String, String> = study(run)
         .into_iter()
@@ -84,8 +83,8 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
         for (name, value) in &node.facts {
             all.insert(format!("{}: {name}", node.name), value.clone());
         }
-        // If the trials recorded the configuration in effect, this function omits `node.settings`.
-        // In this case, `effective::summary` describes the configuration more exactly.
+        // If the trials recorded the configuration in effect, `effective::summary` describes the
+        // configuration more exactly than `node.settings`.
         let settings = if told { None } else { Some(&node.settings) };
         for (name, value) in settings.into_iter().flatten() {
             all.insert(format!("{} setting: {name}", node.name), value.clone());
@@ -105,7 +104,6 @@ pub(super) fn difference_maps(a: &RunView, b: &RunView) -> BTreeMap<String, [Opt
     keys.into_iter().filter(differs).map(|key| (key.clone(), both(key))).collect()
 }
 
-/// Returns the section that lists the runs, each with its verdict and a link to its report.
 pub(super) fn runs(sides: &[Side<'_>]) -> Section {
     let version = |side: &Side<'_>| side.run.plan.cassay.clone();
     let why = |side: &Side<'_>| {
@@ -138,7 +136,6 @@ pub(super) fn runs(sides: &[Side<'_>]) -> Section {
     }
 }
 
-/// Returns the section that lists the differences between the runs, with a column for each run.
 pub(super) fn differences(sides: &[Side<'_>]) -> Section {
     let all: Vec<BTreeMap<String, String>> =
         sides.iter().map(|side| properties(side.run)).collect();

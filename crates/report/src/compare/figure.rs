@@ -16,13 +16,12 @@ use store::record::{ComparisonRecord, Finding};
 
 /// Minimum number of loads for a curve over the load.
 const PLACES_MIN: usize = 3;
-/// Maximum number of ratios in the figure.
 const RATIOS_MAX: usize = 12;
 /// Minimum number of latencies above a point of a percentile curve. The plot omits points with
 /// fewer latencies above them.
 const ABOVE_MIN: f64 = 10.0;
 
-/// Returns the figure. Returns `None` if the runs have no point in common. Also returns `None` if
+/// Returns the figure at the top of a comparison. `None` if the runs have no point in common, or if
 /// the figure would show latency distributions, but no run has any.
 pub(super) fn figure(
     sides: &[Side<'_>],

@@ -7,7 +7,6 @@ use analysis::{Comparison, Metric, procedure};
 use measure::Known;
 use store::record::{ComparisonRecord, CostComparisonRecord, MultiplicityRecord, TrialFinding};
 
-/// A contender and the results of its comparison with the baseline.
 pub(super) struct Pair<'p, 'a> {
     pub(super) run: &'a RunView,
     /// Index of the run on the page. The baseline has the index 0.
@@ -15,8 +14,8 @@ pub(super) struct Pair<'p, 'a> {
     pub(super) points: &'p [Point<'a>],
     pub(super) matched: MatchedPoints<'p, 'a>,
     pub(super) comparisons: Vec<ComparisonRecord>,
-    /// Costs of the contender, compared with the costs of the baseline. The module `costs` sets
-    /// this field.
+    /// Costs of the contender, compared with the costs of the baseline. The list is empty until
+    /// `compare_all` sets it.
     pub(super) costs: Vec<CostComparisonRecord>,
 }
 
@@ -62,7 +61,6 @@ fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> MatchedPoin
 /// for a trial.
 type ComparedMetric = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
-/// Metrics that a comparison of runs compares at each point.
 const METRICS: [ComparedMetric; 4] = [
     ("ops_per_s", Metric::THROUGHPUT, |t| {
         Known::Exactly(t.all.ops_per_s)
@@ -76,7 +74,6 @@ const METRICS: [ComparedMetric; 4] = [
 
 /// A comparison at one point, before all comparisons are judged together.
 struct SeenComparison {
-    /// Index of the [`Pair`].
     pair: usize,
     metric: &'static str,
     variant: analysis::VariantName,

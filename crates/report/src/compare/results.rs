@@ -1,5 +1,5 @@
-//! Shows the comparisons as tables, the throughput of all runs as bars, and their latency
-//! distributions in one chart.
+//! Shows the comparisons as tables, the throughput and p99 latency of all runs in one chart, and
+//! their latency distributions in further charts.
 
 use super::pairs::Pair;
 use super::side::Side;
@@ -13,10 +13,8 @@ use crate::sections::comparisons::comparison_table;
 use crate::sections::latency::curve_series;
 use analysis::Metric;
 
-/// Maximum number of charts of distributions on a page.
 const CURVES_MAX: usize = 24;
 
-/// Returns the tables and charts.
 pub(super) fn results(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_, '_>]) -> Section {
     let baseline = sides[0].run;
     let mut blocks = Vec::new();
@@ -62,7 +60,8 @@ fn foot() -> String {
     )
 }
 
-/// One point in all runs, with the baseline first. `None` for a run without this point.
+/// One point in all runs, with the baseline first. An item is `None` if its run does not contain
+/// this point.
 pub(super) type Row<'p, 'a> = Vec<Option<&'p Point<'a>>>;
 
 /// Returns the points that the baseline shares with at least one contender.
@@ -79,7 +78,7 @@ pub(super) fn rows<'p, 'a>(left: &'p [Point<'a>], pairs: &[Pair<'p, 'a>]) -> Vec
     left.iter().filter_map(row).collect()
 }
 
-/// Formats a point, such as `mixed, threads 8`. The text contains the variant only if the runs have
+/// Formats a point, such as `mixed, 8 threads`. The text contains the variant only if the runs have
 /// several variants.
 pub(super) fn labels(rows: &[Row<'_, '_>], baseline: &RunView) -> Vec<String> {
     let points: Vec<&Point<'_>> = rows.iter().filter_map(|row| row[0]).collect();
@@ -148,7 +147,6 @@ fn chart(sides: &[Side<'_>], rows: &[Row<'_, '_>]) -> Chart {
     }
 }
 
-/// Returns a chart for each point, with the distribution of every run.
 fn curves(sides: &[Side<'_>], rows: &[Row<'_, '_>]) -> Vec<(String, Chart)> {
     let chart = |(row, label): (&Row<'_, '_>, String)| {
         let mut series = Vec::new();

@@ -52,8 +52,8 @@ pub struct Gc {
 /// Measurements of an interval or a run, for all kinds of operations.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// Timings by the tool's name of the kind of operation: `READ`, `WRITE`, or a name in a
-    /// profile.
+    /// Timings of each kind of operation. The keys are the tool's names of the kinds: `READ`,
+    /// `WRITE`, or a name in a profile.
     pub operations: BTreeMap<String, Timing>,
     /// Activity of the garbage collectors.
     pub gc: Gc,
@@ -163,7 +163,8 @@ pub struct Lines {
 
 impl Lines {
     /// Takes the next interval, which must contain operations. Returns the line of the previous
-    /// interval. Returns an empty string if no interval precedes, or if this interval was merged.
+    /// interval. Returns an empty string if no interval precedes, or if the next interval is merged
+    /// into the previous one.
     pub fn take(&mut self, interval: Sample) -> String {
         let seconds = interval.total().seconds();
         if let Some(held) = &mut self.held
@@ -366,7 +367,6 @@ fn collections(gc: &Gc) -> String {
     )
 }
 
-/// Returns a value for each kind of operation, in the form `[READ: …, WRITE: …]`.
 fn each(run: &Sample, of: &dyn Fn(&Timing) -> String) -> String {
     let parts: Vec<String> = run
         .operations
@@ -447,8 +447,9 @@ pub fn step(threads: u32) -> String {
     format!("\nRunning with {threads} threadCount\n")
 }
 
-/// Returns the line that follows each run except the first, as the number of threads increases.
-/// `share` is the relative improvement of the rate over the run with `threads_before` threads.
+/// Returns the line that follows each run except the first in a series of runs with more and more
+/// threads. `share` is the relative improvement of the rate over the run with `threads_before`
+/// threads.
 pub fn improvement(threads_before: u32, share: f64) -> String {
     let percent = fixed(100.0 * share, 0, false);
     format!("Improvement over {threads_before} threadCount: {percent}%\n")

@@ -60,7 +60,6 @@ fn mean_of<'t>(
 mod tests {
     use super::*;
 
-    /// Returns the measurements of one client that has done reads with these latencies, in µs.
     fn sample(us: impl Iterator<Item = u64>) -> Sample {
         let mut timing = Timing::default();
         us.for_each(|us| timing.latency.record(us * 1000));
@@ -89,7 +88,6 @@ mod tests {
         .assert_eq(&means(&clients));
         assert_eq!(means(&clients[..1]), "");
         assert_eq!(means(&[clients[0].clone(), Sample::default()]), "");
-        // A client without operations has no percentiles, so the means omit this client.
         let idle = [&clients[..], &[Sample::default()]].concat();
         assert_eq!(means(&idle), means(&clients));
     }

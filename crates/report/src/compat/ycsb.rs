@@ -27,8 +27,8 @@ pub struct Series {
     pub service: Histogram,
     /// Latencies from the intended start.
     pub latency: Histogram,
-    /// Values for the measurement type `timeseries`. Each value is a time since the start, in ms,
-    /// and the mean latency at this time, in µs.
+    /// Values for the measurement type `timeseries`. Each value consists of a time since the start,
+    /// in ms, and of the mean latency at this time, in µs.
     pub averages: Vec<(u64, f64)>,
 }
 
@@ -48,8 +48,8 @@ pub enum Measurement {
 }
 
 /// Returns the latencies of a series in the format of the measurement type `raw`, with a line for
-/// each operation. Each of `points` is a Unix time in ms, a latency in µs, and the number of
-/// operations with both.
+/// each operation. Each of `points` consists of a Unix time in ms, a latency in µs, and the number
+/// of operations that share both values.
 pub fn raw(name: &str, points: &[(u64, u64, u64)]) -> String {
     let mut text = format!("{name} latency raw data: op, timestamp(ms), latency(us)\n");
     for (ms, us, count) in points {
@@ -192,8 +192,8 @@ pub fn end(
     exporter.write(&rows)
 }
 
-/// Returns the means of the clients' own percentiles, for each series that has latencies of at
-/// least two clients.
+/// Returns the means of the percentiles of single clients. Omits series for which fewer than two
+/// clients have latencies.
 fn means(
     series: &[&Series],
     clients: &[Vec<Series>],
@@ -253,8 +253,8 @@ fn mean_rows(name: &str, clients: &[&Histogram], measurement: &Measurement) -> V
     sums.into_iter().map(row).collect()
 }
 
-/// Returns the percentiles that a type of measurement prints. Each has a name, such as `99th`, and
-/// a value in µs.
+/// Returns the percentiles that a type of measurement prints, each as its name, such as `99th`, and
+/// its value in µs.
 fn percentiles(histogram: &Histogram, measurement: &Measurement) -> Vec<(String, u64)> {
     let us = |ns: u64| ns / 1000;
     let count = histogram.count();
@@ -318,8 +318,8 @@ fn block(
     rows.extend(behind);
 }
 
-/// Adds the rows that are specific to the type of measurement. Returns the rows that must follow
-/// the return codes.
+/// Adds the rows that are specific to the type of measurement to `rows`. Returns further rows that
+/// must follow the return codes.
 fn detail(
     rows: &mut Vec<Row>,
     (name, series): (&str, &Series),

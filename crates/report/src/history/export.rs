@@ -1,16 +1,16 @@
 //! Exports the series for Apache Otava (its `otava/importer.py` and `test_config.py`). The export
 //! is a CSV file for each variant and point, and `otava.yaml` with a test for each file.
 //!
-//! Metrics are written as a mapping from each metric to its direction. For a plain list of names,
-//! Otava assumes that higher is always better. A cell must contain a number, so the export omits a
-//! run without a value.
+//! The field `metrics` of a test is a mapping, because Otava assumes for a plain list of names that
+//! higher is always better. A cell must contain a number, so the export omits runs without a value.
 
 use super::{History, Line};
 use crate::merged_points::place_key;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Returns the files by name. `folder` is the folder in which Otava will find them.
+/// Returns the content of each exported file, by the name of the file. `folder` is the folder in
+/// which Otava will find the files.
 pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut tests = String::from("tests:\n");
@@ -50,8 +50,7 @@ pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
     files
 }
 
-/// Returns the lines of a CSV file. They are the runs in which every line has a value, in order of
-/// time.
+/// Returns a CSV file with a row for each run in which every series has a value, in order of time.
 fn csv(history: &History, lines: &[Line]) -> String {
     let metrics: Vec<&str> = lines.iter().map(|line| line.metric.key).collect();
     let mut out = format!("time,run,cassay,cassandra,{}\n", metrics.join(","));
@@ -93,7 +92,7 @@ fn cell(text: &str) -> String {
     text.chars().map(|c| if plain(c) { c } else { ' ' }).collect()
 }
 
-/// Returns a file name of letters, digits, `.`, `-` and `_`.
+/// Replaces all characters of a name except ASCII letters, digits, `.`, `-` and `_` by `_`.
 fn safe(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     name.chars().map(|c| if plain(c) { c } else { '_' }).collect()

@@ -1,5 +1,5 @@
-//! Draws the figure at the top of the page of a history. It shows the value of each run at a point,
-//! and the changes of this value.
+//! Draws the figure at the top of the page of a history. The figure shows the value of each run at
+//! a point, and the changes of this value.
 
 use super::page::{self, name};
 use super::{Change, ChangeKind, History, Line};
@@ -7,7 +7,6 @@ use crate::page::{
     AxisScale, ColorRole, CurvePlot, Headline, LeadFigure, LeadMark, Page, Plot, PlotAxis,
 };
 
-/// Maximum number of plots in the figure.
 const PLOTS_MAX: usize = 2;
 
 /// Returns the page of a study's history. The page begins with the figure.
@@ -23,7 +22,8 @@ pub fn history(history: &History) -> Page {
     }
 }
 
-/// Returns the figure. Returns `None` if no line has values of at least two runs.
+/// Returns the figure of the lines with values of at least two runs. `None` if no line has such
+/// values.
 fn figure(history: &History) -> Option<LeadFigure> {
     let lines = lines(history);
     if lines.is_empty() {
@@ -45,8 +45,8 @@ fn figure(history: &History) -> Option<LeadFigure> {
 }
 
 /// Selects at most [`PLOTS_MAX`] lines with at least two values. The line with the latest confirmed
-/// change decides the point. Lines of throughput and p99 latency take precedence over the other
-/// metrics.
+/// change determines the variant and the point. If any line shows throughput or p99 latency, omits
+/// the other metrics.
 fn lines(history: &History) -> Vec<&Line> {
     let mut lines: Vec<&Line> = history.lines.iter().filter(|line| line.values.len() > 1).collect();
     let changed = |line: &&Line| {

@@ -1,4 +1,4 @@
-//! Shows the history of a study on a page of its own, and in a section on the page of a run.
+//! Shows the history of a study on a separate page, and in a section on the page of a run.
 
 use super::{Change, ChangeKind, History, Line};
 use crate::merged_points::place;
@@ -17,9 +17,7 @@ const COURSE_MAX: usize = 24;
 /// Minimum range of a series that is drawn as text, as a share of the middle of the range. With a
 /// smaller range, noise would look like a change.
 const COURSE_SPAN_MIN: f64 = 0.1;
-/// Maximum number of charts in the section. The table contains all series.
 const CHARTS_MAX: usize = 48;
-/// Maximum number of changes that the answer describes.
 const SENTENCES_MAX: usize = 6;
 /// Maximum number of differences that a sentence or a cell of the table lists.
 const DIFFERS_MAX: usize = 6;
@@ -169,8 +167,8 @@ fn answer(history: &History) -> Vec<String> {
     answer
 }
 
-/// Describes a change in one sentence, such as
-/// `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 → 1.34 ms; workload.mix: …`.
+/// Describes a change in one sentence, such as `p99 latency of “a” at 8 threads is 12 % worse since
+/// 2026…: 1.2 → 1.34 ms; workload.mix: …`.
 pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> String {
     let shift = &change.shift;
     let how = match change.kind {

@@ -52,7 +52,7 @@ pub struct Figure {
     pub value: String,
     /// Unit of the number.
     pub unit: String,
-    /// Error of the number, and further details.
+    /// Error of the number, and further details. The text may be empty.
     pub detail: String,
     /// Index of the variant, which determines the colour. `None` if the number belongs to no
     /// variant.

@@ -1,7 +1,7 @@
-//! The figure at the top of a page, which answers the question at a glance. The page contains two
-//! drawings of the figure, for wide and for narrow pages. They need no script.
+//! Model of the figure at the top of a page, which answers the question at a glance. The page
+//! contains two drawings of the figure, for wide and for narrow pages. The drawings need no script.
 
-/// One or two plots that answer the question.
+/// Plots that answer a question, with a title and a legend.
 #[derive(Clone, Debug, Default)]
 pub struct LeadFigure {
     /// Title of the figure.
@@ -13,7 +13,7 @@ pub struct LeadFigure {
     pub plots: Vec<Plot>,
     /// Meanings of the colours, if the names of the marks do not show them.
     pub legend: Vec<(ColorRole, String)>,
-    /// Remark on all plots, which is below them. It may be empty.
+    /// Remark on all plots. The text is below the plots, and may be empty.
     pub says: String,
 }
 
@@ -65,7 +65,7 @@ impl CurvePlot {
 pub struct PlotAxis {
     /// Title of the axis with its unit.
     pub title: String,
-    /// Division of the axis.
+    /// Scale of the axis.
     pub scale: AxisScale,
     /// Values that each have a tick, for an axis with few values. If the list is empty, ticks are
     /// at round numbers.
@@ -88,7 +88,7 @@ pub enum AxisScale {
 }
 
 impl AxisScale {
-    /// Returns the scale for latencies, or the scale for throughput.
+    /// Returns a logarithmic scale if `is_log` is true, and otherwise a scale that begins at zero.
     pub fn log_or_zero(is_log: bool) -> AxisScale {
         if is_log {
             AxisScale::Logarithmic
@@ -164,9 +164,9 @@ pub enum Mark {
 /// A forest plot, with a value and its interval for each name.
 #[derive(Clone, Debug, Default)]
 pub struct RowsPlot {
-    /// Title of the plot with the unit of the values.
+    /// Title of the plot, including the unit of the values.
     pub title: String,
-    /// Value at which the compared things are equal, such as 1 for a ratio.
+    /// Value that means no difference, such as 1 for a ratio.
     pub baseline: Option<f64>,
     /// True if the axis is logarithmic.
     pub is_log: bool,
@@ -196,8 +196,8 @@ pub struct ValueRow {
     pub value: Option<f64>,
     /// 95 % interval of the value.
     pub ci95: Option<[f64; 2]>,
-    /// Published value, which is drawn next to the measured value. Low and high end are equal if it
-    /// is not a range.
+    /// Published value, which is drawn next to the measured value. Low and high end are equal if
+    /// the source published a single value.
     pub other: Option<[f64; 2]>,
     /// The value as text.
     pub text: String,

@@ -30,8 +30,8 @@ pub fn x_axis(chart: &Chart) -> Value {
         }
         Scale::Log => axis["type"] = "log".into(),
         Scale::Percentile => {
-            // The ticks are the percentiles 90 %, 99 % and so on. The last tick is one in ten
-            // billion, which is far beyond any run.
+            // The ticks are 0 %, 50 %, 90 %, 99 % and so on. At the last tick, one operation in ten
+            // million takes longer.
             let (mut values, mut texts) = (vec![1.0, 2.0, 10.0], vec!["0 %", "50 %", "90 %"]);
             let names = [
                 "99 %",
@@ -100,18 +100,17 @@ fn of_axis(panel: &Panel, right: bool) -> impl Iterator<Item = &Series> {
     panel.series.iter().filter(move |s| s.on_right == right)
 }
 
-/// Returns true if words are next to the points of an axis.
 fn is_labelled(panel: &Panel, right: bool) -> bool {
     of_axis(panel, right).any(|s| s.labels.iter().any(|label| !label.is_empty()))
 }
 
-/// Space above the highest value of a linear axis, as a share of this value. Words next to the
-/// points need more space.
+/// Space above the highest value of a linear axis, as a share of this value. `ROOM_FOR_WORDS`
+/// applies if words are next to the points.
 const ROOM: f64 = 0.06;
 const ROOM_FOR_WORDS: f64 = 0.15;
 
-/// Returns the end of a linear axis from zero, if plotly would choose a wrong end. Plotly leaves no
-/// space for words. It also cannot fit an axis to a part of the values.
+/// Returns the end of a linear axis from zero, if plotly would choose a wrong end. plotly leaves no
+/// space for words, and cannot fit an axis to a part of the values.
 fn linear_end(panel: &Panel, right: bool) -> Option<f64> {
     let is_fitted = |x: f64| panel.fit.is_none_or(|[from, to]| right || (from..to).contains(&x));
     let (mut inside, mut outside) = (0.0f64, 0.0f64);
@@ -137,7 +136,6 @@ fn linear_end(panel: &Panel, right: bool) -> Option<f64> {
     (inside > 0.0 && is_wrong).then_some(inside * (1.0 + room))
 }
 
-/// Range of the values on a logarithmic axis.
 struct LogRange {
     low: f64,
     high: f64,
@@ -147,7 +145,7 @@ struct LogRange {
 }
 
 impl LogRange {
-    /// Returns the range. `None` without a value above zero.
+    /// Returns the range of all values above zero. `None` if the axis has no such value.
     fn from_panel(panel: &Panel, right: bool) -> Option<LogRange> {
         let values = || {
             let all = of_axis(panel, right).flat_map(|s| s.y.iter().flatten().copied());
@@ -166,7 +164,6 @@ impl LogRange {
         })
     }
 
-    /// Returns the exponents of ten at both ends of the axis.
     fn exponents(&self) -> [f64; 2] {
         [self.low.log10() - self.room, self.high.log10() + self.room]
     }
@@ -179,16 +176,17 @@ impl LogRange {
     }
 }
 
-/// Describes the logarithmic axis of a panel whose axis has no title. `None` for another panel.
+/// Describes the left axis of a panel if the axis is logarithmic and has no title. Otherwise,
+/// returns `None`.
 pub fn untitled_log_note(panel: &Panel) -> Option<String> {
     let is_so = panel.left.scale == Scale::Log && panel.left.title.is_empty();
     let range = LogRange::from_panel(panel, false).filter(|_| is_so)?;
     Some(range.note())
 }
 
-/// Returns ticks at 1, 2 and 5 times every power of ten in the range. If these ticks are too many,
-/// returns only the powers of ten. If the range contains too few of them, returns ticks at equal
-/// distances.
+/// Returns ticks at 1, 2 and 5 times every power of ten in the range. Over more than three powers
+/// of ten, returns only the powers of ten. If at most one tick would be in the range, returns ticks
+/// at equal distances.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let steps: &[f64] = if to - from > 3 {
@@ -205,8 +203,9 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     }
 }
 
-/// Returns ticks at distances of 1, 2 or 5 times a power of ten. The range contains about four
-/// ticks, and one more tick follows beyond each end.
+/// Returns ticks at distances of 1, 2 or 5 times a power of ten, with about four distances in the
+/// range. The first tick is at or below the range unless it would be zero. The last tick is at or
+/// above the range.
 fn even_ticks(low: f64, high: f64) -> Vec<f64> {
     // A range with a single value is widened, so that it extends about 5 % below and above the
     // value.
@@ -220,7 +219,7 @@ fn even_ticks(low: f64, high: f64) -> Vec<f64> {
     ticks.map(|v| number::round(v, 3)).collect()
 }
 
-/// Formats a round number without trailing zeros.
+/// Formats a number without trailing zeros. Whole numbers have thousands separators.
 fn plain(value: f64) -> String {
     if value >= 1.0 && value.fract() == 0.0 {
         number::count(value as u64)

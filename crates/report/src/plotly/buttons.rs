@@ -7,9 +7,7 @@ use crate::number;
 use crate::page::{Band, Chart, Tone, XValues};
 use serde_json::{Value, json};
 
-/// Height of a row of names of bands.
 const BAND_LABEL_PX: f64 = 14.0;
-/// Height of the row of buttons above the panels.
 const BUTTONS_PX: f64 = 34.0;
 
 /// Bands of a figure and their names, in the form that plotly.js needs.
@@ -27,7 +25,6 @@ pub struct Bands {
 pub fn band_labels(chart: &Chart) -> Bands {
     /// Assumed width of the figure, which is that of a narrow window.
     const WIDTH_PX: f64 = 700.0;
-    /// Assumed width of a letter.
     const LETTER_PX: f64 = 6.5;
     let end = |xs: &XValues| match xs {
         XValues::Numbers(x) => x.iter().copied().fold(0.0, f64::max),

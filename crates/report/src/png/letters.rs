@@ -10,10 +10,8 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 /// Regular face of the font. `assets/font/README.md` states the version and the origin of the font.
 const REGULAR: &[u8] = include_bytes!("../../assets/font/Roboto-Regular.ttf");
-/// Bold face of the font.
 const BOLD: &[u8] = include_bytes!("../../assets/font/Roboto-Bold.ttf");
 
-/// XML namespace of SVG.
 const SVG: &str = "http://www.w3.org/2000/svg";
 /// Font size, in pixels, of a text to which no rule of the style sheet applies.
 const SIZE_PX: f32 = 12.0;
@@ -55,7 +53,6 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
     Ok(out)
 }
 
-/// Style of a text.
 struct Style {
     size_px: f32,
     is_bold: bool,

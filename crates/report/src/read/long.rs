@@ -14,8 +14,8 @@ use store::{
     OverviewBin, OverviewRecord, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial,
 };
 
-/// Maximum number of trials whose series this module reads. A page cannot contain more trials, even
-/// with the smallest number of bins.
+/// Maximum number of trials whose series this module reads. A page has no space for the panels of
+/// more trials, even with the smallest number of bins.
 const DETAILED_MAX: usize = 16;
 /// Maximum number of bins of one series, added up over all trials whose series this module reads.
 /// If there is only one such trial, its series keep the bins of the overview. All series together
@@ -28,7 +28,7 @@ const PLACES_MIN: usize = 64;
 /// Returns the records of each trial of a long run.
 ///
 /// # Errors
-/// A file of a trial cannot be read, or it is damaged.
+/// A file of a trial cannot be read, or is damaged.
 pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
     let findings = run.trial_findings();
     let detailed = detailed(trials);
@@ -51,9 +51,7 @@ pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
 /// Maximum numbers of bins of a trial. If a number is below [`PLACES_MIN`], that minimum applies
 /// instead. The actual number may be only half as large, because bins are joined in powers of two.
 struct Size {
-    /// Maximum number of bins of the intervals.
     course: usize,
-    /// Maximum number of bins of each series of a probe.
     series: usize,
 }
 

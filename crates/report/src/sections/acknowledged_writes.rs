@@ -7,10 +7,8 @@ use crate::page::{Block, Cell, Table, Tone};
 use crate::run_view::RunView;
 use store::record::{PromiseKind, ReadBackRecord, RegistersRecord, TrialFinding};
 
-/// Maximum number of affected rows that a sentence names.
 const NAMED_MAX: usize = 3;
 
-/// Returns sentences and a table for each check of acknowledged writes that has a result.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
@@ -50,7 +48,6 @@ fn sentences(
     })
 }
 
-/// Describes the result of reading all rows back in a few sentences.
 fn read_back(record: &ReadBackRecord) -> String {
     let missed = record.missed();
     let of = format!(
@@ -95,8 +92,8 @@ fn read_back(record: &ReadBackRecord) -> String {
     words
 }
 
-/// Returns a sentence with the first affected rows, or an empty string if there are none. It states
-/// the number of each row, its defect and the time of the acknowledgement.
+/// Returns a sentence with the first affected rows, or an empty string if no row is affected. For
+/// each row, the sentence states its number, its defect and the time of the acknowledgement.
 fn examples(record: &ReadBackRecord) -> String {
     let first = record.missed_rows.iter().take(NAMED_MAX);
     let words = first.map(|one| {
@@ -142,9 +139,9 @@ fn counts(record: &ReadBackRecord) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns sentences on how many of the affected rows the configuration allows to be lost. It does
-/// not allow the loss of `unexplained` rows, because no fault followed the acknowledgement of their
-/// writes soon enough.
+/// Returns sentences on how many of the affected rows the configuration allows to be lost. The
+/// configuration does not allow the loss of `unexplained` rows, because no fault followed the
+/// acknowledgement of their writes soon enough.
 fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(
@@ -214,7 +211,6 @@ fn read_back_table(view: &RunView) -> Table {
         .build()
 }
 
-/// Describes the result of the linearizability check of registers in a few sentences.
 fn registers(record: &RegistersRecord) -> String {
     let count = number::count;
     let mut words = format!(

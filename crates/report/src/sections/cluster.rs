@@ -1,8 +1,8 @@
-//! The hosts and nodes. Shows the limits of each host, each node's share of the tokens, and values
-//! that could not be read.
+//! Shows the hosts and nodes, with the limits of each host, each node's share of the tokens, and
+//! the values that cassay could not read.
 //!
-//! If the clusters of trials differ only in sizes, the trials share a table, which shows the sizes
-//! as ranges.
+//! If the clusters of trials differ only in sizes, the trials share their tables, which show the
+//! sizes as ranges.
 
 use crate::merged_points::variant_name;
 use crate::number;
@@ -15,16 +15,14 @@ use store::record::{HostRecord, NodeRecord, NodesRecord, RemainsRecord};
 /// Used share of a volume above which compactions lack space. A size-tiered compaction may need as
 /// much free space as its input takes.
 const VOLUME_USED_WARN: f64 = 0.5;
-/// State that Cassandra reports for a node that is up and in normal operation.
 const UP_AND_NORMAL: &str = "UN";
 
-/// Trials with the same hosts and nodes, in order.
 struct EqualTrials<'a> {
     trials: Vec<(usize, &'a NodesRecord)>,
 }
 
-/// Returns a table of nodes and a table of hosts for every kind of cluster. `None` if the run has
-/// no records of nodes.
+/// Returns the tables of nodes and hosts for every kind of cluster. Lists of unknown values and of
+/// tables that remain on the cluster follow. `None` if the run has no records of nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let groups = groups(&view.trials);
     if groups.is_empty() {
@@ -62,7 +60,6 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Describes how the hosts are separated from each other.
 fn isolation(word: &str) -> &'static str {
     match word {
         "hosts" => {
@@ -100,7 +97,6 @@ fn groups(trials: &[TrialView]) -> Vec<EqualTrials<'_>> {
     groups
 }
 
-/// Returns true if two trials differ only in sizes, so that they may share tables.
 fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
     let host = |h: &HostRecord| (h.name.clone(), h.address.clone(), h.limits.clone());
     let node = |n: &NodeRecord| {
@@ -134,7 +130,6 @@ pub fn name_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> Strin
     )
 }
 
-/// Formats numbers of bytes as a range over trials.
 fn range(values: impl Iterator<Item = Option<u64>>) -> Cell {
     let known: Vec<u64> = values.flatten().collect();
     match (known.iter().min(), known.iter().max()) {
@@ -185,7 +180,6 @@ fn nodes_table(of: &str, group: &EqualTrials<'_>) -> Table {
         .build()
 }
 
-/// Returns the table of the hosts' limits and volumes. `None` if the record has no hosts.
 fn hosts_table(of: &str, group: &EqualTrials<'_>) -> Option<Table> {
     let first = group.trials[0].1;
     let mut hosts: Vec<&HostRecord> = first.hosts.iter().collect();

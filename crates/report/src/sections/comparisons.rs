@@ -9,7 +9,7 @@ use crate::sections::verdict_tone;
 use analysis::{Metric, TENFOLD};
 use store::record::{Bound, ComparisonRecord, Finding, MultiplicityRecord};
 
-/// Returns all comparisons of the run. `None` if the study compares nothing.
+/// Returns the section on all comparisons of the run. `None` if the study compares nothing.
 pub fn section(view: &RunView) -> Option<Section> {
     let records = &view.findings.comparisons;
     if records.is_empty() {
@@ -93,8 +93,8 @@ pub fn ratio_words(c: &ComparisonRecord) -> String {
     format!("{}{}", bound_sign(c), number::ratio(c.ratio))
 }
 
-/// Returns the 95 % interval of a ratio. For a bound, returns the known end. `None` if each side
-/// has only one block.
+/// Returns the 95 % interval of a ratio. For a bound, returns the known end. `None` if the
+/// comparison has no interval.
 pub fn interval_words(c: &ComparisonRecord) -> Option<String> {
     match (c.ci95, c.ci95_end) {
         (Some([low, high]), _) => {
@@ -112,7 +112,6 @@ fn bound_sign(c: &ComparisonRecord) -> &'static str {
     }
 }
 
-/// Describes a verdict.
 pub fn verdict_words(verdict: Finding) -> String {
     verdict.name().replace('_', " ")
 }

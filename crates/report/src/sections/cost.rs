@@ -75,7 +75,6 @@ fn mean_cell(cost: &CostRecord) -> Cell {
         .hint(hint.unwrap_or_default())
 }
 
-/// Builder of a table that compares costs.
 type CostTable<'a> = TableBuilder<&'a CostComparisonRecord>;
 
 /// Returns a table of compared costs, with a row for each record. `sides` adds the columns with the

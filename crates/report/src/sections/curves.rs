@@ -10,12 +10,11 @@ use analysis::curves::Coefficients;
 use analysis::procedure;
 use store::record::{CurveRecord, WithoutPeak};
 
-/// Number of points on a drawn curve.
 const PLACES: usize = 80;
 /// Multiple of the last load up to which a curve is drawn.
 const BEYOND: f64 = 1.25;
 
-/// Returns the section. `None` if the findings contain no curves.
+/// Returns the section on the curves. `None` if the findings contain no curves.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     let curves = &view.findings.curves;
     if curves.is_empty() {

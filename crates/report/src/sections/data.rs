@@ -124,8 +124,8 @@ const COUNTED: [(&str, &str); 4] = [
     ),
 ];
 
-/// Returns the table of the counts of rows, pages, batches, conditions, retries and speculative
-/// attempts, by kind of operation. The table omits columns that contain only zeros.
+/// Returns the table of the counts by kind of operation. The table omits columns that contain only
+/// zeros.
 fn counts_table(view: &RunView) -> Table {
     let all = [
         ("Rows", "read", KindCount::Rows),
@@ -167,8 +167,8 @@ fn counts_table(view: &RunView) -> Table {
 }
 
 fn server_table(view: &RunView) -> Table {
-    // This function compares reads and writes separately. In a sum, surplus reads would hide
-    // missing writes.
+    // The loop compares reads and writes separately. In a sum, surplus reads would hide missing
+    // writes.
     let difference = |server: &ServerCountsRecord| {
         let of = |theirs: u64, ours: u64| match ours {
             0 => 0.0,

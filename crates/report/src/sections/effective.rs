@@ -1,8 +1,8 @@
-//! The effective configuration that the nodes reported. The differences come first, and all
+//! Shows the effective configuration that the nodes reported. The differences come first, and all
 //! settings follow behind folds.
 //!
-//! Every node has a different address, name and host. So these do not count as differences between
-//! values.
+//! Every node has a different address, name and host, so a difference in one of these is not a
+//! difference in configuration.
 
 use crate::merged_points::{variant_name, variants};
 use crate::page::{Block, Cell, Section, Table};
@@ -16,7 +16,7 @@ use store::record::NodeRecord;
 /// Maximum length of a value in a table. Longer values (lists of tokens, class paths) are
 /// truncated.
 const VALUE_CHARS_MAX: usize = 160;
-/// Placeholder that replaces a node's own address or name in a value.
+/// Placeholder that replaces the address or name of a node in one of its values.
 const OWN: &str = "‹own›";
 
 /// Group of keys: settings, JVM flags, or facts about the JVM and its container.
@@ -59,7 +59,6 @@ impl SettingKind {
 /// node has several values.
 type Values<'a> = BTreeMap<(usize, &'a str), BTreeSet<String>>;
 
-/// Effective configuration of the nodes in a run.
 struct Effective<'a> {
     variants: Vec<&'a VariantName>,
     nodes: Vec<&'a str>,
@@ -98,7 +97,6 @@ impl<'a> Effective<'a> {
         self.keys.is_empty()
     }
 
-    /// Returns the values of a variant on all of its nodes.
     fn variant_values(values: &Values<'_>, variant: usize) -> BTreeSet<String> {
         let mine = values.iter().filter(|((v, _), _)| *v == variant);
         mine.flat_map(|(_, set)| set.clone()).collect()
@@ -118,7 +116,6 @@ impl<'a> Effective<'a> {
         differ.then(|| by_value(&nodes, &sets))
     }
 
-    /// Returns the variants for which any node has a value.
     fn variants_with_values(&self) -> Vec<usize> {
         let all = self.keys.values().flat_map(BTreeMap::keys);
         let told: BTreeSet<usize> = all.map(|(variant, _)| *variant).collect();
@@ -132,13 +129,13 @@ fn variant_of(view: &RunView, trial: &TrialView, variants: &[&VariantName]) -> u
     variants.iter().position(|v| Some(*v) == name).unwrap_or(0)
 }
 
-/// Returns the value, with the names of the node replaced by a placeholder.
+/// Returns the value with a placeholder in place of the node's address, name and host.
 fn without_own(value: &str, node: &NodeRecord) -> String {
     let address = node.address.rsplit_once(':').map_or(node.address.as_str(), |(a, _)| a);
     let mut text = value.to_owned();
     for own in [address, &node.name, &node.host] {
-        // This code does not replace shorter names, because a short name may occur in other words
-        // by chance.
+        // A name of at most three characters may occur in other words by chance, so it is not
+        // replaced.
         if own.len() > 3 {
             text = replace_word(&text, own);
         }
@@ -146,8 +143,8 @@ fn without_own(value: &str, node: &NodeRecord) -> String {
     text
 }
 
-/// Replaces a name unless a digit or letter follows. So `node1` is replaced, but not at the
-/// beginning of `node10`.
+/// Replaces a name that neither follows nor precedes a letter or digit. For example, `node1` is not
+/// replaced at the beginning of `node10`.
 fn replace_word(text: &str, word: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -164,7 +161,8 @@ fn replace_word(text: &str, word: &str) -> String {
     out
 }
 
-/// Returns proofs, differences and all settings. `None` if the run has no records of nodes.
+/// Returns proofs, differences and all settings. `None` if the run has neither proofs nor recorded
+/// settings.
 pub fn section(view: &RunView) -> Option<Section> {
     let effective = Effective::new(view);
     let mut blocks = proofs::blocks(view);
@@ -208,7 +206,6 @@ fn value_cell(values: &BTreeSet<String>) -> Cell {
     Cell::new(values.join(" | "))
 }
 
-/// Lists the keys whose values differ between variants.
 fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     let told = all.variants_with_values();
     if told.len() < 2 {
@@ -235,8 +232,8 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     Some(table.map_or_else(|| Block::Text(same.into()), Block::Table))
 }
 
-/// Lists the keys whose values differ between nodes of one variant. Variants with the same
-/// difference share a row.
+/// Lists the keys whose values differ between nodes of one variant. Variants with the same values
+/// on the same nodes share a row.
 fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     if all.nodes.len() < 2 {
         return None;
@@ -313,7 +310,6 @@ fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         .then(|| Block::List("Different between trials of a variant".into(), changed))
 }
 
-/// Lists all keys of one kind, behind a fold.
 fn everything(view: &RunView, all: &Effective<'_>, kind: SettingKind) -> Option<Block> {
     let told = all.variants_with_values();
     let of_variant = |values: &Values<'_>, variant: usize| {

@@ -1,4 +1,4 @@
-//! The effects of a matrix's axes, as a table, a forest plot, an interaction plot and a half-normal
+//! The effects of a matrix's axes, as a table, a forest plot, interaction plots and a half-normal
 //! plot.
 
 use crate::merged_points::place;
@@ -18,8 +18,7 @@ use store::record::{
 
 /// Height of a chart whose size does not depend on its content.
 const HEIGHT_PX: u32 = 340;
-/// Height of one effect in a forest plot, followed by the height of the rest of the chart, in
-/// pixels.
+/// Height of one effect in a forest plot, in pixels.
 const EFFECT_PX: u32 = 26;
 const MARGINS_PX: u32 = 120;
 
@@ -48,7 +47,6 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the elements that describe one point.
 fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     let mut blocks = Vec::new();
     match effects.without_interval {
@@ -79,7 +77,8 @@ fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     blocks
 }
 
-/// Formats the position of a point, such as ` at threads 32, of the step main`.
+/// Describes a point by its metric, its position and, if any, its step, such as `throughput at 32
+/// threads, main`.
 fn title(effects: &EffectsRecord) -> String {
     let step = effects.step.as_ref();
     let step = step.map_or_else(String::new, |step| format!(", {step}"));
@@ -100,7 +99,7 @@ fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
     interactions.any(|e| e.verdict == EffectVerdict::Interaction(Interaction::Matters) && acts(e))
 }
 
-/// Formats an effect, such as `heap: large ÷ small, with sync batch`.
+/// Formats an effect, such as `heap: large ÷ small, where sync is batch`.
 fn name(effect: &EffectRecord) -> String {
     let of = &effect.of;
     let own = format!("{}: {} ÷ {}", of.axis, of.value, of.against);
@@ -141,7 +140,7 @@ fn change(ratio: f64) -> String {
     measure::number::change(ratio)
 }
 
-/// Returns the change that an effect causes, preceded by `≥ ` for a bound.
+/// Returns the change that an effect causes, preceded by `≥ ` or `≤ ` for a bound.
 fn change_words(effect: &EffectRecord) -> String {
     format!("{}{}", bound_sign(effect), change(effect.ratio))
 }
@@ -208,7 +207,6 @@ fn table(effects: &EffectsRecord) -> Table {
         .build()
 }
 
-/// Draws every effect with its interval, in percent, in rows.
 fn forest(effects: &EffectsRecord) -> Option<Chart> {
     let shown: Vec<&EffectRecord> =
         in_order(effects).into_iter().filter(|e| e.ci95.is_some()).collect();
@@ -270,8 +268,8 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
     })
 }
 
-/// Returns a chart for each pair of axes. Each line stands for a value of one axis, and the other
-/// axis is horizontal.
+/// Returns two charts for each pair of axes. In each chart, every line shows one value of one axis,
+/// and the other axis is horizontal.
 fn interactions(effects: &EffectsRecord) -> Vec<(String, Chart)> {
     let mut charts = Vec::new();
     for along in 0..effects.axes.len() {
@@ -327,7 +325,6 @@ fn interaction(effects: &EffectsRecord, along: usize, by: usize) -> Chart {
     }
 }
 
-/// Draws the sizes of main effects and interactions against the sizes that chance would cause.
 fn half_normal(effects: &EffectsRecord) -> Option<Chart> {
     let shown: Vec<(String, f64)> = effects
         .effects

@@ -1,5 +1,5 @@
-//! Trials that last for hours at one load. Shows the series with their changes of level, drifts,
-//! growth, cycles of compaction, and the shorter windows.
+//! Shows trials that last for hours at one load, with changes of level, drifts, growth, cycles of
+//! compaction, and the shorter windows.
 
 use crate::number;
 use crate::page::{
@@ -22,7 +22,7 @@ use store::record::{
 /// other trials.
 const TRIALS_MAX: usize = 12;
 
-/// Returns the section on endurance. `None` if the study has no endurance procedure.
+/// Returns the section on endurance. `None` if no trial has endurance findings.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = view.findings.trials.iter();
     let long: Vec<(&TrialFinding, &EnduranceRecord)> =
@@ -55,7 +55,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the times of the faults, in seconds since the window began.
+/// Returns the periods of a trial's faults, in seconds since the measured window began.
 fn broken(view: &RunView, trial: &TrialFinding) -> Vec<Band> {
     let begin_s = probe_series::window(&trial.phases).map_or(0.0, |[from_s, _]| from_s);
     let since = |band: Band| Band {
@@ -87,7 +87,6 @@ fn trial_blocks(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec
     blocks
 }
 
-/// Returns the name of a series for the page.
 fn name(of: &str) -> &str {
     match of {
         "ops_per_s" => "throughput",
@@ -171,7 +170,6 @@ fn agreed(one: &EnduredRecord) -> String {
     }
 }
 
-/// Returns the tone of a trend. A drift in either direction is a warning.
 fn course_tone(course: DriftDirection) -> Tone {
     match course {
         DriftDirection::Steady => Tone::Good,
@@ -268,7 +266,7 @@ fn cycles(shown: &EnduranceRecord) -> String {
     }
 }
 
-/// Formats a value in its unit. Large numbers of bytes have larger units.
+/// Formats a value in its unit. Bytes and kB have a binary prefix that suits the size.
 fn amount(value: f64, unit: &str) -> String {
     let (sign, size) = if value < 0.0 {
         ("−", -value)
@@ -398,7 +396,6 @@ fn lines(course: &CourseRecord, number: usize) -> Vec<Series> {
     ]
 }
 
-/// Draws a mark for each rare event, with a tooltip.
 fn events(shown: &EnduranceRecord) -> Panel {
     let mark = |event: &store::record::HappenedRecord| {
         let is_pause = event.what.starts_with("a pause");

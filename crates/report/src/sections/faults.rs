@@ -86,7 +86,6 @@ fn times(view: &RunView) -> Table {
     .build()
 }
 
-/// Names the trial of a fault, if the run has several trials.
 fn trial(view: &RunView, fault: &FaultRecord) -> String {
     let trial = fault.trial.filter(|_| view.findings.trials.len() > 1);
     trial.map_or_else(String::new, |trial| {
@@ -124,9 +123,7 @@ fn returned(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>) -> Opt
     })
 }
 
-/// Returns the periods of all faults of a trial, with up to two periods for each fault. The first
-/// period lasts from the injection until all nodes of the target were up again. The second period
-/// then lasts until throughput and p99 were normal.
+/// Returns the periods of all faults of a trial. See [`fault_bands`] for the periods of one fault.
 pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     let finding = view.findings.trials.iter().find(move |t| t.index == trial);
     let faults = finding.into_iter().flat_map(|finding| &finding.faults);
@@ -143,7 +140,7 @@ pub fn fault_bands(fault: &FaultRecord) -> Vec<Band> {
     };
     let watched = recovery.map(|found| from + found.watched_s);
     // If the nodes were never all up again, the period of the fault lasts until the end of the
-    // observation.
+    // observation. Without an observation, the period lasts until the healing.
     let Some(to) = fault.whole_s.or(watched).or(fault.healing_s) else {
         return Vec::new();
     };

@@ -1,5 +1,5 @@
-//! Results for every combination of a matrix or a grid. Rows and columns of a table are two axes.
-//! Each combination of the other axes has a separate table.
+//! Shows the results for every combination of a matrix or a grid. Rows and columns of a table are
+//! two axes. Each combination of the other axes has a separate table.
 
 use crate::merged_points::axis_value;
 use crate::number;
@@ -39,7 +39,6 @@ struct AxisLabels {
     values: Vec<(String, Value)>,
 }
 
-/// The two axes of one table.
 struct GridAxes<'a> {
     rows: &'a AxisLabels,
     columns: &'a AxisLabels,
@@ -126,7 +125,6 @@ fn table(view: &RunView, axes: &GridAxes<'_>, held: &[(String, Value)]) -> Table
         .build()
 }
 
-/// Returns the usable point that has all of the `wanted` values.
 fn find<'v>(view: &'v RunView, wanted: &[&Value]) -> Option<&'v PointRecord> {
     let cells = &view.plan.resolved.combinations.as_ref()?.cells;
     view.findings.usable_points().find(|point| {

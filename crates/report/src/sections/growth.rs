@@ -12,8 +12,8 @@ use crate::sections::comparisons::verdict_words;
 use crate::sections::results::metric_name;
 use store::record::{ComparisonRecord, LooksHow, LooksRecord};
 
-/// Returns a chart and a table for each comparison that was looked at repeatedly. `None` if the
-/// findings record no looks.
+/// Returns a chart and a table for each primary comparison with recorded looks. `None` if there is
+/// no such comparison.
 pub fn section(view: &RunView) -> Option<Section> {
     let comparisons = view.findings.comparisons.iter();
     let looked: Vec<(&ComparisonRecord, &LooksRecord)> = comparisons
@@ -42,7 +42,6 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Explains the looks at the data, and the meaning of the intervals.
 fn how(looks: &LooksRecord) -> String {
     if looks.how == LooksHow::Anytime {
         return format!(

@@ -4,15 +4,13 @@
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, XValues};
 use analysis::screening::LenthMargin;
 
-/// Height of the chart in pixels.
 const HEIGHT_PX: u32 = 340;
 /// Assumed width and height of the panel in a narrow window, in pixels.
 const PANEL_PX: [f64; 2] = [700.0, 240.0];
-/// Assumed width of a letter, and height of a line of text, in pixels.
 const LETTER_PX: f64 = 6.5;
 const LINE_PX: f64 = 16.0;
 
-/// Draws sizes with their names. `None` with fewer than three sizes.
+/// Draws the sizes of effects with their names. `None` with fewer than three sizes.
 pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
     if sizes.len() < 3 {
         return None;

@@ -56,7 +56,6 @@ fn next_step(next: &NextStepRecord) -> NextStep {
     }
 }
 
-/// Returns a sentence on what a verdict means for the reader.
 fn meaning(view: &RunView, verdict: Verdict) -> String {
     match verdict {
         Verdict::Valid => "All validity rules that could be evaluated passed.".into(),
@@ -68,7 +67,6 @@ fn meaning(view: &RunView, verdict: Verdict) -> String {
     }
 }
 
-/// Describes how many trials violated a rule, and how their numbers were used.
 fn invalid_sentence(view: &RunView) -> String {
     let trials = &view.findings.trials;
     let is_invalid =
@@ -117,7 +115,6 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     facts
 }
 
-/// Returns the wall time between the first and the last line of the journal.
 fn run_seconds(view: &RunView) -> Option<f64> {
     let first = view.journal.first()?.unix_ns;
     let last = view.journal.last()?.unix_ns;
@@ -197,9 +194,10 @@ fn short_metric(metric: &str) -> &str {
 /// Maximum number of cards on the first screen, which should show only a few numbers.
 const CARDS_MAX: usize = 4;
 
-/// Returns the result of each variant, and the ratio of the strongest comparison. If the cards
-/// cannot show all variants, choosing the first variants would be arbitrary. In this case, the
-/// cards show the ratios that have published counterparts, or the best variant.
+/// Returns the key numbers. They begin with the ranges of the searches or, without ranges, with the
+/// result of each variant. Ratios of throughput or latency and of costs follow. If the cards cannot
+/// show all variants, choosing the first variants would be arbitrary. In this case, the cards show
+/// the ratios that have published counterparts, or the best variant.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
     let bests = (0..names.len()).filter_map(|index| best(view, points, index));
@@ -265,8 +263,8 @@ fn says_something(comparison: &ComparisonRecord) -> bool {
 /// Costs that a comparison of two variants always shows.
 const COSTS_SHOWN: [CostKind; 2] = [CostKind::DiskSpace, CostKind::ServerCpu];
 
-/// Returns the ratios of disk space and CPU time of two variants, and the ratio of the cost that
-/// differs most.
+/// Returns the ratio of the cost that differs most. For two variants, also returns the ratios of
+/// disk space and CPU time.
 fn cost_tiles(view: &RunView) -> Vec<Figure> {
     let all = &view.findings.cost_comparisons;
     let weight = |one: &CostComparisonRecord| (one.differs, one.ratio.ln().abs());
@@ -286,7 +284,6 @@ fn cost_tiles(view: &RunView) -> Vec<Figure> {
     shown.into_iter().map(|cost| cost_tile(view, cost)).collect()
 }
 
-/// Returns the ratio of a cost, with its interval.
 fn cost_tile(view: &RunView, cost: &CostComparisonRecord) -> Figure {
     let interval = cost.ci95.map(|ends| format!("95 % interval {}", number::range(ends)));
     let equal = (!cost.differs).then(|| "no difference shown".to_owned());
@@ -346,7 +343,6 @@ fn best_tile(view: &RunView, bests: &[&Point<'_>]) -> Option<Figure> {
     Some(tile)
 }
 
-/// Returns the measured ratios that have published counterparts.
 fn published_tiles(view: &RunView) -> Vec<Figure> {
     let ratios = view.findings.published.iter().flat_map(|published| &published.ratios);
     let tile = |ratio: &store::record::PublishedRatioRecord| {
@@ -367,7 +363,6 @@ fn published_tiles(view: &RunView) -> Vec<Figure> {
 /// the quotient of two such means.
 const BY_BLOCKS: &str = "geometric mean of blocks";
 
-/// Returns the latency of a variant that kept up with a rate.
 fn latency_tile(view: &RunView, point: &Point<'_>) -> Figure {
     let known = point.latency(view, ALL);
     let ends = known.and_then(|known| known.ci95.get("p99"));
@@ -391,7 +386,6 @@ fn latency_tile(view: &RunView, point: &Point<'_>) -> Figure {
     }
 }
 
-/// Returns a card with the throughput of a variant and its details.
 fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
     let compared = compared_value(view, point, "ops_per_s");
     let mut detail = vec![error_of(point, compared), format!("at {}", point.label())];
@@ -431,8 +425,8 @@ fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
 }
 
 /// Returns the relative half-width of the throughput's interval, with a remark if needed. If the
-/// interval is wide, returns its two ends. `compared` is the geometric mean of blocks, with the
-/// relative error of that mean.
+/// interval is wide, returns its two ends instead, scaled to `compared`. `compared` is the
+/// geometric mean of the blocks.
 fn error_of(point: &Point<'_>, compared: Option<f64>) -> String {
     let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
     if let Some(ends) = measure::number::wide_ends(value, ci95, compared) {

@@ -1,8 +1,8 @@
 //! Section on those settings of the hosts that affect Cassandra. Deviations come first. Their
 //! remedies and the table of all settings are behind folds.
 //!
-//! Trials and hosts with the same setting share a row. They share it even if a value differs from
-//! trial to trial, such as the CPUs of interrupts. The row then shows the last value.
+//! Trials and hosts with the same setting share a row, even if a value differs from trial to trial,
+//! such as the CPUs of interrupts. The row then shows the last value.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -15,7 +15,6 @@ use store::record::SettingVerdict;
 
 /// A setting, with its values on all hosts that share one row.
 struct Shared<'a> {
-    /// First record of the setting.
     found: &'a HostSettingRecord,
     /// Last value of the setting for each host and node or device.
     values: BTreeMap<(&'a str, &'a str), &'a str>,
@@ -139,7 +138,6 @@ fn values<'a>(one: &Shared<'a>) -> Vec<&'a str> {
     in_order(one.values.values().copied())
 }
 
-/// Returns the words without duplicates, in natural order.
 fn in_order<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let words: BTreeSet<&str> = words.collect();
     let mut words: Vec<&str> = words.into_iter().collect();

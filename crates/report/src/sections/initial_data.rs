@@ -207,7 +207,6 @@ fn cpu_share(all: &[(usize, &ProbeRecord)]) -> Option<f64> {
     shares.into_values().max_by(f64::total_cmp)
 }
 
-/// Places and trials in which a problem occurred.
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
 
 /// Formats each problem once, with its probe, its places and the number of its trials.

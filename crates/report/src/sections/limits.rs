@@ -7,8 +7,8 @@ use store::record::{
     LimitSpan, TrialFinding, limit_name, limit_value,
 };
 
-/// Returns the section on full resources. Returns `None` if the findings contain no limits, as with
-/// the null target and with runs of earlier versions.
+/// Returns the section on full resources. Returns `None` if the findings contain no limits, for
+/// example with the null target or in runs of earlier versions.
 pub fn section(view: &RunView) -> Option<Section> {
     let limits = &view.findings.limits;
     if limits.is_empty() {
@@ -65,7 +65,6 @@ fn event(record: &LimitRecord) -> Vec<Block> {
     blocks
 }
 
-/// Returns the outcome of an experiment, with a link to its report if the experiment ran.
 fn experiment(record: &ExperimentRecord) -> Cell {
     let (word, tone) = match record.outcome {
         ExperimentOutcome::Confirmed => ("confirmed", Tone::Strong),

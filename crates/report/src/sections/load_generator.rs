@@ -1,4 +1,4 @@
-//! The client's own figures, which show whether the client could have been the limit.
+//! Shows figures about the client, which reveal whether the client could have been the limit.
 
 use crate::merged_points::{Point, best, trial_table, variants};
 use crate::number;
@@ -8,7 +8,8 @@ use crate::sections::rules::rule_tone;
 use measure::Known;
 use store::record::{ClientEndRecord, ClockMovedRecord, QuantilesRecord, TrialFinding};
 
-/// Returns the section on the cost of the client and its distance from the ceiling.
+/// Returns the section on the cost of the client and its distance from the ceiling. `None` before
+/// the first trial has finished.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     if view.findings.trials.is_empty() {
         return None;
@@ -216,8 +217,8 @@ fn latency(client: &ClientEndRecord, of: fn(&QuantilesRecord) -> Known) -> Cell 
     )
 }
 
-/// Adds the columns that describe the state of each client. The rules about clients use these
-/// values.
+/// Adds the columns that describe the state of each client to `table`. The rules about clients use
+/// these values.
 fn health<'a>(
     table: TableBuilder<(&'a TrialFinding, &'a ClientEndRecord)>,
 ) -> TableBuilder<(&'a TrialFinding, &'a ClientEndRecord)> {
@@ -275,7 +276,6 @@ fn cell(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
     }
 }
 
-/// Returns the lowest measured ceiling, with the range of all ceilings.
 fn ceiling(trial: &TrialFinding) -> Cell {
     if ceiling_share(trial).is_none() {
         return Cell::absent().hint("cassay did not measure the ceiling");

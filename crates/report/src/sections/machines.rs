@@ -19,7 +19,6 @@ use trial_groups::Group;
 
 /// Maximum number of pictures in the section. The tables show the placements of all trials.
 const PICTURES_MAX: usize = 12;
-/// Maximum number of NUMA nodes for which a table of distances is shown.
 const DISTANCES_MAX: usize = 24;
 
 /// Returns the section on the machines. Returns `None` if no trial recorded machines or placements.
@@ -138,7 +137,6 @@ fn in_order<'a>(
     placed
 }
 
-/// Returns each distinct machine once, in the order of first appearance.
 fn different<'a>(groups: &[Group<'a>]) -> Vec<&'a MachineTopologyRecord> {
     let mut all: Vec<&MachineTopologyRecord> = Vec::new();
     for machine in groups.iter().flat_map(|group| &group.first().machines) {
@@ -230,7 +228,6 @@ fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     (!said.is_empty()).then(|| Block::List(heading.into(), said))
 }
 
-/// Returns further facts about a machine that the picture does not contain, behind a fold.
 fn about(machine: &MachineTopologyRecord) -> Block {
     let mut facts = vec![("Source".to_owned(), machine.source.clone())];
     facts.extend(may_use(machine));

@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 const RATIO_MAX: f64 = 1.5;
 /// Maximum number of trials with a separate table. A table takes 1 kB.
 const TRIALS_MAX: usize = 100;
-/// Maximum number of nodes that each have a column. With more nodes, the table shows only the
-/// extremes.
+/// Maximum number of nodes for which the table has a column for each node. With more nodes, the
+/// table shows only the extremes.
 const COLUMNS_MAX: usize = 6;
 /// Places that are not part of the cluster.
 const OUTSIDE: [&str; 3] = ["machine", "client", ""];
@@ -26,7 +26,7 @@ const OUTSIDE: [&str; 3] = ["machine", "client", ""];
 /// A quantity that should be the same for all nodes or hosts.
 struct Measure {
     name: &'static str,
-    /// All series of the quantity. The series of one owner are combined.
+    /// Patterns of the names of the quantity's series. The series of one owner are combined.
     names: &'static [&'static str],
     how: Combination,
     /// Minimum of the largest mean for which a ratio is meaningful, in the scaled unit of the
@@ -228,8 +228,8 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
     })
 }
 
-/// Returns sentences on uneven quantities, the widest spread of every quantity, and the tables of
-/// every trial behind a fold. `None` if no quantity has values of two hosts or nodes.
+/// Returns sentences on uneven quantities, the widest spread of every quantity, and tables of up to
+/// [`TRIALS_MAX`] trials behind a fold. `None` if no quantity has values of two hosts or nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let of = |trial| (trial, trial_spreads(view, trial));
     let all: Vec<(&TrialView, Vec<Spread>)> =
@@ -261,7 +261,6 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns one sentence for every quantity that was uneven in any trial.
 fn sentences(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Vec<Block> {
     let sentence = |measure: &Measure| {
         let (index, widest) = widest_of(measure, all)?;
@@ -285,8 +284,8 @@ fn sentences(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Vec<Block> {
     vec![Block::List("Uneven between the nodes".into(), uneven)]
 }
 
-/// Returns the trial with the widest spread of a quantity, among the trials in which the spread was
-/// important.
+/// Returns the trial with the widest spread of a quantity. A spread whose largest mean is below the
+/// floor counts as zero.
 fn widest_of<'a>(
     measure: &Measure,
     all: &'a [(&TrialView, Vec<Spread>)],
@@ -305,7 +304,6 @@ fn widest_of<'a>(
     mine.max_by(|a, b| weight(a.1).total_cmp(&weight(b.1)))
 }
 
-/// Lists, for every quantity, the trial with the widest spread.
 fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
     let widest = MEASURES.iter().filter_map(|measure| widest_of(measure, all));
     Table::from_records("The largest spread of every quantity", widest)
@@ -318,12 +316,10 @@ fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
         .build()
 }
 
-/// Returns the smallest or the largest mean, with its owner.
 fn end((name, value): &(String, f64)) -> Cell {
     Cell::new(number::small(*value)).detail(name)
 }
 
-/// Returns the ratio of the largest to the smallest mean.
 fn ratio(spread: &Spread) -> Cell {
     let ratio = spread.ratio().map(|ratio| number::significant(ratio, 3));
     let tone = match (spread.is_uneven(), spread.high().1 >= spread.floor) {
@@ -358,7 +354,7 @@ fn table(caption: String, spreads: &[Spread]) -> Table {
         .build()
 }
 
-/// Returns the content of the section as JSON.
+/// Returns the spreads of a trial as a JSON list.
 pub fn json(view: &RunView, trial: &TrialView) -> Value {
     let spreads = trial_spreads(view, trial);
     let entry = |spread: &Spread| {

@@ -5,7 +5,8 @@ use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::run_view::RunView;
 
-/// Returns the section. `None` for a study that states neither a price nor a capacity.
+/// Returns the section on prices and capacities. `None` for a study that states neither a price nor
+/// a capacity.
 pub fn section(view: &RunView) -> Option<Section> {
     let (prices, capacities) = (&view.findings.prices, &view.findings.capacities);
     let mut blocks = Vec::new();
@@ -31,7 +32,6 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Formats an amount with its currency.
 fn priced(sum: String, currency: Option<&str>) -> String {
     format!("{sum} {}", currency.unwrap_or_default())
 }

@@ -19,7 +19,7 @@ const ROWS_MAX: usize = 16;
 /// Share of a frame's cost in its only callee above which the frame is not drawn.
 const ONLY_CALLS: f64 = 0.99;
 
-/// Returns the section. `None` for a run without profiles.
+/// Returns the section on CPU profiles. `None` for a run without profiles.
 pub fn section(view: &RunView) -> Option<Section> {
     let record = view.findings.profiles.as_ref()?;
     let mut blocks: Vec<Block> = record.says.iter().cloned().map(Block::Text).collect();
@@ -74,7 +74,6 @@ fn unit(record: &ProfilesRecord) -> &'static str {
     record.unit.words()
 }
 
-/// Returns the figure of the differences with their intervals.
 fn figure(
     record: &ProfilesRecord,
     difference: &ProfileDifferenceRecord,
@@ -162,7 +161,6 @@ fn place(frame: &FrameDifferenceRecord) -> String {
     }
 }
 
-/// Formats a difference with its sign.
 fn signed(value: f64) -> String {
     let size = significant(value.abs(), 3);
     match value {
@@ -172,8 +170,8 @@ fn signed(value: f64) -> String {
     }
 }
 
-/// Returns the table of all compared frames. The terminal shows it as well, so named frames are in
-/// a separate table, and the others behind a fold.
+/// Returns the tables of all compared frames. The table of the named frames is always visible, also
+/// on a terminal. The table of the other frames is behind a fold.
 fn frames(record: &ProfilesRecord, difference: &ProfileDifferenceRecord) -> Vec<Block> {
     let (named, others): (Vec<_>, Vec<_>) = difference.frames.iter().partition(|frame| frame.named);
     let table =
@@ -221,7 +219,7 @@ fn frames(record: &ProfilesRecord, difference: &ProfileDifferenceRecord) -> Vec<
     blocks
 }
 
-/// Returns the size of each profile, with its most expensive pools.
+/// Returns the table of the profiles, with the size and the most expensive pools of each profile.
 fn samples(record: &ProfilesRecord) -> Option<Block> {
     let unit = unit(record);
     let report = record.run_folder().map(|run| format!("{run}/report.html"));
@@ -240,7 +238,6 @@ fn samples(record: &ProfilesRecord) -> Option<Block> {
     Some(Block::Table(table))
 }
 
-/// Returns the three most expensive thread pools with their costs.
 fn pools(variant: &VariantProfileRecord, unit: &str) -> String {
     let tree = &variant.tree;
     let mut pools: Vec<(&str, f64)> = rows(tree)
@@ -314,8 +311,8 @@ fn icicle(
     }
 }
 
-/// Returns the frames to draw. A frame that only calls one other frame is not drawn: the callee
-/// names it as its caller. Thread pools and named frames are always drawn.
+/// Returns the frames to draw. Omits a frame that only calls one other frame, and adds its name to
+/// the callers of that frame. Thread pools and named frames are always drawn.
 fn drawn_frames(tree: &CallTreeRecord, named: &BTreeSet<&str>) -> Vec<IcicleFrame> {
     let all: Vec<(usize, &str, f64)> = rows(tree).collect();
     let mut frames = Vec::with_capacity(all.len());
@@ -399,7 +396,7 @@ mod tests {
     #[test]
     fn a_frame_that_only_calls_another_is_its_caller() {
         let row = |row, name: &str, callers| (row, name.to_owned(), callers);
-        // The second callee of the undrawn frame stands beside the first.
+        // The second callee of the undrawn frame is next to the first callee.
         let plain = [
             row(0, "Pool", 0),
             row(1, "b.B", 1),

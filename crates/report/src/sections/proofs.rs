@@ -18,7 +18,6 @@ type Same<'a> = [&'a str; 4];
 /// Nodes and trials that a row covers.
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
 
-/// Proofs with one outcome.
 type Rows<'a> = BTreeMap<Same<'a>, Where<'a>>;
 
 /// Returns the proofs of all trials. If a proof is the same everywhere, it has one row. Settings

@@ -1,5 +1,5 @@
-//! Compares published figures with measured figures. Ratios come first, because only ratios carry
-//! over to other machines.
+//! Compares published figures with measured figures. Ratios come first, because only ratios are
+//! comparable across machines.
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, Tone};
@@ -10,7 +10,7 @@ use store::record::{PublishedFailureRecord, PublishedRatioRecord, PublishedRecor
 /// rounding and from clients that wait.
 const LITTLE_MAX: f64 = 1.25;
 
-/// Returns the published figures. `None` if the study names no published figures.
+/// Returns the section on published figures. `None` if the study names no published figures.
 pub fn section(view: &RunView) -> Option<Section> {
     let published = view.findings.published.as_ref()?;
     let mut blocks = Vec::new();

@@ -125,8 +125,8 @@ fn milliseconds(ms: f64) -> String {
         1000.0.. => (ms / 1e3, "s"),
         _ => (ms, "ms"),
     };
-    // Six digits are enough. Without rounding, the text would contain all digits of a sum such as
-    // 0.1 + 0.2.
+    // Six significant digits are enough. Without rounding, the text would contain all digits of a
+    // sum such as 0.1 + 0.2.
     format!("{} {unit}", number::round(value, 6))
 }
 
@@ -150,7 +150,6 @@ fn page_size(request: &RequestRecord) -> Option<String> {
     })
 }
 
-/// One statement of one variant.
 struct Request<'a> {
     variant: &'a VariantName,
     kind: &'a str,
@@ -158,7 +157,6 @@ struct Request<'a> {
     values: Vec<Option<String>>,
 }
 
-/// Statements that share a row of the table.
 struct Group<'a> {
     kind: &'a str,
     values: Vec<Option<String>>,
@@ -207,7 +205,6 @@ fn executed_kinds(view: &RunView) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Returns the variants that have requests, in the order of the plan.
 fn variants_of<'a>(requests: &[Request<'a>]) -> Vec<&'a VariantName> {
     let mut variants = Vec::new();
     requests.iter().for_each(|r| add(&mut variants, r.variant));
@@ -296,7 +293,6 @@ fn statement_cell(cqls: &[&str]) -> Cell {
     }
 }
 
-/// Returns the beginning of a statement on one line.
 fn short(cql: &str) -> String {
     let words: Vec<&str> = cql.split_whitespace().collect();
     let line = words.join(" ");

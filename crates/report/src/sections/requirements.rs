@@ -7,7 +7,7 @@ use crate::run_view::RunView;
 use store::record::RequirementOutcome;
 use store::record::{Bound, RequiredMetric, RequirementRecord};
 
-/// Returns the requirements. `None` if the study has no requirements.
+/// Returns the section on requirements. `None` if the study has no requirements.
 pub fn section(view: &RunView) -> Option<Section> {
     let requirements = &view.findings.requirements;
     (!requirements.is_empty()).then(|| Section {
@@ -125,7 +125,6 @@ fn interval(one: &RequirementRecord) -> Option<String> {
     }
 }
 
-/// Formats a number of the requirement's metric with its unit.
 fn amount(one: &RequirementRecord, value: f64) -> String {
     match one.metric {
         RequiredMetric::ErrorRate => number::percent(value),

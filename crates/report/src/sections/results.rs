@@ -1,5 +1,4 @@
-//! The results. Shows one row per point, the same numbers as charts, and the results of
-//! comparisons.
+//! Shows the results with one row per point, as charts, by kind of operation, and trial by trial.
 
 use crate::merged_points::{ALL, Point, axis_value, compared_value, trial_table, variant_name};
 use crate::number;
@@ -47,7 +46,6 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
 /// difference.
 const MORE_THAN_OFFERED: f64 = 1.01;
 
-/// Returns true if a point's throughput exceeds the offered rate.
 fn did_more_than_offered(point: &Point<'_>) -> bool {
     match point.at {
         Some(analysis::procedure::Point::Rate(rate)) => {

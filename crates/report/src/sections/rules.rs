@@ -5,7 +5,6 @@ use crate::page::{Block, Cell, Mark, Section, Table, Tone, Verdict};
 use crate::run_view::RunView;
 use store::record::{RuleOutcome, RuleRecord, TrialFinding};
 
-/// Returns the tone of a rule's result, and its severity.
 fn tone(result: RuleOutcome) -> (Tone, u8) {
     match result {
         RuleOutcome::Fail => (Tone::Bad, 3),
@@ -15,7 +14,8 @@ fn tone(result: RuleOutcome) -> (Tone, u8) {
     }
 }
 
-/// Returns the tone of the numbers behind a rule in one trial, if the trial did not pass.
+/// Returns the tone of a rule's result in one trial. The tone is plain unless the rule warned or
+/// failed.
 pub fn rule_tone(trial: &TrialFinding, name: &str) -> Tone {
     let rule = trial.rules.iter().find(|r| r.rule == name);
     match rule.map(|r| tone(r.result).0) {
@@ -62,7 +62,7 @@ fn rule_names(view: &RunView) -> Vec<&str> {
     names
 }
 
-/// Counts the results of a rule, and returns the first record with the worst result.
+/// Returns the number of each result of a rule as text, and the first record with the worst result.
 fn judge<'a>(view: &'a RunView, name: &str) -> (String, Option<&'a RuleRecord>) {
     let all: Vec<&RuleRecord> = view
         .findings
@@ -169,7 +169,6 @@ fn reasons(view: &RunView) -> Option<Table> {
         .unless_empty()
 }
 
-/// A reason that several trials may share.
 struct Reason<'a> {
     /// Name of the rule, or the whole sentence if the reason is not a rule.
     about: String,
@@ -179,7 +178,6 @@ struct Reason<'a> {
     trials: Vec<usize>,
 }
 
-/// Lists the trials that are not valid, each in a row with the reason.
 fn trials_that_are_not_valid(view: &RunView) -> Option<Table> {
     let trials = view.findings.trials.iter();
     let judged = trials.map(|trial| (trial, Verdict::from_record(Some(trial.verdict))));

@@ -13,7 +13,7 @@ use store::record::{
     ScaleRatioRecord, ScaleUpRecord,
 };
 
-/// Returns the section. `None` for a run that does not vary the number of units.
+/// Returns the section on scale-up. `None` for a run that does not vary the number of units.
 pub fn section(view: &RunView) -> Option<Section> {
     let all = &view.findings.scale_ups;
     if all.is_empty() {
@@ -80,7 +80,7 @@ fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
     }
 }
 
-/// Returns the load, such as ` under reads`. Empty if all arms have the same load.
+/// Returns the load, such as ` under reads`. Empty if the load has no name.
 fn under(arms: &[&ScaleUpRecord]) -> String {
     match arms.first().map_or("", |arm| arm.load.as_str()) {
         "" => String::new(),
@@ -88,8 +88,7 @@ fn under(arms: &[&ScaleUpRecord]) -> String {
     }
 }
 
-/// Returns the load and the arm, such as `: reads, planned`. Empty if the run has only one load and
-/// one arm.
+/// Returns the load and the arm, such as `: reads, planned`. Empty if neither has a name.
 fn arm_words(record: &ScaleUpRecord) -> String {
     let load = Some(record.load.as_str()).filter(|load| !load.is_empty());
     let parts: Vec<&str> = load.into_iter().chain(record.arm.as_deref()).collect();
@@ -100,7 +99,6 @@ fn arm_words(record: &ScaleUpRecord) -> String {
     }
 }
 
-/// Returns the name of a unit.
 fn unit_name(unit: &str) -> &str {
     match unit {
         "cores" => "core",
@@ -111,7 +109,6 @@ fn unit_name(unit: &str) -> &str {
     }
 }
 
-/// Returns the plural of a unit.
 fn units_name(unit: &str) -> &str {
     match unit {
         "l3" => "L3 caches",
@@ -134,8 +131,6 @@ fn share_words(ratio: &ScaleRatioRecord) -> String {
     format!("{} ({interval})", number::percent(ratio.value))
 }
 
-/// Describes the known efficiencies in one sentence each. Then lists the unknown efficiencies with
-/// the reason.
 fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     let unit = unit_name(&record.unit);
     let all = u64::from(record.units_per_socket) * u64::from(record.sockets);
@@ -163,7 +158,6 @@ fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     told.map(|sentence| capital(&sentence)).collect()
 }
 
-/// Returns true if a column must name the arm.
 fn has_arms(arms: &[&ScaleUpRecord]) -> bool {
     arms.len() > 1 || arms.iter().any(|arm| arm.arm.is_some())
 }
@@ -188,8 +182,8 @@ fn arm_table<'a, T>(
     })
 }
 
-/// Returns the loads from remote memory per operation at a point. `None` if the CPUs did not count
-/// them.
+/// Returns the loads from remote memory per operation, for the best point of the variant of `at`.
+/// `None` if the CPUs did not count these loads.
 fn remote_loads(view: &RunView, at: &ScalePointRecord) -> Option<String> {
     let points = view.findings.usable_points().filter(|point| point.variant == at.variant);
     let best = points.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))?;

@@ -10,7 +10,7 @@ use crate::sections::results::metric_name;
 use analysis::screening::Activity;
 use store::record::{ScreenRecord, ScreenedRecord};
 
-/// Returns the section. `None` for a study without a screening.
+/// Returns the section on screenings. `None` for a study without a screening.
 pub fn section(view: &RunView) -> Option<Section> {
     let screens = &view.findings.screens;
     if screens.is_empty() {
@@ -59,7 +59,6 @@ fn name(effect: &ScreenedRecord, at: usize) -> String {
     }
 }
 
-/// Describes the judgement of an effect.
 fn activity_words(activity: Activity) -> &'static str {
     match activity {
         Activity::Active | Activity::Possible => activity.name(),

@@ -73,7 +73,6 @@ fn name(view: &RunView, search: &SearchRecord) -> String {
     }
 }
 
-/// Lists the end of each search.
 fn found_table(view: &RunView) -> Table {
     let searches = &view.findings.searches;
     Table::from_records("Results of the searches", searches)
@@ -110,7 +109,6 @@ fn value(step: &SearchStepRecord) -> f64 {
     step.point.map_or(0.0, Point::value)
 }
 
-/// Returns the tone of a step's result.
 fn tone(result: SearchResult) -> Tone {
     match result {
         SearchResult::Pass | SearchResult::Within => Tone::Good,

@@ -46,7 +46,6 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Returns the notes of the study, such as adapted settings and differences from an imported tool.
 fn notes(view: &RunView) -> Option<Block> {
     let notes = view.plan.resolved.notes.clone();
     (!notes.is_empty()).then(|| Block::List("Notes".into(), notes))

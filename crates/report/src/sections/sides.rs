@@ -9,7 +9,6 @@ use analysis::VariantName;
 use std::collections::BTreeSet;
 use store::record::{CostKind, TrialFinding};
 
-/// Trials of one variant.
 struct Side<'a> {
     variant: &'a VariantName,
     trials: Vec<&'a TrialFinding>,
@@ -68,7 +67,6 @@ impl Side<'_> {
         loads.map(|load| load.operations).max()
     }
 
-    /// Formats the mean of a cost over the trials of this variant.
     fn cost(&self, cost: CostKind) -> Cell {
         let known: Vec<f64> =
             self.trials.iter().filter_map(|trial| trial.costs.get(&cost).copied()).collect();

@@ -94,7 +94,7 @@ fn events_table(tails: &[TailRecord]) -> Option<Table> {
 }
 
 /// Returns true if the events have a time. Retries and speculative executions belong to an
-/// operation, and have no time of their own.
+/// operation, and have no separate time.
 fn has_time(events: &TailEventsRecord) -> bool {
     !matches!(
         events.kind,
@@ -102,8 +102,8 @@ fn has_time(events: &TailEventsRecord) -> bool {
     )
 }
 
-/// Returns the slowest operations of a trial, behind a fold. Returns `None` if the run contains
-/// none of them.
+/// Returns the slowest operations of a trial, behind a fold. Returns `None` if the run recorded no
+/// slow operations of this trial.
 fn operations(view: &RunView, tail: &TailRecord) -> Option<Block> {
     let trial = view.trials.iter().find(|trial| trial.index == tail.trial)?;
     let seconds = |value: f64| format!("{value:.4}");

@@ -24,10 +24,8 @@ pub const PLACES_PER_PAGE_MAX: usize = 6_000;
 /// Maximum number of trials with a chart. A page has room for [`PLACES_PER_TRIAL_MIN`] bins in each
 /// of these charts.
 const TRIALS_MAX: usize = 150;
-/// Colour of the client. It is far from the colours of the first kinds of operations.
+/// Colour of the client, which is unlike the colours of the first kinds of operations.
 const CLIENT_COLOR: usize = 7;
-/// Colour of the CPU time of other programs, followed by the colour of the longest waits for a
-/// response.
 const OTHER_PROGRAMS_COLOR: usize = 6;
 const SILENCE_COLOR: usize = 5;
 /// Minimum number of bins that still show a trend.
@@ -72,8 +70,8 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-/// Names a trial in a list, by number, variant, point and block. Also states the problem of the
-/// trial.
+/// Names a trial in a list, by number, variant, point and block. If the trial is not valid, the
+/// name contains its verdict, or `unfinished`.
 pub fn label(view: &RunView, index: usize) -> String {
     let trial = view.findings.trials.iter().find(|t| t.index == index);
     let planned = view.plan.trials.iter().find(|t| t.index == index);
@@ -96,7 +94,6 @@ pub fn label(view: &RunView, index: usize) -> String {
     }
 }
 
-/// Several neighbouring intervals of one kind of operation, joined into one interval.
 #[derive(Clone, Default)]
 struct MergedIntervals {
     t_s: f64,
@@ -213,7 +210,6 @@ fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
     }
 }
 
-/// Errors per second of each kind and outcome, with the times.
 type ErrorRates = BTreeMap<String, Vec<(f64, Option<f64>)>>;
 
 /// Returns the kinds of operations that occurred. The legend does not list kinds of a workload that
@@ -385,7 +381,7 @@ fn line(
 ) -> Series {
     Series {
         name: name.into(),
-        // The legend has one entry for each kind, which stands for all lines of the kind.
+        // The legend has one entry for each kind, which represents all lines of the kind.
         group: group.into(),
         in_legend: name == group,
         shape: Shape::Line,

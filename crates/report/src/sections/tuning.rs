@@ -8,7 +8,7 @@ use crate::sections::results::metric_name;
 use measure::number::{change, changes};
 use store::record::{TuningOutcome, TuningRecord, TuningTestRecord, tuned_names};
 
-/// Returns the section. `None` for a study without a tuning.
+/// Returns the section on the tuning. `None` for a study without a tuning.
 pub fn section(view: &RunView) -> Option<Section> {
     let tuning = view.findings.tuning.as_ref()?;
     let bound = tuning.p99_ms_max.map_or_else(String::new, |max| {
@@ -64,7 +64,6 @@ fn tests(tuning: &TuningRecord) -> Table {
         .build()
 }
 
-/// Returns the outcome of a test, with a link to its report.
 fn outcome(test: &TuningTestRecord) -> Cell {
     let (word, tone) = match test.outcome {
         TuningOutcome::Kept => ("kept", Tone::Strong),

@@ -9,7 +9,6 @@ const HEADROOM: f64 = 0.08;
 /// Minimum ratio of the ends of a logarithmic axis.
 const FACTOR_MIN: f64 = 4.0;
 
-/// An axis with its ends, its scale and its ticks.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     ends: [f64; 2],
@@ -47,7 +46,6 @@ impl Axis {
         axis
     }
 
-    /// Returns true if a value is between the ends of the axis.
     pub(super) fn holds(&self, value: f64) -> bool {
         let slack = (self.ends[1] - self.ends[0]).abs() * 1e-9;
         value >= self.ends[0] - slack && value <= self.ends[1] + slack

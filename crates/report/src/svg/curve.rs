@@ -205,7 +205,6 @@ fn band(out: &mut String, [left, right]: [f64; 2], paint: ColorRole, inner: Area
     );
 }
 
-/// Draws a path.
 fn drawn(out: &mut String, class: &str, path: &str) {
     let _ = write!(out, "<path class=\"{class}\" d=\"{path}\"/>");
 }

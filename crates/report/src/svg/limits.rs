@@ -5,8 +5,8 @@ use super::axis::Axis;
 use super::size::{Area, TEXT_PX, width_of};
 use crate::page::LeadMark;
 
-/// Number of positions along a line at which this module tries to place a name. It tries each
-/// position above and below the line.
+/// Number of positions along a line at which this module tries to place a name, both above and
+/// below the line.
 const PLACES: usize = 24;
 /// Half the height and half the width of a point in pixels, including the space around the point.
 const POINT_PX: f64 = 6.5;
@@ -58,8 +58,7 @@ fn overlap(a: &Rect, b: &Rect) -> bool {
     a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
 }
 
-/// Returns the rectangles that names must not cover. They are points with their intervals, and
-/// lines.
+/// Returns the rectangles that names must not cover: points with their intervals, and lines.
 fn measured(marks: &[LeadMark], [x, y]: [&Axis; 2]) -> Vec<Rect> {
     let around = |at: f64, value: f64| {
         [

@@ -38,7 +38,6 @@ fn curve(plot: &Plot) -> Option<&CurvePlot> {
     }
 }
 
-/// Returns the colour and the name of each line that has a name.
 fn lines(plot: &CurvePlot) -> impl Iterator<Item = (ColorRole, &str)> {
     plot.marks.iter().filter_map(|mark| match mark {
         LeadMark::Line { paint, label, .. } if !label.is_empty() => Some((*paint, label.as_str())),
@@ -109,9 +108,8 @@ pub(super) struct PlotLabel<'a> {
 }
 
 /// Places the names of limits and ranges between the ends of the plot, `left` and `right`. A name
-/// is at the right of its position. It is at the left if it does not fit at the right, and if the
-/// left has more space. If another name already covers this position, the name moves to another
-/// row.
+/// is at the right of its position. If it does not fit there and the left has more space, the name
+/// is at the left. If another name already covers this position, the name moves to another row.
 pub(super) fn above<'a>(
     plot: &'a CurvePlot,
     x: &Axis,
@@ -174,7 +172,6 @@ fn label<'a>(mark: &'a LeadMark, x: &Axis) -> Option<(ColorRole, &'a str, f64)> 
     (!label.is_empty()).then_some((paint, label, at))
 }
 
-/// Writes the names of limits and ranges above the plot.
 pub(super) fn write_above(out: &mut String, above: &[PlotLabel<'_>], inner: Area) {
     let rows = above.iter().map(|name| name.row + 1).max().unwrap_or(0);
     for name in above {

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Style sheet that pages and figures share.
 const STYLE: &str = include_str!("../../assets/figure.css");
-/// Colour that a mark has because of its class.
+/// Beginning of a reference to the variable with the colour of a mark. The class of the mark sets
+/// this variable.
 const PAINT: &str = "var(--paint";
 
 /// Returns the drawing with the colours of the light page instead of variables.
@@ -17,8 +17,8 @@ pub(super) fn plain(svg: &str) -> String {
     substitute(&svg, &colors, "")
 }
 
-/// Returns names and values of the variables in the style sheet. The variables of the light page
-/// come first.
+/// Returns names and values of the variables of the light page, which the first `:root` block of
+/// the style sheet contains.
 fn colors() -> BTreeMap<&'static str, &'static str> {
     let block = STYLE.split_once(":root {").and_then(|(_, rest)| rest.split_once('}'));
     let lines = block.map_or("", |(inner, _)| inner).split(';');
@@ -78,7 +78,7 @@ fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     )
 }
 
-/// Replaces variables in a text by their values.
+/// Replaces variables in a text by their values. `paint` is the value of the variable `--paint`.
 fn substitute(text: &str, colors: &BTreeMap<&str, &str>, paint: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -30,7 +30,6 @@ fn row_px(plot: &RowsPlot, width: f64) -> f64 {
     }
 }
 
-/// Returns true if names are above their values, because a name is too wide.
 fn are_above(plot: &RowsPlot, width: f64) -> bool {
     widest(plot, |row| &row.label) > width * NAMES_SHARE
 }
@@ -39,7 +38,6 @@ fn widest(plot: &RowsPlot, text: impl Fn(&ValueRow) -> &str) -> f64 {
     plot.rows.iter().map(|row| width_of(text(row))).fold(0.0, f64::max)
 }
 
-/// Draws a forest plot into an area of the drawing.
 pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
     let are_above = are_above(plot, area.width);
     let row_px = row_px(plot, area.width);

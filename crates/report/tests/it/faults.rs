@@ -27,7 +27,6 @@ pub fn killed() -> FaultRecord {
     }
 }
 
-/// Returns the measured effects of the fault.
 fn recovery() -> RecoveryRecord {
     let back = |left_s, back_s, watched_s| ReturnTime {
         left_s: Some(left_s),
@@ -121,7 +120,7 @@ fn stretch(seconds: f64, ops_per_s: f64, p99: f64) -> StretchRecord {
     }
 }
 
-/// Returns throughput, p99 and the number of lost connections of a second.
+/// Returns the throughput as a share of normal, the p99 in ms, and the number of lost connections.
 fn second(at: u64) -> (f64, f64, u64) {
     match at {
         60..=67 => (0.38 + 0.05 * (at - 60) as f64, 48.0, 8),
@@ -305,8 +304,8 @@ fn the_first_screen_gives_the_cost_and_losses_of_a_fault() {
         });
         assert_says(&said_in_figure(&broken), &[expected]);
     }
-    // The rows of only one of two trials were read back, so nothing is known about both trials
-    // together.
+    // The rows of only one of two trials were read back, so the figure states the number of these
+    // trials.
     let mut second = broken.findings.trials[0].clone();
     second.read_back = None;
     second.verify.lost = 2;
@@ -405,7 +404,7 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
     );
 }
 
-/// Returns the comparison of a period of a fault with trials without it.
+/// Returns the comparison of a period of a fault with trials without the fault.
 fn against(
     stretch: &str,
     ratios: [f64; 3],

@@ -50,7 +50,6 @@ fn a_fault_has_the_colour_and_name_of_its_variant() {
     assert!(!figure.contains("class=\"line p0\""), "{figure}");
 }
 
-/// Returns the first chart of a section.
 fn first_chart(view: &RunView, id: &str) -> Chart {
     let page = page(view);
     let section = page.sections().find(|section| section.id == id).expect(id);

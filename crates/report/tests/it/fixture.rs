@@ -38,7 +38,6 @@ fn lognormal(chance: &mut Draws, median: f64, spread: f64) -> f64 {
     median * (normal * spread).exp()
 }
 
-/// Parameters of one trial.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub variant: &'static str,

@@ -27,7 +27,8 @@ fn digest(html: &str) -> String {
             _ => {}
         }
     }
-    // Consecutive rows of a table share one line with their number. So do consecutive options.
+    // Consecutive rows of a table become one line with the number of rows. Consecutive options also
+    // become one line.
     let mut folded: Vec<(String, usize)> = Vec::new();
     for line in lines {
         let same = line == "tr" || line.starts_with("option ");

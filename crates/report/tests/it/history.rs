@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use store::record::{FindingsRecord, JournalEvent, MachineFacts, PointRecord, QuantilesRecord};
 use store::{Run, RunWriter};
 
-/// Differences between runs.
 struct RunDifferences<'a> {
     ops_per_s: f64,
     cassay: &'a str,
@@ -26,7 +25,6 @@ const USUAL: RunDifferences<'_> = RunDifferences {
     verdict: "valid",
 };
 
-/// Writes a run with one point. Returns the folder of the run.
 fn write(results: &Path, told: &RunDifferences<'_>) -> PathBuf {
     let shapes = &fixture::shapes(1)[..1];
     let mut plan = fixture::plan(shapes);
@@ -126,7 +124,7 @@ fn a_change_is_named_with_its_run_and_what_differs_there() {
         "a lower bound is not a number"
     );
     // The history reports one sentence on throughput and one on p99. If the change is already
-    // known, it reports none.
+    // known, the history reports no sentence.
     assert_eq!(of.regressions("").len(), 2);
     assert_eq!(of.regressions("9").len(), 0);
     let shown = text(&history(&of));
@@ -199,7 +197,7 @@ fn the_page_of_a_run_shows_its_past_and_not_what_came_after() {
     );
 }
 
-/// Reads the files as `otava/importer.py` and `otava/test_config.py` do, and checks them.
+/// The expected keys are those that `otava/importer.py` and `otava/test_config.py` read.
 #[test]
 fn otava_gets_a_file_for_each_point_with_directions() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -131,7 +131,6 @@ fn hostile_run() -> RunView {
     run
 }
 
-/// Puts the hostile text into the phases, probes and data of a finding.
 fn spoil_lab(trial: &mut TrialFinding) {
     trial.phases = vec![PhaseTimeRecord {
         name: HOSTILE.into(),

@@ -18,7 +18,7 @@ use store::record::*;
 
 /// Seconds of preparation before the warm-up: schema, load, settling and restore.
 const BEFORE_S: u64 = 90;
-/// Second in which the disk of one host was busy, in every trial. It counts from the start line.
+/// Second in which the disk of one host was busy, in every trial, counted from the start line.
 pub const PEAK_S: f64 = 101.0;
 /// Height of the peak in percent. No other value of any series has this height.
 pub const PEAK: f64 = 98.765;

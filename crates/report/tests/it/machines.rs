@@ -145,13 +145,11 @@ fn run(machines: Vec<MachineTopologyRecord>, of: &dyn Fn(&str) -> Vec<PlacementR
     run
 }
 
-/// Returns every picture of a page.
 fn pictures(html: &str) -> Vec<&str> {
     let parts = html.split("<svg role=\"img\"").skip(1);
     parts.map(|part| part.split("</svg>").next().expect("an end")).collect()
 }
 
-/// Returns the number of elements with a class.
 fn count(svg: &str, class: &str) -> usize {
     let as_band = svg.matches(&format!("class=\"{class} band\"")).count();
     as_band + svg.matches(&format!("class=\"{class}\"")).count()
@@ -268,8 +266,8 @@ fn a_machine_of_384_threads_is_drawn_with_few_tiles() {
     let pictures = pictures(&html);
     assert_eq!(pictures.len(), 1);
     let [boxes, parts] = ["box d1", "part"].map(|class| count(pictures[0], class));
-    // Each group has seven cores of a node and one free core, with two threads each. The last group
-    // belongs to the client.
+    // In each L3 cache, seven cores belong to a node and one core is free, with two threads each.
+    // The last L3 cache belongs to the client.
     assert_eq!([boxes, parts], [24, 23 * 4 + 2]);
     assert!(pictures[0].len() < 40_000, "{}", pictures[0].len());
 }

@@ -1,6 +1,5 @@
-//! The tests of the crate `report`, in one binary. Pages are made from three sources. They are a
-//! run that is built in code ([`fixture`]), a run that is written and read through the store, and
-//! hostile text.
+//! The tests of the crate `report`, in one binary. Pages are made from a run that is built in code
+//! ([`fixture`]), from a run that is written and read through the store, and from hostile text.
 //!
 //! To look at the pages: `CASSAY_REPORT_OUT=/tmp/pages cargo test -p report`.
 

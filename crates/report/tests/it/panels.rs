@@ -210,7 +210,7 @@ fn runs_are_compared_by_settings_and_flags_that_were_in_effect() {
         for node in &mut trial.nodes.as_mut().expect("nodes").nodes {
             node.flags.insert("UseZGC".into(), "true".into());
             node.settings.insert("concurrent_reads".into(), "64".into());
-            // Another cluster has other addresses. These must not count as a difference.
+            // Another cluster has other addresses, which must not count as a difference.
             let moved = node.address.replace("10.94.1", "10.94.7");
             let own = moved.split(':').next().expect("an address").to_owned();
             node.settings.insert("listen_address".into(), own);

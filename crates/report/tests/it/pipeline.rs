@@ -23,8 +23,8 @@ fn required(metric: &str, outcome: &str, says: &str) -> RequirementRecord {
     }
 }
 
-/// Returns the fixture with a requirement for each outcome. One of these requirements contains text
-/// that XML cannot contain.
+/// Returns the fixture with a missed, an inconclusive and a met requirement. One of them contains
+/// text that XML cannot contain.
 fn view() -> RunView {
     let mut view = fixture::run(1);
     view.findings.requirements = vec![

@@ -199,7 +199,6 @@ fn icicles(view: &RunView) -> Vec<Icicle> {
     icicles.collect()
 }
 
-/// Returns the elements `figure` with call trees.
 fn drawings(html: &str) -> Vec<&str> {
     let figures = html.split("<figure class=\"icicle\"").skip(1);
     figures

@@ -107,8 +107,8 @@ fn with_probe(folder: &Path, more_bytes: u64) -> PathBuf {
     writer.path().to_owned()
 }
 
-/// In an earlier version, the page of a run of one day needed minutes and gigabytes of memory,
-/// because cassay read all its lines.
+/// In an earlier version, cassay read every line of a run for its page. The page of a run of one
+/// day needed minutes and gigabytes of memory.
 #[test]
 fn a_long_run_has_the_page_that_its_lines_would_have() {
     let folder = tempfile::tempdir().expect("a folder");

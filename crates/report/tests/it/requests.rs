@@ -1,4 +1,4 @@
-//! Tests the sections of the page about requests. They show how requests were sent, counts of rows
+//! Tests the sections of the page about requests, which show how requests were sent, counts of rows
 //! and pages, and the notes of a run.
 
 use crate::fixture::{self, Shape};
@@ -34,7 +34,7 @@ pub fn request(kind: &str) -> Value {
     })
 }
 
-/// Returns counts of reads, with ten rows in each page. They do not include times.
+/// Returns counts of reads, with ten rows in each page. The counts do not include times.
 pub fn counts(shape: Shape, reads: u64) -> BTreeMap<String, KindCounts> {
     let counts = KindCounts::from([
         (KindCount::Rows, 10 * reads),
@@ -45,7 +45,6 @@ pub fn counts(shape: Shape, reads: u64) -> BTreeMap<String, KindCounts> {
     BTreeMap::from([("read".to_string(), counts)])
 }
 
-/// Returns a run of two variants whose plan records these requests.
 fn run(off: Value, on: Value) -> RunView {
     let mut view = fixture::run(1);
     let requests = json!({"off": off, "on": on});

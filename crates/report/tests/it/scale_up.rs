@@ -148,8 +148,7 @@ fn planned() -> ScaleUpRecord {
     }
 }
 
-/// Returns the record of a machine with one socket, and with two points, to which no curve could be
-/// fitted.
+/// Returns the record of the arm `usual` with two points, to which no curve could be fitted.
 fn usual() -> ScaleUpRecord {
     let inconclusive = |name| EfficiencyRecord {
         name,

@@ -7,7 +7,6 @@ use store::record::{SlowOperationRecord, TailEventKind, TailEventsRecord, TailRe
 const SENTENCE: &str =
     "71 of the 100 slowest operations (31 ms or more) fell into 3 garbage collections of node2.";
 
-/// Returns the fixture with the slowest operations of trial 0.
 fn view() -> RunView {
     let mut view = fixture::run(1);
     let collections = TailEventsRecord {

@@ -1,8 +1,8 @@
 //! Decodes a histogram in a log (HdrHistogram's V2, compressed by zlib), bucket by bucket.
 //!
 //! A histogram begins with a cookie and a length. The compressed content has a header of 40 bytes,
-//! followed by the counts as zigzag numbers with seven bits per byte. A negative number -n stands
-//! for n empty buckets. The library decodes histograms with another layout or other bounds.
+//! followed by the counts as zigzag numbers with seven bits per byte. A negative number -n
+//! represents n empty buckets. The library decodes histograms with another layout or other bounds.
 
 use crate::histogram_buckets::BucketCount;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -19,7 +19,8 @@ const HEADER_BYTES: usize = 40;
 /// Maximum number of bytes of the decompressed content. A full histogram with cassay's bounds is
 /// smaller, because it has 45,056 buckets of at most 9 bytes.
 const BYTES_MAX: usize = 1 << 19;
-/// Maximum number of buckets. A histogram of 64-bit values with three digits has fewer buckets.
+/// Maximum number of buckets. A histogram of 64-bit values with three significant digits has fewer
+/// buckets.
 const BUCKETS_MAX: u64 = 64 << 10;
 
 /// Buffers for decoding, which are reused for every histogram.
@@ -93,8 +94,8 @@ fn counted(bytes: &[u8], held: &mut Vec<BucketCount>) -> Option<()> {
         }
         bucket += 1;
     }
-    // The sum over several kinds of operations must also fit into 64 bits, so the total of one
-    // histogram has a lower limit.
+    // The sum over several kinds of operations must also fit into 64 bits, so the limit of the
+    // total of one histogram is smaller.
     (total < u64::MAX / 1024).then_some(())
 }
 

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Largest number that is accepted in a list of CPUs or NUMA nodes. The kernel itself supports at
+/// Limit below which each number in a list of CPUs or NUMA nodes must be. The kernel supports at
 /// most 8192 CPUs.
 const NUMBERS_MAX: u32 = 8192;
 
@@ -185,8 +185,8 @@ pub struct PartRecord {
     pub client_shares: bool,
 }
 
-/// Returns the numbers in a list in the kernel's format. Leaves out malformed entries, so that a
-/// record with a malformed list can still be displayed.
+/// Returns the numbers in a list in the kernel's format. Omits malformed entries, so that a record
+/// with a malformed list can still be displayed.
 pub fn numbers_of(list: &str) -> BTreeSet<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

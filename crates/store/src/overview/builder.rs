@@ -16,7 +16,6 @@ const COURSE_MAX: usize = 1024;
 /// Maximum number of bins for a series of a probe. Such a series takes 37 kB of memory. In trials
 /// of up to 8 minutes, a bin is one second long.
 const SERIES_MAX: usize = 512;
-/// Name of the probe that measures how much CPU time other programs use.
 const OTHERS_PROBE: &str = "others";
 
 /// Summary of the lines of a trial that were written so far.
@@ -35,7 +34,6 @@ struct Series {
 }
 
 impl OverviewBuilder {
-    /// Adds a line of `intervals.ndjson` to the summary.
     pub(crate) fn interval(&mut self, line: &IntervalRecord) {
         let figures = self.figures_of(&line.kind);
         let mut push = |name: &str, value: f64| match figures.get_mut(name) {
@@ -67,7 +65,6 @@ impl OverviewBuilder {
         }
     }
 
-    /// Adds a sample of a probe to the summary.
     pub(crate) fn sample(&mut self, probe: &str, sample: &SampleRecord) {
         if probe == OTHERS_PROBE && sample.name == CPU_OTHERS {
             let figures = self.figures_of(CLIENT_KIND);

@@ -22,7 +22,6 @@ pub struct OverviewBin {
 
 /// Number of floats in a packed bin.
 const FLOATS: usize = 4;
-/// Number of bytes in a float.
 const FLOAT_BYTES: usize = 4;
 
 impl OverviewBin {
@@ -54,7 +53,6 @@ impl OverviewBin {
         self.ends[0].max(self.ends[1])
     }
 
-    /// Joins neighbouring bins into one bin.
     pub(super) fn joined(places: &[OverviewBin]) -> OverviewBin {
         let mut places = places.iter().filter(|place| place.count > 0);
         let Some(first) = places.next() else {
@@ -79,7 +77,6 @@ impl OverviewBin {
     }
 }
 
-/// Packs the bins of a series.
 pub(super) fn pack(bins: &Bins) -> String {
     let mut bytes = Vec::new();
     for (slot, bin) in bins.numbered() {
@@ -92,7 +89,7 @@ pub(super) fn pack(bins: &Bins) -> String {
     BASE64.encode(bytes)
 }
 
-/// Unpacks the bins of a series.
+/// Unpacks the bins of a series. A bin with a number that is not finite becomes an empty bin.
 pub(super) fn unpack(packed: &str) -> Result<Vec<OverviewBin>> {
     let bytes = BASE64.decode(packed).context("the bins are not base64")?;
     let (places, rest) = bytes.as_chunks::<{ FLOATS * FLOAT_BYTES }>();

@@ -13,7 +13,6 @@ use std::path::Path;
 /// bytes in two seconds. A node with all probes writes this many bytes in half an hour.
 const RAW_BYTES_MAX: u64 = 100 << 20;
 
-/// The raw lines of a run.
 pub(super) struct Raw<'a> {
     /// Total size of the raw lines, bytes.
     bytes: u64,
@@ -42,7 +41,6 @@ impl<'a> Raw<'a> {
         Ok(Raw { bytes, sums })
     }
 
-    /// Returns true if the raw lines are so large that pages have to use the overviews.
     pub(super) fn is_long(&self) -> bool {
         self.bytes > RAW_BYTES_MAX
     }

@@ -153,7 +153,7 @@ impl Trial {
     /// measured window in seconds.
     ///
     /// # Errors
-    /// A line is damaged.
+    /// A file cannot be read, or a line is damaged.
     pub fn gather(
         &self,
         known: Option<&OverviewRecord>,
@@ -234,7 +234,7 @@ impl Trial {
     }
 }
 
-/// Returns the log of all values, and the log of the values that are lower bounds.
+/// Returns the kind of the log of all values, and the kind of the log of the lower bounds.
 fn logs_of(service: bool) -> (HistogramKind, HistogramKind) {
     if service {
         (HistogramKind::Service, HistogramKind::ServiceCensored)

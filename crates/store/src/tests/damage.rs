@@ -125,7 +125,6 @@ fn numbers(run: &Run) -> String {
     text
 }
 
-/// Returns all files of a folder, by path.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let names = crate::file_digests::files_in(folder).unwrap().into_iter();
     names
@@ -136,7 +135,6 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Restores the files of a folder.
 fn restore(folder: &Path, as_it_was: &BTreeMap<String, Vec<u8>>) {
     if files(folder) == *as_it_was {
         return;
@@ -299,8 +297,8 @@ fn nor_is_an_interrupted_run() {
     assert!(refused > 100 && read > 5, "{refused} refused, {read} read");
 }
 
-/// These cases come from the audit. In an earlier version, the reader accepted each of these files
-/// without a message and returned other numbers.
+/// In an earlier version, the reader accepted each of these files without a message and returned
+/// other numbers.
 #[test]
 fn a_damaged_file_is_named_with_what_it_was_and_what_it_is() {
     let results = tempfile::tempdir().unwrap();
@@ -380,8 +378,8 @@ fn a_torn_line_of_the_journal_stops_nobody() {
     assert!(!run.is_journal_damaged && !run.notes.is_empty());
 }
 
-/// A name in a record points to another folder. In the version before the audit, `report` read the
-/// folder of another run.
+/// A name in a record points to another folder. In an earlier version, `report` read the folder of
+/// another run.
 #[test]
 fn a_name_that_leads_out_of_the_run_is_not_followed() {
     for (file, from, to) in [

@@ -18,7 +18,6 @@ fn profile(node: &str) -> ProfileRecord {
     }
 }
 
-/// Writes a run with one profiled trial of two nodes.
 fn written(results: &Path) -> std::path::PathBuf {
     let mut run = RunWriter::create(results, "study: first\n", &plan("first")).unwrap();
     let writer = run.begin_trial(&trial(0), &["write".to_owned()]).unwrap();

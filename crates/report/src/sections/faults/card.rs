@@ -70,7 +70,6 @@ fn times(fault: &FaultRecord) -> String {
     .join(" · ")
 }
 
-/// Returns the effects of the fault, by name.
 fn fault_effects(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
     let mut facts: Vec<(&str, String)> = vec![("Noticed", noticed(fault, found))];
     if let Some(dip) = found.dip {
@@ -146,7 +145,7 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
 }
 
 /// Describes an effect, such as `50 % less at worst (150 op/s, 4.97 s after the injection), below
-/// normal for 13 s, 79 requests short`.
+/// normal for 13 s, 79 missing requests`.
 fn dip_of(dip: &Dip) -> String {
     if dip.depth == 0.0 {
         return "never below normal".to_owned();
@@ -190,7 +189,7 @@ fn normal(found: &RecoveryRecord) -> String {
 }
 
 /// Describes when a series was back to normal, in seconds after the healing and after the
-/// injection.
+/// injection, and when it left the normal range.
 fn both(fault: &FaultRecord, of: fn(&Aftermath) -> Option<SeriesEnd>, returns: &Returns) -> String {
     let mut said = vec![returned(fault, of).map_or_else(String::new, |cell| cell.text)];
     let injected = &returns.injected;
@@ -230,7 +229,6 @@ fn hints_of(hints: &Hints) -> String {
     )
 }
 
-/// Returns the figures of the periods before, during and after the fault.
 fn three_stretches(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &StretchRecord)> {
     let all = [
         ("before", &found.before),
@@ -240,7 +238,6 @@ fn three_stretches(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str
     all.into_iter().filter_map(|(name, stretch)| Some((name, stretch.as_ref()?)))
 }
 
-/// Returns a table of the effects that clients could notice before, during and after the fault.
 fn stretches(found: &RecoveryRecord) -> Table {
     Table::from_records("", three_stretches(found))
         .text("Clients saw", |(name, _)| name)
@@ -284,7 +281,6 @@ fn stretches(found: &RecoveryRecord) -> Table {
         .build()
 }
 
-/// Lists failures by kind and error. `None` without failures.
 fn failures(found: &RecoveryRecord) -> Option<Table> {
     let each = three_stretches(found).flat_map(|(name, stretch)| {
         let kinds = stretch.errors.iter();

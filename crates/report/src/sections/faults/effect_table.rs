@@ -8,10 +8,8 @@ use crate::run_view::RunView;
 use std::collections::BTreeSet;
 use store::record::{FaultRecord, PublishedFailureRecord, RecoveryRecord, StretchRecord};
 
-/// Subject of a row.
 #[derive(Clone, Copy)]
 enum Subject<'a> {
-    /// A fault of this run.
     Fault(&'a FaultRecord),
     /// A published claim without a matching fault of this run.
     Claim(&'a PublishedFailureRecord),
@@ -26,13 +24,12 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Explanation of the columns.
 const FOOT: &str = "Before: the median of the seconds before the fault. Lowest: the worst second, \
      from the injection until throughput was back to normal. After: the mean of all seconds since \
      the target was intact again. p99: of all operations before or during the fault together. \
      Errors: from the injection on.";
 
-/// Returns the table. Claims without a matching fault have separate rows.
+/// Returns the table of all faults. Claims without a matching fault have separate rows.
 pub fn table(view: &RunView) -> Table {
     let published = view.findings.published.as_ref();
     let claims = published.map_or(&[][..], |published| &published.failures);
@@ -143,7 +140,6 @@ fn service(found: &RecoveryRecord) -> Cell {
     }
 }
 
-/// Returns the number of failed operations, with the errors.
 fn failed(found: &RecoveryRecord) -> Cell {
     let stretches = || [&found.during, &found.after].into_iter().flatten();
     let errors = stretches().flat_map(|stretch| stretch.errors.values().flatten());

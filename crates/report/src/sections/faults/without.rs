@@ -1,4 +1,4 @@
-//! Table that compares trials with faults and the same trials without faults. Each row is one
+//! Compares trials with faults with the same trials without faults. The table has a row for each
 //! period of a fault.
 
 use crate::merged_points::place;
@@ -9,7 +9,6 @@ use crate::sections::comparisons::{interval_words, ratio_words};
 use crate::sections::verdict_tone;
 use store::record::ComparisonRecord;
 
-/// Metrics whose ratios the table shows, with the titles of their columns.
 const RATIOS: [(&str, &str); 3] = [
     ("ops_per_s", "Throughput"),
     ("latency_ms.p50", "p50"),

@@ -6,7 +6,6 @@ use analysis::rules::seriousness;
 use std::cmp::Reverse;
 use store::record::{CauseKind, DRIFTED, NOT_STEADY, RuleOutcome, TrialFinding, short_words};
 
-/// Maximum number of reasons on the first screen.
 const REASONS_MAX: usize = 3;
 
 /// Description of rule V14 if no read returned wrong data. In this case, the rule mostly judges
@@ -22,8 +21,8 @@ type RankedReason = ((Reverse<Option<RuleOutcome>>, usize), String);
 
 /// Returns at most three reasons. Reasons of the whole run come first. Then come causes that
 /// several trials show, and rules that these causes do not explain, with the number of trials for
-/// each. If other programs disturbed the run, the list always contains this reason, because other
-/// programs may explain all problems.
+/// each. If other programs disturbed the run, the list contains this reason, because it may explain
+/// all problems. Only reasons of the whole run can take its place.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
     let causes = &view.findings.causes;
@@ -87,7 +86,6 @@ fn kinds<'a>(trials: &'a [TrialFinding], rule: &'static str) -> Vec<ReasonKind<'
     found
 }
 
-/// Returns the description of a kind of reason, with the number of affected trials.
 fn rule_reason(trials: &[TrialFinding], kind: ReasonKind<'_>) -> RankedReason {
     let (rule, mut of) = (kind.rule, kind.trials);
     let mut words = kind.words.to_owned();
@@ -125,7 +123,7 @@ fn explains(cause: CauseKind) -> Option<&'static str> {
     }
 }
 
-/// Returns reasons that concern the whole run: the run was stopped, or no trial has finished.
+/// Returns the reasons that name no trial, because they concern the whole run.
 fn run_reasons(view: &RunView) -> impl Iterator<Item = &String> {
     let records = view.findings.reasons_as_data().into_owned();
     let reasons = view.findings.reasons.iter().zip(records);
@@ -145,7 +143,7 @@ pub fn cause(trial: &TrialFinding) -> Option<&'static str> {
     })
 }
 
-/// Returns true if any read returned data that differs from the written data.
+/// Returns true if any check found data that is missing or differs from the written data.
 fn has_other_data(trial: &TrialFinding) -> bool {
     let reads = &trial.verify;
     let differed = reads.missing + reads.stale + reads.wrong + reads.resurrected > 0;

@@ -11,10 +11,9 @@ use crate::run_view::RunView;
 use measure::Known;
 use store::record::{CostKind, CostRecord, QuantilesRecord};
 
-/// Maximum number of rows on the first screen.
 const ROWS_MAX: usize = 10;
 
-/// Returns the figure. `None` for a study with one variant.
+/// Returns the figure with the results of the variants. `None` for a study with one variant.
 pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let names = variants(view);
     if names.len() < 2 {
@@ -72,7 +71,6 @@ fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
     })
 }
 
-/// Plots a percentile of each variant.
 fn latencies(
     view: &RunView,
     shown: &[&Point<'_>],
@@ -96,7 +94,6 @@ fn latencies(
     })
 }
 
-/// A value, its interval, and its formatted text.
 type Value = (Option<f64>, Option<[f64; 2]>, String);
 
 /// Returns a row for each variant. The title also states which direction is better, and whether the
@@ -128,16 +125,15 @@ fn rows(
     }
 }
 
-/// Returns the value of a cost at a point.
 fn cost_of<'v>(view: &'v RunView, point: &Point<'_>, cost: CostKind) -> Option<&'v CostRecord> {
     let mut points = view.findings.usable_points();
     let of = points.find(|one| one.variant == *point.variant && one.point == point.at)?;
     of.costs.iter().find(|one| one.cost == cost)
 }
 
-/// Returns the point of a variant that the question is about. If the variant lacks this point,
-/// returns its best point. If all points of the variant are invalid, returns the point with the
-/// highest throughput, so that the figure shows every variant.
+/// Returns the point of a variant at which the primary comparison was made. If the variant lacks
+/// this point, returns its best point. If all points of the variant are invalid, returns the point
+/// with the highest throughput, so that the figure shows every variant.
 fn primary<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],

@@ -55,7 +55,8 @@ pub(super) fn screening_figure(view: &RunView) -> Option<LeadFigure> {
     let row = |effect: &store::record::ScreenedRecord| ValueRow {
         label: format!("{}: {} ÷ {}", effect.setting, effect.value, effect.against),
         value: Some(change(effect.ln_ratio)),
-        // This range is not an interval. It is the range in which chance moves an effect of zero.
+        // This range is not an interval. Chance moves 95 % of the effects of zero within this
+        // range.
         ci95: None,
         other: Some([change(-screen.sme), change(screen.sme)]),
         text: measure::number::change(effect.ln_ratio.exp()),

@@ -42,7 +42,7 @@ pub(super) fn effect(fault: &FaultRecord, is_at_rate: bool) -> String {
     said.flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// Describes an effect, such as `62 % less throughput at worst, below normal for 29.0 s, 81,300
+/// Describes an effect, such as `At worst, 62 % less throughput, below normal for 29.0 s, 81,300
 /// operations short.`
 fn throughput(found: &RecoveryRecord) -> Option<String> {
     let dip = found.dip?;
@@ -79,7 +79,7 @@ fn errors(found: &RecoveryRecord) -> Option<String> {
 }
 
 /// Describes the return to normal, such as `Throughput was back to normal 21.8 s after the healing;
-/// p99 was not within 90 s of it.`
+/// p99 was not back to normal within 90 s of the healing.`
 fn as_before(fault: &FaultRecord) -> Option<String> {
     let said = Aftermath::from_fault(fault)?.words(fault)?;
     let is_name = |name: &String| said.starts_with(name.as_str());
@@ -94,11 +94,10 @@ fn as_before(fault: &FaultRecord) -> Option<String> {
     )
 }
 
-/// Describes an effect on latency, such as `P99 51 → 1,040 ms during the fault (× 20.4).`
+/// Describes an effect on latency, such as `p99 51 → 1,040 ms during the fault (× 20.4).`
 fn p99(fault: &FaultRecord) -> Option<String> {
     let said = p99_words(fault)?;
     let first = said.chars().next()?;
-    // The name of a percentile, such as `p99`, keeps its lower-case letter.
     Some(if first == 'p' {
         said + "."
     } else {

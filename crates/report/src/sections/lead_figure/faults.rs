@@ -1,5 +1,5 @@
-//! Plots throughput and p99 in a period around each fault, with the outage shaded. States the cost
-//! of the fault, and any loss of acknowledged data.
+//! Plots throughput, p99 or both in a period around each fault, with the outage shaded. States the
+//! effect of the fault, and any loss of acknowledged data.
 
 use super::{fault_words, trial_over_time};
 use crate::merged_points::{variant_index, variant_name, variants};
@@ -11,7 +11,6 @@ use crate::sections::faults::fault_bands;
 use analysis::procedure::Point;
 use store::record::FaultRecord;
 
-/// Maximum number of panels on the first screen.
 const STRIPS_MAX: usize = 4;
 /// Time shown before the injection and after the return to normal, as a multiple of the length of
 /// the outage.
@@ -20,7 +19,8 @@ const AROUND: f64 = 0.6;
 /// seconds.
 const AROUND_MIN_S: f64 = 15.0;
 
-/// Returns the figure. `None` for a run without faults.
+/// Returns the figure of the first [`STRIPS_MAX`] injected faults. `None` if the run injected no
+/// faults.
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let faults: Vec<&FaultRecord> =
         view.findings.faults.iter().filter(|fault| fault.injected_s.is_some()).collect();
@@ -63,7 +63,6 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     })
 }
 
-/// Returns true if a plot has a shaded period of this colour.
 fn has_band(plot: &Plot, color: ColorRole) -> bool {
     let Plot::Curve(plot) = plot else {
         return false;
@@ -73,7 +72,6 @@ fn has_band(plot: &Plot, color: ColorRole) -> bool {
     plot.marks.iter().any(is_of_color)
 }
 
-/// Returns true if the load during a fault came at a rate.
 fn is_at_rate(view: &RunView, fault: &FaultRecord) -> bool {
     let mut trials = view.findings.trials.iter();
     let trial = trials.find(|trial| Some(trial.index) == fault.trial);
@@ -94,7 +92,6 @@ fn strips(view: &RunView, fault: &FaultRecord, has_both: bool) -> [Option<Plot>;
     }
 }
 
-/// Series that a panel shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Series {
     Throughput,

@@ -4,7 +4,6 @@ use crate::number;
 use crate::page::{ColorRole, RowsPlot, ValueRow};
 use crate::run_view::RunView;
 
-/// Maximum number of ratios in the figure at the top of the page.
 const ROWS_MAX: usize = 8;
 
 /// Returns a row for each published ratio that cassay also measured. Returns `None` if no published

@@ -45,8 +45,8 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
 }
 
 fn arm_marks(arm: &ScaleUpRecord, paint: ColorRole) -> Vec<LeadMark> {
-    // All speed-ups are relative to the throughput of one unit, so the record contains none for one
-    // unit. The figure uses 1 instead.
+    // All speed-ups are relative to the throughput of one unit, so the record contains no speed-up
+    // for one unit. The figure uses 1 instead.
     let speed_up = |point: &ScalePointRecord| match &point.speed_up {
         Some(ratio) => Some((ratio.value, ratio.ci95)),
         None => (point.units == 1 && point.ops_per_s.is_some()).then_some((1.0, None)),

@@ -14,10 +14,10 @@ use store::record::{SearchOutcome, SearchRangeRecord, SearchRecord, SearchStepRe
 /// Maximum number of variants whose steps are drawn side by side. With more variants, the figure
 /// shows only the results.
 const SEARCHES_MAX: usize = 2;
-/// Maximum number of variants on the first screen.
 const ROWS_MAX: usize = 10;
 
-/// Returns the figure. `None` without a search.
+/// Returns the figure of the searches. `None` if the run has no searches, or if no trial can be
+/// drawn.
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let searches = &view.findings.searches;
     let first = searches.first()?;
@@ -48,7 +48,6 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     })
 }
 
-/// Returns the meaning of each colour of a dot.
 fn legend(searches: &[SearchRecord], is_band: bool) -> Vec<(ColorRole, String)> {
     let meanings = if is_band {
         [

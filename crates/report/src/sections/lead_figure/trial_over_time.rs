@@ -1,5 +1,5 @@
 //! Plots one trial over time. The trial is an endurance trial with its changes of level, or the
-//! trial of a single point.
+//! first usable trial.
 
 use crate::merged_points::variant_index;
 use crate::page::{AxisScale, ColorRole, CurvePlot, LeadFigure, LeadMark, Plot, PlotAxis};
@@ -134,7 +134,7 @@ fn in_window(
         .filter(move |one| one.kind != CLIENT && one.seconds >= SECONDS_MIN && is_inside(one.t_s))
 }
 
-/// Returns a value for each second, which is the sum over all kinds of operations.
+/// Returns a value for each interval, which is the sum over all kinds of operations.
 fn seconds(
     trial: &TrialView,
     window: [f64; 2],

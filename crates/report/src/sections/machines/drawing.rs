@@ -1,6 +1,6 @@
-//! Draws a machine as a picture of nested boxes. The boxes are packages, the NUMA nodes in each
-//! package, and the L3 caches in each NUMA node. Each L3 cache contains cores with their threads. A
-//! core has the colours of the Cassandra nodes that may run on it.
+//! Draws a machine as a picture of nested boxes. The boxes represent packages, the NUMA nodes in
+//! each package, and the L3 caches in each NUMA node. The box of an L3 cache contains cores with
+//! their threads. A core has the colours of the Cassandra nodes that may run on it.
 //!
 //! On small machines, each core is one tile. On large machines, equal neighbouring cores form one
 //! tile. If a picture would still have too many tiles, a whole L3 cache forms one tile.
@@ -17,7 +17,6 @@ const CPUS_MAX: usize = 128;
 /// its nodes. A tile of one core has no space for names, so equal neighbouring cores then form one
 /// tile.
 const COLORS: usize = 8;
-/// Maximum number of tiles in a picture.
 const TILES_MAX: usize = 256;
 /// Maximum length in characters of the list of CPUs in a tile. The tooltip contains all CPUs.
 const LIST_MAX: usize = 14;
@@ -25,7 +24,6 @@ const LIST_MAX: usize = 14;
 /// further names.
 const NAMES_MAX: usize = 3;
 
-/// State of a CPU, which determines its style in the picture.
 #[derive(Clone, PartialEq, Eq)]
 struct State {
     owners: Vec<usize>,
@@ -33,7 +31,7 @@ struct State {
     is_closed: bool,
 }
 
-/// Content of a tile.
+/// CPUs that one tile represents: a core, equal neighbouring cores, or a whole L3 cache.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Core,
@@ -47,7 +45,6 @@ type CorePlace = (usize, usize, usize);
 struct Drawing<'a> {
     seen: &'a MachineView<'a>,
     placed: &'a [PlacedProcess<'a>],
-    /// Index of the colour of each Cassandra node.
     colors: &'a BTreeMap<&'a str, usize>,
     l3: Vec<(&'a L3Record, Cpus)>,
     states: HashMap<u32, State>,
@@ -61,7 +58,8 @@ pub struct PictureName {
     pub title: String,
 }
 
-/// Returns the picture of a machine. Returns `None` if the machine has no parts, or too many tiles.
+/// Returns the picture of a machine. Returns `None` if the record contains no parts of the machine,
+/// or if the picture would have more than [`TILES_MAX`] tiles.
 pub fn picture(
     name: PictureName,
     seen: &MachineView<'_>,
@@ -364,7 +362,6 @@ impl Drawing<'_> {
     }
 }
 
-/// Returns all parts of all tiles in the boxes, including nested boxes.
 fn parts(nests: &[BoxGroup]) -> Vec<&Part> {
     let mut all = Vec::new();
     for nest in nests {
@@ -388,7 +385,8 @@ fn few(names: &[&str]) -> String {
 }
 
 /// Returns a sentence with the numbers of packages, NUMA nodes, L3 caches, cores and CPUs of a
-/// machine, and with its memory.
+/// machine, and with its memory. The sentence states the number of dies only if a package has
+/// several.
 pub fn summary(seen: &MachineView<'_>) -> String {
     let record = seen.record;
     let of = |count: usize, one: &str, many: &str| match count {

@@ -1,4 +1,4 @@
-//! A machine and the processes on it. The lists of CPUs are parsed.
+//! A machine and the processes that ran on it, with parsed lists of CPUs.
 
 use std::collections::BTreeSet;
 use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord, numbers_of};

@@ -1,5 +1,5 @@
-//! Every recorded series, in groups. The group of a series is the part of its name before the first
-//! dot.
+//! Shows every recorded series, in groups. The group of a series is the part of its name before the
+//! first dot.
 //!
 //! The charts are behind a fold, for readers who look for a particular series. The size limit of
 //! the page determines how many trials the charts cover. The page states that the other trials are
@@ -23,15 +23,13 @@ const ROW_BYTES: usize = 850;
 const BUCKETS: usize = 36;
 /// Maximum number of rows in one chart. A group with more series has several charts.
 const ROWS_MAX: usize = 12;
-/// Height of a row.
 const ROW_PX: u32 = 64;
 /// Gap between two rows, for the title of the lower row.
 const GAP_PX: u32 = 24;
-/// Space above the rows.
 const ABOVE_PX: u32 = 130;
 
 /// Returns the charts from which the reader chooses, behind a fold. `unread` is the number of
-/// series of other trials.
+/// series whose values cassay did not read.
 pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Block> {
     let mut charts = Vec::new();
     let mut taken = 0;
@@ -68,12 +66,11 @@ pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Blo
     ))
 }
 
-/// Returns the number of bytes that a series takes on the page.
 fn bytes(series: &ProbeSeries) -> usize {
     TRACE_BYTES + series.values.len().min(2 * BUCKETS) * VALUE_BYTES
 }
 
-/// Series of one group, ordered by name. They are the rows of one chart.
+/// Series of one group, ordered by name. Each name is a row of the group's chart.
 struct Group<'a> {
     name: String,
     rows: Vec<(&'a str, Vec<&'a ProbeSeries>)>,

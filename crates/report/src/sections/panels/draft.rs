@@ -25,7 +25,6 @@ const NOTE_PX: u32 = 16;
 pub struct Draft {
     /// Rows of the figure, from top to bottom.
     pub rows: Vec<DraftRow>,
-    /// Entries of the legend, with name, group and colour.
     places: Vec<(String, String, Color)>,
 }
 
@@ -42,7 +41,6 @@ pub struct DraftRow {
     lines: Vec<Line>,
 }
 
-/// One line of a row, with all its values.
 struct Line {
     series: Series,
     values: Vec<(f64, f64)>,
@@ -214,7 +212,7 @@ fn cpu(
     finding: Option<&TrialFinding>,
 ) -> Vec<DraftRow> {
     let of_usr = first_of(trial, CPU_PARTS[0].1);
-    // A place with a slash is a single CPU. Only the other places are whole hosts.
+    // A place with a slash is a single CPU, and every other place is a host.
     let whole = of_usr.iter().filter(|s| !s.place.contains('/'));
     let mut hosts: Vec<&str> = whole.map(|s| s.place.as_str()).collect();
     hosts.sort_by(|a, b| natural(a, b));
@@ -382,7 +380,6 @@ fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) 
     }
 }
 
-/// Returns the lines for one quantity of a row.
 fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Line> {
     let mut found = first_of(trial, part.names);
     found.sort_by(|a, b| natural(&a.place, &b.place));

@@ -43,7 +43,8 @@ pub enum Grouping {
     Each,
     /// A line for each host or node. The line is the sum of the series of the host or node.
     Sum,
-    /// A line for each place. The lines show the names with the highest peaks.
+    /// A line for each place and name. Only this number of names, those with the highest peaks at
+    /// any place, have lines.
     Highest(usize),
 }
 

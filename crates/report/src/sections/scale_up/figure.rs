@@ -1,12 +1,11 @@
-//! Plots throughput by units in use. Shows the measurements, N times the throughput of one unit,
-//! and the best curve.
+//! Plots throughput by units in use, with the measurements, N times the throughput of one unit, and
+//! the best curve.
 
 use super::{under, units_name};
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, XValues};
 use analysis::scale_up::models::Model;
 use store::record::{ScaleFitRecord, ScalePointRecord, ScaleUpRecord};
 
-/// Number of segments of a drawn curve.
 const PLACES: usize = 60;
 
 /// Returns a chart of all arms. Returns `None` if the arms have no measurements.

@@ -1,5 +1,4 @@
-//! Tests the sentences about small machines. The sentences follow from the CPUs of a node and of
-//! the client.
+//! Tests the sentences about small machines.
 
 use super::super::machine_records::MachineView;
 use super::*;
@@ -8,7 +7,6 @@ use store::record::{
     PlacementRecord,
 };
 
-/// Returns a machine of one package with these L3 caches and cores.
 fn machine(l3: &[&str], cores: &[&str], allowed: &str) -> MachineTopologyRecord {
     MachineTopologyRecord {
         hosts: vec![MachineHostRecord {
@@ -56,7 +54,7 @@ fn sentences(machine: MachineTopologyRecord, client: &str, nodes: &[&str]) -> St
     about_client(&seen, &seen.placed(&record)).join(" ")
 }
 
-/// Returns a machine with two L3 caches. Each group has two cores with two threads.
+/// Returns a machine with two L3 caches. Each L3 cache has two cores with two threads.
 fn large() -> MachineTopologyRecord {
     machine(&["0-3", "4-7"], &["0-1", "2-3", "4-5", "6-7"], "0-7")
 }
