@@ -108,8 +108,8 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
 /// Returns the first contact point that answers, and the nodes that it lists.
 ///
 /// # Errors
-/// A contact point requires a password, or no contact point answers. The error contains the reason
-/// for each.
+/// A contact point requires a password that the study does not set, or no contact point answers. In
+/// the second case, the error contains the reason for each contact point.
 fn first_that_answers<'a>(
     spec: &'a AttachSpec,
     access: &Access,
@@ -134,7 +134,7 @@ fn first_that_answers<'a>(
     )
 }
 
-/// Returns the next step after an error of a contact point. `None` if the error itself suggests it.
+/// Returns a remedy for a connection error, or `None` if the kind of the error suggests none.
 fn hint(error: &Error) -> Option<&'static str> {
     let io = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
     match io.map(io::Error::kind) {
@@ -157,7 +157,7 @@ fn hint(error: &Error) -> Option<&'static str> {
 /// Interval between two attempts to reach a node that has just started.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Builds the cluster, including the machines of its nodes that can be reached.
+/// Builds the cluster, including those of the nodes' machines to which cassay has connected.
 fn with_hosts(
     spec: &AttachSpec,
     mut nodes: Vec<NodeInfo>,
@@ -289,8 +289,6 @@ fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     Ok(found)
 }
 
-/// Returns the capabilities of the attached cluster. They depend on the versions of the nodes, on
-/// their Jolokia agents, and on the machines or pods of the nodes.
 fn capabilities(
     nodes: &[NodeInfo],
     agents: &[Agent],
@@ -322,11 +320,9 @@ fn capabilities(
     capability::attached_capabilities(&shown, &on_machines, &in_pods)
 }
 
-/// Reason why metrics cannot be read by CQL.
 pub(crate) const NO_METRICS: &str = "the nodes have no tables of metrics, which only Cassandra 6.0 \
                                      and later have";
 
-/// Reason why MBeans are not available, and how to enable them.
 pub(crate) const NO_AGENTS: &str = "cassay reads no MBeans, because the study does not configure \
                                     Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
 

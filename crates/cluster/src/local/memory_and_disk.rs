@@ -46,7 +46,7 @@ pub(super) fn fits(
 /// Refuses a heap that is too small for a server.
 ///
 /// # Errors
-/// The heap is too small.
+/// `heap_bytes` is less than [`HEAP_BYTES_MIN`].
 pub(super) fn check_heap(heap_bytes: u64) -> Result<()> {
     if heap_bytes < HEAP_BYTES_MIN {
         bail!(
@@ -75,7 +75,7 @@ pub(super) fn check_disk(nodes: usize, data: &Path) -> Result<()> {
     fits_disk(nodes, free_disk(data)?, data)
 }
 
-/// Returns the number of free bytes in a folder that ordinary users may use.
+/// Returns the number of free bytes that ordinary users may use on the disk of `data`.
 pub(super) fn free_disk(data: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(data)
         .with_context(|| format!("get the free space of {}", data.display()))?;
@@ -85,7 +85,7 @@ pub(super) fn free_disk(data: &Path) -> Result<u64> {
 /// Refuses a larger heap for running nodes if the free memory does not suffice for the increase.
 ///
 /// # Errors
-/// Too little memory is free for the increase.
+/// Too little memory is free for the increase, or the available memory is unknown.
 pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Result<()> {
     let used = memory_bytes(nodes, from_bytes);
     fits_memory(

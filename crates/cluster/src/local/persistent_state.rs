@@ -3,12 +3,12 @@
 //!
 //! A cluster has one folder, `DATA/clusters/ID/`, with all its files and `state.json`, which cassay
 //! writes before it starts the first process. A process belongs to the cluster if it is a java
-//! whose command line has the cluster's mark as a whole argument. cassay never kills any other
-//! process.
+//! whose command line has the cluster's mark as a complete argument. Apart from these processes and
+//! the cluster's agents, cassay never kills a process.
 //!
 //! Invariants: the content of the file alone never decides what is killed or removed. The id must
-//! be the name of the folder, and everything of the cluster is named after it. If other machines
-//! share the folder, cassay does not touch their clusters.
+//! be the name of the folder, and the names of all objects of the cluster must contain the id. If
+//! other machines share the folder, cassay does not touch their clusters.
 
 use super::ports::Ports;
 use crate::dirs::Dirs;
@@ -382,8 +382,8 @@ mod tests {
         }
     }
 
-    /// If root runs cassay, a manipulated state file must not make it kill processes or remove
-    /// files of others.
+    /// If root runs cassay, a manipulated state file must not make cassay kill processes or remove
+    /// files of other users.
     #[test]
     fn a_state_that_names_anything_but_its_own_is_refused() {
         let root = tempfile::tempdir().unwrap();

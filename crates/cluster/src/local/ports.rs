@@ -36,12 +36,10 @@ impl Ports {
         }
     }
 
-    /// Returns all ports.
     pub fn all(self) -> [u16; 3] {
         [self.cql, self.storage, self.jolokia]
     }
 
-    /// Returns a socket address for each port, at the given IP address.
     pub fn socket_addresses(self, address: Ipv4Addr) -> [SocketAddrV4; 3] {
         self.all().map(|port| SocketAddrV4::new(address, port))
     }
@@ -84,8 +82,8 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Claims addresses with their ports. Returns `None` if another process has already claimed one
-    /// of the addresses.
+    /// Claims addresses with their ports. Returns `None` if a claim on one of the addresses with
+    /// the same ports already exists.
     pub fn take(addresses: &[Ipv4Addr], ports: Ports) -> Option<Claim> {
         let socket = |address: &Ipv4Addr| {
             let name = format!("cassay-place-{address}:{}", ports.cql);
@@ -97,7 +95,6 @@ impl Claim {
     }
 }
 
-/// Addresses and ports that this module has chosen for a cluster.
 #[derive(Debug)]
 pub(crate) struct PortAssignment {
     pub addresses: Vec<Ipv4Addr>,
@@ -109,8 +106,8 @@ pub(crate) struct PortAssignment {
 /// addresses.
 ///
 /// # Errors
-/// The addresses after `fixed` are not loopback addresses, or no address block is free with any
-/// port set. The message then names a port that is in use, and the process that uses it.
+/// An address from `fixed` on is not a loopback address, or no address block is free with any port
+/// set. In the second case, the message names a port that is in use, and the process that uses it.
 pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssignment> {
     let Some(first) = fixed else {
         let [a, b, c] = FIRST_BLOCK;
@@ -194,7 +191,6 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
     bail!("no loopback address is free: {taken}\nhint: stop the programs that listen on them")
 }
 
-/// Returns `nodes` consecutive addresses.
 fn block(first: Ipv4Addr, nodes: usize) -> Vec<Ipv4Addr> {
     let first = first.to_bits();
     (0..nodes as u32)

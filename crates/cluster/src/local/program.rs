@@ -68,7 +68,6 @@ impl Classes {
 }
 
 impl Program {
-    /// Returns the program for the nodes of a spec.
     pub(super) fn for_spec(
         spec: &LocalSpec,
         dirs: &Dirs,

@@ -59,7 +59,6 @@ impl Nodes {
         hosts.iter().zip(&self.programs).map(of_host).collect()
     }
 
-    /// Dumps the missing archives of machines in parallel.
     fn make_archives(
         &self,
         missing: &[usize],

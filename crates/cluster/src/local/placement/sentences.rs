@@ -6,7 +6,7 @@ use measure::number::counted;
 use topology::{CpuSet, Instance, Plan, Warning, WarningKind};
 
 /// Warning that nodes use every CPU of the whole machine. The planner cannot give this warning,
-/// because it knows only the nodes' part of the machine.
+/// because it receives only the nodes' part of the machine.
 pub(super) const NONE_LEFT: &str =
     "nodes use every CPU: none remains for interrupts, the system and the client";
 
