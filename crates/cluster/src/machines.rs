@@ -26,11 +26,11 @@ pub struct MachineSeen {
     pub name: String,
     /// Folder on the machine that contains all files of cassay.
     pub folder: PathBuf,
-    /// Address at which other machines can connect to this machine. `None` if unknown.
+    /// Address at which other machines can connect to the machine. `None` if unknown.
     pub address: Option<Ipv4Addr>,
     /// Properties of the machine, as its agent reports them.
     pub seen: MachineProperties,
-    /// Offsets of the machine's clocks from the clocks of this machine.
+    /// Offsets of the machine's clocks from the clocks of the machine that runs cassay.
     pub clock: ClockSeen,
     agent: Agent,
 }
@@ -75,8 +75,8 @@ impl MachineSeen {
         &self.agent
     }
 
-    /// Returns the reasons why `nodes` nodes, each with a heap of the given size in bytes, do not
-    /// fit on the machine.
+    /// Returns the reasons why `nodes` nodes, each with a heap of the given size in bytes, cannot
+    /// run on the machine.
     pub fn hindrances(&self, nodes: usize, heap_bytes: u64, limits: &HostSpec) -> Vec<String> {
         let mut found = Vec::new();
         if let Err(why) = &self.seen.java {
@@ -240,7 +240,7 @@ const DISK_LIMIT: Duration = Duration::from_secs(60);
 /// Number of bytes to send from one machine to another.
 const TRANSFER_BYTES: u64 = 256 << 20;
 
-/// Time limit of the transfer. A throughput of 70 Mbit/s is enough to finish in this time.
+/// Time limit of the transfer. A throughput of 72 Mbit/s is enough to finish in this time.
 const TRANSFER_LIMIT: Duration = Duration::from_secs(30);
 
 /// Number of connections to open from one machine to another.
@@ -282,7 +282,7 @@ impl MachineSeen {
 
     /// Measures the throughput of one connection to another machine in bit/s, and its shortest
     /// connect time. The connect time is measured with the default port of sshd. Returns `None` if
-    /// this machine cannot connect to the other machine.
+    /// the address of the other machine is unknown, or if the connection fails.
     ///
     /// # Errors
     /// An agent has ended, or the kernel refuses the connection.

@@ -37,10 +37,9 @@ impl Cluster {
     }
 }
 
-/// Builds the samplers of machines, simulated hosts and processes, which run in the agent of each
-/// host. This process samples itself. It also samples this machine if no agent does. Simulated
-/// hosts are part of this machine. For attached nodes, only this process and this machine are
-/// visible.
+/// Builds the samplers of machines, simulated hosts and processes. The agents of hosts run most of
+/// these samplers. This process samples itself. It also samples the machine on which it runs,
+/// unless an agent does.
 fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     let mut samplers = Vec::new();
     let mut ours = Watch::default();
@@ -87,8 +86,7 @@ fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
         if let Some(period) = spec.processes {
             for index in hosts.nodes_of(host) {
                 let node = &cluster.nodes()[index];
-                // This code omits processes that it does not find. Other code reports them as not
-                // visible.
+                // [`unseen_by_os`] reports the processes that are not found.
                 if let Ok(process) = hosts.process(index, node.address) {
                     watch.process(period, &node.name, process.pid);
                 }

@@ -1,5 +1,5 @@
 //! Starts a managed cluster. The first node starts alone and forms the ring. The other nodes start
-//! in parallel. A parallel start is safe because the spec sets the tokens of the nodes, and the
+//! in parallel. A parallel start is safe because cassay assigns the tokens of the nodes, and the
 //! nodes stream no data.
 
 use super::host_layout::HostLayout;
@@ -106,7 +106,7 @@ fn made_ground(
     }
 }
 
-/// Creates folders that only their owner can enter.
+/// Returns a builder of folders that only their owner can enter.
 fn private() -> std::fs::DirBuilder {
     let mut builder = std::fs::DirBuilder::new();
     builder.mode(0o700);

@@ -1,8 +1,8 @@
 //! Upgrades managed nodes one by one, and prepares the program that each node runs after its
 //! upgrade.
 //!
-//! Invariant: a node's own configuration does not change before the node stops, because its agent
-//! may restart it. The configuration for the other release is in a separate folder.
+//! Invariant: the configuration of a node does not change before the node stops, because its agent
+//! may restart the node. The configuration for the other release is in a separate folder.
 
 use super::node_process::LocalNode;
 use super::nodes::Nodes;

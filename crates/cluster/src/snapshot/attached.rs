@@ -27,7 +27,6 @@ const OURS: &str = "cassay-";
 /// Number of attempts to take a snapshot of a table that changes during the attempt.
 const ATTEMPTS_COUNT: usize = 3;
 
-/// A node of the attached cluster.
 struct AttachedNode<'a> {
     name: &'a str,
     info: &'a NodeInfo,

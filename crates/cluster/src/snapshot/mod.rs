@@ -8,7 +8,6 @@
 //! the nodes are down. In both cases, cassay compares the layout of every node with that of the
 //! snapshot before measurements. It compares all bytes of the snapshot with their checksums before
 //! it uses the snapshot. The hosts' agents do this work, because they have access to the files.
-//! This module contains the format.
 //!
 //! The user can move a snapshot of a managed cluster to another managed cluster ([`export`],
 //! [`import`]).

@@ -80,7 +80,7 @@ pub(crate) fn restore(
     ))
 }
 
-/// Describes what remains after a restore that failed after TRUNCATE, and the next step.
+/// Describes the consequences of a failed restore, and the next step.
 pub(super) fn unfinished(
     error: &anyhow::Error,
     keyspace: &str,

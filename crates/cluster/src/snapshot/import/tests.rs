@@ -26,8 +26,8 @@ fn files_of<'a>(host: &'a host::Agent, folder: &'a Path) -> NodeFiles<'a> {
     }
 }
 
-/// Creates a node's folder with a snapshot of one table with an index. Returns the folder with its
-/// agent.
+/// Creates a node's folder with a snapshot of one table with an index. Returns the agent of the
+/// folder, and the manifest of the snapshot.
 fn node(root: &Path) -> (host::Agent, Manifest) {
     let host = agent::in_thread(root).unwrap();
     let folder = manifest::folder(root, "s");
@@ -48,7 +48,7 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
     (host, manifest)
 }
 
-/// Exports a snapshot of one table to a folder, and returns the description of the export.
+/// Exports a snapshot of one table to a folder, and returns the description of the node's part.
 fn brought_out(root: &Path, to: &Path) -> ExportedNode {
     let (host, manifest) = node(root);
     let place = files_of(&host, root);
