@@ -34,8 +34,7 @@ const MARK_BEFORE: &str = "CASSAY_HOLDS";
 /// seconds.
 pub const LEASE_S: u64 = 60;
 
-/// Time limit of a call that only queries the kernel. It is long, because the machine may be
-/// overloaded.
+/// Default time limit of a call. It is long, because the machine may be overloaded.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit for an agent to end, which includes killing processes and unmounting a volume.
@@ -137,7 +136,8 @@ impl Agent {
     /// Connects to the kept agents of machines that are hosts of `cluster`.
     ///
     /// # Errors
-    /// The errors of [`Agent::start_hosts`]. An agent has ended, or is of another build.
+    /// The errors of [`Agent::start_hosts`], or an agent has ended, or comes from another build of
+    /// cassay.
     pub(crate) fn connect_kept_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         let agents = Agent::all(hosts_there(Role::Relay, cluster, machines)?, true)?;
         for agent in &agents {
@@ -431,7 +431,7 @@ pub fn folder_of(cluster: &Path, name: &str) -> PathBuf {
 /// Creates the socket of a kept agent in `folder`, which is the folder for the agent's own files.
 ///
 /// # Errors
-/// Another process listens in the folder, or the kernel does not permit it.
+/// Another process listens in the folder, or the kernel does not permit listening there.
 pub fn listen(folder: &Path) -> Result<UnixListener> {
     with_short_path(folder, |socket| {
         UnixListener::bind(socket).context("listen for another command")

@@ -31,7 +31,7 @@ pub struct Begin {
 /// Role of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
-    /// The machine itself.
+    /// Agent of the machine itself.
     Machine,
     /// Agent of the switch between simulated hosts, in a separate network namespace.
     Switch,

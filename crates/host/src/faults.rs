@@ -48,7 +48,7 @@ pub enum Injection {
     /// A process leaves its cluster by itself. Healing depends on whether the process has left,
     /// that is, whether it no longer accepts connections at its internode address. If it has left,
     /// the agent kills it, empties its folders, and restarts it. Otherwise the agent does not
-    /// change the process, and [`HealAnswer::became`] says so.
+    /// change the process, and reports this in [`HealAnswer::became`].
     Leave {
         /// Process that leaves and is restarted.
         process: Restartable,

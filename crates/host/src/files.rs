@@ -1,8 +1,7 @@
 //! Files of a host, through the host's agent.
 //!
-//! Invariants: paths are those of the host, and below a folder that the agent received at its
-//! start. The module splits every request into messages of limited size, for files of any number
-//! and size.
+//! Invariants: paths are those of the host, and below a folder that the controller has permitted.
+//! The module splits every request into messages of limited size, for files of any number and size.
 
 use crate::agent::Agent;
 use crate::calls::calls;

@@ -42,8 +42,8 @@ impl Hosts {
     /// [`HostsState::before`] must be on disk before this call.
     ///
     /// # Errors
-    /// All requirements that this machine does not permit, each with the way to enable it. In that
-    /// case no object remains.
+    /// This machine does not permit a required object. The error lists all such objects, each with
+    /// the way to enable it. In that case no object remains.
     pub fn make(
         id: &str,
         spec: &HostsSpec,
@@ -111,8 +111,8 @@ impl Hosts {
     /// machine. If the preparation of one machine fails, no object remains on any machine.
     ///
     /// # Errors
-    /// All unreachable machines, each with the reason, or all machines that do not permit the
-    /// requested objects.
+    /// Machines are unreachable, or do not permit the requested objects. The error lists all of
+    /// these machines, each with the reason.
     pub fn over_ssh(id: &str, spec: &HostsSpec, say: &mut dyn FnMut(&str)) -> Result<Hosts> {
         let mut state = HostsState::for_machines(id, &spec.machines)?;
         let agents = Agent::start_hosts(id, &spec.machines)?;
@@ -296,7 +296,8 @@ impl Hosts {
     /// number of killed processes.
     ///
     /// # Errors
-    /// All machines that are unreachable, or on which a process or file cannot be removed.
+    /// A machine is unreachable, or a process or file on it cannot be removed. The error lists all
+    /// such machines.
     pub fn clear_over_ssh(state: &HostsState, mark: &str) -> Result<usize> {
         let wanted = state.machines.iter().map(crate::destination::destination);
         let agents = Agent::to_all(&wanted.collect::<Result<Vec<_>>>()?)?;

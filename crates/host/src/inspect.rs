@@ -71,7 +71,7 @@ pub struct LeftCluster {
 }
 
 /// Removes those of cassay's files in a folder that do not belong to a cluster. These are jars,
-/// programs, and leftovers of killed commands. The answer is the names of the removed files.
+/// programs, and leftovers of killed commands. The answer contains the names of the removed files.
 #[derive(Serialize, Deserialize)]
 pub struct CleanFolder(pub PathBuf);
 

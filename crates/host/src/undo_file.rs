@@ -284,8 +284,7 @@ mod tests {
             mend(Some(root.path())).unwrap().is_empty(),
             "the agent of the list, this process, still runs"
         );
-        // The undo file belongs to another agent, which has ended. The last line of the file is
-        // incomplete.
+        // The undo file belongs to an agent on another machine.
         let gone = Line {
             agent: Identity {
                 start_ticks: 1,
