@@ -15,7 +15,7 @@ use ureq::unversioned::transport::NextTimeout;
 /// address at which clients reach the node.
 #[derive(Clone, Debug, Default)]
 pub struct NodeAddressMap {
-    /// For each node, the address that the cluster uses now, by the first address of the node.
+    /// Addresses that the cluster uses now, by the first address of the node.
     moved: Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>,
     translation: Arc<Translation>,
     proxy: Option<Proxy>,
@@ -25,13 +25,12 @@ pub struct NodeAddressMap {
 #[derive(Clone, Debug)]
 pub struct Proxy {
     address: SocketAddr,
-    /// For each node, the name under which the proxy knows it, by the address that the cluster
-    /// uses.
+    /// Names by which the proxy selects the nodes, by the address that the cluster uses.
     names: Arc<Mutex<BTreeMap<SocketAddr, String>>>,
 }
 
 impl Proxy {
-    /// Creates a proxy that does not know any node yet.
+    /// Creates a proxy without nodes.
     pub fn from_address(address: SocketAddr) -> Proxy {
         Proxy {
             address,
@@ -44,7 +43,7 @@ impl Proxy {
         self.address
     }
 
-    /// Records the name under which the proxy knows a node.
+    /// Records the name by which the proxy selects a node.
     pub fn note(&self, called: SocketAddr, name: &str) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.insert(called, name.to_owned());

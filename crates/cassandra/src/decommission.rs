@@ -20,7 +20,7 @@ const ARGUMENT: &str = "leave-its-ring";
 /// Time limit for the node to leave the ring.
 const LEAVE_LIMIT: Duration = Duration::from_secs(540);
 
-/// Time limit of each status request, and the interval between them.
+/// Time limit of each status request.
 const MEMBERS_LIMIT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(500);
 

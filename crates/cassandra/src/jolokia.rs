@@ -22,7 +22,7 @@ use ureq::unversioned::transport::DefaultConnector;
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Query string that removes two parts of a response: the copy of the request, and stack traces. If
-/// an MBean does not exist (yet), they would make up most of the response.
+/// MBeans do not exist (yet), these parts would make up most of the response.
 const ANSWER_BRIEFLY: &str = "?includeRequest=false&includeStackTrace=false";
 
 /// Number of characters of a response that an error message shows.
@@ -266,7 +266,8 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
 pub fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     let chain = identity.chain()?;
     let chain: Vec<_> = chain.iter().map(owned).collect();
-    // Checks the key, because the error of this function does not contain any part of the key.
+    // The key is checked first, because the error of `private_key` does not contain any part of the
+    // key.
     identity.private_key()?;
     let (place, pem) = &identity.key;
     let key = PrivateKey::from_pem(&tls_file::plain(pem))
@@ -287,7 +288,6 @@ fn basic(user: &str, password: &str) -> Secret {
     Secret::new(format!("Basic {encoded}"))
 }
 
-/// Returns the value from one response of a bulk request.
 fn value_of(mut answer: Value) -> Option<Value> {
     (answer["status"] == 200).then(|| answer["value"].take())
 }

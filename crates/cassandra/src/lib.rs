@@ -1,9 +1,9 @@
-//! The only crate that knows how to talk to one Cassandra node: CQL sessions and TLS, MBeans,
-//! virtual tables, logs, data files.
+//! Communication with one Cassandra node: CQL sessions and TLS, MBeans, virtual tables, logs and
+//! data files.
 //!
 //! A [`Node`] contains the address of a node and cassay's access to it. Its methods read and change
-//! one node. This crate does not start nodes, and does not know a cluster as a whole. The crate
-//! `cluster` queries each node, and combines the answers.
+//! one node. This crate does not start nodes. The crate `cluster` queries all nodes of a cluster,
+//! and combines the answers.
 
 mod address_map;
 mod before_upgrade;

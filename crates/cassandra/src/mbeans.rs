@@ -1,5 +1,4 @@
-//! Operations of a node's MBeans on the tables of a keyspace: flush, snapshot, import, enable and
-//! disable compactions.
+//! Operations of a node's MBeans, such as flushes, snapshots, imports, and disabling compactions.
 //!
 //! This module names overloaded operations with their signature, because Jolokia refuses them
 //! without the signature.

@@ -419,8 +419,8 @@ impl Session {
         self.query_at(cql, Consistency::LocalOne)
     }
 
-    /// Executes a statement like [`Session::query`], but returns `None` if the server refuses it
-    /// because the table does not exist, or is hidden from this user.
+    /// Executes a statement like [`Session::query`], but returns `None` if the server refuses it,
+    /// for example because the table does not exist or is hidden from this user.
     ///
     /// # Errors
     /// The connection has failed.

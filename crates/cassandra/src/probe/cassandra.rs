@@ -1,5 +1,6 @@
 //! Cassandra's own metrics: pools, compactions, caches, hints, dropped messages, client requests,
-//! commit log, memtables and the workload's tables. Also the nodes that the node considers down.
+//! commit log, memtables, the workload's tables, and the number of nodes that the node considers
+//! down.
 //!
 //! Some metrics are omitted on purpose. Values that a reader resets (`Recent…`) are omitted because
 //! another reader would miss them. Request metrics by consistency level (`Read-ONE`) and old
@@ -104,7 +105,7 @@ impl List {
         self.add(name, unit, Conversion::Level(source, 1.0));
     }
 
-    /// Adds the rate of a count, in events per second. The name of the series is that of the event.
+    /// Adds the rate of a count, in events per second.
     fn rate(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
         let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         self.add(name, unit, Conversion::Rate(source, 1.0));

@@ -2,11 +2,11 @@
 //! tables of `system_views`. If the node also shows its metrics (`system_metrics`), the probe reads
 //! only values that are not metrics.
 //!
-//! A series has the same name as with MBeans if it has the same meaning. Two series differ:
-//! `client_request.*` counts only operations on the workload's keyspace, and counts a batch once
-//! per table. Only running compactions are visible. This probe uses only the counts of the latency
-//! tables. Their rates are averages of five minutes, and their percentiles are wrong (0.004 ms
-//! where the timers of the same 5.0.8 showed milliseconds).
+//! A series has the same name as with MBeans if it has the same meaning. Two kinds of series
+//! differ: `client_request.*` counts only operations on the workload's keyspace, and counts a batch
+//! once per table. The series of compactions cover only running compactions. This probe uses only
+//! the counts of the latency tables. Their rates are averages of five minutes, and their
+//! percentiles are wrong (0.004 ms where the timers of the same 5.0.8 showed milliseconds).
 
 use super::beans::Counters;
 use super::cassandra::POOLS;
