@@ -632,8 +632,8 @@ impl Session {
         }
     }
 
-    /// Waits until this node and all nodes that it knows have the same schema version. If `limit`
-    /// is zero, checks only once.
+    /// Waits until this node and all its peers have the same schema version. If `limit` is zero,
+    /// checks only once.
     ///
     /// # Errors
     /// The versions still differ. The message lists the versions.

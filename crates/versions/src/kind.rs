@@ -28,7 +28,7 @@ enum Takes<'a> {
     Other,
 }
 
-/// Width of a whole number, in bits.
+/// Java type of a whole number, which determines the range of the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Width {
     Int,

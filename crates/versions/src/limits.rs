@@ -127,7 +127,6 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Advice for a value beyond a limit.
 const WITHIN: &str = "remove the setting, or write a value in the accepted form";
 
 impl Line {

@@ -6,9 +6,9 @@
 //! time of the snapshot.
 //!
 //! Invariants: the agent of a file's host reads the file. It reads the file only once while the
-//! inode, size and ctime of the file remain the same. Hard links share the ctime, so the check also
-//! notices a change through a link in the table's folder. Reading leaves no pages in the page
-//! cache, because cached pages would change the measurement.
+//! inode, size and modification time of the file remain the same. Hard links share the modification
+//! time, so the check also notices a change through a link in the table's folder. Reading leaves no
+//! pages in the page cache, because cached pages would change the measurement.
 
 use super::manifest::{self, Manifest, TableRecord};
 use super::sstables::{self, TableFiles};

@@ -23,8 +23,8 @@ pub const DIGEST: &str = "Digest.crc32";
 /// suffice to distinguish all layouts in a laboratory.
 const HEX_DIGITS_SHOWN: usize = 16;
 
-/// Layout of a set of tables on one node. [`fmt::Display`] writes 16 hexadecimal digits, which are
-/// equal if and only if the layouts are equal.
+/// Layout of a set of tables on one node. [`fmt::Display`] writes 16 hexadecimal digits of a hash,
+/// which are the same for equal layouts and practically always differ for different layouts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Layout of each table, by table name.

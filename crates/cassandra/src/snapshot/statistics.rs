@@ -48,7 +48,7 @@ pub fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
 }
 
 /// Returns the size before compression, in bytes. `bytes` is the content of a `CompressionInfo.db`.
-/// Returns `None` if they have another form.
+/// Returns `None` if `bytes` has another form.
 pub fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
     let mut info = Reader(bytes);
     info.short_text()?;

@@ -216,7 +216,7 @@ fn blocks() -> Vec<Text> {
     ]
 }
 
-/// Returns examples of texts that contain a certificate or a key, but not as PEM.
+/// Returns examples of texts that contain no valid PEM block of their kind.
 fn damaged() -> Vec<Text> {
     let (certificate, key) = made();
     let of = |label: &str| pem(label, SECRET);

@@ -23,7 +23,7 @@ enum Text {
 }
 
 /// Returns true if `row` shows the requested `value`, and false if it shows another value. Returns
-/// `None` if the text is not clear.
+/// `None` if `row` cannot be parsed, or does not contain all requested keys.
 pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     if !value.is_object() && !value.is_array() {
         return Some(same(&plain(value), row));
