@@ -1,5 +1,6 @@
-//! Attaches to a cluster that cassay did not start. Attaching does not start or change anything,
-//! and requires only CQL. If the JVMs have Jolokia agents, cassay can read and do more.
+//! Attaches to a cluster that cassay did not start. Attaching requires only CQL. It changes
+//! nothing, but undoes changes that killed commands left behind. If the JVMs have Jolokia agents,
+//! cassay can also read MBeans, flush tables and take snapshots.
 
 mod control;
 mod faults;
@@ -326,8 +327,8 @@ pub(crate) const NO_METRICS: &str = "the nodes have no tables of metrics, which 
 pub(crate) const NO_AGENTS: &str = "cassay reads no MBeans, because the study does not configure \
                                     Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
 
-/// Returns how cassay accesses the MBeans. If the MBeans are not accessible, returns the reason and
-/// how to enable them.
+/// Returns a description of the access to the MBeans. If the MBeans are not accessible, returns the
+/// reason and how to enable them.
 fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
     if agents.is_empty() {
         return Err(NO_AGENTS.to_string());

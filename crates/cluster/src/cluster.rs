@@ -3,7 +3,7 @@
 //!
 //! Each operation is an `impl Cluster` in the file that covers its topic: settling in `settle.rs`,
 //! snapshots in `snapshot/cluster.rs`. Those files depend on this one, but not the reverse.
-//! [`TargetControl`] has the operations that differ between managed and attached nodes.
+//! [`TargetControl`] declares the operations that differ between managed and attached nodes.
 //!
 //! Dropping a [`Cluster`] stops and removes exactly the processes and objects that [`crate::start`]
 //! created.

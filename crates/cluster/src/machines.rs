@@ -15,8 +15,8 @@ use std::time::Duration;
 use target_spec::{HostSpec, JavaWanted, LocalSpec, RemoteHost, memory_bytes};
 
 /// Maximum offset between the wall clocks of two machines. Cassandra resolves write conflicts by
-/// these clocks. With a larger offset, timestamps would contradict the order in which writes are
-/// acknowledged more often than network delays cause this.
+/// these clocks. With a larger offset, timestamps would contradict the order of acknowledgements
+/// more often than they do because of network delays.
 const WALL_LIMIT_NS: u64 = 100_000_000;
 
 /// A machine that an agent inspects. Dropping this value ends the agent.

@@ -28,8 +28,8 @@ impl Cluster {
         Probes::start(samplers)
     }
 
-    /// Returns the series that the probes of `spec` cannot read. Each series has a reason and a
-    /// hint that explains how to enable it.
+    /// Returns one sentence for each group of series that the probes of `spec` cannot read. A
+    /// sentence contains the reason, and a hint on how to enable the series.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
         let mut unseen = unseen_by_os(spec, self);
         unseen.extend(unseen_by_nodes(self, spec));
@@ -97,7 +97,7 @@ fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     Ok(samplers)
 }
 
-/// Returns the series that the probes of machines and processes cannot read.
+/// Returns sentences about the series that the probes of machines and processes cannot read.
 fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     let mut unseen = Vec::new();
     let hosts = cluster.attached_hosts();
@@ -138,9 +138,9 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     unseen
 }
 
-/// Returns the series that the probes of the nodes cannot read. Each has the nodes, the reason, and
-/// a hint that explains how to enable the series. Also names the nodes whose metrics come from
-/// tables.
+/// Returns sentences about the series that the probes of the nodes cannot read. A sentence contains
+/// the nodes, the reason, and a hint on how to enable the series. Further sentences name the nodes
+/// whose metrics come from tables.
 fn unseen_by_nodes(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
     let mut without: BTreeMap<String, Vec<&NodeInfo>> = BTreeMap::new();
     for node in cluster.nodes() {

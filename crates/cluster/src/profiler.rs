@@ -13,7 +13,7 @@ use measure::clock;
 use std::io::Read;
 use target_spec::NodeIndex;
 
-/// Maximum size of the stacks of one node, in bytes. Ten minutes of a busy node have 5 MiB.
+/// Maximum size of the stacks of one node, in bytes. Ten minutes of a busy node result in 5 MiB.
 const STACKS_BYTES_MAX: u64 = 64 << 20;
 
 /// Name of the file with the samples, in the node's folder of temporary files. Each stop overwrites

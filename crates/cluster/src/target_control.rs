@@ -1,8 +1,7 @@
 //! Operations that differ between managed and attached nodes: hosts, settings, logs and faults.
 //!
 //! [`crate::local::Nodes`] and [`crate::attach::AttachedControl`] each implement these operations.
-//! A [`crate::Cluster`] calls the operations without knowing whether its nodes are managed or
-//! attached.
+//! A [`crate::Cluster`] calls the operations in the same way for managed and attached nodes.
 
 use crate::local::{HostInfo, Layout, NodeDied, NodePlace, NodeReports};
 use anyhow::Result;

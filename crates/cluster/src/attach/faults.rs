@@ -27,7 +27,7 @@ pub(crate) struct AttachedControl {
     /// Jolokia clients in node order. Empty if the study does not configure Jolokia agents.
     pub agents: Vec<Agent>,
     jolokia: Option<JolokiaAccess>,
-    /// Existing snapshots, by the name of the node and the name of the snapshot.
+    /// Snapshots that this process created, by the name of the node and the name of the snapshot.
     pub snapshots: Mutex<BTreeMap<(String, String), GivenOrder>>,
     /// Contact points in the order of the study. A study refers to nodes by their positions in this
     /// list.
@@ -144,7 +144,7 @@ impl AttachedControl {
         })
     }
 
-    /// Performs an operation on nodes. The caller passes the address and the tables of each node.
+    /// Performs an operation on nodes. `nodes` contains the address and the tables of each node.
     /// The operation stays in effect until it is undone or this program ends.
     pub fn tell(
         &self,

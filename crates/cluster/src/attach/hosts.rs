@@ -18,7 +18,7 @@ use target_spec::{AttachedHost, HostIndex, NodeIndex, folder_of_node};
 /// Section of a study that lists the machines.
 pub(crate) const KEY: &str = "target.attach.hosts";
 
-/// All machines of a cluster to which cassay has connected.
+/// Machines of an attached cluster, after cassay has connected to all of them.
 #[derive(Debug, Default)]
 pub(crate) struct AttachedHosts {
     /// Machines in the order of the study.
@@ -173,7 +173,7 @@ impl AttachedHosts {
     /// Ends all agents in parallel. Each agent undoes its changes before it ends.
     ///
     /// # Errors
-    /// The first failure. The other agents end even if one of them fails.
+    /// An agent cannot undo its changes, or does not end. The other agents end nevertheless.
     pub fn end(&self) -> Result<()> {
         let end = |host: &ReachedHost| {
             let ended = host.agent.end();

@@ -59,8 +59,9 @@ impl Pods {
         nodes
     }
 
-    /// Returns the metrics endpoint of each node, by the name of the node. It is the first port
-    /// that accepts a connection. Tries all nodes in parallel, and omits nodes without such a port.
+    /// Returns the metrics endpoint of each node, by the name of the node. The endpoint is the
+    /// first port that accepts a connection. Tries all nodes in parallel, and omits nodes without
+    /// such a port.
     pub fn metrics_of(
         &self,
         nodes: &[NodeInfo],

@@ -62,7 +62,8 @@ impl Nodes {
         let count = self.nodes.len();
         let name = format!("node{}", count + 1);
         let tokens = settings::tokens_count(&self.spec.yaml);
-        // On a machine, the node shares the address of the other nodes, but has separate ports.
+        // On a remote machine, the node shares the address of the other nodes, but has separate
+        // ports.
         let ports = if hosts.are_machines() {
             beside.ports.for_slot(slot)
         } else {

@@ -233,8 +233,8 @@ fn rack(spec: &LocalSpec, node: NodeIndex, host: HostIndex) -> String {
 }
 
 /// Returns the addresses and ports of nodes on hosts. The first node of a simulated host has the
-/// address of the host, and other nodes have further addresses on the same link. A machine has one
-/// address, and different ports for each node.
+/// address of the host, and other nodes have further addresses on the same link. The nodes of a
+/// remote machine share its address, and have different ports.
 ///
 /// # Errors
 /// The network has no free address, the kernel refuses an address, or no ports are free.

@@ -152,7 +152,8 @@ pub(crate) fn command(
         node.folder.join("logs").join(gc_log_name(start)).display()
     ));
     command.args(placed).args(&spec.jvm_options);
-    // Class data sharing does not support folders in the class path, so it contains only jars.
+    // Class data sharing does not support folders in the class path, so the class path contains
+    // only jars.
     command.args(["-cp", &program.supply.classpath]);
     command.arg("org.apache.cassandra.service.CassandraDaemon");
     command.current_dir(&node.folder);
@@ -170,7 +171,7 @@ pub(super) fn replacing(node: &NodeLayout) -> String {
     format!("-Dcassandra.replace_address_first_boot={}", node.storage())
 }
 
-/// Adds the options that name the files of the node and of its Java agents.
+/// Adds to `command` the options with the paths of the node's files and of its Java agents.
 fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config: &str) {
     let supply = &program.supply;
     let (folder, conf) = (node.folder.display(), node.conf());
@@ -200,8 +201,8 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
     // agents to be for tests only.
     let is_archived = matches!(program.classes, Classes::Archived(_));
     if let Some(library) = supply.profiler.as_ref().filter(|_| !is_archived) {
-        // Without arguments, the library only waits for commands. With exact positions of samples,
-        // the JVM does not attribute them to the next safepoint.
+        // Without arguments, the library only waits for commands. With these options, the JVM
+        // attributes a sample to its exact position instead of the next safepoint.
         command.args(["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]);
         command.arg(format!("-agentpath:{}", library.display()));
     }

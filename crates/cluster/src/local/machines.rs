@@ -82,7 +82,7 @@ fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
 /// round up.
 const OVER_BYTES: u64 = 1 << 30;
 
-/// Adds the answers that are the same for all machines.
+/// Adds to `all` the answers that are the same for all machines.
 fn with_own(
     spec: &LocalSpec,
     mut all: BTreeMap<Capability, Answer>,
@@ -142,7 +142,7 @@ pub(super) fn programs(
 /// Refuses nodes that do not fit on their machines. The nodes must not run yet.
 ///
 /// # Errors
-/// All machines with too little memory or disk space.
+/// Machines have too little memory or disk space. The error lists all of them.
 pub(super) fn check_room(hosts: &Hosts, spec: &LocalSpec) -> Result<()> {
     let seated: Vec<(&host::Host, usize)> = hosts.all().iter().zip(spec.nodes_of_hosts()).collect();
     let fits = |&(host, each): &(&host::Host, usize)| {

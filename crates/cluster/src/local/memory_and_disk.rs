@@ -96,8 +96,9 @@ pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Resu
 }
 
 /// Returns the total size of a node's commit log segments in MiB. cassay sets this size explicitly,
-/// because the server's default depends on the disk. The rule is the server's own: 8 GiB, but at
-/// most a quarter of the disk of `disk_bytes`, which `nodes` nodes share.
+/// because the server's default depends on the disk. As in the server's own rule, the size is at
+/// most 8 GiB, and at most a quarter of the disk. The quarter is divided among the nodes that share
+/// the disk.
 pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
     COMMITLOG_TOTAL_MIB.min(disk_bytes / MIB / 4 / nodes.max(1) as u64)
 }

@@ -19,7 +19,6 @@ const LOG_CHARS_SHOWN: usize = 300;
 /// have 15 kB.
 const LOG_BYTES: u64 = 256 << 10;
 
-/// Signals with which a program or an administrator usually ends a node.
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 

@@ -287,8 +287,8 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     }
     let processes = processes(&state.id);
     if let Some(hosts) = &state.hosts {
-        // This code thaws the volumes first, because a process that waits for a frozen volume
-        // cannot be killed.
+        // The volumes are thawed first, because a process that waits for a frozen volume cannot be
+        // killed.
         Hosts::thaw(hosts)?;
     }
     host::end_agents(&state.id)?;
@@ -459,8 +459,8 @@ mod tests {
         assert!(remove(&folder, &state).is_err() && folder.exists());
     }
 
-    /// Starts a process with the name `name` and with `argument`. The process waits for input, and
-    /// has no children that could outlive it.
+    /// Starts a process with the name `name` and the argument `argument`. The process waits for
+    /// input, and has no children that could outlive it.
     fn pretender(name: &str, argument: &str) -> std::process::Child {
         let mut shell = command(Path::new("/bin/sh"));
         shell.arg0(name).args(["-c", "read line", argument]);

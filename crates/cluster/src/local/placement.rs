@@ -56,8 +56,8 @@ pub(crate) struct Placement {
 impl Layout {
     /// Plans the nodes of a spec on their machine.
     ///
+    /// # Errors
     /// The machine lacks CPUs or memory, or nodes without fixed CPUs are to leave cores free.
-    /// The machine lacks CPUs or memory.
     pub fn plan(spec: &LocalSpec, machine: &Machine) -> Result<Layout> {
         let wish = &spec.topology;
         if wish.is_silent() {
@@ -397,9 +397,8 @@ fn near(instance: &Instance, ground: &Machine) -> Memory {
 }
 
 /// Returns the NUMA nodes for an instance's memory, as planned. If the CPUs of the instance are on
-/// several NUMA nodes, returns all of these NUMA nodes that have memory. It does so even if one
-/// would be sufficient. The reason is a collector that allocates on the thread's NUMA node, which
-/// needs the same NUMA nodes for CPUs and memory.
+/// several NUMA nodes, returns all of these NUMA nodes that have memory, even if one would be
+/// sufficient. A collector that allocates on the thread's NUMA node needs memory on each of them.
 fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     let planned: CpuSet = instance.memory.iter().map(|one| one.node).collect();
     if instance.nodes.len() == 1 && !planned.is_empty() {

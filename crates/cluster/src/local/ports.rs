@@ -3,9 +3,9 @@
 //!
 //! Every node has a separate address and the same ports, as on real hosts. The module checks every
 //! address and port instead of assuming that it is free. Ports are outside the kernel's ephemeral
-//! range, from which any program may get a port between this check and the start of the node.
-//! During these seconds, another cassay process could find the same addresses free. So the module
-//! first claims the addresses, by a Unix socket with their name.
+//! range, from which any program may get a port between this check and the start of the node. In
+//! the meantime, another cassay process could find the same addresses free. So the module first
+//! claims the addresses, by Unix sockets whose names contain the addresses.
 
 use anyhow::{Result, bail};
 use host::Host;
@@ -25,8 +25,8 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// Returns the ports for the node in this slot, counted from 0, on a machine whose nodes share
-    /// an address.
+    /// Returns the ports of node number `slot`, counted from 0, on a machine whose nodes share an
+    /// address.
     pub fn for_slot(self, slot: usize) -> Ports {
         let slot = slot as u16;
         Ports {

@@ -260,10 +260,10 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     let folder = |name: &str| node.folder.join(name).display().to_string();
     let address = node.address.to_string();
     let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
-    // All nodes are seeds of the first node, so that it gossips with them even if it considers them
-    // permanently gone. When a node takes over its own tokens again, no other node tells it about
-    // the ring. With cluster metadata (TCM), the first node does not need these seeds, and would
-    // wait half a minute for gossip.
+    // The seeds of the first node are all nodes, so that it gossips with them even if it considers
+    // them permanently gone. When a node takes over its own tokens again, no other node contacts it
+    // first. With cluster metadata (TCM), the first node does not need these seeds, and would wait
+    // half a minute for gossip.
     let tells_all = node.is_seed() && !node.release.line().has_cluster_metadata;
     let seeds: &[SocketAddrV4] = if tells_all { &node.all } else { &[node.seed] };
     let seeds: Vec<String> = seeds.iter().map(SocketAddrV4::to_string).collect();

@@ -26,7 +26,7 @@ use target_spec::{HostIndex, HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 ///
 /// # Errors
 /// Java, Maven, memory, disk, ports or settings are unsuitable, or a node dies or does not answer
-/// in time. After an error, no process keeps running.
+/// in time. After an error, no node keeps running.
 pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Nodes> {
     check(spec)?;
     let clusters = persistent_state::clusters_folder(dirs);
@@ -179,7 +179,7 @@ impl Nodes {
         state.write(&folder)?;
         let made = made_ground((&state.id, &folder), wanted, agent, say);
         if machines.is_some() && made.is_err() {
-            // No other process removes the folder, so this code removes it. If files remain in the
+            // No other process removes the folder, so it is removed here. If files remain in the
             // folder, they show why the removal failed.
             let _ = std::fs::remove_dir_all(&folder);
         }
@@ -243,7 +243,8 @@ impl Nodes {
         }
     }
 
-    /// Plans the placement of the nodes of `spec`. All simulated hosts share one machine.
+    /// Plans the placement of the nodes of `spec`. Simulated hosts share one machine, so their
+    /// nodes are planned together.
     pub(super) fn lay_out(&self, spec: &LocalSpec) -> Result<Layout> {
         if spec.topology.is_silent() {
             return Ok(Layout::default());

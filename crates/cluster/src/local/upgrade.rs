@@ -94,8 +94,9 @@ impl Nodes {
         (upgrade.spec.release == node.layout.release).then_some(upgrade)
     }
 
-    /// Returns the start of a node with the release of the prepared upgrade. Returns `None` if no
-    /// upgrade was prepared, or if the node already runs that release.
+    /// Returns the files and the start commands with which a node runs the release of the prepared
+    /// upgrade. Returns `None` if no upgrade was prepared, or if the node already runs that
+    /// release.
     pub(super) fn upgraded(&self, node: &LocalNode) -> Result<Option<UpgradedNode>> {
         let Some(upgrade) = &self.upgrade else {
             return Ok(None);

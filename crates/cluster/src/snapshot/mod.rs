@@ -100,11 +100,11 @@ pub struct RestoreResult {
     pub fingerprints: BTreeMap<String, String>,
 }
 
-/// Runs `work` on all nodes in parallel. Returns the results in node order.
+/// Runs `work` on all nodes in parallel, and waits until the work on all nodes has ended. Returns
+/// the results in node order.
 ///
 /// # Errors
-/// The error of the first node that failed, with the name of the node. This function returns only
-/// when the work on all nodes has ended.
+/// `work` fails on a node. The error is that of the first such node, with the name of the node.
 fn on_all<T: Send>(
     places: &[NodeFiles<'_>],
     work: impl Fn(&NodeFiles<'_>) -> Result<T> + Sync,
