@@ -216,7 +216,7 @@ impl Agent {
     /// Connects to the kept agent of the host `name`.
     ///
     /// # Errors
-    /// The agent has ended, or is of another build.
+    /// The agent has ended, or comes from another build of cassay.
     pub(crate) fn reach(name: &str, folder: &Path) -> Result<Agent> {
         let begin = begin(name, folder);
         let link = with_short_path(&begin.folder, |socket| Link::connect(name, socket))?;
@@ -235,7 +235,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Makes a call that takes little time.
+    /// Makes a call with the default time limit.
     pub(crate) fn call<C: Call>(&self, call: &C) -> Result<C::Answer> {
         self.link.call(call, LIMIT)
     }
@@ -245,8 +245,8 @@ impl Agent {
         self.link.call(call, limit)
     }
 
-    /// Makes one exchange with the agent that measures the offset of its clock, and adds the result
-    /// to `theirs`.
+    /// Makes one exchange with the agent to measure the offset of its clock, and adds the result to
+    /// `theirs`.
     pub(crate) fn ask_clock(&self, theirs: &mut ClockOffset) -> Result<()> {
         theirs.ask(&self.link, LIMIT)
     }
@@ -285,8 +285,8 @@ impl Agent {
     }
 
     /// Returns how a process that the agent started has ended. Returns `None` while the process
-    /// runs. This does not call the agent, because the agent reports the end of each process by
-    /// itself.
+    /// runs. This function does not call the agent, because the agent reports the end of each
+    /// process by itself.
     pub fn how_ended(&self, process: Identity) -> Option<ProcessEnd> {
         let mut ended = self.ended();
         for Note::Ended(process, status) in self.link.notes() {

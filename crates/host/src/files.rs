@@ -309,7 +309,7 @@ impl Agent {
     /// Performs steps in order.
     ///
     /// # Errors
-    /// The first failure. All earlier steps have been performed.
+    /// A step fails. All earlier steps have been performed.
     pub fn change(&self, steps: Vec<FileStep>) -> Result<()> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for step in steps.into_iter().flat_map(FileStep::parts) {

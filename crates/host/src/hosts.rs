@@ -220,7 +220,7 @@ impl Hosts {
     /// the hosts are kept. A second call does nothing.
     ///
     /// # Errors
-    /// The first failure. All other hosts are removed nevertheless.
+    /// A host cannot be removed. All other hosts are removed nevertheless.
     pub fn end(&self) -> Result<()> {
         let ended = std::thread::scope(|scope| {
             let agents = self.hosts.iter().map(Host::agent);
@@ -258,7 +258,8 @@ impl Hosts {
     /// Dropping the returned value does not end the hosts.
     ///
     /// # Errors
-    /// The agents of the hosts have ended, for example by a reboot, or are of another build.
+    /// The agents of the hosts have ended, for example by a reboot, or come from another
+    /// build of cassay.
     pub fn reach(state: &HostsState, folder: &Path) -> Result<Hosts> {
         if state.are_machines() {
             return Hosts::reach_over_ssh(state);
@@ -317,7 +318,7 @@ impl Hosts {
     /// cannot be killed. This function may be called only when the owner of the hosts has ended.
     ///
     /// # Errors
-    /// The first volume that cannot be thawed. All others are thawed nevertheless.
+    /// A volume cannot be thawed. All other volumes are thawed nevertheless.
     pub fn thaw(state: &HostsState) -> Result<()> {
         let thaws = |one: &Undo| matches!(one, Undo::Thaw(_));
         let all: Vec<Undo> = state.undo().into_iter().filter(thaws).collect();
@@ -328,7 +329,7 @@ impl Hosts {
     /// owner and the agents of the hosts have ended. A missing object is not an error.
     ///
     /// # Errors
-    /// The first failure. All other objects are removed nevertheless.
+    /// An object cannot be removed. All other objects are removed nevertheless.
     pub fn clear(state: &HostsState) -> Result<()> {
         undo(&state.undo())
     }

@@ -1,5 +1,5 @@
-//! Inspection of a machine before nodes are placed on it, and of leftovers of earlier commands on
-//! it. Controller and agent share these types.
+//! Inspection of a machine and of the leftovers of earlier commands, before nodes are placed on
+//! the machine. Controller and agent share these types.
 
 use crate::agent::Agent;
 use crate::calls::calls;

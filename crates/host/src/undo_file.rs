@@ -202,7 +202,7 @@ fn last_line(path: &Path) -> Result<Option<Line>> {
     );
     let mut text = String::new();
     file.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
-    // A power loss may cut off the last line. An incomplete line can be ignored, because the agent
+    // A power loss may truncate the last line. An incomplete line can be ignored, because the agent
     // had not yet made the change that the line describes.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     Ok(whole.lines().rev().find_map(|line| serde_json::from_str(line).ok()))
