@@ -33,7 +33,7 @@ pub fn merge(
     settings
 }
 
-/// Refuses settings that only cassay may set, and settings that do not fit each other. `rest`
+/// Refuses settings that only cassay may set, and settings that contradict each other. `rest`
 /// contains other settings of the same node.
 ///
 /// # Errors

@@ -59,8 +59,8 @@ fn leave(file: &Path) -> Result<()> {
             }
             // Another process has already started the decommission.
             "LEAVING" => clock::sleep(POLL),
-            // In any other mode, the helper has nothing to do. The ring forgets a node that failed
-            // to join, and has already forgotten a node that has left.
+            // In any other mode, the helper has nothing to do. Gossip evicts a node that failed to
+            // join, and a node that has left is no longer in the ring.
             _ => return Ok(()),
         }
         if deadline.passed() {

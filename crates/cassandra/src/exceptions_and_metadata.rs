@@ -49,7 +49,6 @@ pub struct ReportedChanges {
     pub metadata: Vec<String>,
 }
 
-/// Number of characters of an exception's message that the report shows.
 const MESSAGE_CHARS_SHOWN: usize = 160;
 
 /// Requests the uncaught exceptions from a node. Returns `None` if the node does not report them.

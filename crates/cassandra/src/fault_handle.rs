@@ -331,9 +331,9 @@ impl NodeHandle {
         Ok((write(after.into_bytes()), write(before)))
     }
 
-    /// Like [`NodeHandle::restartable`], but the node skips unreadable parts of its files when it
-    /// starts. A normal start would fail if the header of a commit log segment was not synced
-    /// before a power loss.
+    /// Returns the process of the node, and a start command with which the node skips unreadable
+    /// parts of its files. A normal start would fail if the header of a commit log segment was not
+    /// synced before a power loss.
     ///
     /// # Errors
     /// The node is not running, or is not managed.
@@ -343,7 +343,7 @@ impl NodeHandle {
         Ok(Restartable::by(before.process, start))
     }
 
-    /// Like [`NodeHandle::restartable`], but the node starts with a wall clock that is off by
+    /// Returns the process of the node, and the start command with a wall clock that is off by
     /// `by_ms` (negative: behind). Also returns the steps that change the node's files for the
     /// shifted clock, and the steps that undo the change.
     ///
@@ -355,7 +355,7 @@ impl NodeHandle {
         Ok((one, [file, FileStep::Remove(library)]))
     }
 
-    /// Like [`NodeHandle::restartable`], but the node starts without its data.
+    /// Returns the process of the node, and the command that starts the node without its data.
     ///
     /// # Errors
     /// The node is not running, or is not managed.

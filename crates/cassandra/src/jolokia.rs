@@ -18,14 +18,13 @@ use target_spec::{JolokiaAccess, Secret, TlsSpec};
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// Time limit of a request. The limit is high, because flushing a whole memtable takes a long time.
+/// Time limit of a request. The limit is high, because flushing a large memtable takes a long time.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Query string that removes two parts of a response: the copy of the request, and stack traces. If
 /// MBeans do not exist (yet), these parts would make up most of the response.
 const ANSWER_BRIEFLY: &str = "?includeRequest=false&includeStackTrace=false";
 
-/// Number of characters of a response that an error message shows.
 const ANSWER_CHARS_SHOWN: usize = 200;
 
 /// Client of the Jolokia agent of one node.

@@ -1,4 +1,4 @@
-//! Lengths of a node's log files at one moment, so that later code can find the lines that were
+//! Lengths of a node's log files at one moment, from which a later reader finds the lines that were
 //! added since.
 
 use host::{Agent, Entry, FileId};

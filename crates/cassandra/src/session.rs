@@ -32,8 +32,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// Time limit of a control statement. Schema changes on a busy laptop take seconds.
 pub const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Number of rows per page. A whole virtual table fits into a page, and an answer has about a
-/// megabyte.
+/// Number of rows per page. A virtual table fits into one page, and an answer has about a megabyte.
 const PAGE_ROWS: i32 = 5000;
 
 /// Maximum size of an answer, in bytes. The size suffices for a page of rows of 13 kB each.
@@ -51,7 +50,6 @@ const SECTION: &str = "target.attach";
 /// Description of the request in the messages of errors that occur before the first statement.
 const HANDSHAKE: &str = "the CQL handshake";
 
-/// Number of characters of a statement that an error message shows.
 const STATEMENT_CHARS_SHOWN: usize = 200;
 
 /// Rows of one statement, over all pages.
@@ -713,7 +711,7 @@ impl Session {
         self.exchange_in(Some(self.version), what)
     }
 
-    /// Like `exchange`, but accepts only an answer in the version `version`. If `version` is
+    /// Performs an exchange, and accepts only an answer in the version `version`. If `version` is
     /// `None`, accepts any version.
     fn exchange_in(&mut self, version: Option<Version>, what: &str) -> Result<Header> {
         if self.broken {

@@ -70,7 +70,7 @@ pub enum HomeError {
         /// Version of another server.
         second: String,
     },
-    /// The server belongs to a line whose options and settings cassay does not know.
+    /// The server belongs to a release line that cassay does not support.
     #[error(
         "{path} is Cassandra {version}, but cassay can start nodes only of {}",
         names()

@@ -137,8 +137,8 @@ impl<'a> ValueKind<'a> {
         };
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, written) = text.split_at(digits);
-        // For example, `MB`, `mb` and `Mb` are read as `MiB`. The code does not change a unit that
-        // is smaller than the setting accepts.
+        // For example, `MB`, `mb` and `Mb` are read as `MiB`. A unit that is smaller than the
+        // setting accepts is not changed.
         let like = |known: &&&str| {
             let plain = known.replace('i', "");
             written.eq_ignore_ascii_case(known) || written.eq_ignore_ascii_case(&plain)

@@ -74,7 +74,6 @@ const REQUESTS: [&str; 5] = ["Read", "Write", "RangeSlice", "CASRead", "CASWrite
 /// Factor for times. Cassandra's timers are in microseconds, and the series are in milliseconds.
 const MS_PER_US: f64 = 1e-3;
 
-/// Probe of one node's database metrics.
 pub(super) struct Cassandra(Beans);
 
 impl Cassandra {
@@ -127,7 +126,6 @@ impl List {
         self.add(name, unit, kind);
     }
 
-    /// Adds the 99th percentile of a timer.
     fn p99(&mut self, name: String, mbean: &str) {
         self.statistic(name, "ms", (mbean, "99thPercentile"), mbean, MS_PER_US);
     }
@@ -374,8 +372,8 @@ fn commit_log(list: &mut List) {
 
 fn list_keyspace(list: &mut List, keyspace: &str) {
     let mbean = |name: &str| format!("type=Keyspace,keyspace={keyspace},name={name}");
-    // No metrics table contains the count of the histogram itself, so this code uses the count of
-    // reads.
+    // No metrics table contains the count of the histogram itself, so the count of reads replaces
+    // it.
     let (histogram, reads) = (mbean("SSTablesPerReadHistogram"), mbean("ReadLatency"));
     for (name, attribute) in [
         ("sstables_per_read.p50", "50thPercentile"),

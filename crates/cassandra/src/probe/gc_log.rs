@@ -288,7 +288,6 @@ fn parse(line: &str) -> Option<(LineTime, Event)> {
 /// collectors.
 const Z_PAUSES: [&str; 3] = ["z_mark_start", "z_mark_end", "z_relocate_start"];
 
-/// Parses the text of a line without tags.
 fn parse_untagged(text: &str) -> Option<Event> {
     let is_of_z = |event: &Event| match event {
         Event::Pause { kind, .. } => Z_PAUSES.contains(&kind.as_str()),

@@ -24,7 +24,6 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 const MEBIBYTE: f64 = 1_048_576.0;
 
-/// Probe of one node's virtual tables.
 pub(super) struct VirtualTables {
     node: SocketAddr,
     access: Access,
@@ -50,12 +49,10 @@ struct Put {
     counters: Counters,
     /// Sums over the rows of one result. The order is that of the first row of each sum.
     sums: Vec<Sum>,
-    /// Values that are complete.
     ready: Vec<(String, &'static str, f64)>,
     at_ns: u64,
 }
 
-/// A value that is a sum over rows.
 struct Sum {
     name: &'static str,
     unit: &'static str,
@@ -111,8 +108,8 @@ impl SampledSource for VirtualTables {
     }
 }
 
-/// Tables about the whole node. Each row contains the columns, the name of the table, and the row
-/// handler.
+/// Virtual tables that describe the node. Each row contains the columns, the name of the table, and
+/// the row handler.
 const OF_NODE: [(&str, &str, Use); 4] = [
     (
         "name, active_tasks, pending_tasks, blocked_tasks, blocked_tasks_all_time, completed_tasks",
@@ -128,7 +125,7 @@ const OF_NODE: [(&str, &str, Use); 4] = [
     ("name, value", "cql_metrics", cql_metrics),
 ];
 
-/// Tables about the whole node that contain only values that are not metrics.
+/// Virtual tables that describe the node, and contain only values that are not metrics.
 const NO_METRICS: [(&str, &str, Use); 4] = [
     (
         "kind, unit, progress, total",
@@ -193,7 +190,6 @@ fn queries(keyspace: Option<&str>) -> Vec<Query> {
     queries
 }
 
-/// A row of a result.
 struct Row<'a> {
     columns: &'a [String],
     cells: &'a [Value],

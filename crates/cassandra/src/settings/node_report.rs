@@ -255,7 +255,6 @@ impl NodeReport {
         proofs
     }
 
-    /// Verifies which garbage collector is in use.
     fn collector_proof(&self, wanted: Collector, node: &str) -> Proof {
         let found = self.jvm.as_ref().map(|jvm| {
             let is_on = |one: &&Collector| {

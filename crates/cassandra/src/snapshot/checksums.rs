@@ -19,7 +19,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Maximum number of files that a message names.
 const PROBLEMS_SHOWN: usize = 8;
 
 /// A file, with its metadata at the time of its verification.
@@ -149,7 +148,7 @@ fn compare(
                 ));
             }
             Some(Err(error)) => problems.push(format!("{error:#}")),
-            // The code below reports a missing digest file together with the other files.
+            // A missing digest file is reported below, together with the other files.
             _ => {}
         }
         for file in &sstable.files {

@@ -1,9 +1,9 @@
 //! SSTables of a table, read from a folder and compared.
 //!
 //! File names change with every import. So cassay identifies an SSTable by its `Digest.crc32` (the
-//! CRC-32 of its whole `Data.db`) together with the size of `Data.db`. The multiset of these
-//! identities is the same after every restore, and differs between nodes. If the files are not
-//! accessible, as on attached clusters, this module compares the server's own counts instead.
+//! CRC-32 of its `Data.db`) together with the size of `Data.db`. The multiset of these identities
+//! is the same after every restore, and differs between nodes. If the files are not accessible, as
+//! on attached clusters, this module compares the server's own counts instead.
 
 use anyhow::{Context, Result};
 use data_encoding::HEXLOWER;

@@ -12,8 +12,8 @@ pub struct Counts {
     /// Number of partitions, including deleted partitions.
     pub partitions: u64,
     /// Number of rows in this SSTable. A row that is in several SSTables counts in each of them.
-    /// `None` if, before this number, the file contains data that only the table's column types
-    /// make parsable, such as clustering columns in `oa` and `da`.
+    /// `None` if, before this number, the file contains data that cannot be parsed without the
+    /// table's column types, such as clustering columns in `oa` and `da`.
     pub rows: Option<u64>,
 }
 

@@ -136,7 +136,7 @@ fn ders() -> Vec<Example> {
     ]
 }
 
-/// Like [`Example`], but the content of the file is a text.
+/// An [`Example`] whose file is a text.
 type Text = (String, &'static str, &'static str, &'static str);
 
 /// Returns examples of keys that are not plain private keys, and of an empty file.
@@ -265,7 +265,6 @@ fn damaged() -> Vec<Text> {
     ]
 }
 
-/// Returns all examples.
 fn examples() -> Vec<Example> {
     let in_bytes =
         |(text, called, certificates, key): Text| (text.into_bytes(), called, certificates, key);
