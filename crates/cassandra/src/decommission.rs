@@ -17,7 +17,6 @@ use target_spec::Invocation;
 /// and the password of the node's MBeans.
 const ARGUMENT: &str = "leave-its-ring";
 
-/// Time limit for the node to leave the ring.
 const LEAVE_LIMIT: Duration = Duration::from_secs(540);
 
 /// Time limit of each status request.

@@ -227,7 +227,6 @@ impl Jolokia {
     }
 }
 
-/// Builds the TLS configuration of the HTTP client from [`TlsSpec`].
 fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(

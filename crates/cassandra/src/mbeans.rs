@@ -245,7 +245,6 @@ pub fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
 /// the size of the heap.
 const FLUSHES_LIMIT: Duration = Duration::from_secs(30);
 
-/// Interval between two checks of pending flushes.
 const FLUSHES_POLL: Duration = Duration::from_millis(100);
 
 /// Returns true if the node is compacting a table, or has compacted it since the node started.

@@ -41,7 +41,6 @@ const ANSWER_BYTES_MAX: u32 = 64 << 20;
 /// Time limit of schema agreement. Drivers wait for 10 s, but a busy laptop may be slower.
 const SCHEMA_AGREEMENT_LIMIT: Duration = Duration::from_secs(30);
 
-/// Interval between two checks of schema versions.
 const SCHEMA_POLL: Duration = Duration::from_millis(50);
 
 /// Section of a study that configures TLS for sessions.
@@ -226,7 +225,6 @@ impl RepeatedQuery {
     }
 }
 
-/// Error for a connection that has ended.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the node closed the connection")]
 struct ConnectionClosed;

@@ -1,4 +1,5 @@
-//! Starts Cassandra clusters, attaches to existing clusters, and controls their nodes.
+//! The only crate that knows Cassandra as processes on hosts: provisioning, nodes, control;
+//! attached targets.
 //!
 //! [`start`] turns a [`Target`] into a [`Cluster`]. Dropping the cluster stops everything that
 //! [`start`] has started. [`Cluster::capabilities`] lists the capabilities of a cluster. If a plan

@@ -234,16 +234,13 @@ const LARGE: DiskWork = DiskWork {
     bytes: 1 << 20,
 };
 
-/// Time limit of each disk test.
 const DISK_LIMIT: Duration = Duration::from_secs(60);
 
-/// Number of bytes to send from one machine to another.
 const TRANSFER_BYTES: u64 = 256 << 20;
 
 /// Time limit of the transfer. A throughput of 72 Mbit/s is enough to finish in this time.
 const TRANSFER_LIMIT: Duration = Duration::from_secs(30);
 
-/// Number of connections to open from one machine to another.
 const CONNECTS_COUNT: usize = 20;
 
 impl MachineSeen {
@@ -318,5 +315,4 @@ impl MachineSeen {
     }
 }
 
-/// Default port of sshd.
 const SSH_PORT: u16 = 22;

@@ -112,7 +112,6 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     fn end(self: Box<Self>) -> Result<()>;
 }
 
-/// Location of the logs of a node.
 pub(crate) struct LogPlace<'a> {
     /// Name of the host.
     pub host: &'a str,

@@ -240,7 +240,6 @@ impl Agent {
         self.link.call(call, LIMIT)
     }
 
-    /// Makes a call that may take up to `limit`.
     pub(crate) fn call_for<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         self.link.call(call, limit)
     }

@@ -1,4 +1,5 @@
-//! Simulated and remote hosts, and the calls by which a controller uses the agents of hosts.
+//! The only crate that knows the calls to a host's agent, and how a controller makes them;
+//! simulated and remote hosts.
 //!
 //! [`Hosts::make`] creates simulated hosts. An [`Agent`] performs the calls of [`calls`],
 //! [`files`], [`faults`], [`queries`], [`machine`], [`attached_nodes`] and [`watch`] on its host.

@@ -22,7 +22,6 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Name of the folder that contains the undo files.
 const FOLDER: &str = "undo";
 
 /// Time limit for a guard that is undoing the list in a file.

@@ -1,4 +1,5 @@
-//! Differences between Cassandra's release lines, as data with one folder per line.
+//! The only crate that knows how Cassandra's release lines differ, as data with one folder per
+//! line.
 //!
 //! A line consists of the releases with the same number, such as 4.1, which differ only by fixes. A
 //! folder has a `mod.rs` with facts about the line. `supply.lock` lists the files of the pinned

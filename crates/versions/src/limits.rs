@@ -304,7 +304,6 @@ impl Line {
         })
     }
 
-    /// Returns the number in a value of a setting. See [`ValueKind::number`].
     fn number(&self, name: &str, value: &Value) -> Option<f64> {
         self.kind(name)?.number(value)
     }

@@ -90,7 +90,6 @@ impl SampledSource for Cassandra {
     }
 }
 
-/// A list of series under construction.
 #[derive(Default)]
 struct List(Vec<Series>);
 

@@ -143,7 +143,6 @@ impl GcLog {
         Ok(())
     }
 
-    /// Parses the next line of the log.
     fn parse_next(&mut self, line: &str) -> Option<(LineTime, Event)> {
         match self.java8_pauses.join(line) {
             Some(whole) => parse(&whole),
@@ -235,11 +234,9 @@ enum Event {
     Collected { heap: f64 },
     /// Allocation stall of one thread.
     Stall { ms: f64 },
-    /// Safepoint for any reason.
     Safepoint { reach_ms: f64, stopped_ms: f64 },
 }
 
-/// Time at which a line was written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum LineTime {
     /// Wall-clock time, in nanoseconds since 1970.

@@ -100,7 +100,6 @@ fn series() -> Vec<Series> {
     list.0
 }
 
-/// A list of series under construction.
 struct List(Vec<Series>);
 
 impl List {

@@ -33,7 +33,6 @@ struct CheckedFile {
     crc: u32,
 }
 
-/// Files that this process has already verified.
 static CHECKED_FILES: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::default);
 
 /// Selects the files to read.

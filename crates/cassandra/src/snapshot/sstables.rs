@@ -300,7 +300,6 @@ pub fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
 pub(super) mod tests {
     use super::*;
 
-    /// Writes an SSTable that contains this data.
     pub(in crate::snapshot) fn write(folder: &Path, prefix: &str, data: &[u8]) {
         std::fs::create_dir_all(folder).unwrap();
         let digest = crc32fast::hash(data).to_string();

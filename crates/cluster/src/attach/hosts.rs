@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use target_spec::{AttachedHost, HostIndex, NodeIndex, folder_of_node};
 
-/// Section of a study that lists the machines.
 pub(crate) const KEY: &str = "target.attach.hosts";
 
 /// Machines of an attached cluster, after cassay has connected to all of them.

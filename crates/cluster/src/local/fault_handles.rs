@@ -76,13 +76,11 @@ impl Nodes {
         })
     }
 
-    /// Returns the source of the release that a node runs.
     fn origin_of(&self, node: &LocalNode) -> Origin {
         let spec = self.upgrade_of(node).map_or(&self.spec, |upgrade| &upgrade.spec);
         spec.origin.clone()
     }
 
-    /// Returns the start commands and files of a node.
     pub(super) fn own(&self, node: &LocalNode) -> Result<OwnNode> {
         let start = self.command_for(node, None)?;
         let (mut forgiving, _) = self.command_for(node, None)?;

@@ -106,7 +106,7 @@ pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
 /// `commitlog_total_space` in Apache's `cassandra.yaml` for large disks, in MiB.
 const COMMITLOG_TOTAL_MIB: u64 = 8192;
 
-/// Like [`check_memory`], but the caller passes the available memory as `free`, in bytes.
+/// Refuses nodes that need more memory than `free`, in bytes.
 pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
     let need = memory_bytes(nodes, heap_bytes);
     if need <= free {

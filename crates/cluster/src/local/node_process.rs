@@ -12,7 +12,6 @@ use std::sync::Arc;
 /// Number of log lines in an error. This number suffices for an exception with its cause.
 const LOG_LINES_COUNT: usize = 25;
 
-/// Number of characters of a log line in an error.
 const LOG_CHARS_SHOWN: usize = 300;
 
 /// Number of bytes to read from the end of a log to find the lines for an error. A single line may

@@ -204,12 +204,10 @@ impl State {
     }
 }
 
-/// Returns the folder of all clusters.
 pub(crate) fn clusters_folder(dirs: &Dirs) -> PathBuf {
     dirs.data.join("clusters")
 }
 
-/// Returns true if a text has the form of a cluster id.
 fn is_id(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('-')

@@ -39,7 +39,6 @@ pub(crate) struct Layout {
     pub part: Option<PartUsed>,
 }
 
-/// Placement of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
     /// Kernel settings that confine the node.

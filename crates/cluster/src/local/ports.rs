@@ -15,7 +15,6 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// All ports of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ports {
     pub cql: u16,

@@ -82,7 +82,6 @@ impl Nodes {
     }
 }
 
-/// A class data archive on a machine.
 struct Archive {
     path: PathBuf,
     /// True if the archive exists, and contains the bytes that were dumped.

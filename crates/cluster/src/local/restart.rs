@@ -277,7 +277,6 @@ impl Nodes {
     }
 }
 
-/// Difference between two configurations.
 struct ConfigurationChange {
     /// New limits of the hosts. `None` if the limits do not change.
     limits: Option<HostSpec>,

@@ -89,7 +89,6 @@ fn made_pods(
     Ok(Some((wanted, set)))
 }
 
-/// Creates the hosts of the cluster `id`.
 fn made_ground(
     (id, folder): (&str, &Path),
     wanted: Option<&HostsSpec>,

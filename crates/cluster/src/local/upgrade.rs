@@ -88,7 +88,6 @@ impl Nodes {
         Ok(())
     }
 
-    /// Returns the upgrade that a node has undergone, if any.
     pub(super) fn upgrade_of(&self, node: &LocalNode) -> Option<&Upgrade> {
         let upgrade = self.upgrade.as_ref()?;
         (upgrade.spec.release == node.layout.release).then_some(upgrade)

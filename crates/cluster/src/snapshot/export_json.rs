@@ -103,7 +103,6 @@ impl Export {
         Export::parse(&bytes).with_context(|| path.display().to_string())
     }
 
-    /// Parses and validates the bytes of `export.json`.
     pub(super) fn parse(bytes: &[u8]) -> Result<Export> {
         #[derive(Deserialize)]
         struct Head {

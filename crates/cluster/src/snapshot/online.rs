@@ -166,7 +166,6 @@ fn swap(
     Ok((truncate_s, import_s))
 }
 
-/// Returns the statement that empties a table.
 pub(super) fn truncate_statement(keyspace: &str, table: &str) -> String {
     format!("TRUNCATE \"{keyspace}\".\"{table}\"")
 }

@@ -12,7 +12,6 @@ use serde_json::Value;
 /// because the text comes from another program.
 const DEPTH_MAX: usize = 16;
 
-/// A parsed text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Text {
     Plain(String),

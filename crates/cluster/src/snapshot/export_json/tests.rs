@@ -10,7 +10,6 @@ pub(in crate::snapshot) const SCHEMA: [&str; 2] = [
     "CREATE TABLE k.t (a int PRIMARY KEY)",
 ];
 
-/// Returns an SSTable that contains this data.
 fn sstable(prefix: &str, data: &[u8]) -> SstableRecord {
     let digest = crc32fast::hash(data);
     let text = digest.to_string();

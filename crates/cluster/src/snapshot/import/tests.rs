@@ -7,7 +7,6 @@ use crate::snapshot::export_json::tests::{SCHEMA, export};
 use cassandra::snapshot::sstables::{self, DATA, DIGEST};
 use std::os::unix::fs::symlink;
 
-/// Writes an SSTable that contains this data.
 fn write_sstable(folder: &Path, prefix: &str, data: &[u8]) {
     std::fs::create_dir_all(folder).unwrap();
     let digest = crc32fast::hash(data).to_string();
