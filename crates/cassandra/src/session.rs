@@ -182,7 +182,7 @@ pub struct RepeatedQuery {
 }
 
 impl RepeatedQuery {
-    /// Prepares a statement.
+    /// Creates a query that repeats the statement `cql`.
     pub fn new(cql: String) -> RepeatedQuery {
         RepeatedQuery {
             cql,

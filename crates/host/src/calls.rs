@@ -40,7 +40,7 @@ pub enum Role {
     /// Agent of a machine that hosts nodes. It has a separate mount namespace, if the machine
     /// permits that.
     Host,
-    /// Relay to the kept agent that listens in the folder of the first message.
+    /// Relay to the kept agent that listens in the folder that the first message names.
     Relay,
 }
 

@@ -324,7 +324,7 @@ impl Agent {
     }
 
     /// Lists the entries of a folder, ordered by name. Returns `None` if the folder does not exist.
-    /// If the name of a short file ends with `text_of`, the entry of the file contains its text.
+    /// If the name of a short file ends with `text_of`, the entry also contains the file's text.
     ///
     /// # Errors
     /// The folder cannot be read.

@@ -15,7 +15,7 @@ pub(crate) enum Unit<'a> {
 }
 
 /// Megabits per second. Some settings had this unit under their old names. Under their new names,
-/// they have bytes per second.
+/// the unit is bytes per second.
 const MEGABITS: &str = "Mbit/s";
 
 const MEGABIT_BYTES: f64 = 125_000.0;

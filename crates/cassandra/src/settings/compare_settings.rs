@@ -191,7 +191,7 @@ const SHORT: [(&str, &str); 4] = [
     ("-Xss", "ThreadStackSize"),
 ];
 
-/// Parses one option.
+/// Parses one JVM option.
 pub fn jvm_option(option: &str) -> JvmOption<'_> {
     if let Some(flag) = option.strip_prefix("-XX:") {
         if let Some(name) = flag.strip_prefix('+') {

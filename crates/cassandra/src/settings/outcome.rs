@@ -26,7 +26,7 @@ pub enum Effect {
     InEffect(String),
     /// Another value is in effect. Contains this other value.
     NotInEffect(String),
-    /// The value is not visible. Contains the reason why.
+    /// The value is not visible. Contains the reason.
     NotShown(String),
 }
 

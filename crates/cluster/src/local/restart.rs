@@ -169,8 +169,8 @@ impl Nodes {
     }
 
     /// Returns the groups of nodes that stop together. If the size of hosts changes, a group
-    /// consists of all nodes of a host. Otherwise it is a single node. The list is empty if neither
-    /// the size nor the files change.
+    /// consists of all nodes of a host. Otherwise a group is a single node. The list is empty if
+    /// neither the size nor the files change.
     fn groups(&self, other_machine: bool, other_files: bool) -> Vec<Vec<usize>> {
         let indexes = 0..self.nodes.len();
         match (self.hosts(), other_machine, other_files) {
