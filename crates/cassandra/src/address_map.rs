@@ -1,8 +1,7 @@
-//! Current addresses of nodes that callers know by other addresses. A recreated pod has a new
-//! address, and the addresses that a cluster reports may need translation.
+//! Maps the first address of each node to its current address. A recreated pod has a new address,
+//! and the addresses that a cluster reports may need translation.
 //!
-//! Invariants: callers keep the first address of a node, and this module maps it to the current
-//! address of the node. Managed nodes never move.
+//! Invariants: callers identify a node by its first address. Managed nodes never move.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,7 +14,7 @@ use ureq::unversioned::transport::NextTimeout;
 /// address at which clients reach the node.
 #[derive(Clone, Debug, Default)]
 pub struct NodeAddressMap {
-    /// For each node, the address that the cluster uses now, by the first address of the node.
+    /// Addresses that the cluster uses now, by the first address of the node.
     moved: Arc<Mutex<BTreeMap<SocketAddr, SocketAddr>>>,
     translation: Arc<Translation>,
     proxy: Option<Proxy>,
@@ -25,13 +24,12 @@ pub struct NodeAddressMap {
 #[derive(Clone, Debug)]
 pub struct Proxy {
     address: SocketAddr,
-    /// For each node, the name under which the proxy knows it, by the address that the cluster
-    /// uses.
+    /// Names by which the proxy selects the nodes, by the address that the cluster uses.
     names: Arc<Mutex<BTreeMap<SocketAddr, String>>>,
 }
 
 impl Proxy {
-    /// Creates a proxy that does not know any node yet.
+    /// Creates a proxy without nodes.
     pub fn from_address(address: SocketAddr) -> Proxy {
         Proxy {
             address,
@@ -44,7 +42,7 @@ impl Proxy {
         self.address
     }
 
-    /// Records the name under which the proxy knows a node.
+    /// Records the name by which the proxy selects a node.
     pub fn note(&self, called: SocketAddr, name: &str) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.insert(called, name.to_owned());
@@ -85,7 +83,7 @@ impl NodeAddressMap {
         self.proxy.as_ref()?.name(self.called(known))
     }
 
-    /// Returns the current CQL address of a known node.
+    /// Returns the current CQL address of the node with the first address `known`.
     pub fn now(&self, known: SocketAddr) -> SocketAddr {
         let called = self.called(known);
         match &self.proxy {
@@ -94,12 +92,13 @@ impl NodeAddressMap {
         }
     }
 
-    /// Returns the address that the cluster now uses for a known node.
+    /// Returns the address that the cluster now uses for the node with the first address `known`.
     pub fn called(&self, known: SocketAddr) -> SocketAddr {
         self.all().get(&known).copied().unwrap_or(known)
     }
 
-    /// Returns the current address of a known node for a port other than the CQL port.
+    /// Returns the current address of a node for a port other than the CQL port. `known` is the
+    /// first address of the node, with that port.
     pub fn same_port(&self, known: SocketAddr) -> SocketAddr {
         let all = self.all();
         let is_it = |(one, _): &(&SocketAddr, &SocketAddr)| one.ip() == known.ip();

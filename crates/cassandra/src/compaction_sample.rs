@@ -94,8 +94,7 @@ impl Node<'_> {
     }
 }
 
-/// Reads all values of a sample that are metrics. These are all values except the running
-/// compactions.
+/// Reads all values of a sample except the running compactions, which are not metrics.
 fn counted(metrics: &Metrics, keyspace: &str, tables: &[&str]) -> Result<CompactionSample> {
     let of_compactions = |name: &str| format!("{METRICS}:type=Compaction,name={name}");
     let (pending, bytes) = (

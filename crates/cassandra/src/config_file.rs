@@ -18,7 +18,7 @@ pub fn write_yaml(settings: &Map<String, Value>) -> String {
     text
 }
 
-/// Merges settings into other settings.
+/// Adds `overrides` to `settings`, and removes a sync period that the server would refuse.
 pub fn merge(
     mut settings: Map<String, Value>,
     overrides: &Map<String, Value>,
@@ -33,11 +33,11 @@ pub fn merge(
     settings
 }
 
-/// Refuses settings that only cassay may set, and settings that do not fit each other. `rest`
+/// Refuses settings that only cassay may set, and settings that contradict each other. `rest`
 /// contains other settings of the same node.
 ///
 /// # Errors
-/// Every refused key, with the reason and a hint.
+/// Keys are refused. The error lists every refused key, with the reason and a hint.
 pub fn refuse(
     of: (&Release, &Origin),
     yaml: &Map<String, Value>,

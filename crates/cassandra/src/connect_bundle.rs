@@ -121,7 +121,6 @@ impl BehindProxy {
     }
 }
 
-/// Reads the files in a bundle.
 fn read(bundle: &Path) -> Result<(BundleConfig, TlsMaterial)> {
     let file = foreign::open(FileKind::ConnectBundle, bundle)?;
     let mut archive = zip::ZipArchive::new(file).context("the bundle is not a zip archive")?;
@@ -164,7 +163,6 @@ fn usable(material: &TlsMaterial) -> Result<Tls> {
     })
 }
 
-/// Queries the metadata service.
 fn ask(url: &str, config: &BundleConfig, material: &TlsMaterial) -> Result<Metadata> {
     let (place, pem) = material
         .roots

@@ -230,8 +230,7 @@ fn find_tls_error<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'
     if let Some(error) = error.downcast_ref() {
         return Some(error);
     }
-    // The `source` method of these errors does not return the inner error, so this code unwraps
-    // them.
+    // The `source` method of these errors does not return the inner error.
     let inner = match error.downcast_ref::<ureq::Error>() {
         Some(ureq::Error::Rustls(error)) => return Some(error),
         Some(ureq::Error::Io(error)) => Some(error),

@@ -34,8 +34,8 @@ impl DataFile {
     }
 }
 
-/// Returns the data files of these keyspaces below a node's folder, or of all keyspaces if the list
-/// is empty. If the caller names a snapshot, returns the files of that snapshot.
+/// Returns the data files of `keyspaces` below a node's folder, or of all keyspaces if the list is
+/// empty. If the caller names a snapshot, returns the files of that snapshot.
 ///
 /// # Errors
 /// The folders cannot be listed.

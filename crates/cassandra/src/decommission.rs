@@ -17,10 +17,9 @@ use target_spec::Invocation;
 /// and the password of the node's MBeans.
 const ARGUMENT: &str = "leave-its-ring";
 
-/// Time limit for the node to leave the ring.
 const LEAVE_LIMIT: Duration = Duration::from_secs(540);
 
-/// Time limit of each status request, and the interval between them.
+/// Time limit of each status request.
 const MEMBERS_LIMIT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(500);
 
@@ -59,8 +58,8 @@ fn leave(file: &Path) -> Result<()> {
             }
             // Another process has already started the decommission.
             "LEAVING" => clock::sleep(POLL),
-            // In any other mode, the helper has nothing to do. The ring forgets a node that failed
-            // to join, and has already forgotten a node that has left.
+            // In any other mode, the helper has nothing to do. Gossip evicts a node that failed to
+            // join, and a node that has left is no longer in the ring.
             _ => return Ok(()),
         }
         if deadline.passed() {

@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 /// Reports of all nodes at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelfReport {
-    /// Number of uncaught exceptions since the node started, by node. Nodes that do not report
-    /// exceptions are absent.
+    /// Numbers of uncaught exceptions since the node started, by node and kind. Nodes that do not
+    /// report exceptions are absent.
     exceptions: BTreeMap<String, BTreeMap<Exception, u64>>,
     /// Metadata according to the first node that answers.
     metadata: Option<Metadata>,
@@ -45,11 +45,10 @@ pub struct ReportedChanges {
     /// Uncaught exceptions between the two reports, with one sentence for each kind. `None` if no
     /// node reports exceptions.
     pub exceptions: Option<Vec<String>>,
-    /// Changes of the metadata between the two reports, with one sentence for each change.
+    /// Changes of the metadata between the two reports, in one sentence. Empty if nothing changed.
     pub metadata: Vec<String>,
 }
 
-/// Number of characters of an exception's message that the report shows.
 const MESSAGE_CHARS_SHOWN: usize = 160;
 
 /// Requests the uncaught exceptions from a node. Returns `None` if the node does not report them.

@@ -31,9 +31,9 @@ pub struct Handles {
     pub nodes: PerNode<NodeHandle>,
     /// Nodes that can be added, one for each host. Empty if the nodes share one machine.
     pub newcomers: PerHost<AddedNode>,
-    /// Isolated hosts, in order. Empty if the nodes share one machine.
+    /// Isolated hosts or machines, in order. Empty if the nodes share one machine.
     pub hosts: PerHost<HostHandle>,
-    /// Agent of the switch between the hosts. `None` if the hosts are separate machines.
+    /// Agent of the switch between the hosts. `None` without simulated hosts.
     pub switch: Option<Arc<Agent>>,
     /// Kubernetes operator that manages the nodes of an attached cluster, if any.
     pub operator: Option<OperatorHandle>,
@@ -44,12 +44,13 @@ pub struct Handles {
 pub struct NodeHandle {
     /// Name of the node.
     pub name: String,
-    /// Agent of the node's host, which starts the node. If the node is attached, the agent of this
-    /// machine.
+    /// Agent of the node's host, which starts the node. If the node is attached, the agent on the
+    /// machine that runs cassay.
     pub agent: Arc<Agent>,
     /// Position of the node's host in [`Handles::hosts`].
     pub host: Option<HostIndex>,
-    /// Process of the node. `None` while the node is stopped, or if the node is attached.
+    /// Process of the node. `None` while the node is stopped, or if cassay cannot see the process
+    /// of an attached node.
     pub process: Option<Identity>,
     /// Start commands and files of the node. `None` if the node is not managed.
     pub own: Option<OwnNode>,
@@ -63,7 +64,8 @@ pub struct NodeHandle {
     pub pod: Option<PodHandle>,
     /// CQL address of the node.
     pub address: SocketAddr,
-    /// Address that other nodes use. If the node is attached, its CQL address.
+    /// Internode address of the node. If an attached node does not report this address, its CQL
+    /// address with the default internode port.
     pub storage: SocketAddr,
     /// All ports on which the node listens.
     pub ports: Vec<u16>,
@@ -78,7 +80,7 @@ pub struct NodeHandle {
 pub struct AddedNode {
     /// Handle for the node after it has been added. The node has no process yet.
     pub node: NodeHandle,
-    /// How the agent starts the process that joins the ring, and how it removes the node later.
+    /// Start of the process that joins the ring, and the later removal of this process.
     pub join: Join,
 }
 
@@ -127,9 +129,9 @@ pub struct UpgradedNode {
 /// Way to start a node that has lost its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartMode {
-    /// Start it as a new node, because the ring does not contain the node.
+    /// The node starts as a new node, because the ring does not contain it.
     Joining,
-    /// Start it as a replacement of itself, because the ring still contains the node and considers
+    /// The node starts as a replacement of itself, because the ring still contains it and considers
     /// it down.
     Replacing,
 }
@@ -146,8 +148,8 @@ pub struct HostHandle {
     /// Number of the host among all hosts, counted from 1. A simulated host has the same number on
     /// the switch.
     pub number: usize,
-    /// Address of the host. If the host is an attached machine, the addresses that its nodes use to
-    /// reach other nodes.
+    /// Address of the host. If the host is an attached machine, the internode and CQL addresses of
+    /// its nodes.
     pub addresses: Vec<Ipv4Addr>,
     /// Agent of the host.
     pub agent: Arc<Agent>,
@@ -226,8 +228,8 @@ impl NodeHandle {
     /// Returns the injection that shuts the node down cleanly. Healing restarts the node.
     ///
     /// # Errors
-    /// The node is not running. For an attached node, the command line names no command that stops
-    /// the node.
+    /// The node is not running. For an attached node, the study sets no program that stops the
+    /// node, or the command line does not permit this action.
     pub fn stopping(&self) -> Result<Injection> {
         match &self.service {
             Some(service) => service.breaking(ServiceBreak::Stop, self.process),
@@ -329,9 +331,9 @@ impl NodeHandle {
         Ok((write(after.into_bytes()), write(before)))
     }
 
-    /// Like [`NodeHandle::restartable`], but the node skips unreadable parts of its files when it
-    /// starts. A normal start would fail if the header of a commit log segment was not synced
-    /// before a power loss.
+    /// Returns the process of the node, and a start command with which the node skips unreadable
+    /// parts of its files. A normal start would fail if the header of a commit log segment was not
+    /// synced before a power loss.
     ///
     /// # Errors
     /// The node is not running, or is not managed.
@@ -341,7 +343,7 @@ impl NodeHandle {
         Ok(Restartable::by(before.process, start))
     }
 
-    /// Like [`NodeHandle::restartable`], but the node starts with a wall clock that is off by
+    /// Returns the process of the node, and the start command with a wall clock that is off by
     /// `by_ms` (negative: behind). Also returns the steps that change the node's files for the
     /// shifted clock, and the steps that undo the change.
     ///
@@ -353,7 +355,7 @@ impl NodeHandle {
         Ok((one, [file, FileStep::Remove(library)]))
     }
 
-    /// Like [`NodeHandle::restartable`], but the node starts without its data.
+    /// Returns the process of the node, and the command that starts the node without its data.
     ///
     /// # Errors
     /// The node is not running, or is not managed.

@@ -18,14 +18,13 @@ use target_spec::{JolokiaAccess, Secret, TlsSpec};
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use ureq::unversioned::transport::DefaultConnector;
 
-/// Time limit of a request. The limit is high, because flushing a whole memtable takes a long time.
+/// Time limit of a request. The limit is high, because flushing a large memtable takes a long time.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Query string that removes two parts of a response: the copy of the request, and stack traces. If
-/// an MBean does not exist (yet), they would make up most of the response.
+/// MBeans do not exist (yet), these parts would make up most of the response.
 const ANSWER_BRIEFLY: &str = "?includeRequest=false&includeStackTrace=false";
 
-/// Number of characters of a response that an error message shows.
 const ANSWER_CHARS_SHOWN: usize = 200;
 
 /// Client of the Jolokia agent of one node.
@@ -228,7 +227,6 @@ impl Jolokia {
     }
 }
 
-/// Builds the TLS configuration of the HTTP client from [`TlsSpec`].
 fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
     if let (Some(path), false) = (&spec.ca, spec.verify) {
         bail!(
@@ -266,7 +264,8 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
 pub fn client_cert(identity: &ClientIdentity) -> Result<ClientCert> {
     let chain = identity.chain()?;
     let chain: Vec<_> = chain.iter().map(owned).collect();
-    // Checks the key, because the error of this function does not contain any part of the key.
+    // The key is checked first, because the error of `private_key` does not contain any part of the
+    // key.
     identity.private_key()?;
     let (place, pem) = &identity.key;
     let key = PrivateKey::from_pem(&tls_file::plain(pem))
@@ -287,7 +286,6 @@ fn basic(user: &str, password: &str) -> Secret {
     Secret::new(format!("Basic {encoded}"))
 }
 
-/// Returns the value from one response of a bulk request.
 fn value_of(mut answer: Value) -> Option<Value> {
     (answer["status"] == 200).then(|| answer["value"].take())
 }

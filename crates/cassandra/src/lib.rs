@@ -2,8 +2,8 @@
 //! virtual tables, logs, data files.
 //!
 //! A [`Node`] contains the address of a node and cassay's access to it. Its methods read and change
-//! one node. This crate does not start nodes, and does not know a cluster as a whole. The crate
-//! `cluster` queries each node, and combines the answers.
+//! one node. This crate does not start nodes. The crate `cluster` queries all nodes of a cluster,
+//! and combines the answers.
 
 mod address_map;
 mod before_upgrade;

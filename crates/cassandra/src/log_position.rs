@@ -1,11 +1,11 @@
-//! Lengths of a node's log files at one moment, so that later code can find the lines that were
+//! Lengths of a node's log files at one moment, from which a later reader finds the lines that were
 //! added since.
 
 use host::{Agent, Entry, FileId};
 use std::path::Path;
 
-/// Suffixes of compressed logs. cassay skips these files, because it read their content before the
-/// rotation, or cannot read it.
+/// Suffixes of compressed logs. cassay skips these files. It has already read their content before
+/// the rotation, or it cannot read the compressed content.
 const PACKED: [&str; 3] = [".zip", ".gz", ".xz"];
 
 /// Lengths of the files in a folder at one moment.

@@ -1,5 +1,4 @@
-//! Operations of a node's MBeans on the tables of a keyspace: flush, snapshot, import, enable and
-//! disable compactions.
+//! Operations of a node's MBeans, such as flushes, snapshots, imports, and disabling compactions.
 //!
 //! This module names overloaded operations with their signature, because Jolokia refuses them
 //! without the signature.
@@ -246,7 +245,6 @@ pub fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
 /// the size of the heap.
 const FLUSHES_LIMIT: Duration = Duration::from_secs(30);
 
-/// Interval between two checks of pending flushes.
 const FLUSHES_POLL: Duration = Duration::from_millis(100);
 
 /// Returns true if the node is compacting a table, or has compacted it since the node started.

@@ -31,7 +31,7 @@ pub enum Metrics {
     },
 }
 
-/// Reads a fixed set of MBean attributes repeatedly.
+/// Reader of a fixed set of MBean attributes, which reads them repeatedly.
 pub trait Ask: Send {
     /// Returns the values in the order of the attributes. A value is `None` if its MBean or
     /// attribute does not exist.

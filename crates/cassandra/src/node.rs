@@ -31,7 +31,7 @@ impl<'a> Node<'a> {
         &self.info.name
     }
 
-    /// Returns the release line of the node. Returns `None` if cassay does not know its version.
+    /// Returns the release line of the node. Returns `None` if cassay does not support this line.
     pub fn line(&self) -> Option<&'static Line> {
         Release::built(&self.info.version).map(|release| release.line())
     }

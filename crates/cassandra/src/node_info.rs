@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 #[derive(Clone, Debug)]
 pub struct NodeInfo {
     /// Name of the node. For a managed node, a name such as `node1`. For an attached node, its
-    /// address.
+    /// address or the name of its pod.
     pub name: String,
     /// Host of the node. For a managed node, a name such as `host1`. For an attached node, its
-    /// address.
+    /// address, or the name of its pod or machine.
     pub host: String,
     /// CQL address of the node.
     pub address: SocketAddr,
@@ -19,7 +19,7 @@ pub struct NodeInfo {
     pub rack: String,
     /// Tokens that the node owns, in ascending order.
     pub tokens: Vec<i64>,
-    /// Process id if the node is a child of this process on this machine.
+    /// Process id of a managed node that runs.
     pub pid: Option<u32>,
     /// Cassandra version of the node.
     pub version: String,

@@ -83,7 +83,7 @@ impl NodeHandle {
         largest.with_context(|| format!("{} has no SSTable with a data file", self.name))
     }
 
-    /// Returns the data files of these keyspaces, or of all keyspaces if the list is empty. If the
+    /// Returns the data files of `keyspaces`, or of all keyspaces if the list is empty. If the
     /// caller names a snapshot, returns the files of that snapshot.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
 //! Operations on attached nodes that are undone even if processes are killed.
 //!
-//! An agent on this machine starts this program to perform the operation. The agent starts the
-//! program again to undo the operation: on request, after a time limit, or when its controller has
-//! ended. All parameters are in one argument. This argument contains the location of a secret, but
-//! never the secret itself.
+//! An agent on the machine that runs cassay starts this program to perform the operation. The agent
+//! starts the program again to undo the operation: on request, after a time limit, or when its
+//! controller has ended. All parameters are in one argument. This argument contains the location of
+//! a secret, but never the secret itself.
 
 use crate::address_map::NodeAddressMap;
 use crate::jolokia::Jolokia;
@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::{Invocation, JolokiaAccess, SecretSource, TlsSpec};
 
-/// Arguments that make the program perform or undo an operation. The parameters of the operation
-/// follow.
+/// Argument that makes the program perform an operation. The parameters of the operation follow the
+/// argument.
 const GIVE: &str = "tell-nodes";
 const TAKE_BACK: &str = "take-back-what-nodes-were-told";
 

@@ -94,8 +94,8 @@ impl StatementGate {
                     session.node()
                 );
             };
-            // This code does not ask the server whether the table of a write exists, because it
-            // runs for every single write.
+            // The server is not asked whether the table of a write exists, because this check runs
+            // for every single write.
             let is_of_there = matches!(change.act, Act::Create | Act::Drop | Act::Truncate);
             let there = is_of_there && self.is_there(session, &change, object)?;
             if change.act == Act::Create && there {
@@ -120,7 +120,8 @@ impl StatementGate {
         Ok(GateDecision::Send)
     }
 
-    /// Records which objects an accepted statement created and removed.
+    /// Records which objects an accepted statement created and removed. Returns the tables that the
+    /// statement created.
     pub fn passed(&self, cql: &str, used: Option<&str>) -> Vec<Object> {
         let mut made = Vec::new();
         for Change {

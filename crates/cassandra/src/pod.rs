@@ -51,8 +51,8 @@ pub struct PodHandle {
 }
 
 impl PodHandle {
-    /// Reads the status of the pod from Kubernetes, and records the current address of its node in
-    /// the shared address map.
+    /// Reads the status of the pod from Kubernetes. If the pod is ready, records the current
+    /// address of its node in the shared address map.
     ///
     /// # Errors
     /// Kubernetes does not answer.

@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 /// Number of bytes to read from the end of a log. This part contains recent failures.
 const LOG_BYTES_MAX: u64 = 8 << 20;
 
-/// Number of characters of a log line that a message shows.
 const LINE_CHARS_SHOWN: usize = 240;
 
 const MIB: u64 = 1 << 20;

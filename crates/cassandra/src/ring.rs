@@ -158,8 +158,8 @@ impl Ring {
         self.replicas(index % self.tokens.len(), replication)
     }
 
-    /// Returns each node's share of the data. A share of 1.0 is a whole copy. For a keyspace,
-    /// `nodetool status` calls this share effective ownership.
+    /// Returns each node's share of the data. A node with a share of 1.0 stores a complete copy.
+    /// For a keyspace, `nodetool status` calls this share effective ownership.
     pub fn shares(&self, replication: &Replication) -> Vec<f64> {
         let mut owned = vec![0u128; self.places.len()];
         let demand = match replication {

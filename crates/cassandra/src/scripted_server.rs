@@ -43,7 +43,6 @@ pub fn error(code: i32, message: &str) -> Vec<u8> {
     [&code.to_be_bytes()[..], &string(message)].concat()
 }
 
-/// Type codes of columns in the native protocol.
 pub const TEXT: &[u8] = &[0, 0x0D];
 pub const BIGINT: &[u8] = &[0, 0x02];
 pub const INET: &[u8] = &[0, 0x10];
@@ -51,8 +50,8 @@ pub const TEXTS: &[u8] = &[0, 0x22, 0, 0x0D];
 
 /// Returns an answer that contains rows. Columns have a name and a type, and cells are bytes.
 pub fn rows(columns: &[(&str, &[u8])], rows: &[&[Vec<u8>]]) -> (u8, Vec<u8>) {
-    // The first number says that the result contains rows. The second number is a flag, which says
-    // that all columns belong to one table.
+    // The first number means that the result contains rows. The second number is a flag, which
+    // means that all columns belong to one table.
     let mut body = [2i32, 1, columns.len() as i32].map(i32::to_be_bytes).concat();
     body.extend([string("k"), string("t")].concat());
     for (name, typ) in columns {

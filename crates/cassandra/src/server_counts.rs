@@ -2,9 +2,8 @@
 //!
 //! The `count` columns of `system_views.coordinator_{write,read,scan}_latency` are exact counters
 //! per table and node. The other columns of these tables are decaying estimates, and cassay does
-//! not read them. The following table shows a test on a real
-//! 5.0.8. The client sent prepared statements one by one. The counts are the difference of two
-//! readings:
+//! not read them. The following table shows a test on a real Cassandra 5.0.8. The client sent
+//! prepared statements one by one. The counts are the difference of two readings:
 //!
 //! | sent | counted |
 //! | --- | --- |

@@ -32,8 +32,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// Time limit of a control statement. Schema changes on a busy laptop take seconds.
 pub const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Number of rows per page. A whole virtual table fits into a page, and an answer has about a
-/// megabyte.
+/// Number of rows per page. A virtual table fits into one page, and an answer has about a megabyte.
 const PAGE_ROWS: i32 = 5000;
 
 /// Maximum size of an answer, in bytes. The size suffices for a page of rows of 13 kB each.
@@ -42,7 +41,6 @@ const ANSWER_BYTES_MAX: u32 = 64 << 20;
 /// Time limit of schema agreement. Drivers wait for 10 s, but a busy laptop may be slower.
 const SCHEMA_AGREEMENT_LIMIT: Duration = Duration::from_secs(30);
 
-/// Interval between two checks of schema versions.
 const SCHEMA_POLL: Duration = Duration::from_millis(50);
 
 /// Section of a study that configures TLS for sessions.
@@ -51,7 +49,6 @@ const SECTION: &str = "target.attach";
 /// Description of the request in the messages of errors that occur before the first statement.
 const HANDSHAKE: &str = "the CQL handshake";
 
-/// Number of characters of a statement that an error message shows.
 const STATEMENT_CHARS_SHOWN: usize = 200;
 
 /// Rows of one statement, over all pages.
@@ -185,7 +182,7 @@ pub struct RepeatedQuery {
 }
 
 impl RepeatedQuery {
-    /// Prepares a statement.
+    /// Creates a query that repeats the statement `cql`.
     pub fn new(cql: String) -> RepeatedQuery {
         RepeatedQuery {
             cql,
@@ -228,7 +225,6 @@ impl RepeatedQuery {
     }
 }
 
-/// Error for a connection that has ended.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the node closed the connection")]
 struct ConnectionClosed;
@@ -419,8 +415,8 @@ impl Session {
         self.query_at(cql, Consistency::LocalOne)
     }
 
-    /// Executes a statement like [`Session::query`], but returns `None` if the server refuses it
-    /// because the table does not exist, or is hidden from this user.
+    /// Executes a statement like [`Session::query`], but returns `None` if the server refuses it,
+    /// for example because the table does not exist or is hidden from this user.
     ///
     /// # Errors
     /// The connection has failed.
@@ -632,8 +628,8 @@ impl Session {
         }
     }
 
-    /// Waits until this node and all nodes that it knows have the same schema version. If `limit`
-    /// is zero, checks only once.
+    /// Waits until this node and all its peers have the same schema version. If `limit` is zero,
+    /// checks only once.
     ///
     /// # Errors
     /// The versions still differ. The message lists the versions.
@@ -713,7 +709,7 @@ impl Session {
         self.exchange_in(Some(self.version), what)
     }
 
-    /// Like `exchange`, but accepts only an answer in the version `version`. If `version` is
+    /// Performs an exchange, and accepts only an answer in the version `version`. If `version` is
     /// `None`, accepts any version.
     fn exchange_in(&mut self, version: Option<Version>, what: &str) -> Result<Header> {
         if self.broken {

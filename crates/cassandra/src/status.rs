@@ -61,7 +61,8 @@ pub struct Overview {
     /// Share of the ring in the primary token ranges of each node. The shares add up to 1 over the
     /// whole ring.
     pub primary: BTreeMap<String, f64>,
-    /// Ownership by keyspace and node, where 1.0 is a whole copy of the data.
+    /// Ownership by keyspace and node. A node with an ownership of 1.0 stores a complete copy of
+    /// the data.
     pub owned: BTreeMap<String, BTreeMap<String, f64>>,
     /// Failed queries and inconsistencies, with one sentence for each.
     pub problems: Vec<String>,

@@ -40,7 +40,7 @@ impl OwnRuns {
             || study.is_some() && study == self.study.as_deref()
     }
 
-    /// Returns true if the table belongs to an earlier run.
+    /// Returns true if the mark names an earlier run of the user.
     pub fn is_earlier(&self, mark: &Mark) -> bool {
         self.has(mark) && !self.is_this(mark)
     }

@@ -25,7 +25,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// Returns the name of the role in messages, with an article.
+    /// Returns the noun phrase for the role in messages.
     fn called(self) -> &'static str {
         match self {
             Role::Authorities => "certificates of authorities",

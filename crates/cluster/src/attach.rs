@@ -1,5 +1,6 @@
-//! Attaches to a cluster that cassay did not start. Attaching does not start or change anything,
-//! and requires only CQL. If the JVMs have Jolokia agents, cassay can read and do more.
+//! Attaches to a cluster that cassay did not start. Attaching requires only CQL. It changes
+//! nothing, but undoes changes that killed commands left behind. If the JVMs have Jolokia agents,
+//! cassay can also read MBeans, flush tables and take snapshots.
 
 mod control;
 mod faults;
@@ -108,8 +109,8 @@ fn mend_here(say: &mut dyn FnMut(&str)) {
 /// Returns the first contact point that answers, and the nodes that it lists.
 ///
 /// # Errors
-/// A contact point requires a password, or no contact point answers. The error contains the reason
-/// for each.
+/// A contact point requires a password that the study does not set, or no contact point answers. In
+/// the second case, the error contains the reason for each contact point.
 fn first_that_answers<'a>(
     spec: &'a AttachSpec,
     access: &Access,
@@ -134,7 +135,7 @@ fn first_that_answers<'a>(
     )
 }
 
-/// Returns the next step after an error of a contact point. `None` if the error itself suggests it.
+/// Returns a remedy for a connection error, or `None` if the kind of the error suggests none.
 fn hint(error: &Error) -> Option<&'static str> {
     let io = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
     match io.map(io::Error::kind) {
@@ -157,7 +158,7 @@ fn hint(error: &Error) -> Option<&'static str> {
 /// Interval between two attempts to reach a node that has just started.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Builds the cluster, including the machines of its nodes that can be reached.
+/// Builds the cluster, including those of the nodes' machines to which cassay has connected.
 fn with_hosts(
     spec: &AttachSpec,
     mut nodes: Vec<NodeInfo>,
@@ -289,8 +290,6 @@ fn in_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     Ok(found)
 }
 
-/// Returns the capabilities of the attached cluster. They depend on the versions of the nodes, on
-/// their Jolokia agents, and on the machines or pods of the nodes.
 fn capabilities(
     nodes: &[NodeInfo],
     agents: &[Agent],
@@ -322,16 +321,14 @@ fn capabilities(
     capability::attached_capabilities(&shown, &on_machines, &in_pods)
 }
 
-/// Reason why metrics cannot be read by CQL.
 pub(crate) const NO_METRICS: &str = "the nodes have no tables of metrics, which only Cassandra 6.0 \
                                      and later have";
 
-/// Reason why MBeans are not available, and how to enable them.
 pub(crate) const NO_AGENTS: &str = "cassay reads no MBeans, because the study does not configure \
                                     Jolokia agents (`attach: {jolokia: {port: 8778}}`)";
 
-/// Returns how cassay accesses the MBeans. If the MBeans are not accessible, returns the reason and
-/// how to enable them.
+/// Returns a description of the access to the MBeans. If the MBeans are not accessible, returns the
+/// reason and how to enable them.
 fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
     if agents.is_empty() {
         return Err(NO_AGENTS.to_string());

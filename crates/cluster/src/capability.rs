@@ -20,15 +20,12 @@ pub(crate) type Answer = Result<String, String>;
 /// whole cache of a host.
 pub(crate) type HostsAnswer = Result<BTreeMap<Capability, Answer>, String>;
 
-/// Reason why a target without hosts has no host capabilities.
 pub(crate) const NO_HOSTS: &str =
     "the nodes share this machine; `target: {local: {hosts: 3}}` gives them separate hosts";
 
-/// Reason why hosts without isolation have no host capabilities.
 pub(crate) const LOOPBACK: &str =
     "the hosts are only loopback addresses of this machine (isolation: loopback)";
 
-/// Returns the capabilities of managed nodes.
 pub(crate) fn managed_capabilities(mbeans: &Answer, hosts: &HostsAnswer) -> Vec<CapabilityStatus> {
     all(|capability| local(capability, mbeans, hosts))
 }
@@ -96,7 +93,6 @@ fn host_capability(hosts: &HostsAnswer, capability: Capability) -> Answer {
 const NO_AGENT: &str = "the folder of this distribution contains no Jolokia agent (run once \
                         without CASSANDRA_HOME to fetch the agent)";
 
-/// Returns how running managed nodes provide MBeans, or the reason why they do not.
 pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     if has_agents {
         Ok("the Jolokia agent in every node's JVM".to_string())
@@ -111,16 +107,13 @@ pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
 pub(crate) struct OnMachines {
     /// Metrics of the machines.
     pub figures: Answer,
-    /// Information on the processes of the nodes.
     pub processes: Answer,
-    /// Reading the logs of the nodes.
     pub logs: Answer,
     /// Pausing and killing processes by signals.
     pub signals: Answer,
     /// Stopping and starting nodes.
     pub control: Answer,
-    /// Dropping packets and connections of nodes on their machines. Contains an entry for each
-    /// capability that a network fault may need.
+    /// Answer for each capability in [`OF_NETWORK`]. Empty if no machine can be reached.
     pub network: BTreeMap<Capability, Answer>,
 }
 
@@ -150,32 +143,30 @@ impl OnMachines {
     }
 }
 
+<<<<<<< HEAD
 /// Hint on how to get access to the machines of an attached cluster.
 const BY_HOSTS: &str =
     "with `attach: {hosts: {ssh: [HOST, …]}}`, cassay can use the nodes' machines";
+=======
+const BY_HOSTS: &str = "`attach: {hosts: {ssh: [HOST, …]}}` adds the nodes' machines";
+>>>>>>> sweep4-3
 
 /// Ways in which any client can read data of attached nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sources {
-    /// Virtual tables.
     pub tables: Answer,
     /// Access to MBeans, through Jolokia agents.
     pub mbeans: Answer,
-    /// Metrics in tables.
+    /// Tables of metrics, which only some versions of Cassandra have.
     pub metrics: Answer,
 }
 
-/// Explains which compactions cassay cannot observe without MBeans and metrics.
 const WITHOUT_MBEANS: &str = "without MBeans, virtual tables show running compactions, but cassay \
      cannot flush memtables, and before Cassandra 6.0 it cannot see pending compactions";
 
-/// Explains how cassay observes compactions if metrics are in tables.
 pub(crate) const BY_METRICS: &str = "running and pending compactions from system_metrics and \
                                      system_views, but no flush of memtables";
 
-/// Returns the capabilities of an attached cluster. The cluster has virtual tables if its version
-/// supports them, MBeans if Jolokia agents are accessible, and machines if cassay can connect to
-/// them.
 pub(crate) fn attached_capabilities(
     shown: &Sources,
     on_machines: &OnMachines,
@@ -217,7 +208,7 @@ fn attached(capability: Capability, shown: &Sources, there: &OnMachines) -> Answ
         Capability::NodeSignals => there.signals.clone(),
         Capability::NodeControl => there.control.clone(),
         Capability::Hosts => there.figures.clone(),
-        // All other capabilities depend only on the hosts.
+        // The remaining capabilities need network access or hosts that cassay created.
         _ => match there.network.get(&capability) {
             Some(answer) => answer.clone(),
             None => no("cassay did not create the cluster's hosts"),

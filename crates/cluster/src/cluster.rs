@@ -3,7 +3,7 @@
 //!
 //! Each operation is an `impl Cluster` in the file that covers its topic: settling in `settle.rs`,
 //! snapshots in `snapshot/cluster.rs`. Those files depend on this one, but not the reverse.
-//! [`TargetControl`] has the operations that differ between managed and attached nodes.
+//! [`TargetControl`] declares the operations that differ between managed and attached nodes.
 //!
 //! Dropping a [`Cluster`] stops and removes exactly the processes and objects that [`crate::start`]
 //! created.
@@ -34,12 +34,9 @@ pub struct Cluster {
     null: Option<NullServer>,
 }
 
-/// Access by which cassay controls a target.
 #[derive(Debug)]
 enum Control {
-    /// A managed cluster, which cassay controls by the processes that it started.
     Local(Box<Nodes>),
-    /// An attached cluster, which cassay controls through the access that the owner provides.
     Attached(Box<AttachedControl>),
 }
 
@@ -171,7 +168,6 @@ impl Cluster {
         }
     }
 
-    /// Returns all nodes of this cluster, with cassay's access to the nodes.
     pub(crate) fn all(&self) -> Vec<Node<'_>> {
         self.nodes.iter().map(|info| self.node(info)).collect()
     }
@@ -188,13 +184,13 @@ impl Cluster {
     }
 
     /// Returns the Prometheus endpoints of nodes in Kubernetes, as declared in the service of the
-    /// nodes. An endpoint contains the name of the node and its first address.
+    /// nodes. Each endpoint consists of the name of the node and a socket address.
     pub fn metrics_ends(&self) -> Vec<(String, SocketAddr)> {
         self.attached().map(|attached| attached.metrics.clone()).unwrap_or_default()
     }
 
-    /// Returns true if the first node is a null target that another process runs. A null target
-    /// does not store table options, and does not report anything about Cassandra.
+    /// Returns true if the first node of an attached cluster is a null server. A null server does
+    /// not store table options, and does not report anything about Cassandra.
     ///
     /// # Errors
     /// The node does not answer.
@@ -208,13 +204,13 @@ impl Cluster {
     }
 
     /// Returns the managed nodes that have ended, except those in `expected`, which should be down.
-    /// Returns an empty list for an attached cluster, whose processes are not visible.
+    /// Returns an empty list for an attached cluster.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
         self.control().died(expected)
     }
 
-    /// Returns the handles for breaking and healing the cluster. An agent on this machine runs the
-    /// owner's programs that act on attached nodes.
+    /// Returns the handles for breaking and healing the cluster. For an attached cluster, an agent
+    /// on the machine that runs cassay starts the programs that the owner provides.
     ///
     /// # Errors
     /// The logs of a node cannot be read, or the agent cannot be started.
@@ -255,7 +251,7 @@ impl Cluster {
     /// Records the new process of a managed node.
     ///
     /// # Errors
-    /// The record cannot be written to disk.
+    /// cassay did not start the nodes, or the record cannot be written to disk.
     pub fn started(&mut self, node: NodeIndex, process: Identity) -> Result<()> {
         let not_ours = "cassay did not start the nodes";
         self.restarting(not_ours, |nodes| nodes.started(node.0, process))
@@ -298,7 +294,6 @@ impl Cluster {
         }
     }
 
-    /// Returns the managed nodes. Returns `None` for an attached cluster.
     pub(crate) fn local(&self) -> Option<&Nodes> {
         match &self.control {
             Control::Local(nodes) => Some(nodes.as_ref()),
@@ -306,7 +301,6 @@ impl Cluster {
         }
     }
 
-    /// Returns the control of an attached cluster. Returns `None` for a managed cluster.
     pub(crate) fn attached(&self) -> Option<&AttachedControl> {
         match &self.control {
             Control::Attached(attached) => Some(attached),
@@ -314,12 +308,10 @@ impl Cluster {
         }
     }
 
-    /// Returns the machines of attached nodes. Returns `None` if no machine can be reached.
     pub(crate) fn attached_hosts(&self) -> Option<&AttachedHosts> {
         self.attached()?.reached()
     }
 
-    /// Returns the server behind a null target. Returns `None` for other targets.
     pub(crate) fn null_server(&self) -> Option<&NullServer> {
         self.null.as_ref()
     }

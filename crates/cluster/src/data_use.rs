@@ -33,7 +33,6 @@ impl Cluster {
     }
 }
 
-/// Implements [`Cluster::data_use`].
 fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
     let known = table_definitions::tables(&mut cluster.session()?, keyspace, &[])?;
     let tables: Vec<&str> = known.keys().map(String::as_str).collect();

@@ -7,7 +7,7 @@ use cassandra::{Proof, SchemaOption};
 use std::collections::BTreeMap;
 
 impl Cluster {
-    /// Returns the effective settings (`system_views.settings`) by node name. Returns an empty map
+    /// Returns the effective settings (`system_views.settings`) by node name. Returns an empty list
     /// if a server does not have this table, or does not show it to this user.
     ///
     /// # Errors
@@ -24,7 +24,8 @@ impl Cluster {
         Ok(all)
     }
 
-    /// Compares the requested options of each table, by table name, with every node's schema.
+    /// Compares the requested options of each table with every node's schema. `tables` contains the
+    /// options by table name.
     ///
     /// # Errors
     /// A node does not answer, or does not have one of the tables.

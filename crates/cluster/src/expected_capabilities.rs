@@ -9,7 +9,7 @@ use crate::local::assign_hosts;
 use target_spec::{AttachSpec, CapabilityStatus, Target};
 
 /// Returns every capability of the described target, in the order of [`Capability::ALL`]. Probes
-/// this machine, but does not contact the nodes of an attached cluster.
+/// the machine that runs cassay, but does not contact the nodes of an attached cluster.
 pub fn capabilities_of(target: &Target) -> Vec<CapabilityStatus> {
     let attached = |spec: &AttachSpec, metrics: Answer| {
         let agents = spec.kubernetes.as_ref().and_then(|described| described.agents.as_ref());
@@ -51,7 +51,6 @@ pub fn capabilities_there(agent: &host::Agent) -> anyhow::Result<Vec<CapabilityS
     Ok(all)
 }
 
-/// Returns how the nodes of a local target will provide MBeans.
 fn local_mbeans() -> Answer {
     match std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty()) {
         None => Ok("the Jolokia agent in every node's JVM".to_string()),

@@ -52,7 +52,7 @@ impl Cluster {
         hosts.filter_map(|host| host.device().map(str::to_owned)).collect()
     }
 
-    /// Returns the machines of the hosts by name, as processes on them see them.
+    /// Returns the name and the machine of each host, as the agent on the host reads the machine.
     ///
     /// # Errors
     /// An agent has ended, no host is reachable, or a kernel does not describe its machine.

@@ -72,7 +72,7 @@ pub struct KeptNode {
 /// Starts a cluster that outlives this command.
 ///
 /// # Errors
-/// The errors of [`crate::start`]. After an error, no process keeps running.
+/// The errors of [`crate::start`].
 pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<KeptCluster> {
     let (folder, state) = local::start(spec, dirs, say)?.keep()?;
     Ok(look(folder, &state))

@@ -15,7 +15,7 @@ pub struct ClearedLeftovers {
     pub clusters: usize,
     /// Number of running processes that were killed.
     pub processes: usize,
-    /// Leftovers that could not be read or removed, with one message for each.
+    /// One message for each leftover that could not be read or removed.
     pub problems: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ mod tests {
     use persistent_state::State;
     use std::path::Path;
 
-    /// Writes, below `dirs`, the state of a cluster. The process `owner` started the cluster.
+    /// Writes the state of a cluster below `dirs`. The process `owner` started the cluster.
     fn leave(dirs: &Dirs, id: &str, keep: bool, owner: Identity) -> std::path::PathBuf {
         let folder = persistent_state::clusters_folder(dirs).join(id);
         std::fs::create_dir_all(folder.join("node1/data")).unwrap();

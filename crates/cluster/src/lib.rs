@@ -3,8 +3,8 @@
 //!
 //! [`start`] turns a [`Target`] into a [`Cluster`]. Dropping the cluster stops everything that
 //! [`start`] has started. [`Cluster::capabilities`] lists the capabilities of a cluster. If a plan
-//! needs more capabilities, cassay can refuse it before the start. This crate does not print, but
-//! reports progress to a `say` callback.
+//! needs more capabilities, cassay can refuse the plan before the start. This crate does not print,
+//! but reports progress to a `say` callback.
 
 mod attach;
 mod capability;
@@ -57,7 +57,7 @@ use null_server::NullServer;
 ///
 /// # Errors
 /// The target is not available. The message contains the reason and a remedy. After an error, no
-/// process keeps running.
+/// process that cassay started keeps running.
 pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
     match target {
         Target::Local(spec) => Ok(Cluster::from_local(local::start(spec, dirs, say)?)),

@@ -12,8 +12,7 @@ use std::path::Path;
 use target_spec::NodeIndex;
 use target_spec::redact::hidden;
 
-/// Name of the log to which a node writes its JVM options, and the text that marks the line with
-/// these options.
+/// Name of the log to which a node writes its JVM options.
 const WITH_OPTIONS: &str = "system.log";
 const OPTIONS: &[u8] = b"JVM Arguments:";
 
@@ -97,7 +96,7 @@ fn collect(
 const PART_BYTES_MAX: u64 = 16 << 20;
 
 /// Appends a part of a log, and returns the number of bytes copied. If the part contains the node's
-/// JVM options, omits the secrets in the options.
+/// JVM options, replaces the secrets in the options.
 fn append(log: impl Read, name: &str, to: &Path, until: LogsUntil) -> std::io::Result<u64> {
     let file = foreign::append(to)?;
     let mut writer = BufWriter::new(file);

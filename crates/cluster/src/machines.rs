@@ -15,8 +15,8 @@ use std::time::Duration;
 use target_spec::{HostSpec, JavaWanted, LocalSpec, RemoteHost, memory_bytes};
 
 /// Maximum offset between the wall clocks of two machines. Cassandra resolves write conflicts by
-/// these clocks. With a larger offset, timestamps would contradict the order in which writes are
-/// acknowledged more often than network delays cause this.
+/// these clocks. With a larger offset, timestamps would contradict the order of acknowledgements
+/// more often than they do because of network delays.
 const WALL_LIMIT_NS: u64 = 100_000_000;
 
 /// A machine that an agent inspects. Dropping this value ends the agent.
@@ -26,11 +26,11 @@ pub struct MachineSeen {
     pub name: String,
     /// Folder on the machine that contains all files of cassay.
     pub folder: PathBuf,
-    /// Address at which other machines can connect to this machine. `None` if unknown.
+    /// Address at which other machines can connect to the machine. `None` if unknown.
     pub address: Option<Ipv4Addr>,
     /// Properties of the machine, as its agent reports them.
     pub seen: MachineProperties,
-    /// Offsets of the machine's clocks from the clocks of this machine.
+    /// Offsets of the machine's clocks from the clocks of the machine that runs cassay.
     pub clock: ClockSeen,
     agent: Agent,
 }
@@ -75,8 +75,8 @@ impl MachineSeen {
         &self.agent
     }
 
-    /// Returns the reasons why `nodes` nodes, each with a heap of the given size in bytes, do not
-    /// fit on the machine.
+    /// Returns the reasons why `nodes` nodes, each with a heap of the given size in bytes, cannot
+    /// run on the machine.
     pub fn hindrances(&self, nodes: usize, heap_bytes: u64, limits: &HostSpec) -> Vec<String> {
         let mut found = Vec::new();
         if let Err(why) = &self.seen.java {
@@ -234,16 +234,13 @@ const LARGE: DiskWork = DiskWork {
     bytes: 1 << 20,
 };
 
-/// Time limit of each disk test.
 const DISK_LIMIT: Duration = Duration::from_secs(60);
 
-/// Number of bytes to send from one machine to another.
 const TRANSFER_BYTES: u64 = 256 << 20;
 
-/// Time limit of the transfer. A throughput of 70 Mbit/s is enough to finish in this time.
+/// Time limit of the transfer. A throughput of 72 Mbit/s is enough to finish in this time.
 const TRANSFER_LIMIT: Duration = Duration::from_secs(30);
 
-/// Number of connections to open from one machine to another.
 const CONNECTS_COUNT: usize = 20;
 
 impl MachineSeen {
@@ -282,7 +279,7 @@ impl MachineSeen {
 
     /// Measures the throughput of one connection to another machine in bit/s, and its shortest
     /// connect time. The connect time is measured with the default port of sshd. Returns `None` if
-    /// this machine cannot connect to the other machine.
+    /// the address of the other machine is unknown, or if the connection fails.
     ///
     /// # Errors
     /// An agent has ended, or the kernel refuses the connection.
@@ -318,5 +315,4 @@ impl MachineSeen {
     }
 }
 
-/// Default port of sshd.
 const SSH_PORT: u16 = 22;

@@ -30,7 +30,6 @@ impl Cluster {
     }
 }
 
-/// Builds the value that describes the missing data of a node.
 pub(crate) fn gap(node: &NodeInfo, host: &str, why: String) -> Gap {
     Gap {
         node: node.name.clone(),

@@ -19,8 +19,8 @@ impl Cluster {
         Ok(states)
     }
 
-    /// Returns each node's share of `keyspace`. A share of 1.0 is a whole copy. `nodetool status`
-    /// calls this share effective ownership.
+    /// Returns each node's share of `keyspace`. A node with a share of 1.0 stores a complete copy
+    /// of the data. `nodetool status` calls this share effective ownership.
     ///
     /// # Errors
     /// The first node does not answer, the keyspace does not exist, or its replication strategy is

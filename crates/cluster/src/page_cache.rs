@@ -25,7 +25,6 @@ impl Cluster {
     }
 }
 
-/// Implements [`Cluster::drop_page_cache`]. `nodes` are the nodes of the cluster.
 fn drop_of(cluster: &Cluster, nodes: &Nodes) -> Result<bool> {
     let has_groups = |hosts: &&Hosts| hosts.all().iter().all(Host::has_groups);
     if let Some(hosts) = nodes.hosts().filter(has_groups) {

@@ -28,8 +28,8 @@ impl Cluster {
         Probes::start(samplers)
     }
 
-    /// Returns the series that the probes of `spec` cannot read. Each series has a reason and a
-    /// hint that explains how to enable it.
+    /// Returns one sentence for each group of series that the probes of `spec` cannot read. A
+    /// sentence contains the reason, and a hint on how to enable the series.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
         let mut unseen = unseen_by_os(spec, self);
         unseen.extend(unseen_by_nodes(self, spec));
@@ -37,10 +37,9 @@ impl Cluster {
     }
 }
 
-/// Builds the samplers of machines, simulated hosts and processes, which run in the agent of each
-/// host. This process samples itself. It also samples this machine if no agent does. Simulated
-/// hosts are part of this machine. For attached nodes, only this process and this machine are
-/// visible.
+/// Builds the samplers of machines, simulated hosts and processes. The agents of hosts run most of
+/// these samplers. This process samples itself. It also samples the machine on which it runs,
+/// unless an agent does.
 fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     let mut samplers = Vec::new();
     let mut ours = Watch::default();
@@ -87,8 +86,7 @@ fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
         if let Some(period) = spec.processes {
             for index in hosts.nodes_of(host) {
                 let node = &cluster.nodes()[index];
-                // This code omits processes that it does not find. Other code reports them as not
-                // visible.
+                // [`unseen_by_os`] reports the processes that are not found.
                 if let Ok(process) = hosts.process(index, node.address) {
                     watch.process(period, &node.name, process.pid);
                 }
@@ -99,7 +97,7 @@ fn elsewhere(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     Ok(samplers)
 }
 
-/// Returns the series that the probes of machines and processes cannot read.
+/// Returns sentences about the series that the probes of machines and processes cannot read.
 fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     let mut unseen = Vec::new();
     let hosts = cluster.attached_hosts();
@@ -140,9 +138,9 @@ fn unseen_by_os(spec: &ProbeSpec, cluster: &Cluster) -> Vec<String> {
     unseen
 }
 
-/// Returns the series that the probes of the nodes cannot read. Each has the nodes, the reason, and
-/// a hint that explains how to enable the series. Also names the nodes whose metrics come from
-/// tables.
+/// Returns sentences about the series that the probes of the nodes cannot read. A sentence contains
+/// the nodes, the reason, and a hint on how to enable the series. Further sentences name the nodes
+/// whose metrics come from tables.
 fn unseen_by_nodes(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
     let mut without: BTreeMap<String, Vec<&NodeInfo>> = BTreeMap::new();
     for node in cluster.nodes() {

@@ -13,10 +13,11 @@ use measure::clock;
 use std::io::Read;
 use target_spec::NodeIndex;
 
-/// Maximum size of the stacks of one node, in bytes. Ten minutes of a busy node have 5 MiB.
+/// Maximum size of the stacks of one node, in bytes. Ten minutes of a busy node result in 5 MiB.
 const STACKS_BYTES_MAX: u64 = 64 << 20;
 
-/// File in the node's folder of temporary files. Each stop overwrites it.
+/// Name of the file with the samples, in the node's folder of temporary files. Each stop overwrites
+/// the file.
 const FILE: &str = "profile.collapsed";
 
 /// Samples of a node between a start and a stop.
@@ -31,7 +32,6 @@ pub struct NodeProfile {
     pub stacks: String,
 }
 
-/// The profiler in one node.
 struct Profiler<'a> {
     node: &'a str,
     agent: &'a Jolokia,

@@ -159,7 +159,7 @@ fn run(
     })
 }
 
-/// For each node, returns the tables whose compactions cassay may enable. Excludes tables whose
+/// Returns the tables of each node whose compactions cassay may enable. Excludes tables whose
 /// definition disables compaction, and tables whose compactions an administrator has disabled on an
 /// attached node.
 fn kicks_of<'a>(

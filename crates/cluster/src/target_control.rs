@@ -1,8 +1,7 @@
-//! Operations that differ between managed and attached nodes: their hosts, settings, logs and ends.
+//! Operations that differ between managed and attached nodes: hosts, settings, logs and faults.
 //!
 //! [`crate::local::Nodes`] and [`crate::attach::AttachedControl`] each implement these operations.
-//! A [`crate::Cluster`] calls the operations without knowing whether its nodes are managed or
-//! attached.
+//! A [`crate::Cluster`] calls the operations in the same way for managed and attached nodes.
 
 use crate::local::{HostInfo, Layout, NodeDied, NodePlace, NodeReports};
 use anyhow::Result;
@@ -25,7 +24,6 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     /// The kernel does not report the limits of a managed host.
     fn hosts(&self, nodes: &[NodeInfo]) -> Result<Vec<HostInfo>>;
 
-    /// Returns the kind of the hosts, such as simulated hosts or remote machines.
     fn host_kind(&self) -> HostKind;
 
     /// Returns the names of the hosts in order, or an empty list if the nodes share one machine.
@@ -35,7 +33,7 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     /// attached nodes.
     fn agents(&self) -> Vec<(&Arc<Agent>, Option<&Host>)>;
 
-    /// Returns the machines of the hosts by name, as processes on them see them.
+    /// Returns the name and the machine of each host, as the agent on the host reads the machine.
     ///
     /// # Errors
     /// An agent has ended, no host is reachable, or a kernel does not describe its machine.
@@ -88,7 +86,7 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     /// Returns the handles for breaking and healing the nodes.
     ///
     /// # Errors
-    /// The logs cannot be read, or the agent of this machine cannot be started.
+    /// The logs cannot be read, or the agent on the machine that runs cassay cannot be started.
     fn handles(&self, nodes: &[NodeInfo], access: &Access) -> Result<Handles>;
 
     /// Converts the node index of a study to an index into `nodes`.
@@ -103,7 +101,8 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     /// The MBeans of the node are not accessible. The error contains the reason.
     fn jolokia(&self, node: NodeIndex) -> Result<&Jolokia, String>;
 
-    /// Returns the access to the profiler of a node. `None` if the node has not loaded it.
+    /// Returns the access to the profiler of a node, or `None` if the node has not loaded the
+    /// profiler.
     fn profiler(&self, node: NodeIndex) -> Option<ProfilerPlace<'_>>;
 
     /// Stops and removes everything that cassay started for the nodes.
@@ -113,7 +112,6 @@ pub(crate) trait TargetControl: std::fmt::Debug {
     fn end(self: Box<Self>) -> Result<()>;
 }
 
-/// Location of the logs of a node.
 pub(crate) struct LogPlace<'a> {
     /// Name of the host.
     pub host: &'a str,

@@ -34,8 +34,7 @@ const MARK_BEFORE: &str = "CASSAY_HOLDS";
 /// seconds.
 pub const LEASE_S: u64 = 60;
 
-/// Time limit of a call that only queries the kernel. It is long, because the machine may be
-/// overloaded.
+/// Default time limit of a call. It is long, because the machine may be overloaded.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit for an agent to end, which includes killing processes and unmounting a volume.
@@ -137,7 +136,8 @@ impl Agent {
     /// Connects to the kept agents of machines that are hosts of `cluster`.
     ///
     /// # Errors
-    /// The errors of [`Agent::start_hosts`]. An agent has ended, or is of another build.
+    /// The errors of [`Agent::start_hosts`], or an agent has ended, or comes from another build of
+    /// cassay.
     pub(crate) fn connect_kept_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
         let agents = Agent::all(hosts_there(Role::Relay, cluster, machines)?, true)?;
         for agent in &agents {
@@ -216,7 +216,7 @@ impl Agent {
     /// Connects to the kept agent of the host `name`.
     ///
     /// # Errors
-    /// The agent has ended, or is of another build.
+    /// The agent has ended, or comes from another build of cassay.
     pub(crate) fn reach(name: &str, folder: &Path) -> Result<Agent> {
         let begin = begin(name, folder);
         let link = with_short_path(&begin.folder, |socket| Link::connect(name, socket))?;
@@ -235,18 +235,17 @@ impl Agent {
         Ok(())
     }
 
-    /// Makes a call that takes little time.
+    /// Makes a call with the default time limit.
     pub(crate) fn call<C: Call>(&self, call: &C) -> Result<C::Answer> {
         self.link.call(call, LIMIT)
     }
 
-    /// Makes a call that may take up to `limit`.
     pub(crate) fn call_for<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         self.link.call(call, limit)
     }
 
-    /// Makes one exchange with the agent that measures the offset of its clock, and adds the result
-    /// to `theirs`.
+    /// Makes one exchange with the agent to measure the offset of its clock, and adds the result to
+    /// `theirs`.
     pub(crate) fn ask_clock(&self, theirs: &mut ClockOffset) -> Result<()> {
         theirs.ask(&self.link, LIMIT)
     }
@@ -285,8 +284,8 @@ impl Agent {
     }
 
     /// Returns how a process that the agent started has ended. Returns `None` while the process
-    /// runs. This does not call the agent, because the agent reports the end of each process by
-    /// itself.
+    /// runs. This function does not call the agent, because the agent reports the end of each
+    /// process by itself.
     pub fn how_ended(&self, process: Identity) -> Option<ProcessEnd> {
         let mut ended = self.ended();
         for Note::Ended(process, status) in self.link.notes() {
@@ -431,7 +430,7 @@ pub fn folder_of(cluster: &Path, name: &str) -> PathBuf {
 /// Creates the socket of a kept agent in `folder`, which is the folder for the agent's own files.
 ///
 /// # Errors
-/// Another process listens in the folder, or the kernel does not permit it.
+/// Another process listens in the folder, or the kernel does not permit listening there.
 pub fn listen(folder: &Path) -> Result<UnixListener> {
     with_short_path(folder, |socket| {
         UnixListener::bind(socket).context("listen for another command")

@@ -89,9 +89,9 @@ impl Agent {
         self.call_for(&StartService(service.clone()), MEND_LIMIT)
     }
 
-    /// Returns the offset of the agent's wall clock from this machine's clock in ns, which is
-    /// positive if the agent's clock is ahead. Also returns the bound on the error in ns, which is
-    /// half the duration of the call.
+    /// Returns the offset of the agent's wall clock from the wall clock of this machine, in ns. The
+    /// offset is positive if the agent's clock is ahead. Also returns the bound on the error in ns,
+    /// which is half the duration of the call.
     ///
     /// # Errors
     /// The agent has ended.

@@ -31,7 +31,7 @@ pub struct Begin {
 /// Role of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
-    /// The machine itself.
+    /// Agent of the machine itself.
     Machine,
     /// Agent of the switch between simulated hosts, in a separate network namespace.
     Switch,
@@ -40,7 +40,7 @@ pub enum Role {
     /// Agent of a machine that hosts nodes. It has a separate mount namespace, if the machine
     /// permits that.
     Host,
-    /// Relay to the kept agent that listens in the folder of the first message.
+    /// Relay to the kept agent that listens in the folder that the first message names.
     Relay,
 }
 

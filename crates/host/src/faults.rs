@@ -48,7 +48,7 @@ pub enum Injection {
     /// A process leaves its cluster by itself. Healing depends on whether the process has left,
     /// that is, whether it no longer accepts connections at its internode address. If it has left,
     /// the agent kills it, empties its folders, and restarts it. Otherwise the agent does not
-    /// change the process, and [`HealAnswer::became`] says so.
+    /// change the process, and reports this in [`HealAnswer::became`].
     Leave {
         /// Process that leaves and is restarted.
         process: Restartable,
@@ -93,7 +93,7 @@ pub enum Injection {
     /// Drops packets on a host that uses its machine's own network.
     HostPackets(Vec<HostLoss>),
     /// Sets the switch's link to a host down, as if the cable of the host were pulled out. The
-    /// number of the host counts from 1.
+    /// value is the number of the host, counted from 1.
     LinkDown(usize),
     /// Limits the traffic that the switch sends to a host. Healing restores the earlier limits.
     LinkTo {
@@ -130,7 +130,7 @@ pub enum Injection {
     Disk(target_spec::DiskSpec),
     /// Simulates a power failure of the host. All its processes are killed at once, and unsynced
     /// data of its volume is lost. For healing, the agent mounts the volume again, and restarts the
-    /// processes. This fault does not cut the network. Use [`Injection::LinkDown`] for that.
+    /// processes. This fault does not interrupt the network. Use [`Injection::LinkDown`] for that.
     PowerOff {
         /// Processes to restart when the power is on again.
         processes: Vec<Restartable>,

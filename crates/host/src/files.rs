@@ -1,8 +1,7 @@
 //! Files of a host, through the host's agent.
 //!
-//! Invariants: paths are those of the host, and below a folder that the agent received at its
-//! start. The module splits every request into messages of limited size, for files of any number
-//! and size.
+//! Invariants: paths are those of the host, and below a folder that the controller has permitted.
+//! The module splits every request into messages of limited size, for files of any number and size.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -310,7 +309,7 @@ impl Agent {
     /// Performs steps in order.
     ///
     /// # Errors
-    /// The first failure. All earlier steps have been performed.
+    /// A step fails. All earlier steps have been performed.
     pub fn change(&self, steps: Vec<FileStep>) -> Result<()> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for step in steps.into_iter().flat_map(FileStep::parts) {
@@ -325,7 +324,7 @@ impl Agent {
     }
 
     /// Lists the entries of a folder, ordered by name. Returns `None` if the folder does not exist.
-    /// If the name of a short file ends with `text_of`, the entry of the file contains its text.
+    /// If the name of a short file ends with `text_of`, the entry also contains the file's text.
     ///
     /// # Errors
     /// The folder cannot be read.

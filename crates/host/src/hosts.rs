@@ -42,8 +42,8 @@ impl Hosts {
     /// [`HostsState::before`] must be on disk before this call.
     ///
     /// # Errors
-    /// All requirements that this machine does not permit, each with the way to enable it. In that
-    /// case no object remains.
+    /// This machine does not permit a required object. The error lists all such objects, each with
+    /// the way to enable it. In that case no object remains.
     pub fn make(
         id: &str,
         spec: &HostsSpec,
@@ -111,8 +111,8 @@ impl Hosts {
     /// machine. If the preparation of one machine fails, no object remains on any machine.
     ///
     /// # Errors
-    /// All unreachable machines, each with the reason, or all machines that do not permit the
-    /// requested objects.
+    /// Machines are unreachable, or do not permit the requested objects. The error lists all of
+    /// these machines, each with the reason.
     pub fn over_ssh(id: &str, spec: &HostsSpec, say: &mut dyn FnMut(&str)) -> Result<Hosts> {
         let mut state = HostsState::for_machines(id, &spec.machines)?;
         let agents = Agent::start_hosts(id, &spec.machines)?;
@@ -220,7 +220,7 @@ impl Hosts {
     /// the hosts are kept. A second call does nothing.
     ///
     /// # Errors
-    /// The first failure. All other hosts are removed nevertheless.
+    /// A host cannot be removed. All other hosts are removed nevertheless.
     pub fn end(&self) -> Result<()> {
         let ended = std::thread::scope(|scope| {
             let agents = self.hosts.iter().map(Host::agent);
@@ -258,7 +258,8 @@ impl Hosts {
     /// Dropping the returned value does not end the hosts.
     ///
     /// # Errors
-    /// The agents of the hosts have ended, for example by a reboot, or are of another build.
+    /// The agents of the hosts have ended, for example by a reboot, or come from another
+    /// build of cassay.
     pub fn reach(state: &HostsState, folder: &Path) -> Result<Hosts> {
         if state.are_machines() {
             return Hosts::reach_over_ssh(state);
@@ -296,7 +297,8 @@ impl Hosts {
     /// number of killed processes.
     ///
     /// # Errors
-    /// All machines that are unreachable, or on which a process or file cannot be removed.
+    /// A machine is unreachable, or a process or file on it cannot be removed. The error lists all
+    /// such machines.
     pub fn clear_over_ssh(state: &HostsState, mark: &str) -> Result<usize> {
         let wanted = state.machines.iter().map(crate::destination::destination);
         let agents = Agent::to_all(&wanted.collect::<Result<Vec<_>>>()?)?;
@@ -316,7 +318,7 @@ impl Hosts {
     /// cannot be killed. This function may be called only when the owner of the hosts has ended.
     ///
     /// # Errors
-    /// The first volume that cannot be thawed. All others are thawed nevertheless.
+    /// A volume cannot be thawed. All other volumes are thawed nevertheless.
     pub fn thaw(state: &HostsState) -> Result<()> {
         let thaws = |one: &Undo| matches!(one, Undo::Thaw(_));
         let all: Vec<Undo> = state.undo().into_iter().filter(thaws).collect();
@@ -327,7 +329,7 @@ impl Hosts {
     /// owner and the agents of the hosts have ended. A missing object is not an error.
     ///
     /// # Errors
-    /// The first failure. All other objects are removed nevertheless.
+    /// An object cannot be removed. All other objects are removed nevertheless.
     pub fn clear(state: &HostsState) -> Result<()> {
         undo(&state.undo())
     }

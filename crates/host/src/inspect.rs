@@ -1,5 +1,5 @@
-//! Inspection of a machine before nodes are placed on it, and of leftovers of earlier commands on
-//! it. Controller and agent share these types.
+//! Inspection of a machine and of the leftovers of earlier commands, before nodes are placed on
+//! the machine. Controller and agent share these types.
 
 use crate::agent::Agent;
 use crate::calls::calls;
@@ -71,7 +71,7 @@ pub struct LeftCluster {
 }
 
 /// Removes those of cassay's files in a folder that do not belong to a cluster. These are jars,
-/// programs, and leftovers of killed commands. The answer is the names of the removed files.
+/// programs, and leftovers of killed commands. The answer contains the names of the removed files.
 #[derive(Serialize, Deserialize)]
 pub struct CleanFolder(pub PathBuf);
 

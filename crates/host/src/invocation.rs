@@ -81,7 +81,6 @@ mod tests {
     use super::*;
     use measure::clock;
 
-    /// Interval between two checks of a file in tests.
     const POLL: Duration = Duration::from_millis(5);
 
     fn tried(words: &[&str], folder: &Path, limit: Duration) -> Result<ProgramResult> {

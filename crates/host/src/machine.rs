@@ -1,5 +1,5 @@
-//! Queries about the hardware of a host, its settings, and the placement of processes. The hardware
-//! is what the processes of the host see.
+//! Queries about the hardware of a host, its settings, and the placement of processes. The agent
+//! describes the hardware that the processes of the host can see.
 
 use crate::Agent;
 use crate::EffectiveAffinity;

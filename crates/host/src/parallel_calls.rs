@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 /// the order of the items.
 ///
 /// # Errors
-/// All failed calls, one per line.
+/// A call fails. The error contains one line for each failed call.
 pub fn at_once<I: Send, T: Send>(
     all: impl IntoIterator<Item = I>,
     ask: impl Fn(I) -> Result<T> + Sync,

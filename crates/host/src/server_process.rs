@@ -70,7 +70,7 @@ impl Service {
     /// Kills the process of the server, and waits until it has ended.
     ///
     /// # Errors
-    /// The process still exists.
+    /// No program that starts the server is known, or the process still exists.
     pub fn kill(&self, process: Identity) -> Result<()> {
         // This check comes first, because cassay must not kill a server that it cannot start again.
         self.programs()?;
@@ -112,7 +112,6 @@ impl Service {
         invocation::succeed(&start, invocation::LIMIT)
     }
 
-    /// Returns the programs that stop and start the server.
     fn programs(&self) -> Result<[Invocation; 2]> {
         let control = self.control.as_ref().with_context(|| {
             format!(

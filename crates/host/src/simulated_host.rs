@@ -200,7 +200,6 @@ impl Host {
         self.device.as_deref()
     }
 
-    /// Returns the sources of the host's metrics.
     pub(crate) fn sources(&self) -> Result<HostSources> {
         let rate = self.limits()?.remove("link_rate");
         Ok(HostSources {

@@ -173,9 +173,8 @@ mod tests {
     fn a_network_that_a_route_leads_to_is_not_taken() {
         let first = |routes: &[Subnet]| free_networks(routes).next().map(|found| found.to_string());
         assert_eq!(first(&[]).as_deref(), Some("10.94.0.0"));
-        // In the first cases, the machine has a route to an address in the first network, to the
-        // network itself, and to a larger network. In the last case, it has a route to the
-        // neighbouring network.
+        // The routes lead to an address in the first network, to parts of the first two networks,
+        // to the whole first range, to an unrelated network, and to all ranges.
         assert_eq!(
             first(&[subnet("10.94.0.7", 32)]).as_deref(),
             Some("10.94.1.0")

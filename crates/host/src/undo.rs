@@ -87,7 +87,7 @@ impl fmt::Display for Undo {
 /// kept.
 ///
 /// # Errors
-/// The first failure. All other changes are undone nevertheless.
+/// A change cannot be undone. All other changes are undone nevertheless.
 pub fn undo(all: &[Undo]) -> Result<()> {
     let mut result = Ok(());
     for one in all.iter().rev() {

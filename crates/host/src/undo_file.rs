@@ -22,7 +22,6 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Name of the folder that contains the undo files.
 const FOLDER: &str = "undo";
 
 /// Time limit for a guard that is undoing the list in a file.
@@ -202,7 +201,7 @@ fn last_line(path: &Path) -> Result<Option<Line>> {
     );
     let mut text = String::new();
     file.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
-    // A power loss may cut off the last line. An incomplete line can be ignored, because the agent
+    // A power loss may truncate the last line. An incomplete line can be ignored, because the agent
     // had not yet made the change that the line describes.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     Ok(whole.lines().rev().find_map(|line| serde_json::from_str(line).ok()))
@@ -284,8 +283,7 @@ mod tests {
             mend(Some(root.path())).unwrap().is_empty(),
             "the agent of the list, this process, still runs"
         );
-        // The undo file belongs to another agent, which has ended. The last line of the file is
-        // incomplete.
+        // The undo file belongs to an agent on another machine.
         let gone = Line {
             agent: Identity {
                 start_ticks: 1,

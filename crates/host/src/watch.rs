@@ -19,8 +19,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Maximum number of readings in one message. A reading takes 30 bytes, or at most 120 bytes
-/// together with its series.
+/// Maximum number of readings in one message. A reading takes about 30 bytes, and more if the
+/// message also contains its series.
 pub const READINGS_COUNT_MAX: usize = 4096;
 
 /// Probes of one machine, with their sampling intervals.
@@ -182,7 +182,7 @@ impl Decoder {
     /// Stores the readings of `batch`, with times converted to the controller's clock.
     ///
     /// # Errors
-    /// The batch is not a valid batch.
+    /// A line of the batch contains no time, a series number that was not announced, or no value.
     pub fn decode(&mut self, batch: Batch, theirs: Offset, out: &mut Out) -> Result<()> {
         let named = batch.series.into_iter().map(|[probe, name, place, unit]| {
             let (name, place) = (Arc::from(name), Arc::from(place));

@@ -70,7 +70,7 @@ pub enum HomeError {
         /// Version of another server.
         second: String,
     },
-    /// The server belongs to a line whose options and settings cassay does not know.
+    /// The server belongs to a release line that cassay does not support.
     #[error(
         "{path} is Cassandra {version}, but cassay can start nodes only of {}",
         names()
@@ -90,8 +90,8 @@ impl Home {
     /// Examines a folder.
     ///
     /// # Errors
-    /// The folder is neither a distribution nor a built source tree, or belongs to an unknown
-    /// release line. It contains two different servers, or no jamm agent.
+    /// The folder is neither a distribution nor a built source tree, belongs to an unknown release
+    /// line, or contains two different servers or no jamm agent.
     pub fn read(folder: &Path) -> Result<Home, HomeError> {
         let path = || folder.display().to_string();
         let unreadable = |answer| HomeError::Unreadable {

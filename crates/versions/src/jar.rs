@@ -51,7 +51,6 @@ pub(crate) mod tests {
     use super::*;
     use std::io::Write;
 
-    /// Returns a jar that contains one compressed file.
     pub(crate) fn jar_with(member: &str, text: &str) -> Vec<u8> {
         let mut zip = rawzip::ZipArchiveWriter::new(Vec::new());
         let named = zip.new_file(member);

@@ -28,7 +28,7 @@ enum Takes<'a> {
     Other,
 }
 
-/// Width of a whole number, in bits.
+/// Java type of a whole number, which determines the range of the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Width {
     Int,
@@ -137,8 +137,8 @@ impl<'a> ValueKind<'a> {
         };
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, written) = text.split_at(digits);
-        // For example, `MB`, `mb` and `Mb` are read as `MiB`. The code does not change a unit that
-        // is smaller than the setting accepts.
+        // For example, `MB`, `mb` and `Mb` are read as `MiB`. A unit that is smaller than the
+        // setting accepts is not changed.
         let like = |known: &&&str| {
             let plain = known.replace('i', "");
             written.eq_ignore_ascii_case(known) || written.eq_ignore_ascii_case(&plain)

@@ -20,9 +20,9 @@
 //! with a unit, and states the width of the number and the smallest unit. `other` stands for lists,
 //! maps and classes. A `?` after the kind means that the field is empty by default.
 //!
-//! The same command makes `limits.txt`. It asks the release's class `DatabaseDescriptor` about many
-//! values of each setting. The file has only limits that the types do not have. A row has one of
-//! these forms:
+//! The same command makes `limits.txt`. It tries many values of each setting with the release's
+//! class `DatabaseDescriptor`. The file has only limits that do not follow from the types. A row
+//! has one of these forms:
 //!
 //! - `NAME LEAST..MOST`: the range of the number. The server refuses numbers outside it. After
 //!   `not 0`, it refuses 0 too. After `if OTHER WORD`, the range applies only with this setting.

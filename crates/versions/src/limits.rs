@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 /// Reason why a node does not start with a value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenLimit {
-    /// Name of the setting in this line. If two settings do not fit, the file has this one.
+    /// Name of the setting in this line. If two settings contradict each other, the name of one
+    /// that the study writes.
     pub name: String,
     /// The error message, including the name of the setting.
     pub why: String,
@@ -44,8 +45,8 @@ enum Row<'a> {
     Default(&'a str, &'a str),
 }
 
-/// Order of two numbers. Before the comparison, each number is multiplied by the factor in the text
-/// beside its setting.
+/// Order of two numbers. Each number is a factor multiplied by the value of a setting. A pair
+/// contains the factor and the name of the setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Order<'a> {
     smaller: (&'a str, &'a str),
@@ -111,7 +112,7 @@ impl KnownSettings<'_> {
         known.cloned().or_else(|| self.line.default_of(name))
     }
 
-    /// Returns a value for a sentence, with a note if the file does not have it.
+    /// Returns a value for a sentence, with a note if it is the server's default.
     fn show(&self, name: &str, value: &Value) -> String {
         let text = plain(value);
         if self.written.contains_key(name) || self.rest.contains_key(name) {
@@ -127,7 +128,6 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Advice for a value beyond a limit.
 const WITHIN: &str = "remove the setting, or write a value in the accepted form";
 
 impl Line {
@@ -168,7 +168,7 @@ impl Line {
         })
     }
 
-    /// Returns the settings of `written` that do not fit each other, the other settings of the same
+    /// Returns the settings of `written` that contradict each other, the other settings of the same
     /// nodes, or the server's defaults. All names are names in this line.
     pub fn misfits(
         &self,
@@ -211,8 +211,9 @@ impl Line {
         }
     }
 
-    /// Compares two settings, and returns `None` if they fit. An empty value and a negative number
-    /// mean "off", or a value that depends on the machine, so they fit every other value.
+    /// Compares two settings, and returns `None` if they are in the required order. An empty value
+    /// or a negative number means "off", or a value that depends on the machine, so it never
+    /// violates the order.
     fn wrong_order(&self, order: Order<'_>, known: &KnownSettings<'_>) -> Option<BrokenLimit> {
         let (count, name) = order.smaller;
         let (other_count, other) = order.larger;
@@ -303,7 +304,6 @@ impl Line {
         })
     }
 
-    /// Returns the number in a value of a setting. See [`ValueKind::number`].
     fn number(&self, name: &str, value: &Value) -> Option<f64> {
         self.kind(name)?.number(value)
     }

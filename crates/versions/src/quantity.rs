@@ -15,10 +15,9 @@ pub(crate) enum Unit<'a> {
 }
 
 /// Megabits per second. Some settings had this unit under their old names. Under their new names,
-/// they have bytes per second.
+/// the unit is bytes per second.
 const MEGABITS: &str = "Mbit/s";
 
-/// Number of bytes per second in a megabit per second.
 const MEGABIT_BYTES: f64 = 125_000.0;
 
 /// Units with the quantity that they measure. The number is the size of the unit in the smallest
@@ -42,7 +41,6 @@ const UNITS: [(&str, QuantityKind, f64); 16] = [
     (MEGABITS, QuantityKind::Rate, MEGABIT_BYTES),
 ];
 
-/// Quantity that a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QuantityKind {
     Time,

@@ -1,5 +1,5 @@
 //! Reads metrics from the `system_metrics` tables. Each group of metrics has a table with one value
-//! per metric. Each kind of metric has a table with the percentiles.
+//! per metric. Timers and histograms also have one table each, with percentiles.
 //!
 //! The module selects rows by the name of the metric, which is the partition key. So a sample reads
 //! only the required rows, not all 10,000 rows of a node. In the table of a group, the value
@@ -28,8 +28,8 @@ pub(super) struct MetricTables {
 /// A statement, and the attributes that take their values from its rows.
 struct Statement {
     asked: RepeatedQuery,
-    /// For each row, by its name, the attributes that take their values from it. Each attribute has
-    /// an index and a column.
+    /// Attributes that take their values from a row, by the name of the row. Each attribute has an
+    /// index and a column.
     fills: BTreeMap<String, Vec<(usize, Column)>>,
 }
 

@@ -29,7 +29,7 @@ fn number(value: i64) -> Vec<u8> {
     value.to_be_bytes().to_vec()
 }
 
-/// This is the answer of a server that lacks the table.
+/// Returns the answer of a server that lacks the table.
 fn refusal() -> (u8, Vec<u8>) {
     (opcode::ERROR, error(0x2200, "unconfigured table"))
 }

@@ -80,7 +80,6 @@ impl Conversion {
     }
 }
 
-/// Definition of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Series {
     /// Name of the series.
@@ -102,7 +101,6 @@ pub(super) struct Beans {
     counters: Counters,
 }
 
-/// A request for the attributes of a list of series.
 struct SeriesRequest {
     ask: Box<dyn Ask>,
     /// Position in the answer of each attribute, by MBean and attribute.

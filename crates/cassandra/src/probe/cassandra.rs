@@ -1,5 +1,6 @@
 //! Cassandra's own metrics: pools, compactions, caches, hints, dropped messages, client requests,
-//! commit log, memtables and the workload's tables. Also the nodes that the node considers down.
+//! commit log, memtables, the workload's tables, and the number of nodes that the node considers
+//! down.
 //!
 //! Some metrics are omitted on purpose. Values that a reader resets (`Recent…`) are omitted because
 //! another reader would miss them. Request metrics by consistency level (`Read-ONE`) and old
@@ -73,7 +74,6 @@ const REQUESTS: [&str; 5] = ["Read", "Write", "RangeSlice", "CASRead", "CASWrite
 /// Factor for times. Cassandra's timers are in microseconds, and the series are in milliseconds.
 const MS_PER_US: f64 = 1e-3;
 
-/// Probe of one node's database metrics.
 pub(super) struct Cassandra(Beans);
 
 impl Cassandra {
@@ -90,7 +90,6 @@ impl SampledSource for Cassandra {
     }
 }
 
-/// A list of series under construction.
 #[derive(Default)]
 struct List(Vec<Series>);
 
@@ -104,7 +103,7 @@ impl List {
         self.add(name, unit, Conversion::Level(source, 1.0));
     }
 
-    /// Adds the rate of a count, in events per second. The name of the series is that of the event.
+    /// Adds the rate of a count, in events per second.
     fn rate(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
         let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         self.add(name, unit, Conversion::Rate(source, 1.0));
@@ -126,7 +125,6 @@ impl List {
         self.add(name, unit, kind);
     }
 
-    /// Adds the 99th percentile of a timer.
     fn p99(&mut self, name: String, mbean: &str) {
         self.statistic(name, "ms", (mbean, "99thPercentile"), mbean, MS_PER_US);
     }
@@ -373,8 +371,8 @@ fn commit_log(list: &mut List) {
 
 fn list_keyspace(list: &mut List, keyspace: &str) {
     let mbean = |name: &str| format!("type=Keyspace,keyspace={keyspace},name={name}");
-    // No metrics table contains the count of the histogram itself, so this code uses the count of
-    // reads.
+    // No metrics table contains the count of the histogram itself, so the count of reads replaces
+    // it.
     let (histogram, reads) = (mbean("SSTablesPerReadHistogram"), mbean("ReadLatency"));
     for (name, attribute) in [
         ("sstables_per_read.p50", "50thPercentile"),

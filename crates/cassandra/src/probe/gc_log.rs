@@ -2,11 +2,12 @@
 //! (`-Xlog:gc*,safepoint:file=…:time,uptime,level,tags`, or with Cassandra's default settings
 //! `-Xlog:gc=info,…,safepoint=info,…:file=…/gc.log:time,uptime,pid,tid,level`).
 //!
-//! The lines of the collector contain the reason of a pause. Safepoint lines contain the duration.
-//! Safepoint lines have the same format for all collectors, but the collectors' own lines differ.
-//! The time of a pause is the time of its line, which the JVM writes at the end of the pause. The
-//! probe adds up the safepoints between two samples. It follows the newest log of the folder,
-//! because a restarted node begins a new log. The probe ignores lines from before the first sample.
+//! The lines of the collector contain the kind and the duration of each pause. Safepoint lines
+//! contain the time for which all threads were stopped for any reason. They have the same format
+//! for all collectors, but the collectors' own lines differ. The time of a pause is the time of its
+//! line, which the JVM writes at the end of the pause. The probe adds up the safepoints between two
+//! samples. It follows the newest log of the folder, because a restarted node begins a new log. The
+//! probe ignores lines from before the first sample.
 
 mod followed_file;
 mod java8;
@@ -36,7 +37,7 @@ pub struct GcLog {
 }
 
 impl GcLog {
-    /// Creates a probe for the node `place`, whose logs are `gc-<something>.log` in `folder` of its
+    /// Creates a probe for the node `place`, whose garbage collection logs are in `folder` of its
     /// host.
     pub fn new(host: &Arc<Agent>, folder: &Path, place: &str) -> GcLog {
         GcLog {
@@ -142,7 +143,6 @@ impl GcLog {
         Ok(())
     }
 
-    /// Parses the next line of the log.
     fn parse_next(&mut self, line: &str) -> Option<(LineTime, Event)> {
         match self.java8_pauses.join(line) {
             Some(whole) => parse(&whole),
@@ -234,11 +234,9 @@ enum Event {
     Collected { heap: f64 },
     /// Allocation stall of one thread.
     Stall { ms: f64 },
-    /// Safepoint for any reason.
     Safepoint { reach_ms: f64, stopped_ms: f64 },
 }
 
-/// Time at which a line was written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum LineTime {
     /// Wall-clock time, in nanoseconds since 1970.
@@ -287,7 +285,6 @@ fn parse(line: &str) -> Option<(LineTime, Event)> {
 /// collectors.
 const Z_PAUSES: [&str; 3] = ["z_mark_start", "z_mark_end", "z_relocate_start"];
 
-/// Parses the text of a line without tags.
 fn parse_untagged(text: &str) -> Option<Event> {
     let is_of_z = |event: &Event| match event {
         Event::Pause { kind, .. } => Z_PAUSES.contains(&kind.as_str()),

@@ -57,7 +57,6 @@ const POOLS: [&str; 19] = [
 /// Keys in the composite value of a memory size. The maximum is absent if the size is unlimited.
 const PARTS: [&str; 3] = ["used", "committed", "max"];
 
-/// Probe of one node's JVM.
 pub(super) struct Jvm(Beans);
 
 impl Jvm {
@@ -101,7 +100,6 @@ fn series() -> Vec<Series> {
     list.0
 }
 
-/// A list of series under construction.
 struct List(Vec<Series>);
 
 impl List {

@@ -1,5 +1,5 @@
-//! Chooses the probes of a node. A managed node with a Jolokia agent gets all probes. A node with
-//! only CQL access gets the probes of virtual tables.
+//! Chooses the probes of a node. A node with a Jolokia agent gets all probes whose data are
+//! accessible. A node with only CQL access gets the probes of virtual tables.
 
 use super::ProbeSpec;
 use super::cassandra::Cassandra;

@@ -2,11 +2,11 @@
 //! tables of `system_views`. If the node also shows its metrics (`system_metrics`), the probe reads
 //! only values that are not metrics.
 //!
-//! A series has the same name as with MBeans if it has the same meaning. Two series differ:
-//! `client_request.*` counts only operations on the workload's keyspace, and counts a batch once
-//! per table. Only running compactions are visible. This probe uses only the counts of the latency
-//! tables. Their rates are averages of five minutes, and their percentiles are wrong (0.004 ms
-//! where the timers of the same 5.0.8 showed milliseconds).
+//! A series has the same name as with MBeans if it has the same meaning. Two kinds of series
+//! differ: `client_request.*` counts only operations on the workload's keyspace, and counts a batch
+//! once per table. The series of compactions cover only running compactions. This probe uses only
+//! the counts of the latency tables. Their rates are averages of five minutes, and their
+//! percentiles are wrong (0.004 ms where the timers of the same 5.0.8 showed milliseconds).
 
 use super::beans::Counters;
 use super::cassandra::POOLS;
@@ -24,7 +24,6 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 const MEBIBYTE: f64 = 1_048_576.0;
 
-/// Probe of one node's virtual tables.
 pub(super) struct VirtualTables {
     node: SocketAddr,
     access: Access,
@@ -50,12 +49,10 @@ struct Put {
     counters: Counters,
     /// Sums over the rows of one result. The order is that of the first row of each sum.
     sums: Vec<Sum>,
-    /// Values that are complete.
     ready: Vec<(String, &'static str, f64)>,
     at_ns: u64,
 }
 
-/// A value that is a sum over rows.
 struct Sum {
     name: &'static str,
     unit: &'static str,
@@ -111,8 +108,8 @@ impl SampledSource for VirtualTables {
     }
 }
 
-/// Tables about the whole node. Each row contains the columns, the name of the table, and the row
-/// handler.
+/// Virtual tables that describe the node. Each row contains the columns, the name of the table, and
+/// the row handler.
 const OF_NODE: [(&str, &str, Use); 4] = [
     (
         "name, active_tasks, pending_tasks, blocked_tasks, blocked_tasks_all_time, completed_tasks",
@@ -128,7 +125,7 @@ const OF_NODE: [(&str, &str, Use); 4] = [
     ("name, value", "cql_metrics", cql_metrics),
 ];
 
-/// Tables about the whole node that contain only values that are not metrics.
+/// Virtual tables that describe the node, and contain only values that are not metrics.
 const NO_METRICS: [(&str, &str, Use); 4] = [
     (
         "kind, unit, progress, total",
@@ -193,7 +190,6 @@ fn queries(keyspace: Option<&str>) -> Vec<Query> {
     queries
 }
 
-/// A row of a result.
 struct Row<'a> {
     columns: &'a [String],
     cells: &'a [Value],

@@ -191,7 +191,7 @@ const SHORT: [(&str, &str); 4] = [
     ("-Xss", "ThreadStackSize"),
 ];
 
-/// Parses one option.
+/// Parses one JVM option.
 pub fn jvm_option(option: &str) -> JvmOption<'_> {
     if let Some(flag) = option.strip_prefix("-XX:") {
         if let Some(name) = flag.strip_prefix('+') {
@@ -222,9 +222,9 @@ pub fn jvm_option(option: &str) -> JvmOption<'_> {
     JvmOption::Other
 }
 
-/// Returns true if a flag has the requested value. The values may differ slightly, because the JVM
-/// rounds sizes up to the granularity of the heap. The granularity is at most 32 MiB, the size of
-/// the largest G1 region.
+/// Returns true if a flag has the requested value. A heap size may be larger than requested,
+/// because the JVM rounds it up to the granularity of the heap. The granularity is at most 32 MiB,
+/// the size of the largest G1 region.
 pub fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
     const REGION_BYTES_MAX: u64 = 32 << 20;
     if wanted.eq_ignore_ascii_case(shown) {

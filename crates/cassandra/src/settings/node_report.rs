@@ -25,8 +25,9 @@ pub struct NodeConfiguration {
     /// origin of a value is not the command line, the origin follows the value, as in `2
     /// (ergonomic)`. Empty if the JVM cannot be queried.
     pub flags: BTreeMap<String, String>,
-    /// Facts about the JVM and about the machine as the JVM sees it: `version`, `processors` and
-    /// `memory`. Facts about the container have the names that the JVM uses.
+    /// Facts about the JVM and about the machine as the JVM sees it: `java`, `name`, `vendor`,
+    /// `version`, `processors`, `memory_bytes` and `class_archives`. Facts about the container have
+    /// the names that the JVM uses.
     pub jvm: BTreeMap<String, String>,
 }
 
@@ -99,8 +100,8 @@ const ABSENT: &str = "absent";
 /// Reason why all facts about the JVM are missing.
 pub const NO_AGENT: &str = "cassay cannot query the JVM: the JVM has no Jolokia agent";
 
-/// Prefix of the name of an archive. By this prefix, cassay recognises the archive among the
-/// mappings of a JVM.
+/// Prefix of the names of class data archives that cassay dumped. By this prefix, cassay recognises
+/// an archive among the mappings of a JVM.
 pub const ARCHIVE_PREFIX: &str = "cassandra-classes-";
 
 /// Report that a node gives about itself.
@@ -254,7 +255,6 @@ impl NodeReport {
         proofs
     }
 
-    /// Verifies which garbage collector is in use.
     fn collector_proof(&self, wanted: Collector, node: &str) -> Proof {
         let found = self.jvm.as_ref().map(|jvm| {
             let is_on = |one: &&Collector| {

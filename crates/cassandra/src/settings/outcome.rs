@@ -5,9 +5,9 @@
 pub struct Proof {
     /// Name of the node.
     pub node: String,
-    /// Name of the setting. For a node, it is a key of `cassandra.yaml`, a JVM option without its
-    /// value, `heap`, `collector` or `class_sharing`. A key has dots if the server flattens it. For
-    /// a host, it is `cpus`, `cpu_quota`, `memory`, `volume`, `link_rate` or `link_delay`. For a
+    /// Name of the setting. For a node, for example, it is a key of `cassandra.yaml`, a JVM option
+    /// without its value, `heap`, `collector` or `class_sharing`. A key has dots if the server
+    /// flattens it. For a host, it is the name of a limit, such as `cpus`, or `volume`. For a
     /// table, it is an option such as `standard1 compaction.class`.
     pub key: String,
     /// Value that was requested.
@@ -26,7 +26,7 @@ pub enum Effect {
     InEffect(String),
     /// Another value is in effect. Contains this other value.
     NotInEffect(String),
-    /// The value is not visible. Contains the reason why.
+    /// The value is not visible. Contains the reason.
     NotShown(String),
 }
 

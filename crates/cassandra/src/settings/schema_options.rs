@@ -18,7 +18,7 @@ const KEYSPACES: &str = "system_schema.keyspaces";
 /// Options of a table or keyspace, by the name of the column.
 type Columns = BTreeMap<String, Value>;
 
-/// An option of a table or a keyspace, in the form in which CQL has it after `WITH`.
+/// An option of a table or a keyspace, as it occurs after `WITH` in CQL.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaOption {
     /// Name of the option, such as `compaction` or `gc_grace_seconds`.
@@ -32,7 +32,8 @@ pub struct SchemaOption {
 type OptionRows<'a> = (&'a str, &'static str, String, &'a [SchemaOption]);
 
 impl Node<'_> {
-    /// Compares the requested options of each table, by table name, with the node's schema.
+    /// Compares the requested options of each table with the node's schema. `tables` contains the
+    /// options by table name.
     ///
     /// # Errors
     /// The node does not answer, or does not have one of the tables.

@@ -6,9 +6,9 @@
 //! time of the snapshot.
 //!
 //! Invariants: the agent of a file's host reads the file. It reads the file only once while the
-//! inode, size and ctime of the file remain the same. Hard links share the ctime, so the check also
-//! notices a change through a link in the table's folder. Reading leaves no pages in the page
-//! cache, because cached pages would change the measurement.
+//! inode, size and modification time of the file remain the same. Hard links share the modification
+//! time, so the check also notices a change through a link in the table's folder. Reading leaves no
+//! pages in the page cache, because cached pages would change the measurement.
 
 use super::manifest::{self, Manifest, TableRecord};
 use super::sstables::{self, TableFiles};
@@ -19,7 +19,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Maximum number of files that a message names.
 const PROBLEMS_SHOWN: usize = 8;
 
 /// A file, with its metadata at the time of its verification.
@@ -34,7 +33,6 @@ struct CheckedFile {
     crc: u32,
 }
 
-/// Files that this process has already verified.
 static CHECKED_FILES: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::default);
 
 /// Selects the files to read.
@@ -149,7 +147,7 @@ fn compare(
                 ));
             }
             Some(Err(error)) => problems.push(format!("{error:#}")),
-            // The code below reports a missing digest file together with the other files.
+            // A missing digest file is reported below, together with the other files.
             _ => {}
         }
         for file in &sstable.files {

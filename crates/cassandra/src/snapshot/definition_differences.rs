@@ -19,7 +19,6 @@ struct Definition {
     what: String,
     /// Columns and keys.
     parts: String,
-    /// Options by name.
     options: BTreeMap<String, String>,
 }
 

@@ -80,7 +80,7 @@ pub fn read(place: &NodeFiles<'_>, name: &str) -> Result<Manifest> {
 /// or missing. Does not read files again that this process has already verified.
 ///
 /// # Errors
-/// The damaged files. Nothing has changed on the node.
+/// Files are damaged or missing. The error names them. Nothing has changed on the node.
 pub fn refuse_damaged(place: &NodeFiles<'_>, name: &str) -> Result<()> {
     let folder = manifest::folder(place.folder, name);
     checksums::check(place.host, &folder, Reading::Once).map_err(|error| {
@@ -162,7 +162,7 @@ pub fn remove(place: &NodeFiles<'_>, name: &str) -> Result<()> {
         manifest::folder_in_making(place.folder, name),
     );
     let mut steps = vec![FileStep::Remove(to.clone())];
-    // This code renames the folder first, so that a partly removed snapshot never looks complete.
+    // The folder is renamed first, so that a partly removed snapshot never looks complete.
     if place.has(&from)? {
         steps.push(FileStep::Rename {
             from,

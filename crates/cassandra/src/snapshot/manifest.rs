@@ -216,7 +216,7 @@ pub fn names(place: &NodeFiles<'_>) -> Result<Vec<String>> {
 /// Refuses names that are not valid for a folder on this machine or for a snapshot on a server.
 ///
 /// # Errors
-/// The message describes the valid names.
+/// The name is empty, too long, or contains a character other than letters, digits, `-` and `_`.
 pub fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || name.chars().count() > NAME_CHARS_MAX || !name.chars().all(plain) {

@@ -1,9 +1,9 @@
 //! SSTables of a table, read from a folder and compared.
 //!
 //! File names change with every import. So cassay identifies an SSTable by its `Digest.crc32` (the
-//! CRC-32 of its whole `Data.db`) together with the size of `Data.db`. The multiset of these
-//! identities is the same after every restore, and differs between nodes. If the files are not
-//! accessible, as on attached clusters, this module compares the server's own counts instead.
+//! CRC-32 of its `Data.db`) together with the size of `Data.db`. The multiset of these identities
+//! is the same after every restore, and differs between nodes. If the files are not accessible, as
+//! on attached clusters, this module compares the server's own counts instead.
 
 use anyhow::{Context, Result};
 use data_encoding::HEXLOWER;
@@ -23,8 +23,8 @@ pub const DIGEST: &str = "Digest.crc32";
 /// suffice to distinguish all layouts in a laboratory.
 const HEX_DIGITS_SHOWN: usize = 16;
 
-/// Layout of a set of tables on one node. [`fmt::Display`] writes 16 hexadecimal digits, which are
-/// equal if and only if the layouts are equal.
+/// Layout of a set of tables on one node. [`fmt::Display`] writes 16 hexadecimal digits of a hash,
+/// which are the same for equal layouts and practically always differ for different layouts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Layout of each table, by table name.
@@ -300,7 +300,6 @@ pub fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
 pub(super) mod tests {
     use super::*;
 
-    /// Writes an SSTable that contains this data.
     pub(in crate::snapshot) fn write(folder: &Path, prefix: &str, data: &[u8]) {
         std::fs::create_dir_all(folder).unwrap();
         let digest = crc32fast::hash(data).to_string();

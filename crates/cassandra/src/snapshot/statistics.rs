@@ -12,8 +12,8 @@ pub struct Counts {
     /// Number of partitions, including deleted partitions.
     pub partitions: u64,
     /// Number of rows in this SSTable. A row that is in several SSTables counts in each of them.
-    /// `None` if, before this number, the file contains data that only the table's column types
-    /// make parsable, such as clustering columns in `oa` and `da`.
+    /// `None` if, before this number, the file contains data that cannot be parsed without the
+    /// table's column types, such as clustering columns in `oa` and `da`.
     pub rows: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ pub fn counts(format: &str, bytes: &[u8]) -> Option<Counts> {
 }
 
 /// Returns the size before compression, in bytes. `bytes` is the content of a `CompressionInfo.db`.
-/// Returns `None` if they have another form.
+/// Returns `None` if `bytes` has another form.
 pub fn uncompressed_bytes(bytes: &[u8]) -> Option<u64> {
     let mut info = Reader(bytes);
     info.short_text()?;

@@ -108,7 +108,7 @@ pub fn describe(session: &mut Session, keyspace: &str, tables: &Tables) -> Resul
     for one in described.described()? {
         let other = one.kind == "table" && !tables.contains_key(unquoted(one.name));
         // The server describes indexes and views under separate names. If only some tables are
-        // requested, this code omits the indexes and views of other tables.
+        // requested, the indexes and views of other tables are omitted.
         let of_other = ["index", "materialized_view"].contains(&one.kind)
             && !tables.keys().any(|table| names_table(one.create(), keyspace, table));
         if !other && !of_other {

@@ -1,5 +1,4 @@
-//! Gossip state as one node reports it: which nodes are joining or leaving, and how much data each
-//! node has.
+//! Gossip state as one node reports it: the membership mode of each node, and the size of its data.
 
 use crate::jolokia::Jolokia;
 use crate::session::Session;

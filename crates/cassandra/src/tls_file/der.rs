@@ -4,7 +4,6 @@
 //! Structures: RFC 5280 (certificate), 5958 (PKCS #8), 8017 (PKCS #1), 5915 (SEC 1), 7292 (PKCS
 //! #12), 5652 (PKCS #7).
 
-/// Tags of DER values.
 const INTEGER: u8 = 0x02;
 const BITS: u8 = 0x03;
 const OCTETS: u8 = 0x04;
@@ -29,7 +28,8 @@ impl Der {
     pub(super) fn parse(bytes: &[u8]) -> Option<Der> {
         let outer = values(values(bytes)?.first().filter(|first| first.0 == SEQUENCE)?.1)?;
         let tags: Vec<u8> = outer.iter().map(|value| value.0).collect();
-        // The search continues only in keys with several values, because a file may be cut off.
+        // Returns the tags of the values within the value at this index. The list is empty if the
+        // content of that value is not DER, for example because the file is truncated.
         let inner = |at: usize| -> Vec<u8> {
             let values = outer.get(at).and_then(|value| values(value.1));
             values.unwrap_or_default().iter().map(|value| value.0).collect()

@@ -33,7 +33,7 @@ impl Form {
         FORMS.iter().find(|form| (form.is)(&content)).unwrap_or(&OTHER)
     }
 
-    /// Returns the name of the form, with an article.
+    /// Returns the description of the form for messages.
     pub(super) fn called(&self) -> &'static str {
         self.called
     }
@@ -79,7 +79,6 @@ impl<'a> Content<'a> {
     }
 }
 
-/// A key cannot be converted to a certificate, and a certificate cannot be converted to a key.
 const NO_CERTIFICATE: Way = Advice(
     "you cannot make a certificate from a key: specify the certificate file that the certificate \
      authority returned",

@@ -136,7 +136,7 @@ fn ders() -> Vec<Example> {
     ]
 }
 
-/// Like [`Example`], but the content of the file is a text.
+/// An [`Example`] whose file is a text.
 type Text = (String, &'static str, &'static str, &'static str);
 
 /// Returns examples of keys that are not plain private keys, and of an empty file.
@@ -216,7 +216,7 @@ fn blocks() -> Vec<Text> {
     ]
 }
 
-/// Returns examples of texts that contain a certificate or a key, but not as PEM.
+/// Returns examples of texts that contain no valid PEM block of their kind.
 fn damaged() -> Vec<Text> {
     let (certificate, key) = made();
     let of = |label: &str| pem(label, SECRET);
@@ -265,7 +265,6 @@ fn damaged() -> Vec<Text> {
     ]
 }
 
-/// Returns all examples.
 fn examples() -> Vec<Example> {
     let in_bytes =
         |(text, called, certificates, key): Text| (text.into_bytes(), called, certificates, key);

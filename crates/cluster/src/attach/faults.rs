@@ -1,5 +1,5 @@
-//! Faults on an attached cluster. An agent on this machine runs the owner's programs, so that they
-//! heal the fault even if this process is killed.
+//! Faults on an attached cluster. An agent on the machine that runs cassay starts the programs that
+//! the owner provides. So they heal the fault even if cassay is killed.
 
 use super::hosts::{AttachedHosts, ReachedHost};
 use anyhow::{Context, Result};
@@ -26,25 +26,23 @@ pub(super) type Agent = std::result::Result<Jolokia, String>;
 pub(crate) struct AttachedControl {
     /// Jolokia clients in node order. Empty if the study does not configure Jolokia agents.
     pub agents: Vec<Agent>,
-    /// Data that cassay needs to access the Jolokia agents.
     jolokia: Option<JolokiaAccess>,
-    /// Existing snapshots, by the name of the node and the name of the snapshot.
+    /// Snapshots that this process created, by the name of the node and the name of the snapshot.
     pub snapshots: Mutex<BTreeMap<(String, String), GivenOrder>>,
     /// Contact points in the order of the study. A study refers to nodes by their positions in this
     /// list.
     points: Vec<String>,
-    /// Machines of the nodes. Empty if no machine can be reached.
+    /// Machines of the nodes. Empty if the study lists no machines.
     pub hosts: AttachedHosts,
-    /// Internode addresses by CQL address. The map is filled at the first query.
+    /// Internode addresses by CQL address. Empty until cassay needs these addresses.
     storage: Mutex<BTreeMap<SocketAddr, SocketAddr>>,
     /// Pod of each node. `None` if the node does not run in a pod.
     pods: Vec<Option<Arc<NodePod>>>,
-    /// Kubernetes operator of the pods.
     operator: Option<Operator>,
     /// Metrics endpoints, by node name.
     pub metrics: Vec<(String, SocketAddr)>,
     moves: NodeAddressMap,
-    /// Agent of this machine. The first fault starts it.
+    /// Agent on the machine that runs cassay. The first fault starts the agent.
     here: Mutex<Option<Arc<host::Agent>>>,
 }
 
@@ -146,7 +144,7 @@ impl AttachedControl {
         })
     }
 
-    /// Performs an operation on nodes. The caller passes the address and the tables of each node.
+    /// Performs an operation on nodes. `nodes` contains the address and the tables of each node.
     /// The operation stays in effect until it is undone or this program ends.
     pub fn tell(
         &self,
@@ -166,14 +164,14 @@ impl AttachedControl {
         Order::build(act, keyspace, &nodes, access)?.give(&self.here()?)
     }
 
-    /// Returns the MBean client of a node, if the node has a Jolokia agent.
     fn control(&self, node: usize) -> Option<NodeControl> {
         let agent = self.agents.get(node)?.as_ref().ok()?;
         Some(NodeControl(agent.clone()))
     }
 
-    /// Returns the internode addresses by CQL address. Only MBean queries and faults that involve
-    /// other nodes need these addresses. Omits nodes that do not report them.
+    /// Returns the internode addresses by CQL address. The map omits nodes that do not report their
+    /// addresses. It is empty if cassay can neither query MBeans nor control machines, because only
+    /// these actions need the addresses.
     fn storage_addresses(
         &self,
         nodes: &[NodeInfo],
@@ -190,8 +188,8 @@ impl AttachedControl {
         known.clone()
     }
 
-    /// Returns the agent of this machine. The agent has a separate folder, which it removes when it
-    /// ends.
+    /// Returns the agent on the machine that runs cassay. The first call starts the agent. The
+    /// agent has a separate folder, which it removes when it ends.
     fn here(&self) -> Result<Arc<host::Agent>> {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*here {
@@ -208,7 +206,6 @@ impl AttachedControl {
     }
 }
 
-/// Builds the handle of the machine with this index.
 fn host_handle(
     index: HostIndex,
     host: &ReachedHost,
@@ -244,10 +241,10 @@ fn ipv4(address: IpAddr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Default internode port before 4.0. In these versions, all nodes use the same port.
+/// Default internode port. It applies to nodes whose internode addresses are not available.
 const STORAGE_PORT: u16 = 7000;
 
-/// Returns the CQL address and the internode address of a node and of each peer.
+/// Returns the internode addresses of the connected node and its peers, by CQL address.
 fn storage_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, SocketAddr>> {
     const OWN: &str = "SELECT broadcast_address, broadcast_port FROM system.local";
     const PEERS_QUERY: &str =

@@ -60,8 +60,6 @@ pub(super) fn spec(
 fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     let first = |of: fn(&FoundNode) -> Option<u16>| found.nodes.iter().find_map(of);
     let offered = first(|node| node.metrics_ports.first().copied());
-    // If a study requests metrics, cassay already names the port that it reads, so the hint would
-    // be superfluous.
     let metrics = offered.filter(|_| there.metrics.is_empty()).map(|port| {
         format!(
             "the pods may provide metrics on port {port}; set `metrics` of \
@@ -74,7 +72,7 @@ fn offers(found: &FoundCluster, there: &KubernetesCluster) -> Vec<String> {
     metrics.into_iter().chain(management).collect()
 }
 
-/// Returns a placeholder for all pods, which is used before cassay has discovered them.
+/// Returns a description that represents all pods until cassay has discovered them.
 pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
     AttachedHost {
         remote: RemoteHost {
@@ -88,7 +86,6 @@ pub(crate) fn placeholder(agents: &PodAgents) -> AttachedHost {
     }
 }
 
-/// Returns the description of a host for the pod of a node.
 fn host(kubectl: &Kubectl, node: &FoundNode, agents: &PodAgents) -> Result<AttachedHost> {
     let no_pod = || {
         format!(

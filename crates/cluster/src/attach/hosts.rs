@@ -1,8 +1,8 @@
 //! Agents on the machines of an attached cluster, and the assignment of nodes to machines.
 //!
 //! Invariants: cassay contacts all machines in parallel, and reports all unreachable machines
-//! together. Connecting does not change the machines, and the agents' own files disappear with the
-//! agents.
+//! together. Connecting only undoes changes that earlier commands left on the machines. Each agent
+//! removes its files when it ends.
 
 use anyhow::{Context, Result, bail};
 use cassandra::NodeInfo;
@@ -15,10 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use target_spec::{AttachedHost, HostIndex, NodeIndex, folder_of_node};
 
-/// Section of a study that lists the machines.
 pub(crate) const KEY: &str = "target.attach.hosts";
 
-/// All machines of a cluster to which cassay has connected.
+/// Machines of an attached cluster, after cassay has connected to all of them.
 #[derive(Debug, Default)]
 pub(crate) struct AttachedHosts {
     /// Machines in the order of the study.
@@ -27,10 +26,8 @@ pub(crate) struct AttachedHosts {
     of_nodes: Vec<Option<Home>>,
 }
 
-/// Machine and logs of a node.
 #[derive(Debug)]
 struct Home {
-    /// Index of the node's machine.
     host: HostIndex,
     /// Log folder of the node, with the lengths of its files at the time of attaching. If the
     /// folder cannot be read, the reason for that.
@@ -40,7 +37,7 @@ struct Home {
 /// A machine on which an agent runs.
 #[derive(Debug)]
 pub(crate) struct ReachedHost {
-    /// Name in reports. It is the `ssh` destination without user and port.
+    /// Name in reports. It is the `ssh` destination without user and port, if this name is unique.
     pub name: String,
     pub agent: Arc<Agent>,
     spec: AttachedHost,
@@ -56,7 +53,7 @@ impl AttachedHosts {
     /// earlier commands left on these machines.
     ///
     /// # Errors
-    /// All unreachable machines, each with the reason.
+    /// Machines are unreachable. The error lists each of them with the reason.
     pub fn reach(specs: &[AttachedHost], say: &mut dyn FnMut(&str)) -> Result<AttachedHosts> {
         if specs.is_empty() {
             return Ok(AttachedHosts::default());
@@ -77,10 +74,11 @@ impl AttachedHosts {
         self.all.iter().any(|host| host.is_mended)
     }
 
-    /// Assigns each of `nodes` to its machine.
+    /// Assigns each of `nodes` to its machine, and makes the log folders readable for the agents.
     ///
     /// # Errors
-    /// The assignment is ambiguous.
+    /// A machine has no node, a node has several machines, or a `control` command would stop
+    /// several nodes.
     pub fn with_nodes(
         mut self,
         nodes: &[NodeInfo],
@@ -103,12 +101,10 @@ impl AttachedHosts {
         Ok(self)
     }
 
-    /// Returns the machine of a node, or `None` if the machine is unknown.
     pub fn for_node(&self, node: usize) -> Option<&ReachedHost> {
         self.all.get(self.index_of(NodeIndex(node))?.0)
     }
 
-    /// Returns the index of the machine of a node. Returns `None` if the machine is unknown.
     pub fn index_of(&self, node: NodeIndex) -> Option<HostIndex> {
         self.of_nodes.get(node.0)?.as_ref().map(|home| home.host)
     }
@@ -121,7 +117,6 @@ impl AttachedHosts {
         Some(logs.map(|(folder, marks)| (folder.as_path(), marks)))
     }
 
-    /// Returns the indices of the nodes on a machine.
     pub fn nodes_of(&self, host: &ReachedHost) -> impl Iterator<Item = usize> {
         let index = self.all.iter().position(|one| one.name == host.name).map(HostIndex);
         let nodes = 0..self.of_nodes.len();
@@ -131,7 +126,7 @@ impl AttachedHosts {
     /// Returns the current process of a node.
     ///
     /// # Errors
-    /// The process cannot be determined. The error contains the reason.
+    /// The machine of the node is unknown, its agent fails, or no process serves `address`.
     pub fn process(&self, node: usize, address: SocketAddr) -> Result<Identity, String> {
         let host = self.for_node(node).ok_or("`hosts` does not contain the machine of the node")?;
         match host.agent.find(&host.service(address)) {
@@ -152,8 +147,8 @@ impl AttachedHosts {
         .collect()
     }
 
-    /// Calls `of` for every node, with the machine of the node. If calls fail, the error contains
-    /// the failures of all nodes.
+    /// Calls `of` for every node and its machine. The error contains the failures of all nodes. A
+    /// node whose machine is unknown is a failure, too.
     pub fn every(
         &self,
         nodes: &[NodeInfo],
@@ -177,7 +172,7 @@ impl AttachedHosts {
     /// Ends all agents in parallel. Each agent undoes its changes before it ends.
     ///
     /// # Errors
-    /// The first failure. The other agents end even if one of them fails.
+    /// An agent cannot undo its changes, or does not end. The other agents end nevertheless.
     pub fn end(&self) -> Result<()> {
         let end = |host: &ReachedHost| {
             let ended = host.agent.end();
@@ -193,7 +188,6 @@ impl AttachedHosts {
         })
     }
 
-    /// Describes the assignment of nodes to machines in a sentence.
     fn words(&self, nodes: &[NodeInfo]) -> String {
         let of_host = |host: &ReachedHost| {
             let names = self.nodes_of(host).map(|node| nodes[node].name.as_str());
@@ -258,7 +252,6 @@ impl ReachedHost {
         Ok((folder, marks))
     }
 
-    /// Returns the data folder of a node, if the study names it.
     pub fn data(&self, node: IpAddr) -> Option<PathBuf> {
         let folder = self.spec.data.as_deref()?;
         Some(folder_of_node(folder, node))
@@ -267,7 +260,7 @@ impl ReachedHost {
     /// Returns the commands that stop and start a node.
     ///
     /// # Errors
-    /// The study does not contain these commands.
+    /// The study does not set `control` for the machine.
     pub fn control(&self, address: SocketAddr) -> Result<[String; 2], String> {
         let missing = "`hosts` does not set the program that stops and starts the node (`control`)";
         let control = self.spec.control.as_ref().ok_or(missing)?;
@@ -279,8 +272,8 @@ fn destination(spec: &AttachedHost) -> Result<Destination> {
     host::destination::destination(&spec.remote)
 }
 
-/// Returns names for the machines. The name of a machine is its `ssh` destination without user and
-/// port, if this name is unique.
+/// Returns names for the machines. A name is the `ssh` destination without user and port if this is
+/// unique, and otherwise the complete destination.
 fn names(specs: &[AttachedHost]) -> Vec<String> {
     let plain = |spec: &AttachedHost| {
         let text = spec.remote.ssh.trim_start_matches("ssh://");
@@ -305,7 +298,7 @@ fn names(specs: &[AttachedHost]) -> Vec<String> {
 /// machines' interfaces.
 ///
 /// # Errors
-/// All machines whose assignment is unclear.
+/// An agent does not answer, or the assignment is ambiguous or incomplete.
 fn homes(all: &[ReachedHost], nodes: &[NodeInfo]) -> Result<Vec<Option<usize>>> {
     let known: BTreeSet<IpAddr> = nodes.iter().map(|node| node.address.ip()).collect();
     let known: Vec<IpAddr> = known.into_iter().collect();
@@ -322,7 +315,7 @@ fn homes(all: &[ReachedHost], nodes: &[NodeInfo]) -> Result<Vec<Option<usize>>> 
     Ok(nodes.iter().map(home).collect())
 }
 
-/// Checks that every machine has a node, and that no node has two machines.
+/// Checks that every machine has a node, and that no address belongs to two machines.
 fn assigned(names: &[&str], theirs: &[Vec<IpAddr>], known: &[IpAddr]) -> Result<()> {
     let list = |all: &[IpAddr]| all.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(", ");
     let mut wrong = Vec::new();

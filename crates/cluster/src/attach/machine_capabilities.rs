@@ -9,7 +9,6 @@ use host::process::Identity;
 use std::collections::BTreeMap;
 use target_spec::{AttachedHost, Capability, CapabilityStatus, NodeIndex, PerHost};
 
-/// Sources that the statuses of the capabilities name.
 const FIGURES: &str = "/proc and /sys of the nodes' machines, which cassay's agents read";
 
 const PROCESSES: &str = "the processes that own the nodes' CQL sockets, found by agents on the \
@@ -21,7 +20,6 @@ const NETWORK: &str = "the packet filters and sockets of the nodes' machines, if
 const CONTROL: &str = "by `control` on the nodes' machines, if the command line has --allow \
                        restart";
 
-/// Returns the capabilities that cassay expects on these machines before it connects to them.
 pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
     let lacks = |has: fn(&AttachedHost) -> bool, key: &str| -> Result<(), String> {
         let without: Vec<&str> = hosts
@@ -48,8 +46,6 @@ pub(crate) fn expected(hosts: &[AttachedHost]) -> OnMachines {
     }
 }
 
-/// Returns the capabilities that the machines of all nodes have, after cassay has connected to
-/// them.
 pub(crate) fn on_machines(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> OnMachines {
     type Of<'a> = &'a dyn Fn(&ReachedHost, usize) -> Result<(), String>;
     let answer =
@@ -92,8 +88,7 @@ fn signalled(pid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the capabilities of the machines that network faults need. Queries all machines in
-/// parallel.
+/// Queries all machines in parallel for the capabilities that network faults need.
 fn on_networks(hosts: &AttachedHosts, nodes: &[NodeInfo]) -> BTreeMap<Capability, Answer> {
     let ask = |host: &ReachedHost| host.agent.machine_capabilities();
     let found: Vec<_> = std::thread::scope(|scope| {

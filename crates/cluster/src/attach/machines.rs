@@ -7,7 +7,7 @@ use host::settings::{HostSettings, Question};
 use topology::Machine;
 
 impl AttachedHosts {
-    /// Returns the machines, by name.
+    /// Returns the name and the hardware of each machine.
     ///
     /// # Errors
     /// An agent has ended, or a kernel does not describe its machine.

@@ -1,5 +1,5 @@
-//! Pods of attached nodes, as discovered from Kubernetes: the names of the pods, and faults on
-//! pods.
+//! Pods of attached nodes, as discovered from Kubernetes: their locations, names and metrics
+//! endpoints.
 
 use crate::capability::Answer;
 use anyhow::Result;
@@ -12,25 +12,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use target_spec::PodPlace;
 
-/// Way in which cassay deletes and isolates pods, as the capabilities show it.
 pub(crate) const BY_CLUSTER: &str = "by the API of the Kubernetes cluster, if the command line has \
                                      the permission (--allow)";
 
-/// Reason why cassay does not know any pods.
 pub(crate) const NO_PODS: &str = "cassay does not know that the nodes are pods; add `attach: \
      {kubernetes: {service: NAME}}` or `local: {pods: {image: NAME}}`";
 
 /// Time limit for a metrics endpoint to accept a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 
-/// Pods of attached nodes, and their operator.
 #[derive(Debug, Default)]
 pub(crate) struct Pods {
     /// Pods by the CQL address of their node.
     all: BTreeMap<SocketAddr, PodPlace>,
     /// Ports that may be metrics endpoints, by the CQL address of the node.
     metrics: BTreeMap<SocketAddr, Vec<u16>>,
-    /// Operator that manages the pods, if any.
     pub operator: Option<Operator>,
 }
 
@@ -63,8 +59,9 @@ impl Pods {
         nodes
     }
 
-    /// Returns the metrics endpoint of each node, by the name of the node. It is the first port
-    /// that accepts a connection. Tries all nodes in parallel, and omits nodes without such a port.
+    /// Returns the metrics endpoint of each node, by the name of the node. The endpoint is the
+    /// first port that accepts a connection. Tries all nodes in parallel, and omits nodes without
+    /// such a port.
     pub fn metrics_of(
         &self,
         nodes: &[NodeInfo],

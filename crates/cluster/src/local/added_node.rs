@@ -10,8 +10,8 @@ use host::{Join, Start};
 use std::net::SocketAddrV4;
 use target_spec::{HostIndex, LocalSpec, Seat, memory_bytes};
 
-/// Returns the reason why cassay cannot add a node to a cluster of `spec` on hosts. `None` if it
-/// can, or if the spec has no hosts.
+/// Returns the reason why cassay cannot add a node to the hosts of `spec`. Returns `None` if the
+/// addition is possible, or if the spec has no hosts.
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let hosts = spec.hosts.as_ref()?;
     if !spec.tokens.is_empty() {
@@ -37,8 +37,9 @@ pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
 }
 
 impl Nodes {
-    /// Returns the nodes that cassay could add, with one node per host. The list is empty if the
-    /// nodes share one machine, or if the network has no free address.
+    /// Returns one node for each host to which cassay could add a node. The list is empty if the
+    /// nodes share one machine, or if their tokens come from an export. A host without a free
+    /// address is omitted.
     ///
     /// # Errors
     /// A command has an argument that is not Unicode.
@@ -61,7 +62,8 @@ impl Nodes {
         let count = self.nodes.len();
         let name = format!("node{}", count + 1);
         let tokens = settings::tokens_count(&self.spec.yaml);
-        // On a machine, the node shares the address of the other nodes, but has separate ports.
+        // On a remote machine, the node shares the address of the other nodes, but has separate
+        // ports.
         let ports = if hosts.are_machines() {
             beside.ports.for_slot(slot)
         } else {

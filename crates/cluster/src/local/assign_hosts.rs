@@ -1,7 +1,7 @@
-//! Assigns hosts, addresses, racks and folders to nodes. Uses isolated hosts where this machine
-//! permits them, otherwise loopback addresses.
+//! Assigns hosts, addresses, racks and folders to nodes. The hosts are isolated hosts, remote
+//! machines, or loopback addresses if this machine does not permit isolated hosts.
 //!
-//! The module deals nodes to the hosts in turn, and tokens to the nodes in turn. So neighbors on
+//! The module deals nodes to the hosts in turn, and tokens to the nodes in turn. So neighbours on
 //! the ring are on different hosts and racks. Every node owns the same share of the data,
 //! regardless of the number of replicas.
 
@@ -22,10 +22,11 @@ use target_spec::{
     memory_bytes,
 };
 
-/// Refuses a number of nodes that does not fit the number of hosts.
+/// Refuses a spec whose nodes do not fit its hosts.
 ///
 /// # Errors
-/// The spec has no host, or the nodes cannot be distributed evenly.
+/// The spec has no host, the nodes cannot be distributed as requested, the spec sets the address of
+/// an isolated node, or a host has too little memory.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     let Some(hosts) = &spec.hosts else {
         return Ok(());
@@ -67,8 +68,8 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     }
 }
 
-/// Returns the hosts to create for `spec`. Returns `None` if the spec does not request isolated
-/// hosts, or if this machine does not permit them and the spec does not require them.
+/// Returns the isolated hosts or remote machines that `spec` requests. Returns `None` if the spec
+/// requests neither, or if this machine does not permit isolation and the spec does not require it.
 ///
 /// # Errors
 /// The spec requires isolation, but this machine does not permit it.
@@ -110,7 +111,7 @@ fn network_refusal(capabilities: &[CapabilityStatus]) -> Option<String> {
     }
 }
 
-/// Returns the host capabilities that a managed target of `spec` will have on this machine.
+/// Returns the host capabilities that a managed target of `spec` will have.
 pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
     match &spec.hosts {
         None => Err(capability::NO_HOSTS.to_string()),
@@ -127,7 +128,6 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
     }
 }
 
-/// Converts the capabilities of a machine to answers.
 pub(super) fn answers(capabilities: &[CapabilityStatus]) -> BTreeMap<Capability, Answer> {
     capabilities.iter().map(|one| (one.capability, one.answer())).collect()
 }
@@ -222,7 +222,8 @@ pub(super) fn layouts(
     Ok(all)
 }
 
-/// Returns the rack of a node. If the spec does not name racks, each host is a rack.
+/// Returns the rack of a node. If the spec does not name racks, each host is a rack. Without hosts,
+/// all nodes are in `rack1`.
 fn rack(spec: &LocalSpec, node: NodeIndex, host: HostIndex) -> String {
     match (spec.racks.get(node.0).or(spec.racks.last()), &spec.hosts) {
         (Some(rack), _) => rack.clone(),
@@ -232,8 +233,8 @@ fn rack(spec: &LocalSpec, node: NodeIndex, host: HostIndex) -> String {
 }
 
 /// Returns the addresses and ports of nodes on hosts. The first node of a simulated host has the
-/// address of the host, and other nodes have further addresses on the same link. A machine has one
-/// address, and different ports for each node.
+/// address of the host, and other nodes have further addresses on the same link. The nodes of a
+/// remote machine share its address, and have different ports.
 ///
 /// # Errors
 /// The network has no free address, the kernel refuses an address, or no ports are free.
@@ -252,14 +253,12 @@ pub(super) fn places(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<(Ipv4Addr, P
 }
 
 impl Nodes {
-    /// Returns the capabilities of a managed cluster.
     pub fn capabilities(&self) -> Vec<CapabilityStatus> {
         let has_agents = self.nodes.iter().all(|node| node.jolokia.is_some());
         let mbeans = capability::running_mbeans(has_agents);
         capability::managed_capabilities(&mbeans, &self.hosts_answer())
     }
 
-    /// Returns the host capabilities of a managed cluster.
     fn hosts_answer(&self) -> HostsAnswer {
         match (self.hosts(), &self.spec.hosts) {
             (Some(hosts), _) if hosts.are_machines() => Ok(machines::answers(&self.spec, hosts)),

@@ -29,7 +29,7 @@ pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(300);
 /// Refuses class sharing if the JVM could not map the archive.
 ///
 /// # Errors
-/// The collector or the heap needs uncompressed pointers.
+/// The collector or the heap size requires uncompressed object pointers.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     match class_sharing_refusal(spec) {
         Some(why) => bail!("{why}\nhint: remove class_sharing"),

@@ -1,4 +1,4 @@
-//! Control over managed nodes, whose processes and files cassay knows.
+//! Control over managed nodes, through their agents and the files that cassay wrote.
 
 use super::host_info::HostInfo;
 use super::node_process::{LocalNode, NodeDied};

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use target_spec::{HostIndex, Origin};
 
 impl Nodes {
-    /// Returns the handles of all nodes and hosts.
     pub fn handles(&self) -> Result<Handles> {
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
         let host = |host: &host::Host| -> Result<HostHandle> {
@@ -40,7 +39,6 @@ impl Nodes {
         })
     }
 
-    /// Returns the pod of a host, if the host is a pod.
     fn pod_of(&self, host: &host::Host) -> Result<Option<PodHandle>> {
         let machines = self.spec.hosts.as_ref().map(|hosts| &hosts.machines);
         let machine = machines.and_then(|all| all.get(host.number().checked_sub(1)?));
@@ -78,13 +76,11 @@ impl Nodes {
         })
     }
 
-    /// Returns the source of the release that a node runs.
     fn origin_of(&self, node: &LocalNode) -> Origin {
         let spec = self.upgrade_of(node).map_or(&self.spec, |upgrade| &upgrade.spec);
         spec.origin.clone()
     }
 
-    /// Returns the start commands and files of a node.
     pub(super) fn own(&self, node: &LocalNode) -> Result<OwnNode> {
         let start = self.command_for(node, None)?;
         let (mut forgiving, _) = self.command_for(node, None)?;

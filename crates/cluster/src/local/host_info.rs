@@ -1,5 +1,4 @@
-//! Hosts of a running target. cassay displays the hosts, and uses them to distinguish its own load
-//! from that of other programs.
+//! Descriptions of the hosts of a running target, with the limits that the kernel enforces.
 
 use anyhow::Result;
 use cassandra::NodeInfo;
@@ -17,8 +16,9 @@ pub struct HostInfo {
     /// Name of the machine for ssh, and its machine type if known. `None` for a simulated host.
     pub machine: Option<String>,
     /// Limits that the kernel reports, as text, by name: `cpus`, `cpu_quota` (cores), `cpu_weight`
-    /// (equivalent number of busy threads), `memory`, `link_rate`, `link_delay`. If a name is
-    /// absent, the resource is not limited.
+    /// (equivalent number of busy threads), `memory`, `disk_read_iops`, `disk_write_iops`,
+    /// `disk_read_rate`, `disk_write_rate`, `link_rate`, `link_delay`. If a name is absent, the
+    /// resource is not limited.
     pub limits: BTreeMap<String, String>,
     /// Size of the host's volume in bytes, as the file system reports it. `None` if the host has no
     /// volume.

@@ -5,7 +5,6 @@ use host::{Agent, Host, Hosts};
 use std::sync::Arc;
 use target_spec::HostIndex;
 
-/// Hosts on which the nodes run.
 #[derive(Debug)]
 pub(super) enum HostLayout {
     /// This machine, with one address per host.
@@ -15,7 +14,6 @@ pub(super) enum HostLayout {
 }
 
 impl HostLayout {
-    /// Returns the isolated hosts, or `None` if the nodes run on this machine itself.
     pub fn hosts(&self) -> Option<&Hosts> {
         match self {
             HostLayout::Hosts(hosts) => Some(hosts),
@@ -23,12 +21,10 @@ impl HostLayout {
         }
     }
 
-    /// Returns an isolated host, or `None` if the nodes run on this machine itself.
     pub fn host(&self, host: HostIndex) -> Option<&Host> {
         self.hosts()?.all().get(host.0)
     }
 
-    /// Returns the agent of a host.
     pub fn agent(&self, host: HostIndex) -> &Arc<Agent> {
         match self {
             HostLayout::Machine(agent) => agent,

@@ -15,7 +15,6 @@ pub(super) const G1: [&str; 7] = [
     "-XX:InitiatingHeapOccupancyPercent=70",
 ];
 
-/// Options for one Java version.
 pub(super) struct JavaOptions {
     /// Packages that the server uses although the module system hides them.
     pub exports: &'static [&'static str],
@@ -23,7 +22,6 @@ pub(super) struct JavaOptions {
     pub opens: &'static [&'static str],
     /// Options that select ZGC.
     pub zgc: &'static [&'static str],
-    /// Other options for this version.
     pub others: &'static [&'static str],
 }
 
@@ -97,7 +95,7 @@ static JAVA_17: JavaOptions = JavaOptions {
 };
 
 static JAVA_21: JavaOptions = JavaOptions {
-    // Java 21 does not need the exports of the compiler modules.
+    // Java 21 does not need all of these exports. The superfluous ones have no effect.
     exports: EXPORTS_17,
     opens: OPENS_17,
     // The last option is needed because jamm, the agent that measures object sizes, would otherwise
@@ -111,8 +109,9 @@ static JAVA_21: JavaOptions = JavaOptions {
 };
 
 impl JavaOptions {
-    /// Returns the options for a major version. If the version is unknown to this table, returns
-    /// the options of the newest older version.
+    /// Returns the options for a major version of Java. For a version between two versions of this
+    /// table, returns the options of the older one. Uses Java 11 for older versions, and Java 17 if
+    /// the version is unknown.
     pub(super) fn for_major(major: Option<u32>) -> &'static JavaOptions {
         match major {
             Some(..17) => &JAVA_11,

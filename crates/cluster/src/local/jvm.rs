@@ -1,12 +1,12 @@
 //! Command line of a node's JVM.
 //!
 //! The options are those of Apache's scripts for a server, so that the performance is the same. All
-//! Cassandra lines get the same options, so that only the lines differ. Each Java version gets the
-//! module options that it needs (`java_options`). cassay's own options come first and a study's
-//! options last, so that the study's options take precedence. cassay does not preload jemalloc,
-//! which only some machines have, and does not enable JMX over RMI, which it does not use. The
-//! collector is G1 with the options for Java 11 and 17, on every Java version. Apache's options for
-//! 21 use ZGC, which a study selects by `collector`.
+//! Cassandra lines get the same tuning options, so that studies compare only the lines. Each Java
+//! version gets the module options that it needs (`java_options`). A study's options come last, so
+//! that they take precedence. cassay does not preload jemalloc, which only some machines have, and
+//! does not enable JMX over RMI, which it does not use. The collector is G1 with the options for
+//! Java 11 and 17, on every Java version. Apache's options for 21 use ZGC, which a study selects by
+//! `collector`.
 
 use super::java_options::{G1, JavaOptions};
 use super::node_process::gc_log_name;
@@ -36,7 +36,6 @@ const TUNING: [&str; 12] = [
     "-Dio.netty.allocator.maxOrder=11",
 ];
 
-/// System properties of the server.
 const PROPERTIES: [&str; 6] = [
     "-Djdk.attach.allowAttachSelf=true",
     "-Dio.netty.tryReflectionSetAccessible=true",
@@ -52,12 +51,12 @@ const PROPERTIES: [&str; 6] = [
 
 /// Gossip quarantine of a node that has left the ring, in ms. The value is the server's default,
 /// which is twice the default ring delay. cassay sets it explicitly, because a seed's ring delay is
-/// short. If the ring has heard of a node only once, it forgets the node after half of this time.
+/// short. The other nodes forget a node that has not joined the ring after half of this time.
 const QUARANTINE_MS: u32 = 20_000;
 
-/// Time between announcing a join and streaming, in ms. If a node leaves the ring and returns at
-/// once, all nodes accept its gossip again before this time has passed. So they send the node the
-/// writes that happen during the streaming.
+/// Delay between the announcement of a join and the start of streaming, in ms. If a node leaves the
+/// ring and returns at once, the other nodes accept its gossip again within this delay. So they
+/// send the node the writes that happen during the streaming.
 const JOINING_DELAY_MS: u32 = QUARANTINE_MS + 5_000;
 
 /// Environment variable that contains JVM options. The JVM adds them to its command line.
@@ -153,7 +152,8 @@ pub(crate) fn command(
         node.folder.join("logs").join(gc_log_name(start)).display()
     ));
     command.args(placed).args(&spec.jvm_options);
-    // Class data sharing does not support folders in the class path, so it contains only jars.
+    // Class data sharing does not support folders in the class path, so the class path contains
+    // only jars.
     command.args(["-cp", &program.supply.classpath]);
     command.arg("org.apache.cassandra.service.CassandraDaemon");
     command.current_dir(&node.folder);
@@ -171,7 +171,7 @@ pub(super) fn replacing(node: &NodeLayout) -> String {
     format!("-Dcassandra.replace_address_first_boot={}", node.storage())
 }
 
-/// Adds the options that name the files of the node and of its Java agents.
+/// Adds to `command` the options with the paths of the node's files and of its Java agents.
 fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config: &str) {
     let supply = &program.supply;
     let (folder, conf) = (node.folder.display(), node.conf());
@@ -201,8 +201,8 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config
     // agents to be for tests only.
     let is_archived = matches!(program.classes, Classes::Archived(_));
     if let Some(library) = supply.profiler.as_ref().filter(|_| !is_archived) {
-        // Without arguments, the library only waits for commands. With exact positions of samples,
-        // the JVM does not attribute them to the next safepoint.
+        // Without arguments, the library only waits for commands. With these options, the JVM
+        // attributes a sample to its exact position instead of the next safepoint.
         command.args(["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]);
         command.arg(format!("-agentpath:{}", library.display()));
     }

@@ -17,14 +17,11 @@ use std::path::{Path, PathBuf};
 use supply::java::Java;
 use target_spec::{Capability, JavaWanted, LocalSpec};
 
-/// Reason why remote machines lack the capabilities that change a link. Other programs also use the
-/// link, so cassay does not change it.
+/// cassay does not change the links of remote machines, because other programs also use them.
 const LINKS: &str = "the hosts are separate machines, whose links cassay does not change";
 
-/// Capabilities that change a link.
 const OF_LINKS: [Capability; 2] = [Capability::LinkRate, Capability::LinkDelay];
 
-/// Returns the host capabilities that cassay expects of machines before it connects to them.
 pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     let asked = "depends on the machine; cassay checks it after connecting to the machine";
     let answers = Capability::ALL.into_iter().map(|capability| (capability, Ok(asked.to_owned())));
@@ -33,7 +30,7 @@ pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Capability, Answer> {
     all
 }
 
-/// Returns the host capabilities that are available on all machines.
+/// Returns the common answers of all machines. A capability is available if every machine has it.
 pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, Answer> {
     let mut all: BTreeMap<Capability, Answer> = BTreeMap::new();
     for host in hosts.all() {
@@ -57,8 +54,8 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Capability, A
     all
 }
 
-/// For hosts that are pods, reports whether each pod has a separate disk. This is the case if the
-/// pod claimed a volume, unless the volume is part of a larger disk.
+/// Returns the answer about separate volumes if the hosts are pods. The answer is positive if the
+/// pods claimed volumes, and no volume is part of a much larger disk.
 fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
     let pods = spec.hosts.as_ref()?.pods.as_ref()?;
     let answer = match pods.volume_bytes {
@@ -81,11 +78,11 @@ fn claimed(spec: &LocalSpec, hosts: &[Host]) -> Option<(Capability, Answer)> {
     Some((Capability::Volume, answer))
 }
 
-/// Number of bytes by which a volume may exceed the claim and a quarter of it, because provisioners
+/// Number of bytes by which a volume may exceed 1.25 times the claimed size, because provisioners
 /// round up.
 const OVER_BYTES: u64 = 1 << 30;
 
-/// Adds the answers that are the same for all machines.
+/// Adds to `all` the answers that are the same for all machines.
 fn with_own(
     spec: &LocalSpec,
     mut all: BTreeMap<Capability, Answer>,
@@ -145,7 +142,7 @@ pub(super) fn programs(
 /// Refuses nodes that do not fit on their machines. The nodes must not run yet.
 ///
 /// # Errors
-/// All machines with too little memory or disk space.
+/// Machines have too little memory or disk space. The error lists all of them.
 pub(super) fn check_room(hosts: &Hosts, spec: &LocalSpec) -> Result<()> {
     let seated: Vec<(&host::Host, usize)> = hosts.all().iter().zip(spec.nodes_of_hosts()).collect();
     let fits = |&(host, each): &(&host::Host, usize)| {
@@ -179,7 +176,6 @@ struct Jar {
     bytes: u64,
 }
 
-/// Returns all files of a program.
 fn jars(program: &Program) -> Result<Vec<Jar>> {
     let supply = &program.supply;
     let mut files: BTreeSet<PathBuf> = supply.classpath.split(':').map(PathBuf::from).collect();
@@ -191,7 +187,7 @@ fn jars(program: &Program) -> Result<Vec<Jar>> {
 }
 
 impl Jar {
-    /// Reads a jar, and names it by its content, so that different versions of a jar can coexist.
+    /// Reads a jar, and derives its name from its content, so that versions of a jar can coexist.
     fn read(file: PathBuf) -> Result<Jar> {
         let digest =
             supply::digest_of(&file).with_context(|| format!("read {}", file.display()))?;
@@ -214,7 +210,7 @@ impl Jar {
     }
 }
 
-/// Reads a file in parts.
+/// Calls `take` with successive parts of a file.
 fn parts(file: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let read = || format!("read {}", file.display());
     let mut reader = foreign::open(FileKind::Archive, file).with_context(read)?;
@@ -251,8 +247,8 @@ fn send(agent: &Agent, folder: &Path, jars: &[Jar]) -> Result<(BTreeMap<PathBuf,
     Ok((placed.collect(), missing.len()))
 }
 
-/// The file has a temporary name until it is complete, because another cassay process may upload
-/// the same jar.
+/// Uploads a jar. The file has a temporary name until it is complete, because another cassay
+/// process may upload the same jar.
 fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
     let part = format!("{}.{}.part", jar.name, agent.process().pid);
     let path = folder.join(&part);

@@ -46,7 +46,7 @@ pub(super) fn fits(
 /// Refuses a heap that is too small for a server.
 ///
 /// # Errors
-/// The heap is too small.
+/// `heap_bytes` is less than [`HEAP_BYTES_MIN`].
 pub(super) fn check_heap(heap_bytes: u64) -> Result<()> {
     if heap_bytes < HEAP_BYTES_MIN {
         bail!(
@@ -75,7 +75,7 @@ pub(super) fn check_disk(nodes: usize, data: &Path) -> Result<()> {
     fits_disk(nodes, free_disk(data)?, data)
 }
 
-/// Returns the number of free bytes in a folder that ordinary users may use.
+/// Returns the number of free bytes that ordinary users may use on the disk of `data`.
 pub(super) fn free_disk(data: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(data)
         .with_context(|| format!("get the free space of {}", data.display()))?;
@@ -85,7 +85,7 @@ pub(super) fn free_disk(data: &Path) -> Result<u64> {
 /// Refuses a larger heap for running nodes if the free memory does not suffice for the increase.
 ///
 /// # Errors
-/// Too little memory is free for the increase.
+/// Too little memory is free for the increase, or the available memory is unknown.
 pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Result<()> {
     let used = memory_bytes(nodes, from_bytes);
     fits_memory(
@@ -96,8 +96,9 @@ pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Resu
 }
 
 /// Returns the total size of a node's commit log segments in MiB. cassay sets this size explicitly,
-/// because the server's default depends on the disk. The rule is the server's own: 8 GiB, but at
-/// most a quarter of the disk of `disk_bytes`, which `nodes` nodes share.
+/// because the server's default depends on the disk. As in the server's own rule, the size is at
+/// most 8 GiB, and at most a quarter of the disk. The quarter is divided among the nodes that share
+/// the disk.
 pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
     COMMITLOG_TOTAL_MIB.min(disk_bytes / MIB / 4 / nodes.max(1) as u64)
 }
@@ -105,7 +106,7 @@ pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
 /// `commitlog_total_space` in Apache's `cassandra.yaml` for large disks, in MiB.
 const COMMITLOG_TOTAL_MIB: u64 = 8192;
 
-/// Like [`check_memory`], but the caller passes the available memory as `free`, in bytes.
+/// Refuses nodes that need more memory than `free`, in bytes.
 pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
     let need = memory_bytes(nodes, heap_bytes);
     if need <= free {

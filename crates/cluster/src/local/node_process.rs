@@ -12,14 +12,12 @@ use std::sync::Arc;
 /// Number of log lines in an error. This number suffices for an exception with its cause.
 const LOG_LINES_COUNT: usize = 25;
 
-/// Number of characters of a log line in an error.
 const LOG_CHARS_SHOWN: usize = 300;
 
 /// Number of bytes to read from the end of a log to find the lines for an error. A single line may
 /// have 15 kB.
 const LOG_BYTES: u64 = 256 << 10;
 
-/// Signals with which a program or an administrator usually ends a node.
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
@@ -83,7 +81,6 @@ impl LocalNode {
         })
     }
 
-    /// Returns a value that describes the node as unreachable, with the reason.
     pub fn lost(&self, why: &str) -> NodeDied {
         self.gone(format!("is unreachable: {why}"))
     }
@@ -95,7 +92,7 @@ impl LocalNode {
         }
     }
 
-    /// Returns how often the node was started, which follows from its logs.
+    /// Returns how often the node was started, as the names of its garbage collection logs show.
     ///
     /// # Errors
     /// The logs of the node cannot be listed.
@@ -125,7 +122,6 @@ impl LocalNode {
     }
 }
 
-/// Prefix of the names of garbage collection logs.
 const GC_LOG: &str = "gc-";
 
 /// Returns the name of the garbage collection log for start number `start`, counted from 1. Each
@@ -144,8 +140,7 @@ fn last_lines(texts: &[String]) -> String {
     for text in texts {
         let kept = text.lines().filter(|line| !line.trim().is_empty());
         lines.extend(kept.map(|line| {
-            // This code shortens lines, because the server logs its whole configuration as one line
-            // of 15 kB.
+            // The server logs its whole configuration as one line of 15 kB.
             let shown: String = line.chars().take(LOG_CHARS_SHOWN).collect();
             format!("  {shown}")
         }));
@@ -154,8 +149,8 @@ fn last_lines(texts: &[String]) -> String {
     lines[first..].join("\n")
 }
 
-/// Returns the warnings and errors in a log, with their continuation lines. If the text has none,
-/// as in the output of a JVM that failed to start, returns all lines.
+/// Returns the warnings and errors in a log, with their continuation lines. Also returns all lines
+/// before the first line with a log level. They are the output of a JVM that failed to start.
 fn complaints(log: &str) -> String {
     let level = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
     let is_usual = |line: &str| ["INFO", "DEBUG", "TRACE"].contains(&level(line).as_str());
@@ -215,8 +210,8 @@ fn is_frame(line: &str) -> bool {
 }
 
 /// Returns the message of the innermost cause in a Java stack trace. This message names the
-/// problem, and `None` means that the log contains no cause. The outer causes only name the methods
-/// that caught the exception.
+/// problem, whereas the outer causes only name the methods that caught the exception. Returns
+/// `None` if the log contains no cause.
 fn innermost_cause(log: &str) -> Option<&str> {
     let mut causes = log.lines().filter_map(|line| line.trim().strip_prefix("Caused by: "));
     let cause = causes.next_back()?;

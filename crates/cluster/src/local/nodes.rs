@@ -40,7 +40,6 @@ pub(crate) struct Nodes {
     pub(super) claim: Option<Claim>,
     /// Password of the Jolokia agents.
     pub(super) secret: String,
-    /// Credentials and TLS of clients.
     pub(super) access: Access,
     /// True if dropping this value removes the cluster.
     pub(super) armed: bool,
@@ -72,7 +71,6 @@ impl Nodes {
         host.and_then(|host| programs.get(host)).unwrap_or(program)
     }
 
-    /// Returns true if the nodes run on remote machines.
     pub fn are_on_machines(&self) -> bool {
         self.hosts().is_some_and(Hosts::are_machines)
     }
@@ -94,7 +92,6 @@ impl Nodes {
         })
     }
 
-    /// Records a new process of a node.
     pub fn started(&mut self, index: usize, process: Identity) -> Result<()> {
         let before = &self.nodes[index];
         let starts = before.starts;
@@ -106,7 +103,6 @@ impl Nodes {
         self.state.write(&self.folder)
     }
 
-    /// Returns descriptions of the nodes in the form that callers outside this module need.
     pub fn describe(&self) -> Vec<NodeInfo> {
         let info = |node: &LocalNode| NodeInfo {
             name: node.layout.name.clone(),
@@ -121,22 +117,20 @@ impl Nodes {
         self.nodes.iter().map(info).collect()
     }
 
-    /// Returns the spec with which the nodes were last started.
     pub fn spec(&self) -> &LocalSpec {
         &self.spec
     }
 
-    /// Returns the placement of the nodes and the client on their machine.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Returns one node. The index of the node counts from 0 as in [`Cluster::nodes`].
     pub fn node(&self, index: usize) -> &LocalNode {
         &self.nodes[index]
     }
 
-    /// Returns the nodes that have died, except those in `expected`, which should be down.
+    /// Returns the nodes that have died or become unreachable, except those in `expected`, which
+    /// should be down.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
         // If the hosts have lost their network, all nodes are unreachable, although their processes
         // continue.
@@ -147,12 +141,10 @@ impl Nodes {
         nodes.filter_map(LocalNode::died).collect()
     }
 
-    /// Returns the credentials and TLS of clients.
     pub fn access(&self) -> &Access {
         &self.access
     }
 
-    /// Returns all nodes, in order.
     pub fn all(&self) -> &[LocalNode] {
         &self.nodes
     }
@@ -200,7 +192,6 @@ impl Nodes {
         self.spec.hosts.as_ref().map(|hosts| &hosts.host)
     }
 
-    /// Returns the access to each node's files, in node order.
     pub fn files(&self) -> Vec<NodeFiles<'_>> {
         let nodes = self.all().iter().map(|node| NodeFiles {
             name: node.layout.name.as_str(),
@@ -234,8 +225,8 @@ impl Nodes {
         Ok((self.folder.clone(), self.state.clone()))
     }
 
-    /// Kills the processes and removes the folder. [`state::remove`] explains why the processes are
-    /// killed immediately.
+    /// Kills the processes and removes the folder. [`persistent_state::remove`] explains why the
+    /// processes are killed immediately.
     pub fn stop(mut self) -> Result<()> {
         self.end()
     }

@@ -3,12 +3,12 @@
 //!
 //! A cluster has one folder, `DATA/clusters/ID/`, with all its files and `state.json`, which cassay
 //! writes before it starts the first process. A process belongs to the cluster if it is a java
-//! whose command line has the cluster's mark as a whole argument. cassay never kills any other
-//! process.
+//! whose command line has the cluster's mark as a complete argument. Apart from these processes and
+//! the cluster's agents, cassay never kills a process.
 //!
 //! Invariants: the content of the file alone never decides what is killed or removed. The id must
-//! be the name of the folder, and everything of the cluster is named after it. If other machines
-//! share the folder, cassay does not touch their clusters.
+//! be the name of the folder, and the names of all objects of the cluster must contain the id. If
+//! other machines share the folder, cassay does not touch their clusters.
 
 use super::ports::Ports;
 use crate::dirs::Dirs;
@@ -204,12 +204,10 @@ impl State {
     }
 }
 
-/// Returns the folder of all clusters.
 pub(crate) fn clusters_folder(dirs: &Dirs) -> PathBuf {
     dirs.data.join("clusters")
 }
 
-/// Returns true if a text has the form of a cluster id.
 fn is_id(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('-')
@@ -287,8 +285,8 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     }
     let processes = processes(&state.id);
     if let Some(hosts) = &state.hosts {
-        // This code thaws the volumes first, because a process that waits for a frozen volume
-        // cannot be killed.
+        // The volumes are thawed first, because a process that waits for a frozen volume cannot be
+        // killed.
         Hosts::thaw(hosts)?;
     }
     host::end_agents(&state.id)?;
@@ -382,8 +380,8 @@ mod tests {
         }
     }
 
-    /// If root runs cassay, a manipulated state file must not make it kill processes or remove
-    /// files of others.
+    /// If root runs cassay, a manipulated state file must not make cassay kill processes or remove
+    /// files of other users.
     #[test]
     fn a_state_that_names_anything_but_its_own_is_refused() {
         let root = tempfile::tempdir().unwrap();
@@ -459,8 +457,8 @@ mod tests {
         assert!(remove(&folder, &state).is_err() && folder.exists());
     }
 
-    /// Starts a process with the name `name` and with `argument`. The process waits for input, and
-    /// has no children that could outlive it.
+    /// Starts a process with the name `name` and the argument `argument`. The process waits for
+    /// input, and has no children that could outlive it.
     fn pretender(name: &str, argument: &str) -> std::process::Child {
         let mut shell = command(Path::new("/bin/sh"));
         shell.arg0(name).args(["-c", "read line", argument]);

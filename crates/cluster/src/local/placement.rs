@@ -2,7 +2,7 @@
 //! settings and JVM options.
 //!
 //! Simulated hosts share this machine, so all nodes are planned together. The client also runs on
-//! this machine. It gets the CPUs that the nodes leave free, under another L3 cache if possible.
+//! this machine. It uses the CPUs that the nodes leave free, under another L3 cache if possible.
 
 pub(crate) use self::machine_part::PartUsed;
 use anyhow::{Context, Result};
@@ -31,15 +31,14 @@ pub(crate) struct Layout {
     pub client: Option<Vec<u32>>,
     /// Sentences that describe the placement of the nodes, with reasons.
     pub sentences: Vec<String>,
-    /// Sentence that describes the CPUs of the client, with the reason. `None` if the client has
-    /// the whole machine.
+    /// Sentence that describes the CPUs of the client, with the reason. `None` if the placement
+    /// does not restrict the client.
     pub of_client: Option<String>,
     /// Part of the machine that all nodes together use. `None` means that they use the whole
     /// machine.
     pub part: Option<PartUsed>,
 }
 
-/// Placement of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
     /// Kernel settings that confine the node.
@@ -57,7 +56,7 @@ impl Layout {
     /// Plans the nodes of a spec on their machine.
     ///
     /// # Errors
-    /// The machine lacks CPUs or memory.
+    /// The machine lacks CPUs or memory, or nodes without fixed CPUs are to leave cores free.
     pub fn plan(spec: &LocalSpec, machine: &Machine) -> Result<Layout> {
         let wish = &spec.topology;
         if wish.is_silent() {
@@ -192,7 +191,6 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     Ok(machine.only(&cpus))
 }
 
-/// Builds the request to the planner.
 fn request(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     let wish = &spec.topology;
     let nodes = spec.nodes.max(1) as u32;
@@ -238,7 +236,6 @@ fn overcommit(asked: u32, room: u32) -> f64 {
     enough.max(1.0)
 }
 
-/// Runs the planner.
 fn plan(asked: &PlacementRequest, ground: &Machine) -> Result<Plan> {
     let planned = topology::plan(ground, asked).map_err(anyhow::Error::new);
     planned.with_context(|| {
@@ -251,8 +248,9 @@ fn plan(asked: &PlacementRequest, ground: &Machine) -> Result<Plan> {
     })
 }
 
-/// Returns the collector to pass to the planner. If the planner does not know the collector
-/// (Serial, Epsilon), returns another collector without NUMA support, and also the real name.
+/// Returns the collector to pass to the planner. If the planner does not support the study's
+/// collector (Serial, Epsilon), returns another collector without NUMA support, and also the real
+/// name.
 fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
     use topology::Collector::{G1, Parallel, Shenandoah, Zgc};
     let by_option = || {
@@ -275,7 +273,7 @@ fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
     }
 }
 
-/// If the machine has several NUMA nodes, restricts memory to some of them.
+/// Restricts memory to `nodes` by `how` if several NUMA nodes of the machine have memory.
 fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory {
     let with_memory = ground.nodes.iter().filter(|node| node.memory_bytes != Some(0));
     match with_memory.count() {
@@ -290,8 +288,8 @@ fn with_memory(machine: &Machine) -> CpuSet {
     nodes.map(|node| node.os).collect()
 }
 
-/// Returns the maximum number of CPUs that a JVM uses by default, which is the CPU quota of its
-/// host, rounded up.
+/// Returns the maximum number of CPUs that a JVM uses by default. It is the CPU quota of the host,
+/// rounded up.
 fn quota(spec: &LocalSpec) -> u32 {
     let hosts = spec.hosts.as_ref();
     let quota = hosts.and_then(|hosts| hosts.host.cpu_quota);
@@ -398,9 +396,8 @@ fn near(instance: &Instance, ground: &Machine) -> Memory {
 }
 
 /// Returns the NUMA nodes for an instance's memory, as planned. If the CPUs of the instance are on
-/// several NUMA nodes, returns all of these NUMA nodes that have memory. It does so even if one
-/// would be sufficient. The reason is a collector that allocates on the thread's NUMA node, which
-/// needs the same NUMA nodes for CPUs and memory.
+/// several NUMA nodes, returns all of these NUMA nodes that have memory, even if one would be
+/// sufficient. A collector that allocates on the thread's NUMA node needs memory on each of them.
 fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     let planned: CpuSet = instance.memory.iter().map(|one| one.node).collect();
     if instance.nodes.len() == 1 && !planned.is_empty() {

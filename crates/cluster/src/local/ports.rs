@@ -3,9 +3,9 @@
 //!
 //! Every node has a separate address and the same ports, as on real hosts. The module checks every
 //! address and port instead of assuming that it is free. Ports are outside the kernel's ephemeral
-//! range, from which any program may get a port between this check and the start of the node.
-//! During these seconds, another cassay process could find the same addresses free. So the module
-//! first claims the addresses, by a Unix socket with their name.
+//! range, from which any program may get a port between this check and the start of the node. In
+//! the meantime, another cassay process could find the same addresses free. So the module first
+//! claims the addresses, by Unix sockets whose names contain the addresses.
 
 use anyhow::{Result, bail};
 use host::Host;
@@ -15,7 +15,6 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// All ports of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ports {
     pub cql: u16,
@@ -25,8 +24,8 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// Returns the ports for the node in this slot, counted from 0, on a machine whose nodes share
-    /// an address.
+    /// Returns the ports of node number `slot`, counted from 0, on a machine whose nodes share an
+    /// address.
     pub fn for_slot(self, slot: usize) -> Ports {
         let slot = slot as u16;
         Ports {
@@ -36,12 +35,10 @@ impl Ports {
         }
     }
 
-    /// Returns all ports.
     pub fn all(self) -> [u16; 3] {
         [self.cql, self.storage, self.jolokia]
     }
 
-    /// Returns a socket address for each port, at the given IP address.
     pub fn socket_addresses(self, address: Ipv4Addr) -> [SocketAddrV4; 3] {
         self.all().map(|port| SocketAddrV4::new(address, port))
     }
@@ -84,8 +81,8 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Claims addresses with their ports. Returns `None` if another process has already claimed one
-    /// of the addresses.
+    /// Claims addresses with their ports. Returns `None` if a claim on one of the addresses with
+    /// the same ports already exists.
     pub fn take(addresses: &[Ipv4Addr], ports: Ports) -> Option<Claim> {
         let socket = |address: &Ipv4Addr| {
             let name = format!("cassay-place-{address}:{}", ports.cql);
@@ -97,7 +94,6 @@ impl Claim {
     }
 }
 
-/// Addresses and ports that this module has chosen for a cluster.
 #[derive(Debug)]
 pub(crate) struct PortAssignment {
     pub addresses: Vec<Ipv4Addr>,
@@ -109,8 +105,8 @@ pub(crate) struct PortAssignment {
 /// addresses.
 ///
 /// # Errors
-/// The addresses after `fixed` are not loopback addresses, or no address block is free with any
-/// port set. The message then names a port that is in use, and the process that uses it.
+/// An address from `fixed` on is not a loopback address, or no address block is free with any port
+/// set. In the second case, the message names a port that is in use, and the process that uses it.
 pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<PortAssignment> {
     let Some(first) = fixed else {
         let [a, b, c] = FIRST_BLOCK;
@@ -194,7 +190,6 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<PortAssignment>
     bail!("no loopback address is free: {taken}\nhint: stop the programs that listen on them")
 }
 
-/// Returns `nodes` consecutive addresses.
 fn block(first: Ipv4Addr, nodes: usize) -> Vec<Ipv4Addr> {
     let first = first.to_bits();
     (0..nodes as u32)

@@ -49,7 +49,7 @@ const WITH_AGENT: [&str; 2] = [
 ];
 
 impl Classes {
-    /// Returns the JVM options for a node of `line`.
+    /// Returns the JVM options of a node of `line` for loading classes in this way.
     pub fn options(&self, line: &Line) -> Vec<String> {
         let option = match self {
             Classes::Loaded => return Vec::new(),
@@ -68,7 +68,6 @@ impl Classes {
 }
 
 impl Program {
-    /// Returns the program for the nodes of a spec.
     pub(super) fn for_spec(
         spec: &LocalSpec,
         dirs: &Dirs,

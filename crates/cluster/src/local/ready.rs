@@ -18,7 +18,8 @@ const ATTEMPT: Duration = Duration::from_secs(5);
 /// Waits until one node answers a query over CQL.
 ///
 /// # Errors
-/// A node dies, or the deadline passes. The message contains the last lines of the node's log.
+/// A node dies, the deadline passes, or the user interrupts the command. Except after an interrupt,
+/// the message contains the last lines of the node's log.
 pub(super) fn answers(
     nodes: &mut [LocalNode],
     index: usize,
@@ -57,8 +58,8 @@ pub(super) fn asks_for_password(
 /// Waits until every node lists all other nodes, considers them up, and agrees with them on the
 /// schema.
 ///
-/// For two or three nodes, a read at ALL of a table with two replicas proves this. The read
-/// requires that the coordinator considers all nodes up.
+/// One of the queries reads at consistency level ALL from a table with two replicas. If the cluster
+/// has two or three nodes, this read succeeds only if the coordinator considers all nodes up.
 ///
 /// # Errors
 /// The errors of [`answers`].
@@ -116,7 +117,7 @@ pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     }
 }
 
-/// Queries one node repeatedly, as long as all nodes are alive.
+/// Calls `ask` for one node until it succeeds, as long as all nodes are alive.
 ///
 /// # Errors
 /// The errors of [`answers`].

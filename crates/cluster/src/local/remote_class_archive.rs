@@ -59,7 +59,6 @@ impl Nodes {
         hosts.iter().zip(&self.programs).map(of_host).collect()
     }
 
-    /// Dumps the missing archives of machines in parallel.
     fn make_archives(
         &self,
         missing: &[usize],
@@ -83,7 +82,6 @@ impl Nodes {
     }
 }
 
-/// A class data archive on a machine.
 struct Archive {
     path: PathBuf,
     /// True if the archive exists, and contains the bytes that were dumped.
@@ -91,7 +89,7 @@ struct Archive {
 }
 
 impl Archive {
-    /// Returns the archive of a program, in the folder of the jars.
+    /// Finds the archive of a program in `folder`, and verifies its checksum.
     fn for_program(agent: &Agent, folder: &Path, program: &Program) -> Result<Archive> {
         let entries = agent.list(folder, Some(STAMP))?.unwrap_or_default();
         let name = name(program, &entries);
@@ -111,8 +109,7 @@ impl Archive {
         })
     }
 
-    /// Dumps the archive. For this purpose, starts a node normally. The node writes the archive
-    /// when it ends.
+    /// Starts a node, which dumps the archive when it ends.
     fn make(&self, machine: &RemoteHost, program: &Program, clusters: &Path) -> Result<()> {
         let mut program = program.clone();
         // The node has no Jolokia agent, because the JVM considers archives dumped with agents to

@@ -18,12 +18,12 @@ use std::sync::Arc;
 use target_spec::HostIndex;
 
 impl Nodes {
-    /// Reopens the cluster of a state in `folder`. Passes messages about downloads of jars to
-    /// `say`.
+    /// Reopens the cluster in `folder` that `state` describes. Passes messages about downloads of
+    /// jars to `say`.
     ///
     /// # Errors
-    /// Another command works on the cluster, the state has another format, or Java or jars are
-    /// missing.
+    /// Another command works on the cluster, the state lacks values that this version needs, an
+    /// agent is unreachable, or Java or jars are missing.
     pub fn reopen(
         folder: &Path,
         state: State,

@@ -18,11 +18,12 @@ use target_spec::{HostSpec, LocalSpec, Restarts, Topology};
 const TERM_LIMIT: Duration = Duration::from_secs(60);
 
 impl Cluster {
-    /// Changes the managed nodes to `spec`: drains each node, stops it, writes its new files and
-    /// restarts it. Nodes restart in turn, so the next node stops only when the previous one
-    /// answers CQL and all other nodes consider it up. Returns the names of the restarted nodes.
-    /// The list is empty if the specs differ only in settings that a JVM does not read at its
-    /// start. Afterwards, [`Cluster::nodes`] contains the new process ids.
+    /// Changes the managed nodes to `spec`: drains the nodes, stops them, writes their new files
+    /// and restarts them. With [`Restarts::InTurn`], the next node stops only when the previous one
+    /// answers CQL and all other nodes consider it up. If the limits of hosts change, the nodes of
+    /// a host restart together. Returns the names of the restarted nodes. The list is empty if the
+    /// specs differ only in settings that a JVM does not read at its start. Afterwards,
+    /// [`Cluster::nodes`] contains the new process ids.
     ///
     /// # Errors
     /// The cluster is not managed, or a restart does not suffice for `spec` (see
@@ -56,7 +57,6 @@ impl Cluster {
 }
 
 impl Nodes {
-    /// Implements [`Cluster::reconfigure`].
     fn reconfigure(
         &mut self,
         spec: &LocalSpec,
@@ -89,8 +89,8 @@ impl Nodes {
         if restarts == Restarts::Together || step.is_again {
             groups = together(groups);
         }
-        // This code records the new spec before any change. After a failure or kill, some nodes may
-        // have the old spec and some the new one.
+        // The new spec is recorded before any change, because a failure or kill may leave some
+        // nodes with the old spec and some with the new one.
         self.write_spec(true)?;
         if step.is_again {
             self.end_all()?;
@@ -169,8 +169,8 @@ impl Nodes {
     }
 
     /// Returns the groups of nodes that stop together. If the size of hosts changes, a group
-    /// consists of all nodes of a host. Otherwise it is a single node. The list is empty if neither
-    /// the size nor the files change.
+    /// consists of all nodes of a host. Otherwise a group is a single node. The list is empty if
+    /// neither the size nor the files change.
     fn groups(&self, other_machine: bool, other_files: bool) -> Vec<Vec<usize>> {
         let indexes = 0..self.nodes.len();
         match (self.hosts(), other_machine, other_files) {
@@ -184,7 +184,6 @@ impl Nodes {
         }
     }
 
-    /// Changes the limits of a node's host.
     fn limit_host(&self, index: usize, limits: &HostSpec) -> Result<()> {
         let host = self.host_of(index).context("the cluster has no hosts")?;
         host.set_limits(limits)
@@ -243,9 +242,9 @@ impl Nodes {
         ready::answers(&mut self.nodes, index, &self.access, deadline, limit)
     }
 
-    /// Starts all stopped nodes: first only the seed, then the other nodes in parallel. If a node
-    /// does not find a seed within the ring delay, it exits ("Unable to gossip with any peers"). It
-    /// does so even if it was a member before.
+    /// Starts all stopped nodes: first only the seed, then the other nodes in parallel. A node that
+    /// does not find a seed within the ring delay exits ("Unable to gossip with any peers"), even
+    /// if it was a member before.
     ///
     /// # Errors
     /// The errors of [`Nodes::start_node`] and [`Nodes::await_ring`].
@@ -278,7 +277,6 @@ impl Nodes {
     }
 }
 
-/// Difference between two configurations.
 struct ConfigurationChange {
     /// New limits of the hosts. `None` if the limits do not change.
     limits: Option<HostSpec>,

@@ -32,7 +32,6 @@ const FILE: &str = "password";
 /// and slower rings.
 const SETUP_DELAY_MS: u64 = 500;
 
-/// Returns the path of the password file of a cluster.
 pub(crate) fn password_file(folder: &Path) -> PathBuf {
     folder.join(FILE)
 }
@@ -52,7 +51,6 @@ pub(super) fn make(spec: &LocalSpec, folder: &Path) -> Result<Access> {
     }
 }
 
-/// Writes a file that only its owner can read.
 fn write_private(path: &Path, text: &str) -> Result<()> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;

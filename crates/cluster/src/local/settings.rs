@@ -1,5 +1,5 @@
-//! Writes the complete configuration files of a node. The files do not depend on the machine, so
-//! two machines run the same configuration.
+//! Writes the complete configuration files of a node. Apart from addresses, paths and the size of
+//! the commit log, the files do not depend on the machine.
 //!
 //! If Apache's own `cassandra.yaml` differs from the server's built-in default, this module uses
 //! the value in Apache's file. So the measured performance is that of a normal Cassandra.
@@ -26,7 +26,6 @@ pub(crate) struct NodeLayout {
     pub name: String,
     pub address: Ipv4Addr,
     pub ports: Ports,
-    /// Release that the node runs.
     pub release: Release,
     /// Name of the node's configuration folder.
     pub conf_name: String,
@@ -38,13 +37,12 @@ pub(crate) struct NodeLayout {
     pub seed: SocketAddrV4,
     /// Internode addresses of all nodes, in order.
     pub all: Vec<SocketAddrV4>,
-    /// Host of the node.
+    /// Name of the node's host.
     pub host: String,
     /// Folder that contains all files of the node, as a path on its host.
     pub folder: PathBuf,
     /// Maximum total size of the node's commit log segments, in MiB.
     pub commitlog_total_mib: u64,
-    /// Authentication of clients.
     pub authentication: Authentication,
 }
 
@@ -54,17 +52,14 @@ impl NodeLayout {
         SocketAddrV4::new(self.address, self.ports.storage)
     }
 
-    /// Returns true if the node is the seed.
     pub fn is_seed(&self) -> bool {
         self.storage() == self.seed
     }
 
-    /// Returns the log folder of the node.
     pub fn logs(&self) -> PathBuf {
         self.folder.join("logs")
     }
 
-    /// Returns the configuration folder of the node.
     pub fn conf(&self) -> PathBuf {
         self.folder.join(&self.conf_name)
     }
@@ -83,7 +78,6 @@ impl NodeLayout {
 /// Names of all folders that contain a node's data.
 const DATA_FOLDERS: [&str; 5] = ["data", COMMIT_LOG, "hints", "saved_caches", "cdc_raw"];
 
-/// Name of the commit log folder.
 const COMMIT_LOG: &str = "commitlog";
 
 /// Name of the first configuration folder of a node.
@@ -98,7 +92,7 @@ pub(super) const JOINING: &str = "joining.yaml";
 /// Refuses settings that only cassay may set, and a number of tokens that does not permit a ring.
 ///
 /// # Errors
-/// All refused keys, each with its reason.
+/// Keys are refused. The error lists all of them, each with its reason.
 pub(crate) fn check_overrides(spec: &LocalSpec) -> Result<()> {
     refuse((&spec.release, &spec.origin), &spec.yaml, &Map::new())
 }
@@ -122,7 +116,8 @@ pub(crate) fn ring_of(spec: &LocalSpec) -> Vec<Vec<i64>> {
 /// Refuses tokens that do not form a ring for the nodes of `spec`.
 ///
 /// # Errors
-/// A node has no tokens, or a token occurs twice.
+/// The number of nodes with tokens differs from the number of nodes, `num_tokens` is also set, a
+/// node has no tokens, or a token occurs twice or is reserved.
 pub(crate) fn check_tokens(spec: &LocalSpec) -> Result<()> {
     if spec.tokens.is_empty() {
         return Ok(());
@@ -172,8 +167,8 @@ pub(crate) fn ring(nodes: usize, tokens_per_node: u64) -> Vec<Vec<i64>> {
     (0..nodes).map(of_node).collect()
 }
 
-/// Returns the tokens of a node that joins the nodes of a [`ring`]. Each existing node gives up the
-/// same share, so that all nodes own equal shares, up to rounding.
+/// Returns the tokens of a node that joins the nodes of a [`ring`]. The existing nodes give up
+/// equal shares, or shares that differ by at most one slice.
 pub(crate) fn further_tokens(nodes: usize, tokens_per_node: u64) -> Vec<i64> {
     let (nodes, tokens) = (nodes as u128, u128::from(tokens_per_node));
     let token = |index: u128| {
@@ -235,16 +230,15 @@ pub(crate) fn read_secret(host: &Agent, node: &NodeLayout) -> Result<String> {
     Ok(found.to_string())
 }
 
-/// User name for the Jolokia agent. The password is random for every cluster.
 pub(crate) const JOLOKIA_USER: &str = "cassay";
 
-/// Merges the user's settings over cassay's settings. The keys have their names in the node's
-/// release line.
+/// Merges the user's settings over cassay's settings. Each key gets the name that it has in the
+/// node's release line.
 fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
     let line = node.release.line();
     let mut own = yaml_named(line, &base(node));
-    // This code drops settings that the release line does not have. For example, 4.0 has no setting
-    // for the consistency of role writes.
+    // Settings that the release line does not have are dropped. For example, 4.0 has no setting for
+    // the consistency of role writes.
     own.retain(|key, _| line.has_setting(key));
     merge(own, &yaml_named(line, overrides))
 }
@@ -266,10 +260,10 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     let folder = |name: &str| node.folder.join(name).display().to_string();
     let address = node.address.to_string();
     let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
-    // All nodes are seeds of the first node, so that it gossips with them even if it considers them
-    // permanently gone. When a node takes over its own tokens again, no other node tells it about
-    // the ring. With cluster metadata (TCM), the first node does not need these seeds, and would
-    // wait half a minute for gossip.
+    // The seeds of the first node are all nodes, so that it gossips with them even if it considers
+    // them permanently gone. When a node takes over its own tokens again, no other node contacts it
+    // first. With cluster metadata (TCM), the first node does not need these seeds, and would wait
+    // half a minute for gossip.
     let tells_all = node.is_seed() && !node.release.line().has_cluster_metadata;
     let seeds: &[SocketAddrV4] = if tells_all { &node.all } else { &[node.seed] };
     let seeds: Vec<String> = seeds.iter().map(SocketAddrV4::to_string).collect();

@@ -2,7 +2,8 @@
 //!
 //! A configuration file does not prove that its settings are in effect. The module reads settings
 //! from the server's virtual table, and flags, properties and the size of the machine from the JVM.
-//! The limits of a host count as proved if the JVM on the host sees them.
+//! The CPU and memory limits of a host count as proved if the JVM on the host reports them. The
+//! kernel reports the other limits and the placement.
 
 mod hosts;
 mod peers_up;
@@ -15,7 +16,7 @@ use anyhow::{Result, anyhow};
 use cassandra::{Node, NodeConfiguration, Proof};
 use target_spec::Authentication;
 
-/// Reports of all nodes. cassay queries each node once.
+/// Reports of all nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeReports {
     /// Configuration of each node, in order. For an attached node, the part that is visible to the
@@ -30,7 +31,6 @@ pub struct NodeReports {
 }
 
 impl Nodes {
-    /// Returns the report of every node, with a comparison of the requested settings.
     pub(super) fn observe(&self, all: &[Node<'_>]) -> Result<NodeReports> {
         let mut observed = NodeReports::default();
         for (index, (node, access)) in self.nodes.iter().zip(all).enumerate() {

@@ -1,5 +1,5 @@
 //! Starts a managed cluster. The first node starts alone and forms the ring. The other nodes start
-//! in parallel. A parallel start is safe because the spec sets the tokens of the nodes, and the
+//! in parallel. A parallel start is safe because cassay assigns the tokens of the nodes, and the
 //! nodes stream no data.
 
 use super::host_layout::HostLayout;
@@ -26,7 +26,7 @@ use target_spec::{HostIndex, HostsSpec, JavaWanted, LocalSpec, NODES_COUNT_MAX};
 ///
 /// # Errors
 /// Java, Maven, memory, disk, ports or settings are unsuitable, or a node dies or does not answer
-/// in time. After an error, no process keeps running.
+/// in time. After an error, no node keeps running.
 pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Nodes> {
     check(spec)?;
     let clusters = persistent_state::clusters_folder(dirs);
@@ -89,7 +89,6 @@ fn made_pods(
     Ok(Some((wanted, set)))
 }
 
-/// Creates the hosts of the cluster `id`.
 fn made_ground(
     (id, folder): (&str, &Path),
     wanted: Option<&HostsSpec>,
@@ -106,7 +105,7 @@ fn made_ground(
     }
 }
 
-/// Creates folders that only their owner can enter.
+/// Returns a builder of folders that only their owner can enter.
 fn private() -> std::fs::DirBuilder {
     let mut builder = std::fs::DirBuilder::new();
     builder.mode(0o700);
@@ -179,7 +178,7 @@ impl Nodes {
         state.write(&folder)?;
         let made = made_ground((&state.id, &folder), wanted, agent, say);
         if machines.is_some() && made.is_err() {
-            // No other process removes the folder, so this code removes it. If files remain in the
+            // No other process removes the folder, so it is removed here. If files remain in the
             // folder, they show why the removal failed.
             let _ = std::fs::remove_dir_all(&folder);
         }
@@ -243,7 +242,8 @@ impl Nodes {
         }
     }
 
-    /// Plans the placement of the nodes of `spec`. All simulated hosts share one machine.
+    /// Plans the placement of the nodes of `spec`. Simulated hosts share one machine, so their
+    /// nodes are planned together.
     pub(super) fn lay_out(&self, spec: &LocalSpec) -> Result<Layout> {
         if spec.topology.is_silent() {
             return Ok(Layout::default());

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use supply::java;
 use target_spec::{JavaWanted, LocalSpec};
 
-/// Returns all reasons why the nodes cannot be started on this machine now: Java, jars, memory,
-/// disk. Does not start processes or fetch files. A start may reveal further problems (heap, ports,
-/// folders).
+/// Returns all reasons why the nodes cannot be started on this machine now: Java, jars, heap,
+/// memory, disk. Does not start processes or fetch files. A start may reveal further problems, such
+/// as occupied ports.
 pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
     let mut found = Vec::new();
     let mut note = |asked: anyhow::Result<()>| {

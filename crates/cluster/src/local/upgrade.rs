@@ -1,8 +1,8 @@
 //! Upgrades managed nodes one by one, and prepares the program that each node runs after its
 //! upgrade.
 //!
-//! Invariant: a node's own configuration does not change before the node stops, because its agent
-//! may restart it. The configuration for the other release is in a separate folder.
+//! Invariant: the configuration of a node does not change before the node stops, because its agent
+//! may restart the node. The configuration for the other release is in a separate folder.
 
 use super::node_process::LocalNode;
 use super::nodes::Nodes;
@@ -88,14 +88,14 @@ impl Nodes {
         Ok(())
     }
 
-    /// Returns the upgrade that a node has undergone, if any.
     pub(super) fn upgrade_of(&self, node: &LocalNode) -> Option<&Upgrade> {
         let upgrade = self.upgrade.as_ref()?;
         (upgrade.spec.release == node.layout.release).then_some(upgrade)
     }
 
-    /// Returns the start of a node with the release of the prepared upgrade. Returns `None` if no
-    /// upgrade was prepared, or if the node already runs that release.
+    /// Returns the files and the start commands with which a node runs the release of the prepared
+    /// upgrade. Returns `None` if no upgrade was prepared, or if the node already runs that
+    /// release.
     pub(super) fn upgraded(&self, node: &LocalNode) -> Result<Option<UpgradedNode>> {
         let Some(upgrade) = &self.upgrade else {
             return Ok(None);

@@ -114,7 +114,8 @@ pub(crate) fn verify(
 /// damaged or missing.
 ///
 /// # Errors
-/// The damaged files and their node. Nothing has changed on the nodes.
+/// Files of a node are damaged or missing. The error names the files and the node. Nothing has
+/// changed on the nodes.
 pub(super) fn refuse_damaged(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| hard_links::refuse_damaged(place, name)).map(drop)
 }

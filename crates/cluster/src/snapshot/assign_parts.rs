@@ -28,7 +28,7 @@ pub(super) struct Fitting {
 ///
 /// # Errors
 /// A node needs ranges that no part has, or a part has ranges that no node stores. The message
-/// describes a cluster that would fit.
+/// names the command that starts a fitting cluster.
 pub(super) fn fit(
     export: &Export,
     nodes: &[NodeInfo],
@@ -104,7 +104,7 @@ fn held(nodes: &[NodeInfo], replication: &Replication) -> Vec<NodeRanges> {
             if begin < end {
                 all[node].push((begin, end));
             } else {
-                // This range wraps around the ring, so this code splits it.
+                // This range wraps around the ring, so it is split.
                 all[node].extend([(0, end), (begin, RING_END)]);
             }
         }

@@ -3,7 +3,8 @@
 //! The files of these snapshots are not on this machine. So the name of the server's snapshot
 //! contains the expected result of a restore. Each table on each node has a snapshot with a
 //! separate name: `cassay-NAME-COUNT-BYTES[-LEVELS]`, for example
-//! `cassay-loaded-12-704512331-0_4_8`. Any command on any machine can then restore and compare.
+//! `cassay-loaded-12-704512331-0_4_8`. Any command on any machine can then restore the snapshot,
+//! and verify the result.
 //!
 //! The cluster belongs to another user. So cassay does not change its hints and caches (the server
 //! itself ignores hints older than a TRUNCATE). If an administrator has disabled compactions, they
@@ -27,7 +28,6 @@ const OURS: &str = "cassay-";
 /// Number of attempts to take a snapshot of a table that changes during the attempt.
 const ATTEMPTS_COUNT: usize = 3;
 
-/// A node of the attached cluster.
 struct AttachedNode<'a> {
     name: &'a str,
     info: &'a NodeInfo,

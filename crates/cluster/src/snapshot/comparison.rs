@@ -29,7 +29,8 @@ pub struct ComparedTable {
 pub(super) type Side = (String, NodeContents);
 
 impl Comparison {
-    /// Compares nodes. The caller passes the original and the current data of each node.
+    /// Compares the original data of each node with its current data. Each item of `nodes` contains
+    /// the name of the node, the original data and the current data.
     pub(super) fn new(nodes: impl Iterator<Item = (String, Side, Side)>) -> Comparison {
         let mut all = Comparison::default();
         for (node, (was_print, was), (is_print, is)) in nodes {

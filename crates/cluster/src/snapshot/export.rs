@@ -87,7 +87,7 @@ fn finish(export: &Export, making: UnfinishedFolder, to: &Path) -> Result<()> {
     // The JSON is written without blanks, so that even a list of many files does not exceed the
     // maximum size for reading.
     let text = serde_json::to_vec(export).context("write the export")?;
-    // This code refuses an export that could not be imported while the cluster still exists.
+    // An export that could not be imported is refused now, while the cluster still exists.
     Export::parse(&text).context("export this snapshot")?;
     let most = FileKind::Export.bytes_max();
     ensure!(
@@ -109,7 +109,7 @@ fn finish(export: &Export, making: UnfinishedFolder, to: &Path) -> Result<()> {
 /// Returns the parent folder of `to`, in which the export is built.
 ///
 /// # Errors
-/// `to` exists, or has no file name.
+/// `to` exists or has no file name, or its parent folder does not exist.
 fn above(to: &Path) -> Result<PathBuf> {
     refuse_taken(to)?;
     ensure!(
@@ -142,7 +142,7 @@ fn refuse_taken(to: &Path) -> Result<()> {
 /// Returns the nodes of a cluster, with their ring positions as the queried node reports them.
 ///
 /// # Errors
-/// The queried node does not answer, or does not know one of the other nodes.
+/// The queried node does not answer, or its ring does not consist of exactly the cluster's nodes.
 pub(super) fn members(cluster: &Cluster, session: &mut Session) -> Result<Vec<NodeInfo>> {
     let ring = joined_nodes(session)?;
     ensure!(
@@ -204,8 +204,7 @@ pub(super) fn bring(
             file.crc32 = Some(bring_file(place, &from, &to, file, wanted, counter)?);
         }
     }
-    // Later measurements must not find these files in the page cache, so this code drops the files
-    // from it.
+    // Later measurements must not find these files in the page cache.
     place.host.uncache(&folder)?;
     Ok((manifest, contents))
 }

@@ -1,10 +1,10 @@
 //! `export.json`: description of an exported snapshot, and its validation.
 //!
-//! An export is a folder that the user can move with any tool. It contains `export.json`, and each
-//! node's files in `NODE/TABLE/FILE`. It may come from an untrusted source. Invariant: no code uses
-//! the content of an export before [`Export::check`] has passed. This check ensures that each name
-//! is a plain name and occurs only once, and that the statements only create tables of the export's
-//! keyspace.
+//! An export is a folder that the user can move with any tool. The folder contains `export.json`,
+//! and each node's files in `NODE/TABLE/FILE`. An export may come from an untrusted source.
+//! Invariant: no code uses the content of an export before [`Export::check`] has passed. This check
+//! ensures that each name is a plain name and occurs only once, and that the statements only define
+//! tables of the export's keyspace.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use cassandra::snapshot::contents::{NodeContents, format_of};
@@ -103,10 +103,6 @@ impl Export {
         Export::parse(&bytes).with_context(|| path.display().to_string())
     }
 
-    /// Parses the bytes of `export.json` like [`Export::read`].
-    ///
-    /// # Errors
-    /// The errors of [`Export::read`].
     pub(super) fn parse(bytes: &[u8]) -> Result<Export> {
         #[derive(Deserialize)]
         struct Head {
@@ -380,7 +376,8 @@ fn replication_of(statement: &str) -> Option<BTreeMap<String, String>> {
     Some(options)
 }
 
-/// Refuses every statement that does anything other than create an object of the keyspace.
+/// Refuses every statement that does anything other than create the keyspace, or define types,
+/// exported tables or indexes in it.
 fn check_statement(statement: &str, keyspace: &str, tables: &[&str]) -> Result<()> {
     let read = cql::tokens::tokens(statement).map_err(|fault| unreadable(&fault, statement));
     let is_end = |token: &Token| token.kind == TokenKind::Symbol && token.text == ";";

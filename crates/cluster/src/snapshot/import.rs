@@ -50,7 +50,7 @@ pub struct ImportResult {
 /// Imports the export in the folder `from` as the snapshot `name`.
 ///
 /// # Errors
-/// The folder is not an export, is invalid, does not fit this cluster, a file is damaged, or a
+/// The folder is not a valid export, the export does not fit this cluster, a file is damaged, or a
 /// volume is too small. After an error, no node has files of the import.
 pub(super) fn import(
     cluster: &Cluster,
@@ -224,8 +224,8 @@ fn bring(
         }
     }
     place.host.change(vec![manifest.write(&making)?])?;
-    // This code verifies the part before the part gets its final name, because a file may be
-    // damaged at its source or in transit.
+    // The part is verified before it gets its final name, because a file may be damaged at its
+    // source or in transit.
     checksums::check(place.host, &making, Reading::Always).with_context(|| {
         format!(
             "the copied part of {} differs from the export, so cassay imported nothing",
@@ -233,8 +233,7 @@ fn bring(
         )
     })?;
     let contents = contents::read_snapshot(place.host, &making, &manifest)?;
-    // Later measurements must not find these files in the page cache, so this code drops the files
-    // from it.
+    // Later measurements must not find these files in the page cache.
     place.host.uncache(&making)?;
     Ok((manifest.fingerprint().to_string(), contents))
 }

@@ -8,7 +8,6 @@
 //! the nodes are down. In both cases, cassay compares the layout of every node with that of the
 //! snapshot before measurements. It compares all bytes of the snapshot with their checksums before
 //! it uses the snapshot. The hosts' agents do this work, because they have access to the files.
-//! This module contains the format.
 //!
 //! The user can move a snapshot of a managed cluster to another managed cluster ([`export`],
 //! [`import`]).
@@ -101,11 +100,11 @@ pub struct RestoreResult {
     pub fingerprints: BTreeMap<String, String>,
 }
 
-/// Runs `work` on all nodes in parallel. Returns the results in node order.
+/// Runs `work` on all nodes in parallel, and waits until the work on all nodes has ended. Returns
+/// the results in node order.
 ///
 /// # Errors
-/// The error of the first node that failed, with the name of the node. This function returns only
-/// when the work on all nodes has ended.
+/// `work` fails on a node. The error is that of the first such node, with the name of the node.
 fn on_all<T: Send>(
     places: &[NodeFiles<'_>],
     work: impl Fn(&NodeFiles<'_>) -> Result<T> + Sync,

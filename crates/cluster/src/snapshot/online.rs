@@ -80,7 +80,7 @@ pub(crate) fn restore(
     ))
 }
 
-/// Describes what remains after a restore that failed after TRUNCATE, and the next step.
+/// Describes the consequences of a failed restore, and the next step.
 pub(super) fn unfinished(
     error: &anyhow::Error,
     keyspace: &str,
@@ -166,7 +166,6 @@ fn swap(
     Ok((truncate_s, import_s))
 }
 
-/// Returns the statement that empties a table.
 pub(super) fn truncate_statement(keyspace: &str, table: &str) -> String {
     format!("TRUNCATE \"{keyspace}\".\"{table}\"")
 }

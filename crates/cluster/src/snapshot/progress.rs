@@ -6,7 +6,7 @@ use host::process;
 use measure::number::bytes;
 use std::sync::mpsc::{self, Sender};
 
-/// Number of progress messages of a transfer.
+/// Number of equal parts of a transfer. Progress is reported after each part except the last one.
 const PARTS_COUNT: u64 = 10;
 
 /// Counter of bytes, which any thread may use.

@@ -12,7 +12,6 @@ use cassandra::snapshot::manifest::{self, check_name};
 use cassandra::snapshot::{contents, hard_links, table_definitions};
 use std::path::Path;
 
-/// Reason why export and import are not possible on an attached cluster.
 const NOT_OURS: &str = "cassay neither reads nor writes the folders of an attached cluster, so it \
                         cannot export or import its snapshots\nhint: use a kept cluster (`cassay \
                         target up`)";

@@ -52,7 +52,6 @@ impl UnfinishedFolder {
         )
     }
 
-    /// Returns the temporary path of the folder.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }

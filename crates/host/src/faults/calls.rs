@@ -97,7 +97,7 @@ impl Agent {
     }
 
     /// Resets the deadline of a fault. The agent heals the fault when `within` has passed from now
-    /// on, unless the controller heals it before. This does nothing if the fault is already healed.
+    /// on, unless the controller heals it before. Does nothing if the fault is already healed.
     ///
     /// # Errors
     /// The agent has ended, or has no fault of this number.

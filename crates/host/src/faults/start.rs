@@ -62,14 +62,15 @@ impl Start {
         StartProcess::from_command(command, output).map(Start)
     }
 
-    /// Returns the same start with a confinement.
+    /// Returns the same start command with a confinement.
     #[must_use]
     pub fn confined(mut self, to: Option<Confinement>) -> Start {
         self.0.confinement = to.map(Box::new);
         self
     }
 
-    /// Returns the same start for a process that accepts connections at `address` when it is up.
+    /// Returns the same start command for a process that accepts connections at `address` when it
+    /// is up.
     /// The agent starts the process again if it does not accept connections after the agent has
     /// healed a fault by itself. From the second repetition on, the agent uses the environment
     /// variables of `forgiving`.

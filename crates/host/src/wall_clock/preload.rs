@@ -1,8 +1,8 @@
 //! A library to preload into a process. It shifts the wall clock of the process by replacing the C
 //! library's clock functions. `build.rs` builds it, and it is not part of this crate.
 //!
-//! It works with the C library of the process, glibc or musl of any version. It does not name the C
-//! library, and uses three functions that all versions have.
+//! The library works with the C library of the process, glibc or musl of any version. It does not
+//! name the C library, and uses three functions that all versions have.
 //!
 //! The library shifts neither the times of files nor a wait until a date (`LockSupport.parkUntil`),
 //! because the kernel uses its own clock for these.

@@ -33,7 +33,6 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// Starts the watch at `agent`.
     pub fn begin(agent: &Arc<Agent>, watch: Watch) -> Result<Task> {
         let period = watch.0.iter().map(|one| one.period).min();
         let (least, most) = TAKE_EVERY;

@@ -2,7 +2,7 @@
 
 use crate::line::{Formats, Line};
 
-/// Advice on a setting of the old protocol.
+/// Advice on the settings of Thrift, the protocol that CQL replaced.
 const THRIFT: &str = "remove this setting: Cassandra removed Thrift, and CQL has its own ports and \
                       threads";
 

@@ -12,7 +12,6 @@ const LAST_LINE_BYTES: u64 = 64 << 10;
 /// lines.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// File to read, with the current position.
 pub(super) struct FollowedFile {
     path: PathBuf,
     id: FileId,

@@ -88,7 +88,7 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
             "GC(2) Pause Young (Allocation Failure) 186M->116M(466M) 74.602ms",
             pause("young", 74.602, Some(116.0)),
         ),
-        // Lines of ZGC, first without and then with generations.
+        // Lines of ZGC. The second line is from ZGC with generations.
         (
             phases,
             "GC(13) Pause Mark Start 0.036ms",
@@ -105,7 +105,7 @@ fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
             collected,
         ),
         (gc, "Allocation Stall (MutationStage-3) 12.5ms", stall),
-        // A line of the Shenandoah collector.
+        // Lines of the Shenandoah collector.
         (
             gc,
             "GC(1) Pause Init Mark (unload classes) 0.24ms",

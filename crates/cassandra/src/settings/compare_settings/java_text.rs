@@ -12,7 +12,6 @@ use serde_json::Value;
 /// because the text comes from another program.
 const DEPTH_MAX: usize = 16;
 
-/// A parsed text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Text {
     Plain(String),
@@ -23,7 +22,7 @@ enum Text {
 }
 
 /// Returns true if `row` shows the requested `value`, and false if it shows another value. Returns
-/// `None` if the text is not clear.
+/// `None` if `row` cannot be parsed, or does not contain all requested keys.
 pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
     if !value.is_object() && !value.is_array() {
         return Some(same(&plain(value), row));

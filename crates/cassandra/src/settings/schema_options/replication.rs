@@ -15,7 +15,7 @@ struct Replication {
     copies: BTreeMap<String, String>,
 }
 
-/// Key under which SimpleStrategy has its number of replicas. NetworkTopologyStrategy applies this
+/// Option of SimpleStrategy with its number of replicas. NetworkTopologyStrategy applies this
 /// number to every data center that exists when the keyspace is created.
 const EVERYWHERE: &str = "replication_factor";
 

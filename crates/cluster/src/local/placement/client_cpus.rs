@@ -1,14 +1,14 @@
-//! CPUs of the client on a machine that the client shares with nodes. They are reserved before the
-//! nodes are planned, or the nodes leave them free.
+//! CPUs of the client on a machine that the client shares with nodes. cassay either reserves these
+//! CPUs before it plans the nodes, or uses CPUs that the nodes leave free.
 
 use super::Layout;
 use target_spec::{LocalSpec, Placing};
 use topology::{CpuSet, Machine, Part, Units};
 
-/// Minimum number of L3 caches of a machine for the client to get a whole group.
+/// Minimum number of L3 caches of a machine on which the client gets all cores under one of them.
 const L3_GROUPS_FOR_CLIENT: usize = 4;
 
-/// On a machine with fewer L3 caches, the client gets the number of cores divided by this number.
+/// If the client does not get an L3 cache, it gets the number of cores divided by this number.
 const CORES_FOR_CLIENT: usize = 4;
 
 /// Returns the CPUs of `machine` to reserve for the client before the nodes are planned. The client
@@ -19,7 +19,7 @@ pub(super) fn reserved(spec: &LocalSpec, machine: &Machine, beside: usize) -> Cp
     let cores = machine.parts(Units::Cores);
     if let Some(count) = wish.client {
         let mut kept = CpuSet::default();
-        // This code reserves whole cores, beginning with the last one.
+        // Whole cores are reserved, beginning with the last one.
         for core in cores.iter().rev() {
             if beside + kept.len() >= count as usize {
                 break;

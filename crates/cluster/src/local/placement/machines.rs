@@ -7,8 +7,8 @@ use target_spec::{HostIndex, LocalSpec, Seat, Topology};
 use topology::Machine;
 
 impl Layout {
-    /// Plans the nodes of a spec, and deals the nodes to `machines` in turn. Each machine comes
-    /// with the name of its host.
+    /// Plans the nodes of a spec, and deals the nodes to `machines` in turn. `machines` contains
+    /// each machine with the name of its host.
     ///
     /// # Errors
     /// A machine lacks CPUs or memory.

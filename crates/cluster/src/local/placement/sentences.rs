@@ -6,7 +6,7 @@ use measure::number::counted;
 use topology::{CpuSet, Instance, Plan, Warning, WarningKind};
 
 /// Warning that nodes use every CPU of the whole machine. The planner cannot give this warning,
-/// because it knows only the nodes' part of the machine.
+/// because it receives only the nodes' part of the machine.
 pub(super) const NONE_LEFT: &str =
     "nodes use every CPU: none remains for interrupts, the system and the client";
 
@@ -31,8 +31,8 @@ pub(super) fn plan_sentences(
         let those = both.iter().filter(|(one, _)| is_so(one));
         those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
-    // Nodes with overlapping NUMA nodes also share cores. But the study requested this, so the
-    // planner does not warn, and this code adds no sentence.
+    // Nodes with overlapping NUMA nodes also share cores. But the study requested this, so there is
+    // neither a warning of the planner nor a sentence.
     if plan.warnings.iter().any(|warning| warning.kind == WarningKind::SharedCores) {
         let cores = counted(plan.costs.shared_cores as usize, "core");
         said.push(format!("several nodes share {cores}"));
@@ -69,8 +69,8 @@ fn node_sentence(instance: &Instance, node: &Placement) -> String {
     )
 }
 
-/// Explains the placement of memory. Each reason occurs once. If the reasons of nodes differ, each
-/// reason names its nodes.
+/// Explains the placement of memory. Each reason occurs once. If the nodes have different reasons,
+/// each sentence begins with the names of its nodes.
 fn memory_sentences(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (instance, node) in both {

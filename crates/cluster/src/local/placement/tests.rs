@@ -379,8 +379,7 @@ fn an_overcommit_factor_always_covers_the_request() {
     }
 }
 
-/// An earlier version gave the reason that memory is interleaved, although the kernel had to bind
-/// the memory.
+/// An earlier version explained why memory is interleaved, although it had bound the memory.
 #[test]
 fn memory_interleaves_over_nodes_if_the_collector_ignores_numa() {
     let topology = Topology {
@@ -464,8 +463,8 @@ fn sentences_are_about_the_nodes_and_the_real_machine() {
     };
     let shared = said(2, one, &six_cores());
     assert!(shared.contains("several nodes share 1 core"), "{shared}");
-    // Beside two nodes of 18 cores, each socket of 28 cores has 10 left, so the third node is on
-    // both sockets.
+    // Each of the first two nodes uses 18 of the 28 cores of a socket. So the third node uses cores
+    // of both sockets.
     let wide = Topology {
         cpus: Some(36),
         ..placed(Placing::Pinned)

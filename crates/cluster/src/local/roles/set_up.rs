@@ -1,4 +1,5 @@
-//! Creates cassay's role in a managed cluster once its nodes are up, and disables the default role.
+//! Creates cassay's roles in a managed cluster once its nodes are up, and disables the default
+//! role.
 
 use super::{LOAD_USER, USER, access};
 use crate::local::node_process::LocalNode;
@@ -17,7 +18,7 @@ const DEFAULT: &str = "cassandra";
 /// Time limit of a login. The server hashes the password with 2^10 rounds.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// Creates the role of cassay and disables the default role, on all nodes of a ring that has just
+/// Creates the roles of cassay and disables the default role, on all nodes of a ring that has just
 /// started. Does nothing for an open cluster.
 ///
 /// # Errors
@@ -62,8 +63,8 @@ pub(in crate::local) fn set_up(
     refuse_strangers(&nodes[0], access)
 }
 
-/// Logs in as the default role and creates cassay's role. Does not log in with cassay's role before
-/// it may exist, because the server remembers for two seconds that a role does not exist.
+/// Logs in as the default role and creates cassay's roles. Does not log in with cassay's role
+/// before it may exist, because the server remembers for two seconds that a role does not exist.
 fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) -> Result<()> {
     if is_made.get() {
         return Ok(());
@@ -103,8 +104,8 @@ fn refuses_default(node: &LocalNode) -> Result<()> {
     }
 }
 
-/// For a second or two, any client could have logged in as the default role and created another
-/// role. So this code checks for other roles.
+/// Checks that no other client has created a role. While the default role was enabled, any client
+/// could have logged in with it for a second or two.
 fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
     let roles = open(node, access)?.query("SELECT role FROM system_auth.roles")?;
     let names = roles.rows.iter().flatten().filter_map(|name| name.as_str());
@@ -120,7 +121,6 @@ fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
     )
 }
 
-/// Returns the access that the load uses.
 fn load_access(access: &Access) -> Access {
     let credentials = access.load_credentials().map(|(user, password)| Credentials {
         user,

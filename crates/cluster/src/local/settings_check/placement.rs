@@ -26,10 +26,6 @@ pub struct NodePlace {
 }
 
 impl Nodes {
-    /// Returns the CPUs and memory location of the running nodes, as the kernel reports them.
-    ///
-    /// # Errors
-    /// The agent of a host does not report the CPUs or the memory location.
     pub(in crate::local) fn places(&self) -> Result<Vec<NodePlace>> {
         let running = self.all().iter().filter(|node| node.process.is_some());
         running.map(place).collect()
@@ -119,7 +115,8 @@ fn reached(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> Option<(String, 
     (!found.is_empty()).then_some((shown, holds))
 }
 
-/// Lists the CPUs of all threads. The flag is true if each thread has exactly the `wanted` CPUs.
+/// Lists the CPUs or NUMA nodes of all threads. The flag is true if each thread has exactly
+/// `wanted`.
 fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
     let counted = |(cpus, threads): (&CpuSet, &usize)| match threads {
         1 => format!("{cpus} for 1 thread"),
@@ -130,8 +127,8 @@ fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
 }
 
 /// Checks that new memory can only come from these NUMA nodes, and that at most a fifth of the
-/// memory is elsewhere. Either the cgroup of the process ensures this, or the memory policy with
-/// which the process was started. Returns `None` if neither is visible.
+/// memory is elsewhere. Either the cgroup or the memory policy of the process must restrict new
+/// memory. Returns `None` if neither is visible.
 fn bound(found: &EffectiveAffinity, nodes: &CpuSet) -> Option<(String, bool)> {
     let (mut shown, by_group) = judged(&found.memory_nodes, nodes);
     if !by_group && found.policy_bytes.is_empty() {

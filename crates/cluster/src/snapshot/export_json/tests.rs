@@ -10,7 +10,6 @@ pub(in crate::snapshot) const SCHEMA: [&str; 2] = [
     "CREATE TABLE k.t (a int PRIMARY KEY)",
 ];
 
-/// Returns an SSTable that contains this data.
 fn sstable(prefix: &str, data: &[u8]) -> SstableRecord {
     let digest = crc32fast::hash(data);
     let text = digest.to_string();
@@ -31,8 +30,8 @@ fn sstable(prefix: &str, data: &[u8]) -> SstableRecord {
     }
 }
 
-/// Returns an export of nodes with these tokens. Each node has one SSTable in the form that the
-/// tests of [`super::super::layout`] use. The data of the SSTable is the name of the node.
+/// Returns an export of nodes with these tokens. Each node has one SSTable, whose data is the name
+/// of the node.
 pub(in crate::snapshot) fn export(nodes: &[(&str, &[i64])]) -> Export {
     let node = |(name, tokens): &(&str, &[i64])| {
         let schema = SCHEMA.map(str::to_owned).to_vec();
@@ -87,8 +86,8 @@ fn a_written_export_is_read() {
     assert_eq!(read.bytes(), bytes as u64);
 }
 
-/// JSON pointers to the first table of the first node, and to the name of the first file of that
-/// table.
+/// JSON pointer to the first table of the first node. [`NAME`] leads to the name of the first file
+/// of this table.
 const TABLE: &str = "/nodes/0/manifest/tables/0";
 const NAME: &str = "/nodes/0/manifest/tables/0/sstables/0/files/0/name";
 
@@ -102,8 +101,8 @@ fn check(cases: &[(&str, Value, &str)]) {
     }
 }
 
-/// Manipulations. Each row contains a JSON pointer, the manipulated value at this location, and the
-/// expected message.
+/// Each row contains a JSON pointer, the manipulated value at this location, and the expected
+/// message.
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
     let (no_node, no_file) = (

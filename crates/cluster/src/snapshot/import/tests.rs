@@ -7,7 +7,6 @@ use crate::snapshot::export_json::tests::{SCHEMA, export};
 use cassandra::snapshot::sstables::{self, DATA, DIGEST};
 use std::os::unix::fs::symlink;
 
-/// Writes an SSTable that contains this data.
 fn write_sstable(folder: &Path, prefix: &str, data: &[u8]) {
     std::fs::create_dir_all(folder).unwrap();
     let digest = crc32fast::hash(data).to_string();
@@ -26,8 +25,8 @@ fn files_of<'a>(host: &'a host::Agent, folder: &'a Path) -> NodeFiles<'a> {
     }
 }
 
-/// Creates a node's folder with a snapshot of one table with an index. Returns the folder with its
-/// agent.
+/// Creates a node's folder with a snapshot of one table with an index. Returns the agent of the
+/// folder, and the manifest of the snapshot.
 fn node(root: &Path) -> (host::Agent, Manifest) {
     let host = agent::in_thread(root).unwrap();
     let folder = manifest::folder(root, "s");
@@ -48,7 +47,7 @@ fn node(root: &Path) -> (host::Agent, Manifest) {
     (host, manifest)
 }
 
-/// Exports a snapshot of one table to a folder, and returns the description of the export.
+/// Exports a snapshot of one table to a folder, and returns the description of the node's part.
 fn brought_out(root: &Path, to: &Path) -> ExportedNode {
     let (host, manifest) = node(root);
     let place = files_of(&host, root);
