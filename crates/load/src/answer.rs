@@ -121,7 +121,6 @@ fn rows(body: &[u8]) -> Answer<'_> {
     }
 }
 
-/// Returns the outcome for an error code.
 pub(crate) fn outcome_of(code: ErrorCode) -> Outcome {
     match code {
         ErrorCode::ServerError => Outcome::ServerError,

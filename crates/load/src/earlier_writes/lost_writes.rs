@@ -68,7 +68,6 @@ impl Losses {
         self.spans.push(span);
     }
 
-    /// Resets the counts.
     pub fn begin(&mut self) {
         self.unexplained = AtomicU64::new(0);
         self.oldest = AtomicU32::new(NEVER);
@@ -125,7 +124,7 @@ impl EarlierWrites {
         let from = if span_ns.start > epoch_ns {
             self.ticks(span_ns.start)
         } else {
-            // Includes loaded values.
+            // The span then also includes tick 0, and with it the loaded values.
             0
         };
         let to = self.ticks(span_ns.end).saturating_add(1);
