@@ -119,7 +119,7 @@ pub struct Endpoint {
     pub proxied_name: Option<String>,
     /// Name of the node in messages.
     pub name: String,
-    /// Tokens of the node. If the tokens of all nodes are unknown, operations go to the nodes in
+    /// Tokens of the node. If the tokens of any node are unknown, operations go to all nodes in
     /// turn.
     pub tokens: Vec<i64>,
 }

@@ -54,13 +54,12 @@ impl Socket {
         }
     }
 
-    /// Returns the underlying TCP connection.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// Requests arrival times from the kernel. If a sandbox forbids this, the socket works without
-    /// arrival times.
+    /// Requests arrival times from the kernel. If a sandbox forbids the request, the socket works
+    /// without arrival times.
     pub fn time_arrivals(&mut self) {
         let on: libc::c_int = 1;
         // SAFETY: the call only reads `on`, with its exact size, and `on` outlives the call.
@@ -77,7 +76,6 @@ impl Socket {
         self.ahead_ns = ahead_ns(clock::now_ns(), clock::unix_ns());
     }
 
-    /// Reads from the socket, and records the arrival time of the data.
     fn read_timed(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let mut control = [0_u64; CONTROL_WORDS];
         let mut part = libc::iovec {
@@ -201,7 +199,6 @@ mod tests {
         (Socket::new(stream), server)
     }
 
-    /// A late reader still gets the arrival time.
     #[test]
     fn bytes_read_late_have_the_time_of_their_arrival() {
         let (mut socket, mut server) = pair();

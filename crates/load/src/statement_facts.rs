@@ -85,9 +85,8 @@ impl Facts {
     /// Derives the facts of a program. A kind has the timeout `timeout` unless the kind sets
     /// another timeout. Each kind has at least `retries_min` retries.
     ///
-    /// # Errors
-    /// The program has more than [`KINDS_MAX`] kinds, or a statement refers to a missing kind or
-    /// statement, or a chain of statements has no end.
+    /// # Errors The program has no kinds or more than [`KINDS_MAX`] kinds, or a statement refers to
+    /// a missing kind or statement, or a chain of statements has no end.
     pub fn new(program: &Program, timeout: Duration, retries_min: u8) -> Result<Facts, LoadError> {
         let refuse = |text: String| Err(LoadError::Config(text));
         let (kinds, statements) = (program.kinds(), program.statements());
@@ -183,9 +182,9 @@ const ROW_MARGIN: u64 = 16;
 /// are smaller.
 const ROWS_BYTES_MIN: u64 = 16 << 20;
 
-/// Returns the size of the largest body of a response to a statement, in bytes. For a paged
-/// statement, this is the size of a page of rows. For rows without paging, it is the maximum of the
-/// protocol.
+/// Returns the size of the largest body of a response to a statement, in bytes. For a statement
+/// without rows, this is [`ANSWER_BYTES_USUAL`]. For a paged statement, it is the size of a page of
+/// rows. For rows without paging, it is the maximum of the protocol.
 fn body_bytes_max(statement: &Statement, row_bytes: u64) -> u32 {
     let all = u64::from(BODY_BYTES_MAX);
     let limit = match statement.page_size {

@@ -195,8 +195,8 @@ impl Sockets {
     }
 }
 
-/// Client-side timestamps of writes, in µs since 1970. All timestamps are different. If two
-/// operations write to one row, the operation that began later has the higher timestamp.
+/// Client-side timestamps of a worker's writes, in µs since 1970. Each timestamp is higher than all
+/// earlier timestamps of the worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timestamps {
     /// Difference between the time since 1970 and the monotonic clock, in ns.
@@ -392,7 +392,6 @@ impl<W: World> Worker<W> {
         self.source.advance();
     }
 
-    /// Handles a readiness report.
     fn attend(&mut self, ready: Ready, now_ns: u64) {
         if ready.reads {
             self.receive(ready.index, now_ns);
@@ -410,8 +409,8 @@ impl<W: World> Worker<W> {
         self.recorder.cut_for_drain(&mut self.world, stop_ns);
     }
 
-    /// Returns true if the worker has operations to send, or will have some. Abandons operations
-    /// that were due before the stop and that the worker could not send during the drain.
+    /// Returns true if the worker has operations to send now or later. Abandons operations that
+    /// were due before the stop and that the worker could not send during the drain.
     #[inline]
     fn owes(&mut self, now_ns: u64) -> bool {
         if self.number >= self.number_end {
@@ -449,8 +448,8 @@ impl<W: World> Worker<W> {
         self.ledger.as_mut().filter(|_| is_write)
     }
 
-    /// Records in the ledger that a write was sent, so that it may be applied from now on. Ignores
-    /// other operations.
+    /// Records the send of an operation in the history. If the operation is a write, also records
+    /// in the ledger that the write may be applied from now on.
     #[inline]
     fn write_down_sent(&mut self, operation: &Operation, now_ns: u64) {
         if let Some(history) = &mut self.history {
@@ -462,8 +461,8 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Records in the ledger that a write was acknowledged, and the time at which the client knew
-    /// this. Does nothing if the worker has no ledger.
+    /// Records in the ledger that a write was acknowledged, and the time of the acknowledgement if
+    /// it is known. Does nothing if the worker has no ledger.
     #[inline]
     fn write_down_acknowledged(&mut self, operation: &Operation, done_ns: Option<u64>) {
         if let Some(ledger) = self.ledger_for(operation) {

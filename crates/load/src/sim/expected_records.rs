@@ -12,7 +12,8 @@ use measure::{ClientCount, Histogram, KindCounts, KindInterval, Outcome};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub counts: KindCounts,
-    /// Number of successful responses to reads and writes for which the worker waited.
+    /// Number of successful responses to reads for which the worker waited. `writes` is the number
+    /// for writes.
     pub reads: i64,
     pub writes: i64,
 }
@@ -251,7 +252,7 @@ impl RunRecords {
         }
     }
 
-    /// Adds the end of a whole operation to those that may be among the slowest.
+    /// Records the latency of a whole operation, which may be among the slowest.
     pub fn ends(&mut self, is_early: bool, latency_ns: u64) {
         if !is_early && latency_ns > 0 {
             self.latencies_ns.push(latency_ns);

@@ -143,7 +143,6 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Returns the size of the largest body that the response to an operation can have, in bytes.
     #[inline]
     fn body_bytes_max(&self, slot: &Slot) -> u32 {
         self.facts.statements[usize::from(slot.operation.statement)].body_bytes_max
