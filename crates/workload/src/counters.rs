@@ -47,7 +47,6 @@ pub(crate) struct RowKey {
     counted: Option<i64>,
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);

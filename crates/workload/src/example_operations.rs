@@ -1,4 +1,4 @@
-//! The first operations of a program, as readable CQL.
+//! Sample operations of a program, as readable CQL.
 
 use std::sync::Arc;
 

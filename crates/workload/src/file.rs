@@ -114,7 +114,6 @@ pub fn check_file(
     }
 }
 
-/// A workload file during its compilation.
 struct File<'a, 'd> {
     spec: &'a Spec,
     text: &'a str,
@@ -220,7 +219,6 @@ impl<'a> File<'a, '_> {
     }
 }
 
-/// Returns a parameter of the study as text.
 fn param_text(param: &ParamValue) -> String {
     match param {
         ParamValue::Int(value) => value.to_string(),

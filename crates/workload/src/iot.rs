@@ -29,15 +29,14 @@ pub(crate) const NAME_TIMESERIES: &str = "cql-timeseries";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Index of the statement that writes. The next constant is the index of the statement that
-/// verifies.
+/// Index of the statement that writes.
 const WRITE: u16 = 0;
 const VERIFY: u16 = 2;
 
-/// Minimum length of an extract, in characters. The next constant is the maximum length.
+/// Minimum length of an extract, in characters.
 const DATA_BYTES_MIN: u64 = 800;
 const DATA_BYTES_MAX: u64 = 1200;
-/// Mean of the normal distribution of sensor values. The next constant is the standard deviation.
+/// Mean of the normal distribution of sensor values.
 const VALUE_MEAN: f64 = 100.0;
 const VALUE_DEVIATION: f64 = 5.0;
 
@@ -87,7 +86,6 @@ struct Reading<'a> {
     data: &'a [u8],
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);
@@ -242,7 +240,6 @@ impl program_traits::RowFunction for Iot {
         7 * 4 + fixed + self.word_bytes_max + DATA_BYTES_MAX as usize
     }
 
-    /// Computes the partition key of `cycle`.
     #[inline]
     fn seek(&self, cursor: &mut RowKey, cycle: u64) {
         cursor.cycle = cycle;

@@ -24,7 +24,7 @@ pub(crate) const NAME: &str = "cql-keyvalue";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Index of the statement that writes. The next constant is the index of the statement that reads.
+/// Index of the statement that writes.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 
@@ -46,7 +46,6 @@ pub(crate) struct RowKey {
     key: Decimal,
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);
@@ -76,7 +75,6 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     draft.program(params, parts)
 }
 
-/// Returns the parameter `table`.
 pub(crate) fn table_name(params: &mut Params, default: &str) -> String {
     let name = params.text("table").unwrap_or(default).to_owned();
     if !is_identifier(&name) {

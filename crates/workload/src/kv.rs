@@ -1,4 +1,5 @@
-//! The workload of one blob value per key. Each value names the operation that wrote it.
+//! The workload of one blob value per key. Each value contains the number of the operation that
+//! wrote it.
 //!
 //! A value consists of a header of four big-endian 64-bit numbers and its contents:
 //!
@@ -87,7 +88,6 @@ struct Header {
     length: u64,
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);
@@ -221,7 +221,6 @@ impl program_traits::RowFunction for Kv {
         4 + self.key_bytes() + 4 + self.sizes.range().1 as usize
     }
 
-    /// Computes the key of `row`.
     #[inline]
     fn seek(&self, cursor: &mut RowKey, row: u64) {
         cursor.row = row;

@@ -62,7 +62,6 @@ impl Mix {
         }
     }
 
-    /// Returns the number of operations per window.
     #[cfg(test)]
     pub fn window(&self) -> u64 {
         self.window

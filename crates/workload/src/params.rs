@@ -19,8 +19,8 @@ pub(crate) fn whole_number(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(scale)
 }
 
-/// Returns the most similar name among `candidates`. Returns `None` if it is not so similar that
-/// the user probably meant it.
+/// Returns the most similar name among `candidates`. Returns `None` if no candidate is so similar
+/// that the user probably meant it.
 pub(crate) fn did_you_mean<'a>(
     written: &str,
     candidates: impl Iterator<Item = &'a str>,

@@ -97,8 +97,8 @@ pub struct Policy {
     pub timeout: Option<Duration>,
     /// Number of retries.
     pub retries: u8,
-    /// Time after the send at which the client also sends the operation to another node, if it is
-    /// not answered. `None` means never.
+    /// Time after the send at which the client also sends the operation to another node, if the
+    /// first node has not answered by then. `None` means never.
     pub speculate_after: Option<Duration>,
 }
 
@@ -383,8 +383,8 @@ impl Program {
         Generator::new(self, stage)
     }
 
-    /// Returns a hash of the numbers, kinds, tokens and value bytes of the first operations of all
-    /// stages. Equal fingerprints mean equal operations.
+    /// Returns a hash of the numbers, kinds, tokens and value bytes of the first operations of the
+    /// load, main and verify stages. Equal fingerprints mean equal operations.
     pub fn fingerprint(self: &Arc<Self>, operations: u64) -> u64 {
         [Stage::Load, Stage::Main, Stage::Verify].into_iter().fold(0, |hash, stage| {
             lane(hash, self.fingerprint_of(stage, operations))

@@ -25,7 +25,6 @@ use yaml::{Node, Place, Raw, did_you_mean};
 /// or two percent.
 const ESTIMATED_ROWS: u64 = 500;
 
-/// The statements and groups that have been built up to now.
 #[derive(Default)]
 struct BuiltStatements {
     statements: Vec<Statement>,
@@ -259,7 +258,6 @@ impl<'a> File<'a, '_> {
         Some(weights)
     }
 
-    /// Returns the distribution of rows in the main stage.
     fn rows(&mut self, rows: u64) -> DistributionText {
         let uniform = DistributionText {
             shape: Shape::Uniform,

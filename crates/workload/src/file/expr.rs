@@ -8,7 +8,6 @@ use yaml::did_you_mean;
 /// expressions do not occur in practice.
 const DEPTH_MAX: usize = 16;
 
-/// A mistake in an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) message: String,
@@ -73,7 +72,6 @@ impl Expr {
         }
     }
 
-    /// Returns the arguments of the function.
     pub(super) fn arguments(&self) -> &[Argument] {
         match &self.form {
             Form::Call { arguments, .. } => arguments,

@@ -23,7 +23,6 @@ const ELEMENTS_MAX: u64 = 65_535;
 /// Default start of generated times, which is 2024-01-01, in ms since 1970.
 const START_MS_DEFAULT: i64 = 1_704_067_200_000;
 
-/// Names of all functions that define values.
 pub(super) const FUNCTIONS: [&str; 23] = [
     "row",
     "hash",
@@ -59,7 +58,6 @@ pub(super) struct Numbers<'a> {
     pub(super) csv: Option<&'a Csv>,
 }
 
-/// Returns the generator of an expression for values of a type.
 pub(super) fn resolve(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     match &expr.form {
         Form::Number | Form::Text(_) => constant(expr, typ),

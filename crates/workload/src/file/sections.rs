@@ -37,15 +37,14 @@ const STATEMENTS_MAX: usize = crate::mix::KINDS_MAX;
 /// Result of reading the section `schema`.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// Statements that create the schema, in order, each with its position. The names in them
-    /// include the keyspace.
+    /// Statements that create the schema, in order. The names in the statements include the
+    /// keyspace.
     pub(super) create: Vec<String>,
     pub(super) places: Vec<Place>,
     pub(super) tables: Vec<Table>,
     pub(super) types: Vec<UdtType>,
 }
 
-/// A statement in the file.
 pub(super) struct NamedStatement {
     pub(super) name: String,
     pub(super) place: Place,
@@ -53,7 +52,6 @@ pub(super) struct NamedStatement {
     pub(super) options: Options,
 }
 
-/// Options of a statement in the file, in addition to its text.
 #[derive(Default)]
 pub(super) struct Options {
     pub(super) is_write: Option<bool>,

@@ -41,7 +41,6 @@ impl StatementPlaces {
     }
 }
 
-/// A statement and its position in the file.
 struct PlacedStatement {
     place: Place,
     markers: Vec<Marker>,

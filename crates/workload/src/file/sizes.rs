@@ -45,7 +45,6 @@ impl Sizes {
         Ok(Sizes::OneOf(sizes.into()))
     }
 
-    /// Draws the size of value `n`.
     #[inline]
     pub(super) fn draw(&self, n: u64, draws: &mut Draws) -> u64 {
         match self {
@@ -60,7 +59,6 @@ impl Sizes {
         }
     }
 
-    /// Returns the smallest and the largest size.
     pub(super) fn range(&self) -> (u64, u64) {
         match self {
             Sizes::Drawn(sampler) => sampler.range(),

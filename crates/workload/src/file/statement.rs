@@ -28,11 +28,9 @@ pub(super) struct Context<'a> {
     pub(super) has_lost_values: bool,
     pub(super) keyspace: &'a str,
     pub(super) rows: Numbers<'a>,
-    /// The whole text of the file.
     pub(super) text: &'a str,
 }
 
-/// Kind of statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Select,
@@ -93,7 +91,6 @@ pub(super) struct Mistake {
     pub(super) hint: Option<String>,
 }
 
-/// Parses the statement in `node`.
 pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>> {
     let text = node.text().unwrap_or_default();
     let mistake = |at: usize, message: String, hint: Option<String>| {
@@ -173,7 +170,7 @@ fn counts_differ(tokens: &[Token]) -> Option<String> {
     ))
 }
 
-/// Returns the index of a table, or an error message. The message is empty if a mistake in the
+/// Returns the index of a table, or an error message. The error is `None` if a mistake in the
 /// schema may be the reason for the missing table.
 fn table_of(name: &str, context: &Context) -> Result<usize, Option<(String, Option<String>)>> {
     let found = context.tables.iter().position(|table| table.name == name);

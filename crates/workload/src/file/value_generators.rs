@@ -241,7 +241,6 @@ impl Gen {
         }
     }
 
-    /// Returns true if some numbers have no value.
     pub(super) fn may_be_missing(&self) -> bool {
         matches!(self, Gen::Sometimes { .. })
     }
