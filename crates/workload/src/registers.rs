@@ -44,13 +44,11 @@ pub(crate) struct Registers {
     seed: u64,
 }
 
-/// The current key.
 #[derive(Debug, Default)]
 pub(crate) struct RowKey {
     key: [u8; 8],
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);

@@ -29,13 +29,12 @@ pub(crate) const NAME: &str = "standard1";
 
 const TABLE: &str = "standard1";
 
-/// Index of the statement that writes. The next constant is the index of the statement that reads.
+/// Index of the statement that writes.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 
-/// Maximum number of blob columns. The next constants limit the bytes of a column and of a row.
-/// These limits keep a row below the 16 MiB that Cassandra's commit log accepts with its default
-/// segment size.
+/// Maximum number of blob columns. The limits on columns and rows below keep a row below the 16 MiB
+/// that Cassandra's commit log accepts with its default segment size.
 const COLUMNS_MAX: u64 = 1000;
 const COLUMN_BYTES_MAX: u64 = 1_000_000;
 const ROW_BYTES_MAX: u64 = 16_000_000;
@@ -97,7 +96,6 @@ fn statements(table: &str, columns: u64) -> [String; 2] {
     ]
 }
 
-/// Returns the `CREATE TABLE` of a table with its keyspace.
 fn create_table(table: &str, columns: u64) -> String {
     let columns: Vec<String> =
         column_names(columns).iter().map(|name| format!("\"{name}\" blob")).collect();
@@ -108,7 +106,6 @@ fn create_table(table: &str, columns: u64) -> String {
     )
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);
@@ -174,7 +171,6 @@ impl program_traits::RowFunction for Standard1 {
         self.column_salts.len() * (4 + self.column_bytes) + 4 + self.key_bytes
     }
 
-    /// Computes the key of `row`.
     #[inline]
     fn seek(&self, cursor: &mut RowKey, row: u64) {
         let seed = row.wrapping_add(1);

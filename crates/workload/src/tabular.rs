@@ -29,8 +29,7 @@ pub(crate) const NAME: &str = "cql-tabular";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Index of the statement that writes. The next constants are the indexes of the statements that
-/// read and verify.
+/// Index of the statement that writes.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 const VERIFY: u16 = 2;
@@ -61,7 +60,6 @@ pub(crate) struct RowKey {
     clust: Decimal,
 }
 
-/// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
     let rows = workload_parts::rows(spec);

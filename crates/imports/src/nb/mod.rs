@@ -33,7 +33,7 @@ pub use answer::answer;
 /// Number of threads for `threads=auto`. NoSQLBench uses ten threads per processor of its own
 /// machine.
 const THREADS_AUTO: u32 = 100;
-/// Maximum number of operations in flight. The connections could not carry more.
+/// Maximum number of threads, and therefore of operations in flight.
 const THREADS_MAX: u32 = 1_000_000;
 
 /// Imports `nb FILE [scenario] key=value…`. Values are functions of the cycle alone, as in
@@ -109,11 +109,9 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
 /// Schema changes, and a step that makes only these changes.
 type Schema = (Vec<String>, ImportStep);
 
-/// A workload file whose template parameters have been replaced.
 #[derive(Debug)]
 struct File {
     source: SourceText,
-    /// Names of the template parameters in the file.
     parameters: BTreeSet<String>,
 }
 

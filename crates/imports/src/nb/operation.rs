@@ -31,7 +31,6 @@ const PAGE_SIZE: u32 = 5000;
 /// Default number of pages that NoSQLBench reads.
 const PAGES_MAX: u32 = 1;
 
-/// An operation of a file, in the form that a step needs.
 pub(super) struct Operation {
     pub(super) statement: Statement,
     pub(super) cycle_op: CycleOp,
@@ -232,7 +231,6 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the recipe of each marker of a statement.
     fn binds(
         &mut self,
         op: &Op,

@@ -77,7 +77,6 @@ impl Line {
         Ok(())
     }
 
-    /// Returns true if a setting comes from the command line.
     pub(crate) fn is_given(&self, key: &str) -> bool {
         self.given.iter().any(|given| given == key)
     }

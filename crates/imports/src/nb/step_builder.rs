@@ -27,7 +27,6 @@ const KINDS_MAX: usize = 64;
 /// Drivers whose operations are CQL.
 pub(super) const DRIVERS: [&str; 3] = ["cql", "cqld3", "cqld4"];
 
-/// Builds steps from the operations of a file.
 pub(super) struct Builder<'a> {
     pub(super) out: &'a mut Diagnostics,
     pub(super) ops: Vec<Op>,
@@ -241,7 +240,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the operations that a tag filter selects.
     fn tagged(&mut self, node: &Node, tags: &str) -> Option<Vec<Op>> {
         match Filter::parse(tags) {
             Ok(filter) => {
@@ -252,7 +250,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the step of a line that has operations.
     fn made(&mut self, name: &str, node: &Node, line: &Line, ops: &[Op]) -> Option<ImportStep> {
         let (kinds, statements, mut source) = self.parts(node, line, ops)?;
         let frame = match super::frame(line, source.sequence.len()) {
@@ -310,7 +307,6 @@ impl<'a> Builder<'a> {
         self.lined.entry(note.to_owned()).or_default().insert(line);
     }
 
-    /// Returns the notes, and the connection settings.
     pub(super) fn finish(mut self) -> (Vec<String>, Connection) {
         self.notes.append(&mut self.env.notes);
         for (note, lines) in &self.lined {

@@ -4,7 +4,6 @@
 
 use regex_lite::Regex;
 
-/// A selection of operations by their tags.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     conjugate: Conjugate,

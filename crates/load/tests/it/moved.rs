@@ -62,8 +62,9 @@ fn a_node_that_has_moved_is_followed_by_its_tokens() {
     at_first.set((stays.address, TOKENS[0])).unwrap();
     let is_gone = AtomicBool::new(false);
     let knows = Arc::clone(&at_first);
-    // After its first request, this server answers like the other node, as if that node had taken
-    // over the address of this server.
+    // This server answers queries of the system tables like the other node, as if that node had
+    // taken over the address of this server. It acknowledges only the first write, and closes the
+    // connection at each later write.
     let goes = Server::start(move |asked| match tells(asked, TOKENS[0], &knows) {
         Some(says) => says,
         None if is_gone.swap(true, Ordering::Relaxed) => Response::Closes,

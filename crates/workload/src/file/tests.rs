@@ -1,6 +1,6 @@
 //! Tests the example file, every mistake with its position, and the guarantees of generators.
 //!
-//! The file is long because the table `MISTAKES` has an entry for each mistake.
+//! Long because one of its tables has a line for each mistake.
 
 mod keyed;
 mod shared;

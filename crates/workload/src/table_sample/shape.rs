@@ -1,6 +1,6 @@
 //! Describes the values of a column as an expression of a workload file. The expression contains
-//! their sizes, compression and repetitions, and the range of numbers. It never contains the values
-//! themselves.
+//! the sizes, compression and repetitions of the values, and the ranges of numbers. It never
+//! contains the values themselves.
 
 use super::bins::{BINS, bins, whole};
 use super::yaml_text::word;

@@ -13,8 +13,8 @@ const START_MS: i64 = 1_704_067_200_000;
 /// are almost certainly different.
 const UNIQUE_CHARACTERS: f64 = 16.0;
 
-/// Returns an expression for values that are similar to those of a column. The values differ for
-/// all numbers if the type permits that.
+/// Returns an expression for values that are similar to those of a column and differ for all
+/// numbers. Returns `None` if the type does not permit this.
 pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
     let length = mean_length(cells);
     Some(match typ {

@@ -59,7 +59,6 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// A table of slots, and the values to which the slots refer.
 struct Alias {
     slots: Arc<[Slot]>,
     values: Arc<[Val<'static>]>,

@@ -53,7 +53,6 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// Description of a collection's content.
 struct Collection {
     kind: Ty,
     seed: Seed,
