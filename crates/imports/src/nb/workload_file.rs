@@ -65,7 +65,6 @@ const SHAPES: [&str; 7] = [
     "cql",
 ];
 
-/// Returns all operations of a file.
 pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
     check_bindings(root, out);
     let mut ops = Vec::new();

@@ -24,7 +24,8 @@ const IDENTITIES: (i64, i64) = (1, 100_000_000_000);
 /// Default range of dates in ms: the first fifty years from 1970.
 const DATES: (i64, i64) = (1, 50 * 365 * 24 * 3600 * 1000);
 const SIZES: (i64, i64) = (4, 8);
-/// Minimum size of a random text or blob with as many possible values as identities, in bytes.
+/// Minimum size, in bytes, at which a random text or blob has as many possible values as
+/// identities.
 const DISTINCT_BYTES: i64 = 8;
 /// Maximum number of composite values that are skipped one by one. It takes about 1 µs to skip a
 /// value.
@@ -77,7 +78,6 @@ enum ValueType {
     Vector(Box<Column>, u32, bool),
 }
 
-/// The generator of a column.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -95,13 +95,11 @@ fn salt(text: &str) -> i64 {
 }
 
 impl Column {
-    /// Creates a column of a user profile.
     pub(crate) fn from_profile(name: &str, typ: &CqlType, spec: Spec) -> Column {
         let salt = salt(&format!("seed for stress{}", name.to_lowercase()));
         Column::new(name, typ, salt, spec)
     }
 
-    /// Creates a column of the predefined tables.
     pub(crate) fn predefined(name: &str, typ: &CqlType, size: Dist) -> Column {
         let spec = Spec {
             size: Some(size),
@@ -110,7 +108,6 @@ impl Column {
         Column::new(name, typ, salt(&format!("randomstr{name}")), spec)
     }
 
-    /// Creates the key of the predefined tables.
     pub(crate) fn predefined_key(bytes: i64) -> Column {
         let mut key = Column::predefined("key", &CqlType::Blob, Dist::fixed(bytes));
         key.kind = ValueType::HexBlob;
@@ -185,7 +182,6 @@ impl Column {
         debug_assert!(out.len() >= start);
     }
 
-    /// Skips the next `count` values.
     pub(crate) fn skip(&mut self, count: i64) {
         match &self.kind {
             ValueType::HexBlob
@@ -292,7 +288,7 @@ impl Column {
         }
     }
 
-    /// Writes a value of a numeric type. Returns how the value is folded.
+    /// Writes a value of a numeric type. Returns the way in which the value is folded.
     fn number(&mut self, out: &mut Vec<u8>) -> Fold {
         match &self.kind {
             ValueType::Integer(bytes) => {
@@ -332,7 +328,6 @@ impl Column {
         }
     }
 
-    /// Writes a value of a composite type.
     fn composite(&mut self, out: &mut Vec<u8>) {
         match &mut self.kind {
             ValueType::List(element) => {

@@ -1,5 +1,5 @@
 //! Profiles that do not define their table, because the table already exists. This module
-//! determines what to query from the cluster, and completes the profile with the answer.
+//! determines which table to query from the cluster, and completes the profile with the answer.
 //!
 //! The tool queries the cluster in each run. In cassay, the answer becomes a part of the profile
 //! that is kept with the run. The run can then be repeated, even on another cluster.

@@ -18,8 +18,7 @@ const BLOCK: usize = 256;
 /// Maximum number of operations in a batch of the protocol.
 const BATCH_MAX: usize = 65_535;
 
-/// Number of the random stream for kinds. The next constants are the other random streams that are
-/// derived from the seed.
+/// Number of the random stream for kinds.
 const KINDS: u64 = 41;
 const COUNTS: u64 = 42;
 const SEEDS: u64 = 43;
@@ -113,7 +112,6 @@ pub(super) enum Seeds {
     Drawn(Dist),
 }
 
-/// All operations of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Operations {
     pub(super) seed: u64,
@@ -152,7 +150,6 @@ struct Consumption {
     partitions: u64,
 }
 
-/// The operations of a block.
 #[derive(Clone, Debug)]
 struct Block {
     number: u64,

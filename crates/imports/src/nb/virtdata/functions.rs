@@ -67,7 +67,6 @@ pub(crate) struct Variant {
     pub(crate) step: Transformation,
 }
 
-/// A function that transforms a value.
 #[derive(Clone)]
 pub(crate) struct Transformation(Arc<dyn Effect>);
 
@@ -95,7 +94,6 @@ impl core::fmt::Debug for Transformation {
     }
 }
 
-/// A function of whole numbers.
 pub(super) trait Whole: Fn(i64) -> i64 + Send + Sync + 'static {}
 impl<F: Fn(i64) -> i64 + Send + Sync + 'static> Whole for F {}
 
@@ -110,29 +108,24 @@ impl Transformation {
         Transformation(Arc::new(With(held, effect)))
     }
 
-    /// Creates a transformation from a function of a value.
     pub(super) fn new(effect: impl Fn(Val) -> Val + Send + Sync + 'static) -> Transformation {
         Transformation::with((), move |(), value| effect(value))
     }
 
-    /// Creates a transformation from a function of a number.
     pub(super) fn made(
         effect: impl Fn(i64) -> Val<'static> + Send + Sync + 'static,
     ) -> Transformation {
         Transformation::with((), move |(), value| effect(value.long()))
     }
 
-    /// Creates a transformation that returns a long for a number.
     pub(super) fn long(effect: impl Whole) -> Transformation {
         Transformation::made(move |x| Val::Long(effect(x)))
     }
 
-    /// Creates a transformation that returns an int for a number.
     pub(super) fn int(effect: impl Whole) -> Transformation {
         Transformation::made(move |x| Val::Int(effect(x) as i32))
     }
 
-    /// Creates a transformation that always returns the same value.
     pub(super) fn fixed(value: Val<'static>) -> Transformation {
         Transformation::with(value, |value, _| value.clone())
     }

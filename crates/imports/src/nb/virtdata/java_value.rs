@@ -173,7 +173,6 @@ pub(crate) enum Val<'a> {
 }
 
 impl<'a> Val<'a> {
-    /// Returns the type of the value.
     pub(crate) fn ty(&self) -> Ty {
         match self {
             Val::Long(_) => Ty::Long,
@@ -200,7 +199,6 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// Returns the value with owned copies of the parts that it borrows.
     pub(crate) fn owned(self) -> Val<'static> {
         let all = |items: Vec<Val<'a>>| items.into_iter().map(Val::owned).collect();
         match self {

@@ -51,7 +51,6 @@ impl RecipeMistake {
 /// Maximum nesting of functions in arguments. Real recipes are less deeply nested.
 const DEPTH_MAX: usize = 16;
 
-/// Parses the text of a recipe.
 pub(crate) fn parse(text: &str) -> Result<Vec<Call>, RecipeMistake> {
     let mut reader = Reader { text, at: 0 };
     let mut calls = Vec::new();
