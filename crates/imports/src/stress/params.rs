@@ -24,7 +24,6 @@ pub(crate) struct KnownParam {
     pub(crate) about: &'static str,
 }
 
-/// Creates a row for the tables of parameters.
 pub(crate) const fn new(
     form: &'static str,
     groups: u8,
@@ -147,7 +146,6 @@ impl Params<'_> {
         self.given.iter().find(|given| given.known.form == form)
     }
 
-    /// Returns true if the command line has a parameter.
     pub(crate) fn has(&self, form: &str) -> bool {
         self.find(form).is_some()
     }

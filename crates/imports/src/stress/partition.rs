@@ -5,8 +5,8 @@
 //! The tool draws the values of a level together and without duplicates. The values of the first
 //! level come from the seed of the key. The values of the next level come from that seed folded
 //! over the first value of the level above, and so on. The same values therefore occur under every
-//! value of the level above. A row's own columns come from the last level's seed folded over the
-//! row's last clustering value.
+//! value of the level above. The other columns of a row come from the last level's seed folded over
+//! the row's last clustering value.
 //!
 //! A write visits the rows up to a last row. The tool computes the position of this row from the
 //! means of the levels and compares it level by level. With a single visit, the last row comes
@@ -35,8 +35,7 @@ pub(crate) struct Columns {
     /// Position of the last row of a single visit. It is the product of the tool's maxima of the
     /// levels.
     rows_last: i64,
-    /// Mean number of rows below a value of each level. The next field is the mean number of values
-    /// of each level.
+    /// Mean number of rows below a value of each level.
     descendants: Vec<i64>,
     averages: Vec<i64>,
 }
@@ -127,8 +126,7 @@ pub(crate) struct Walk {
     last: Vec<i64>,
     chance: f64,
     purpose: Purpose,
-    /// Inverse probability of the choices above each level, for the random choice of rows. The next
-    /// field is the factor of `chance` on each level.
+    /// Inverse probability of the choices above each level, for the random choice of rows.
     rolls: Vec<f64>,
     chances: Vec<f64>,
     draws: Draws,

@@ -96,7 +96,6 @@ pub(super) struct TokenQuery {
     pub(super) page_size: i32,
 }
 
-/// A user profile that cassay has read.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     pub(super) name: Option<String>,
@@ -116,8 +115,7 @@ pub(super) struct Profile {
     /// cannot be parsed.
     pub(super) writing: Vec<String>,
     pub(super) token_queries: Vec<TokenQuery>,
-    /// Text of the insert statement. The next two fields are its bound cells, and the number of
-    /// bound cells that are not part of the key.
+    /// Text of the insert statement.
     pub(super) insert_cql: String,
     pub(super) insert_bound: Vec<Cell>,
     pub(super) insert_values: usize,
@@ -301,7 +299,6 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    /// Returns notes on differences from the tool, and on defaults that apply.
     fn notes(&mut self, keyspace: &str, columns: &Columns) -> Vec<String> {
         let named = |is: fn(&Column) -> bool| {
             let all = [&columns.key, &columns.clustering, &columns.values];

@@ -29,7 +29,6 @@ fn is_idle(word: &str) -> bool {
     option.is_some_and(|option| WITHOUT_EFFECT.contains(&option))
 }
 
-/// Parses the words, and reads the files that the words name.
 pub(super) fn parse(
     command_line: &[String],
     read: ReadFile,
@@ -79,7 +78,7 @@ struct Reader<'a> {
     places: Vec<Place>,
     properties: Properties,
     phase: Option<Phase>,
-    /// Files and properties. Each has the index of its word.
+    /// Files of properties, each with the index of its word.
     files: Vec<(usize, &'a str)>,
     set: Vec<(usize, &'a str, &'a str)>,
     notes: Vec<String>,

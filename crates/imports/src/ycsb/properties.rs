@@ -17,7 +17,6 @@ struct Property {
 #[derive(Debug)]
 pub(super) struct Properties {
     all: BTreeMap<String, Property>,
-    /// Mistakes found so far.
     pub(super) out: Diagnostics,
 }
 
@@ -52,14 +51,12 @@ impl Properties {
         }
     }
 
-    /// Adds a property of the command line, or replaces the earlier value of the property.
     pub(super) fn set(&mut self, key: &str, value: &str, span: Range<usize>) {
         let place = Place { source: 0, span };
         let value = value.to_owned();
         self.all.insert(key.to_owned(), Property { value, place });
     }
 
-    /// Returns the text of a property. Returns `None` if the property is absent.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         self.all.get(key).map(|property| property.value.as_str())
     }
@@ -70,7 +67,6 @@ impl Properties {
         names.cloned().collect()
     }
 
-    /// Records a mistake in a property.
     pub(super) fn wrong(&mut self, key: &str, message: String, hint: Option<String>) {
         let place = self.all.get(key).map(|property| property.place.clone());
         self.out.add(&place.unwrap_or_default(), message, hint);

@@ -92,7 +92,6 @@ impl LevelRest {
         self.values.is_empty()
     }
 
-    /// Returns true if the current value is the last value of the level.
     pub(super) fn is_last(&self) -> bool {
         match self.sparse {
             Some(_) => self.left == 0,
