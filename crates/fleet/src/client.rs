@@ -120,7 +120,6 @@ pub(crate) const CALLS: &[Row<ClientState>] = &[
     Row::new::<Disarm>(),
 ];
 
-/// State of a client.
 pub(crate) struct ClientState {
     maker: &'static dyn Maker,
     pub outbox: Outbox,

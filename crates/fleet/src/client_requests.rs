@@ -176,12 +176,11 @@ pub(crate) struct PopulationNote {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct IntervalNote {
     pub index: u64,
-    /// Start of the interval, in ns since the start line. The next field is its end.
+    /// Start of the interval, in ns since the start line.
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
-    /// Outcomes of the operations. The next field has p50, p99 and maximum of the latency of
-    /// successful operations, in ns.
+    /// Outcomes of the operations.
     pub outcomes: OutcomeCounts,
     pub latency_ns: [u64; 3],
     /// Figures that the client measures about itself, in packed form.
@@ -200,7 +199,6 @@ pub(crate) struct KeptNote {
     pub bytes: String,
 }
 
-/// A client's summary.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct EndNote {
     pub operations_sent: u64,
@@ -324,7 +322,6 @@ fn find_word<T: Copy>(all: &[(T, &str)], word: &str) -> Result<T> {
 }
 
 impl ClientConfig {
-    /// Converts the configuration of a client to the form of a message.
     pub fn from_config(config: &Config) -> ClientConfig {
         let nodes = config.nodes.iter();
         ClientConfig {

@@ -218,8 +218,8 @@ fn client(visit: &mut impl Visit, client: &mut ClientInterval) -> Option<()> {
 /// Error for packed data that another build has written.
 const NOT_OURS: &str = "the format of an interval differs from the format of this program";
 
-/// Packs as many kinds as fit into one text of `bytes_max` bytes, but at least one kind. Returns
-/// the number of kinds that were packed.
+/// Packs as many kinds as fit into `bytes_max` bytes before base64 encoding, but at least one kind.
+/// Returns the encoded text, and the number of kinds that were packed.
 pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, usize) {
     let mut writer = Writer(Vec::new());
     let mut packed = 0;

@@ -394,7 +394,6 @@ impl FleetLoad {
     }
 }
 
-/// Adds the results of a client to `all`.
 fn add(all: &mut Summary, note: EndNote) {
     all.operations_sent += note.operations_sent;
     all.operations_ended += note.operations_ended;

@@ -105,8 +105,9 @@ impl Clients {
     }
 }
 
-/// Returns the CPUs of a client. A client on this machine for which no CPUs are specified uses the
-/// CPUs of the load. The first CPU of the list is one that no earlier client has as its first CPU.
+/// Returns the CPUs of a client. If no CPUs are specified for a client on the controller's machine,
+/// the client uses the CPUs of the load. The first CPU of the list is one that no earlier client
+/// has as its first CPU.
 fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
     if client.seat.far.is_some() || !client.seat.cpus.is_empty() || config.cpus.is_empty() {
         return client.seat.cpus.clone();

@@ -40,7 +40,8 @@ pub fn listed<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-/// Rounds a measured value to a whole number, with thousands separators.
+/// Formats a measured value as a whole number with thousands separators. Formats a negative value
+/// as 0.
 pub fn whole(value: f64) -> String {
     grouped(&format!("{:.0}", value.max(0.0)))
 }
