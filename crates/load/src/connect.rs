@@ -313,7 +313,6 @@ fn unexpected(what: &str, response: &Response<'_>) -> io::Error {
     ))
 }
 
-/// State of the reconnecting threads.
 pub(crate) struct Reconnector {
     nodes: Mutex<Vec<Endpoint>>,
     connections_per_node: usize,

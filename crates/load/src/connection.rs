@@ -14,7 +14,6 @@ use std::io::{self, Read, Write};
 /// Sizes of a connection's buffers, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buffers {
-    /// Size of the buffer for responses.
     pub input: usize,
     /// Size of the buffer for requests of new operations.
     pub output: usize,
@@ -49,13 +48,11 @@ impl Buffers {
 /// row of a conditional write.
 pub(crate) const ANSWER_BYTES_USUAL: u32 = 1 << 20;
 
-/// Socket that has completed the handshake.
 pub(crate) struct Link<S = Socket> {
     pub stream: S,
     pub tls: Option<Box<ClientConnection>>,
 }
 
-/// Reason why the connection cannot deliver more data.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadEnd {
     #[error("the node closed the connection")]
@@ -66,10 +63,8 @@ pub(crate) enum ReadEnd {
     Segment(#[from] SegmentError),
 }
 
-/// Result of a call to the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The socket has accepted all pending data.
     Done,
     /// The socket's buffer is full. The caller must try again when the socket is writable.
     Blocked,
@@ -304,7 +299,6 @@ impl<S: Read + Write> Link<S> {
         Ok(taken)
     }
 
-    /// Sends the unsent part of `bytes`.
     fn send(&mut self, bytes: &[u8], bytes_sent: &mut usize) -> io::Result<Progress> {
         while *bytes_sent < bytes.len() {
             let rest = &bytes[*bytes_sent..];

@@ -4,7 +4,6 @@
 use crate::statement_facts::Facts;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Times of the run on the monotonic clock, in ns.
 #[derive(Debug)]
 pub(crate) struct Control {
     start_ns: AtomicU64,
@@ -38,8 +37,6 @@ impl Control {
         self.window_from_ns.load(Ordering::Relaxed)
     }
 
-    /// Returns the time until which the client sends operations that were due before the stop, in
-    /// ns of the monotonic clock.
     pub fn sends_until_ns(&self) -> u64 {
         self.sends_until_ns.load(Ordering::Relaxed)
     }
@@ -63,8 +60,6 @@ impl Control {
         self.hangs_up_ns.fetch_min(until_ns, Ordering::Relaxed);
     }
 
-    /// Returns the time at which the client stops waiting for responses, in ns of the monotonic
-    /// clock.
     pub fn hangs_up_ns(&self) -> u64 {
         self.hangs_up_ns.load(Ordering::Relaxed)
     }

@@ -49,7 +49,6 @@ pub struct EarlierWrites {
     margin: u32,
     /// Time of tick 1, in ns of the monotonic clock. It is the start of the first main stage.
     epoch_ns: Option<u64>,
-    /// Writes of the main stage, by row.
     rows: HashMap<u64, RowWrites>,
     /// True if the main stages wrote more rows than the module can remember.
     forgets: bool,
@@ -65,7 +64,6 @@ pub struct EarlierWrites {
     registers: Vec<RegisterOperation>,
     /// True if operations that were not recorded followed the recorded operations.
     registers_end: bool,
-    /// Time spans in which acknowledged writes may have been lost, and the losses that were found.
     losses: Losses,
 }
 
@@ -98,7 +96,6 @@ pub(crate) struct RowWrites {
 /// Sums of the increments of a counter, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
-    /// Sum of the acknowledged increments.
     acknowledged: i64,
     /// Sum of the positive increments of unknown outcome.
     unknown_up: i64,
@@ -400,7 +397,6 @@ impl EarlierWrites {
     }
 }
 
-/// Times of one write.
 #[derive(Clone, Copy)]
 struct WriteTimes {
     sent: u32,

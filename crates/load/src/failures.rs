@@ -54,7 +54,6 @@ pub(crate) fn add(all: &mut Vec<Failures>, of_worker: &[Failures]) {
     }
 }
 
-/// Returns the failures of each node at which at least one operation failed.
 pub(crate) fn node_failures(all: &[Failures], nodes: &[String]) -> Vec<NodeFailures> {
     let pairs = all.iter().zip(nodes).filter(|(one, _)| one.count > 0);
     let named = pairs.map(|(one, node)| NodeFailures {

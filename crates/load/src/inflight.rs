@@ -26,12 +26,9 @@ pub(crate) const NEVER_NS: u64 = u64::MAX;
 const _: () = assert!(CLASSES_MAX <= SPECIAL as usize);
 const _: () = assert!(SLOTS_MAX - 1 <= i16::MAX as usize && SLOTS_MAX <= NONE as usize);
 
-/// State of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// The slot is not in use.
     Free,
-    /// The attempt waits for its response.
     Waiting,
     /// The attempt waits for the response to a PREPARE, after which its operation is sent again.
     Preparing,
@@ -41,7 +38,6 @@ pub(crate) enum State {
     Orphaned,
 }
 
-/// One attempt of an operation in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub operation: Operation,
@@ -66,7 +62,6 @@ impl Slot {
 /// Timeout and speculation delay that the attempts of a class have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
-    /// Time after the send at which an attempt has failed, in ns.
     pub timeout_ns: u64,
     /// Time after the send at which the worker sends a second attempt, in ns. [`NEVER_NS`] means
     /// that it never does.
@@ -190,7 +185,6 @@ impl InFlight {
         &mut self.slots[usize::from(id)]
     }
 
-    /// Frees a slot that is in use.
     #[inline]
     pub fn release(&mut self, id: u16) {
         match self.slots[usize::from(id)].state {

@@ -44,7 +44,6 @@ pub enum LedgerMode {
 }
 
 impl LedgerMode {
-    /// Returns true if the times of writes are recorded.
     pub(crate) fn times(self) -> bool {
         matches!(self, LedgerMode::Times | LedgerMode::History)
     }
@@ -157,7 +156,6 @@ impl LedgerPart {
         }
     }
 
-    /// Records the acknowledgement of the operation with this number.
     #[inline]
     pub fn acknowledged(&mut self, number: u64, now_ns: u64) {
         let ticks = now_ns.saturating_sub(self.start_ns) / TICK_NS;
@@ -252,7 +250,6 @@ impl Numbers {
 pub struct Ledger {
     numbers: Numbers,
     start_ns: u64,
-    /// Parts, by worker.
     parts: Vec<LedgerPart>,
 }
 

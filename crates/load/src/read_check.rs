@@ -9,11 +9,9 @@ use workload::{Check, Stage};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadValue {
     pub check: Check,
-    /// Row that was requested.
     pub row: u64,
     /// Stage and number of the operation that wrote the value, if the value contains them.
     pub writer: Option<(Stage, u64)>,
-    /// Value of the counter, if the row is that of a counter.
     pub counted: Option<i64>,
 }
 

@@ -10,7 +10,6 @@ use cql::segment::{SEGMENT_BYTES_MAX, SegmentError, Segments};
 /// for at least one complete segment.
 const ROOM_BYTES: usize = 2 * SEGMENT_BYTES_MAX;
 
-/// Segments of one connection in both directions.
 #[derive(Debug)]
 pub(crate) struct Wrapping {
     segments: Segments,
@@ -21,9 +20,7 @@ pub(crate) struct Wrapping {
     /// Payload of the last segment. The first `taken` bytes have already been passed to the caller.
     payload: Vec<u8>,
     taken: usize,
-    /// Segments that are ready to be sent.
     pub output: Vec<u8>,
-    /// Number of bytes of `output` that have been sent.
     pub sent: usize,
 }
 

@@ -126,7 +126,6 @@ impl Runs {
         self.expected = oracle.recorded.end();
     }
 
-    /// Runs seeds one after the other, and compares all results.
     fn run_all(&mut self, seeds: std::ops::Range<u64>) -> Result<(), String> {
         seeds.for_each(|seed| self.run(seed));
         let kinds_count = self.parts[0].kinds.len();

@@ -83,7 +83,6 @@ pub(crate) struct Slowest {
 }
 
 impl Default for Slowest {
-    /// Returns a value that keeps nothing.
     fn default() -> Slowest {
         Slowest {
             threshold_ns: u64::MAX,
@@ -108,13 +107,11 @@ impl Slowest {
         }
     }
 
-    /// Returns true if an operation with this latency may be among the slowest.
     #[inline]
     pub fn is_slow(&self, latency_ns: u64) -> bool {
         latency_ns > self.threshold_ns
     }
 
-    /// Adds an operation of the window, if it is slow.
     #[cold]
     pub fn add(&mut self, operation: SlowOperation) {
         if !self.is_slow(operation.latency_ns()) {

@@ -24,7 +24,6 @@ const CONTROL_WORDS: usize = 8;
 
 /// Reader that reports the arrival time of its data.
 pub(crate) trait TimedReader {
-    /// Returns true if the reader reports arrival times.
     fn is_timed(&self) -> bool;
 
     /// Returns the arrival time of the most recently read data, in ns of the monotonic clock.
@@ -32,7 +31,6 @@ pub(crate) trait TimedReader {
     fn arrived_ns(&self) -> Option<u64>;
 }
 
-/// Socket that reports arrival times. See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: TcpStream,

@@ -16,7 +16,6 @@ use workload::{Program, Statement};
 /// Statement number that means the absence of a statement.
 pub(crate) const NO_STATEMENT: u16 = u16::MAX;
 pub(crate) const NO_KIND: u8 = u8::MAX;
-/// Maximum number of kinds of operation in a program.
 pub(crate) const KINDS_MAX: usize = 64;
 
 const _: () = assert!(
@@ -24,7 +23,6 @@ const _: () = assert!(
     "each kind may be a separate class"
 );
 
-/// Properties of a kind of operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KindFacts {
     /// Class of the kind in the in-flight table.
@@ -37,7 +35,6 @@ pub(crate) struct KindFacts {
     pub timeout_ns: u64,
 }
 
-/// Properties of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StatementFacts {
     pub verifies: bool,
@@ -63,7 +60,6 @@ pub(crate) struct StatementFacts {
     pub table: u64,
 }
 
-/// Properties of all kinds and statements of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub kinds: Vec<KindFacts>,
@@ -73,9 +69,7 @@ pub(crate) struct Facts {
     pub has_courses: bool,
     /// True if any response may lead to another request.
     pub has_follow_ups: bool,
-    /// True if any operation may read several pages.
     pub has_pages: bool,
-    /// True if any operation may be retried.
     pub has_retries: bool,
     /// True if any operation may be sent to two nodes.
     pub has_speculation: bool,

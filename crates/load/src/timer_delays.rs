@@ -95,7 +95,6 @@ impl Watch {
         self.shared.ring().take(index)
     }
 
-    /// Takes all data that the caller has not taken yet.
     pub fn take_all(&self) -> Hiccups {
         self.shared.ring().take_all()
     }

@@ -72,7 +72,6 @@ const REST_MAX_NS: u64 = 200 * clock::MILLISECOND_NS / 1000;
 /// Time after which the worker tries to send a retry again if no connection had room for it, in ns.
 const AGAIN_NS: u64 = clock::MILLISECOND_NS;
 
-/// Source of the due times of operations.
 pub(crate) enum DueTimes {
     /// The due times are the times at which slots became free, oldest first.
     Closed { freed_ns: VecDeque<u64> },
@@ -114,7 +113,6 @@ pub(crate) struct Worker<W: World> {
     pub control: Arc<Control>,
     pub program: Arc<Program>,
     pub generator: Generator,
-    /// Templates, by statement.
     pub templates: Vec<Template>,
     pub batches: Vec<Option<BatchTemplate>>,
     pub facts: Facts,
@@ -123,7 +121,6 @@ pub(crate) struct Worker<W: World> {
     pub number_end: u64,
     pub number_step: u64,
     pub in_flight_max: u32,
-    /// True if the load has been stopped.
     pub draining: bool,
     /// True if some operations may still have to be sent.
     pub issuing: bool,
@@ -143,7 +140,6 @@ pub(crate) struct Worker<W: World> {
     /// Operation states that do not belong to a slot. The worker has one for each attempt that it
     /// may have to repeat.
     pub spare_courses: Vec<OperationState>,
-    /// Failed attempts that will be retried.
     pub again: VecDeque<Again>,
     /// Number of operations of which two attempts wait for a response.
     pub twins_count: u32,
@@ -170,7 +166,6 @@ pub(crate) struct Worker<W: World> {
     pub end: WorkerEnd,
 }
 
-/// State that concerns all sockets of the worker.
 pub(crate) struct Sockets {
     /// True if the worker has appended output to a connection that it was not processing.
     unsent: bool,
@@ -184,7 +179,6 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    /// Returns the state before the first connection is added.
     pub fn new() -> Sockets {
         Sockets {
             unsent: false,
@@ -222,7 +216,6 @@ impl Timestamps {
     }
 }
 
-/// Results of a worker that has ended.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerEnd {
     pub sent: u64,
@@ -232,16 +225,13 @@ pub(crate) struct WorkerEnd {
     pub missed_rows: MissedRows,
     /// Failed operations, by the number of the node.
     pub failures: Vec<Failures>,
-    /// Slowest operations of the window.
     pub slowest: Slowest,
     pub ledger: Option<LedgerPart>,
     pub history: Option<HistoryPart>,
-    /// True if the worker had real-time priority. See [`crate::Config::realtime`].
     pub realtime: bool,
 }
 
 impl WorkerEnd {
-    /// Returns the results of a worker that has done nothing yet.
     pub fn with_room(nodes_count: usize) -> WorkerEnd {
         WorkerEnd {
             failures: vec![Failures::default(); nodes_count],
@@ -319,8 +309,8 @@ impl<W: World> Worker<W> {
         self.end
     }
 
-    /// Sleeps until data is readable or work is due. If work is due soon, responses do not wake the
-    /// worker up, provided that no response has a follow-up and the kernel reports arrival times.
+    /// Sleeps until data is readable or work is due. If work is due soon and [`Worker::may_rest`]
+    /// returns true, responses do not wake the worker up.
     fn wait(&mut self) -> io::Result<usize> {
         let now_ns = self.world.now_ns();
         let wake_ns = self.wake_ns(now_ns);
@@ -401,7 +391,7 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Begins the drain. From now on, no further operation becomes due.
+    /// Begins the drain.
     fn begin_drain(&mut self, now_ns: u64) {
         self.draining = true;
         self.note_gauges();

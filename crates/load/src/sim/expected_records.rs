@@ -122,7 +122,6 @@ fn values(kind: &mut KindInterval) -> [&mut Histogram; 8] {
     ]
 }
 
-/// Returns every value of a histogram with its count.
 fn list(histogram: &Histogram) -> Vec<(u64, u64)> {
     let values = histogram.hdr().iter_recorded();
     values

@@ -37,16 +37,13 @@ struct Try {
     order: u64,
     /// True if the worker no longer waits for the response.
     is_orphan: bool,
-    /// True if the request prepares a statement again.
     prepares: bool,
-    /// True if this is a speculative second attempt.
     is_second: bool,
     /// True if the worker has read a response after which it must send another request on the same
     /// stream.
     goes_on: bool,
 }
 
-/// Operation that has begun, but not ended.
 #[derive(Clone, Debug)]
 struct OpenOperation {
     kind: u8,
@@ -85,7 +82,6 @@ pub struct Oracle {
     is_running: bool,
     now_ns: u64,
     turn_ns: u64,
-    /// Arrival time of the response that is being read.
     arrived_ns: u64,
     awaits_turn: bool,
     /// True if the worker has stopped sending, as of the start of the iteration.

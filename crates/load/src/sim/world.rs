@@ -78,7 +78,6 @@ impl State {
         self.now_ns
     }
 
-    /// Performs the caller's action if the time for the action has come.
     fn call(&mut self) {
         let due = |after_ns: u64| self.now_ns >= START_NS + after_ns;
         match self.shape.caller {
@@ -246,7 +245,6 @@ impl State {
         Ok(count)
     }
 
-    /// Answers every request that has arrived completely.
     fn serve(&mut self, index: u16) {
         let asked = std::mem::take(&mut self.wires[usize::from(index)].asked);
         let mut rest = &asked[..];

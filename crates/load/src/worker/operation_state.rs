@@ -48,7 +48,6 @@ pub(crate) struct OperationState {
     pub preparing: u16,
     /// Number of tables that the request writes. The server counts the request once for each table.
     pub tables: u8,
-    /// Number of statements in the request.
     pub statements: u16,
 }
 
@@ -84,7 +83,6 @@ pub(crate) struct StartTimes {
     pub sent_ns: Option<u64>,
     pub part_due_ns: u64,
     part_sent_ns: u64,
-    /// Connection of the last attempt.
     pub connection: u16,
     pub retries: u8,
     pub is_speculated: bool,
@@ -123,7 +121,6 @@ pub(crate) enum Turn {
     Endless(Endless),
 }
 
-/// Reason why pages would never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Endless {
     #[error("page {0} names itself as the next page")]

@@ -19,7 +19,6 @@ use workload::Operation;
 /// in flight then, and the stop waits for the verifications.
 const JUDGES_AFTER_STOP_NS: u64 = 100 * clock::MILLISECOND_NS;
 
-/// Reason why a connection is unusable.
 #[derive(Debug, thiserror::Error)]
 enum Broken {
     #[error(transparent)]
@@ -228,7 +227,6 @@ impl<W: World> Worker<W> {
         self.source.freed(now_ns);
     }
 
-    /// Ends the operation of `slot` after the final failure.
     #[cold]
     pub(super) fn note_failure(
         &mut self,
