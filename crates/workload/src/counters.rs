@@ -18,7 +18,6 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "counters";
 
 const TABLE: &str = "counters";
@@ -32,7 +31,6 @@ const READ: u16 = 1;
 /// Maximum amount of an addition. The sum of a million such additions fits in a counter.
 const AMOUNT_MAX: u64 = 1 << 40;
 
-/// Parameters of the additions.
 #[derive(Debug)]
 pub(crate) struct Counters {
     amount_max: u64,

@@ -22,21 +22,18 @@ use cql::response::{RawRows, Row};
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "cql-iot";
 /// Newer name of the workload in NoSQLBench.
 pub(crate) const NAME_TIMESERIES: &str = "cql-timeseries";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Index of the statement that writes.
 const WRITE: u16 = 0;
 const VERIFY: u16 = 2;
 
 /// Minimum length of an extract, in characters.
 const DATA_BYTES_MIN: u64 = 800;
 const DATA_BYTES_MAX: u64 = 1200;
-/// Mean of the normal distribution of sensor values.
 const VALUE_MEAN: f64 = 100.0;
 const VALUE_DEVIATION: f64 = 5.0;
 
@@ -56,7 +53,6 @@ const WORDS_MAX: usize = 1_000_000;
 /// Maximum size of the text, in bytes. Every program keeps the text in memory.
 const TEXT_BYTES_MAX: usize = 16_000_000;
 
-/// Parameters of the readings.
 #[derive(Debug)]
 pub(crate) struct Iot {
     sources: u64,

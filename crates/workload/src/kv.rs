@@ -32,7 +32,6 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "kv";
 
 const TABLE: &str = "kv";
@@ -55,7 +54,6 @@ const VALUE_BYTES_MAX: u64 = 16_000_000;
 /// Default size of a value, in bytes.
 const VALUE_BYTES_DEFAULT: u64 = 100;
 
-/// Parameters of keys and values.
 #[derive(Debug)]
 pub(crate) struct Kv {
     is_bigint: bool,
@@ -68,15 +66,14 @@ pub(crate) struct Kv {
     pattern: Pattern,
 }
 
-/// Current row and its key.
 #[derive(Debug)]
 pub(crate) struct RowKey {
     row: u64,
     key: [u8; 16],
     key_bytes: usize,
     sizes: Sampler,
-    /// The writer that the most recently checked value names. `None` if no operation of this epoch
-    /// wrote the value.
+    /// The writer whose number the most recently checked value contains. `None` if no operation of
+    /// this epoch wrote the value.
     writer: Option<u64>,
 }
 

@@ -33,7 +33,6 @@ pub(crate) fn did_you_mean<'a>(
         .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
 }
 
-/// The parameters of one specification, and the mistakes up to now.
 pub(crate) struct Params<'a> {
     pub(crate) spec: &'a Spec,
     pub(crate) problems: Vec<Problem>,
@@ -47,7 +46,6 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// Records a mistake at `path`.
     pub(crate) fn problem(&mut self, path: &[&str], message: String, hint: Option<String>) {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
         self.problems.push(Problem {

@@ -183,14 +183,12 @@ impl Statement {
     }
 }
 
-/// Mapping of operation numbers to kinds and rows.
 #[derive(Debug)]
 pub(crate) struct Choices {
     pub(crate) mix: Mix,
     pub(crate) rows: Sampler,
     /// The kind whose operations add rows beyond the loaded rows, if any.
     pub(crate) insert_kind: Option<u8>,
-    /// Statement of each kind in the main stage.
     pub(crate) main_statements: Vec<u16>,
     /// Kind and statement of the load stage.
     pub(crate) load: (u8, u16),
@@ -425,7 +423,6 @@ impl Choices {
         )
     }
 
-    /// Returns true if operations of a kind may occur in a stage.
     pub(crate) fn may_ask(&self, stage: Stage, kind: usize) -> bool {
         match stage {
             Stage::Load => kind == usize::from(self.load.0),

@@ -24,12 +24,10 @@ use cql::response::RawRows;
 use cql::template::append_value;
 use cql::token::{hash3_x64_128, murmur3};
 
-/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "standard1";
 
 const TABLE: &str = "standard1";
 
-/// Index of the statement that writes.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 
@@ -43,13 +41,11 @@ const KEY_BYTES_MAX: u64 = 65_535;
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Parameters of the table's rows.
 #[derive(Debug)]
 pub(crate) struct Standard1 {
     key_bytes: usize,
     key_salt: u64,
     column_bytes: usize,
-    /// Salt of each column, in bind order.
     column_salts: Vec<u64>,
     pattern: Pattern,
 }
@@ -79,7 +75,6 @@ fn salt(name: &str) -> u64 {
     hash3_x64_128(format!("randomstr{name}").as_bytes(), 0).0 as u64
 }
 
-/// Returns the statements, in the order of [`WRITE`] and [`READ`].
 fn statements(table: &str, columns: u64) -> [String; 2] {
     let names = column_names(columns);
     let list =

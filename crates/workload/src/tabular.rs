@@ -24,12 +24,10 @@ use cql::response::{RawRows, Row};
 use cql::template::append_value;
 use cql::token::murmur3;
 
-/// Name of the workload after `use:` in a study.
 pub(crate) const NAME: &str = "cql-tabular";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
-/// Index of the statement that writes.
 const WRITE: u16 = 0;
 const READ: u16 = 1;
 const VERIFY: u16 = 2;
@@ -42,7 +40,6 @@ const LIMITS: (i32, i32) = (1, 10);
 const PARTSIZE_MAX: u64 = 1_000_000_000;
 const PARTSIZE_DEFAULT: u64 = 1_000_000;
 
-/// Parameters of the partitions and their rows.
 #[derive(Debug)]
 pub(crate) struct Tabular {
     partsize: u64,
@@ -52,7 +49,6 @@ pub(crate) struct Tabular {
     text: Box<str>,
 }
 
-/// Current row and its key.
 #[derive(Debug)]
 pub(crate) struct RowKey {
     row: u64,

@@ -68,7 +68,6 @@ pub(super) struct FileSource {
     pub(super) rows: u64,
     pub(super) groups: Vec<Group>,
     pub(super) group_of: Vec<usize>,
-    /// True if the mix deletes rows.
     pub(super) deletes: bool,
     pub(super) expected: Option<ExpectedResult>,
     pub(super) row_bytes: u64,

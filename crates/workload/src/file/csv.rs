@@ -4,12 +4,10 @@ use super::literal;
 use cql::value::CqlType;
 use std::collections::HashSet;
 
-/// A CSV with a header line.
 #[derive(Debug)]
 pub(super) struct Csv {
     /// Path of the CSV, as written in the workload.
     pub(super) file: String,
-    /// Names of the columns.
     names: Vec<String>,
     records: Vec<csv::StringRecord>,
 }

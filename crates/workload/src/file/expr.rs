@@ -33,7 +33,6 @@ impl Wrong {
     }
 }
 
-/// An expression, and its position in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Expr {
     pub(super) at: usize,

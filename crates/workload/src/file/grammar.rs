@@ -10,7 +10,6 @@ use super::statement::Verb;
 use crate::schema::{Table, Token, TokenKind};
 use yaml::did_you_mean;
 
-/// Columns that the clauses of a statement name.
 #[derive(Debug, Default)]
 struct Clauses {
     /// Every column name in the statement, with its offset.

@@ -17,7 +17,6 @@ pub(super) struct Value {
     /// Type that the file states. It applies if the text of a statement does not determine the
     /// type.
     pub(super) typ: Option<CqlType>,
-    /// Position of the expression in the file.
     pub(super) place: Place,
     pub(super) seed: u64,
     /// Number from which the value is computed. By default, this is the number of the row or

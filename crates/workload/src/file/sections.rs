@@ -34,7 +34,6 @@ const VALUE_KEYS: [&str; 10] = [
 /// Maximum number of statements, because the engine distinguishes at most this number of kinds.
 const STATEMENTS_MAX: usize = crate::mix::KINDS_MAX;
 
-/// Result of reading the section `schema`.
 #[derive(Default)]
 pub(super) struct Tables {
     /// Statements that create the schema, in order. The names in the statements include the
@@ -187,7 +186,6 @@ impl<'a> File<'a, '_> {
         values
     }
 
-    /// Reports a mistake in an expression that begins at the position `place`.
     pub(super) fn wrong(&mut self, place: &Place, wrong: Wrong) {
         let start = (place.span.start + wrong.at).min(place.span.end);
         let place = Place {

@@ -14,7 +14,6 @@ use crate::type_assumptions::is_taken;
 
 /// Positions of a program's statements in the file.
 pub(super) struct StatementPlaces {
-    /// Positions of the statements of the schema.
     schema: Vec<Place>,
     /// The statements of the program. Copies for the load stage come last.
     statements: Vec<PlacedStatement>,
@@ -46,7 +45,6 @@ struct PlacedStatement {
     markers: Vec<Marker>,
 }
 
-/// A marker in a statement, and the type of its values.
 struct Marker {
     name: String,
     typ: CqlType,

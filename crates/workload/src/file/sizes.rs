@@ -9,10 +9,8 @@ use std::sync::Arc;
 /// Name of the function that chooses one of several sizes from a list.
 pub(super) const ONE_OF: &str = "one_of";
 
-/// Sizes of texts, blobs and collections.
 #[derive(Clone, Debug)]
 pub(super) enum Sizes {
-    /// Sizes that are drawn from a distribution.
     Drawn(Sampler),
     /// A list of equally likely sizes. It has at least one size.
     OneOf(Arc<[u64]>),

@@ -15,7 +15,6 @@ use crate::schema::{self, Marker, Table, Token, TokenKind};
 use cql::value::CqlType;
 use yaml::{Node, Place};
 
-/// Context in which the statements of a file are parsed.
 pub(super) struct Context<'a> {
     pub(super) tables: &'a [Table],
     /// True if the schema has mistakes. A table may then be missing because of such a mistake.
@@ -47,7 +46,6 @@ pub(super) struct Bind {
     /// True if the statement writes the marker to the column, or if the WHERE clause compares the
     /// column with the marker by `=`.
     pub(super) is_equal: bool,
-    /// Type of the values that are bound to the marker.
     pub(super) typ: CqlType,
     pub(super) place: Place,
 }
@@ -59,7 +57,6 @@ pub(super) struct Read {
     pub(super) cql: String,
     pub(super) place: Place,
     pub(super) verb: Verb,
-    /// Index of the table that the statement uses.
     pub(super) table: usize,
     pub(super) binds: Vec<Bind>,
     pub(super) bound: Vec<Bound>,
@@ -193,7 +190,6 @@ fn has(tokens: &[Token], word: &str) -> bool {
     tokens.iter().any(|token| is_word(token, word))
 }
 
-/// Names of markers, with their offsets in the text.
 type Names = Vec<(String, usize)>;
 
 /// Returns the names of the markers, and the text with `?` in place of each marker.

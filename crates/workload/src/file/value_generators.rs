@@ -17,7 +17,6 @@ const UNSET: i32 = -2;
 /// character.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
 
-/// A generator of whole numbers.
 #[derive(Clone, Debug)]
 pub(super) enum Number {
     /// The number `from + number / divide % modulo`.
@@ -231,7 +230,6 @@ impl Gen {
         }
     }
 
-    /// Returns true if the number has no value.
     fn is_missing(&self, seed: u64, n: u64) -> bool {
         match self {
             // The share of missing values needs a separate seed, because the first draw of the

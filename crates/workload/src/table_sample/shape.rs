@@ -226,7 +226,6 @@ fn elements<'a>(cells: &Cells<'a>) -> Vec<(&'a Value, f64)> {
     all
 }
 
-/// Returns the values of maps.
 fn mapped<'a>(cells: &Cells<'a>) -> Vec<(&'a Value, f64)> {
     let entries = |value: &'a Value| match value {
         Value::Map(entries) => entries.as_slice(),

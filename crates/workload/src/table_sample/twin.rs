@@ -280,7 +280,6 @@ impl Builder<'_> {
             && self.missing(at) < MISSING_MIN
     }
 
-    /// Returns the columns that do not have values in the twin.
     fn without(&self) -> Vec<String> {
         let columns = self.sample.columns.iter().enumerate();
         let without = columns.filter(|(at, _)| self.value(*at, 1.0).is_none());
@@ -365,7 +364,6 @@ impl Builder<'_> {
         all.filter(|(value, _)| !value.is_null()).collect()
     }
 
-    /// Returns the share of rows in which a column does not have a value.
     fn missing(&self, at: usize) -> f64 {
         let (mut missing, mut all) = (0.0, 0.0);
         for partition in &self.sample.partitions {

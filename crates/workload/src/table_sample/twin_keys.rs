@@ -5,7 +5,6 @@ use super::shape::{Cells, expression, fields_at, range};
 use super::yaml_text::quoted;
 use cql::value::CqlType;
 
-/// Time between the times of successive rows, in ms.
 const STEP_MS: i64 = 1000;
 /// Default start of times: 2024-01-01, in ms since 1970.
 const START_MS: i64 = 1_704_067_200_000;
