@@ -129,7 +129,6 @@ pub(crate) struct ClientState {
 #[derive(Default)]
 struct Inner {
     sources: String,
-    /// Pieces of the large file that the client is receiving.
     pieces: Pieces,
     made: Option<CompiledSources>,
     armed: Option<ArmedLoad>,
@@ -314,7 +313,6 @@ impl Serve<ClientState> for Disarm {
     }
 }
 
-/// Receives intervals until the load has ended, and reports them.
 fn offer(mut load: Load, outbox: &Outbox) {
     let start_ns = load.start_ns();
     let throttled_before_ns = throttled_ns();
@@ -368,7 +366,6 @@ fn in_pieces(kinds: &[KindInterval], mut with: impl FnMut(usize, String)) {
     }
 }
 
-/// Reports an interval.
 fn tell(interval: &Interval, start_ns: u64, outbox: &Outbox) {
     let index = interval.index;
     in_pieces(&interval.kinds, |at, packed| {

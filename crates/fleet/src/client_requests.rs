@@ -157,7 +157,6 @@ pub(crate) enum Note {
 /// Some kinds of an interval.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct KindsNote {
-    /// Number of the interval.
     pub index: u64,
     /// Index of the first kind in this message.
     pub at: usize,
@@ -180,7 +179,6 @@ pub(crate) struct IntervalNote {
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
-    /// Outcomes of the operations.
     pub outcomes: OutcomeCounts,
     pub latency_ns: [u64; 3],
     /// Figures that the client measures about itself, in packed form.
@@ -215,7 +213,6 @@ pub(crate) struct EndNote {
     /// Periods of failures, each with the node, the number of failures, and the start and end of
     /// the period in ns since the start line.
     pub failures: Vec<(String, u64, [u64; 2])>,
-    /// Slowest operations of the window.
     #[serde(default)]
     pub slowest: Vec<SlowNote>,
     /// Time for which a CPU quota kept the client's control group from running since the start
@@ -237,7 +234,6 @@ pub(crate) struct SlowNote {
     pub is_speculated: bool,
 }
 
-/// Description of a node of the cluster for a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct RequestedNode {
     address: SocketAddr,

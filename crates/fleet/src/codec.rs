@@ -250,7 +250,6 @@ pub(crate) fn add_kinds(text: &str, to: &mut [KindInterval]) -> Result<()> {
     Ok(())
 }
 
-/// Packs the figures that a client measures about itself into a text.
 pub(crate) fn pack_client(figures: &ClientInterval) -> String {
     let mut writer = Writer(Vec::new());
     client(&mut writer, &mut figures.clone()).expect("a write to memory cannot fail");
@@ -303,7 +302,6 @@ mod tests {
         kind
     }
 
-    /// Returns the encoding of all kinds.
     fn bytes_of(kinds: &[KindInterval]) -> String {
         pack_kinds(kinds, usize::MAX).0
     }

@@ -98,8 +98,6 @@ impl Clients {
         Ok(together)
     }
 
-    /// Returns the number of workers that each client uses if the load has enough operations in
-    /// flight.
     fn wanted_workers(&self) -> Vec<usize> {
         self.all().iter().map(Client::workers).collect()
     }

@@ -135,7 +135,6 @@ fn find(file: &str, read: ReadFile) -> Result<(String, String), String> {
     Err(format!("{why}; the built-in workloads are {own}"))
 }
 
-/// Appends the steps of another command to the import.
 fn append(all: &mut Import, mut more: Import) {
     for step in &mut more.steps {
         let taken = |name: &str| all.steps.iter().any(|known| known.name == name);
@@ -403,7 +402,6 @@ fn limits(line: &Line, sequence: usize) -> Result<Range, String> {
     }
 }
 
-/// Run settings of a step, in addition to its program.
 struct Frame {
     offer: Offer,
     first: u64,
@@ -412,7 +410,6 @@ struct Frame {
     stage: Stage,
 }
 
-/// Returns the run settings of a line, which are all properties of its step except the program.
 fn frame(line: &Line, sequence: usize) -> Result<Frame, String> {
     let (first, count, again) = limits(line, sequence)?;
     Ok(Frame {

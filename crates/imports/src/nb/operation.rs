@@ -175,7 +175,6 @@ impl Builder<'_> {
         })
     }
 
-    /// Reports an operation that needs a driver other than CQL.
     fn driver(&mut self, op: &Op) -> Option<()> {
         let Some(node) = op.param("driver") else {
             return Some(());
@@ -191,7 +190,6 @@ impl Builder<'_> {
         }
     }
 
-    /// Records notes on settings of an operation that have no effect.
     fn tell_operation(&mut self, op: &Op) {
         let types = ["prepared", "simple", "raw"];
         if let Some(node) = op.param("type")

@@ -20,7 +20,6 @@ const MAXTRIES: u64 = 10;
 /// Maximum timeout, in seconds. The client does not wait for an operation for longer than a day.
 const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;
 
-/// The kind of object to which a setting belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
     /// The setting is on a line of a scenario.

@@ -85,7 +85,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the names under which any recipe of the file saves a value.
     pub(super) fn saved_names(&self) -> &HashSet<String> {
         self.saved_names.get_or_init(|| {
             let bindings = self.ops.iter().flat_map(|op| &op.bindings);
@@ -282,7 +281,6 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Lists the blocks of the file, for a hint.
     fn blocks(&self) -> Option<String> {
         let tags = self.ops.iter().flat_map(|op| &op.tags);
         let mut blocks: Vec<&str> = tags
@@ -300,7 +298,6 @@ impl<'a> Builder<'a> {
         None
     }
 
-    /// Records a note on a position in the file, with its line.
     pub(super) fn note_at(&mut self, place: &Place, note: &str) {
         let text = &self.file.source.text;
         let (line, _) = yaml::line_and_column(text, place.span.start);
@@ -317,7 +314,6 @@ impl<'a> Builder<'a> {
         (self.notes, self.connection)
     }
 
-    /// Records notes on the settings of a line that have no effect.
     fn tell(&mut self, node: &Node, line: &Line) {
         for (key, _, value) in &line.settings {
             let acts = params::acting(On::Line).any(|known| known == key);
@@ -349,7 +345,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the kinds of operation, the statements and the source of operations.
     fn parts(
         &mut self,
         node: &Node,

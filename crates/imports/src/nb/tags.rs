@@ -12,7 +12,6 @@ pub(crate) struct Filter {
     conditions: Vec<(String, Option<Regex>)>,
 }
 
-/// Rule for the number of conditions that must be true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Conjugate {
     All,

@@ -30,7 +30,6 @@ pub(crate) struct Op {
 }
 
 impl Op {
-    /// Creates an operation whose only content is a text.
     pub(super) fn from_text(name: &str, node: &Node) -> Op {
         Op {
             name: name.to_owned(),

@@ -72,7 +72,6 @@ impl Word {
 }
 
 impl Line {
-    /// Joins the words, removes the spaces around separators, and splits the result.
     pub(crate) fn new(words: &[String]) -> Line {
         let joined = words.join(" ");
         let words = split(&joined);

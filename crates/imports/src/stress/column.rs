@@ -31,7 +31,6 @@ const DISTINCT_BYTES: i64 = 8;
 /// value.
 const WALKED_MAX: i64 = 50_000;
 
-/// The settings for a column in a profile.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spec {
     /// Sizes of texts, blobs and collections.

@@ -19,7 +19,6 @@ const AVERAGE_STEP: f64 = 0.02;
 /// to be skipped, the distribution may continue with any other values.
 const SKIPPED_MAX: i64 = 100_000;
 
-/// A distribution of whole numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dist {
     shape: Shape,

@@ -76,7 +76,6 @@ pub(super) enum OperationKind {
     Tokens { ranges: u64 },
 }
 
-/// A kind of operation, with its table and its statement.
 #[derive(Clone, Debug)]
 pub(super) struct Op {
     pub(super) statement: u16,
@@ -99,7 +98,6 @@ impl Op {
     }
 }
 
-/// Source of the seeds.
 #[derive(Clone, Debug)]
 pub(super) enum Seeds {
     Sequence {
@@ -130,7 +128,6 @@ pub(super) struct Operations {
     pub(super) last_seed: Option<u64>,
 }
 
-/// An operation of a block.
 #[derive(Clone, Copy, Debug)]
 struct BlockOperation {
     op: u16,

@@ -10,7 +10,6 @@ use super::argument_split::Word;
 use super::argument_values::{self, WrittenDistribution};
 use super::tables::{COMMON, MIXED, USER};
 
-/// A parameter of a command or an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownParam {
     /// Text of the parameter up to its value, such as `n=`, `threads>=` or `ratio(`. For a flag,
@@ -38,7 +37,6 @@ pub(crate) const fn new(
     }
 }
 
-/// A parameter that the command line contains.
 #[derive(Clone)]
 struct GivenParam {
     known: KnownParam,
@@ -51,7 +49,6 @@ struct GivenParam {
 pub(crate) struct Params<'a> {
     /// Name of the command or option, for messages.
     pub(crate) owner: &'a str,
-    /// Position of the name of the command or option.
     pub(crate) place: Place,
     given: Vec<GivenParam>,
     /// Words that match no form of the table, with their positions. The list is empty unless the
@@ -156,7 +153,6 @@ impl Params<'_> {
         self.find(form).map_or(self.place.clone(), |given| given.place.clone())
     }
 
-    /// Returns the value of a parameter, as written on the command line.
     pub(crate) fn text(&self, form: &str) -> Option<&str> {
         self.find(form).map(|given| given.value.as_str())
     }

@@ -26,7 +26,6 @@ use workload::random::Draws;
 /// Probability above which a row is always selected.
 const CHANCE_CERTAIN: f64 = 0.99999;
 
-/// The columns of a table, by role.
 #[derive(Clone, Debug)]
 pub(crate) struct Columns {
     pub(crate) key: Vec<Column>,
@@ -79,7 +78,6 @@ impl Columns {
         levels.any(|column| column.has_unseeded_value() || column.has_unseeded_length())
     }
 
-    /// Returns the maximum number of rows of a partition.
     pub(crate) fn rows_max(&self) -> f64 {
         let levels = self.clustering.iter();
         levels.map(|column| column.cluster.max() as f64).product()
@@ -115,7 +113,6 @@ enum Purpose {
 #[derive(Clone, Debug)]
 pub(crate) struct Walk {
     columns: Columns,
-    /// Values of the columns of the partition key.
     pub(crate) key: Vec<Vec<u8>>,
     key_seed: i64,
     /// Values of each level that the walk has not visited yet. The first of these values is the
@@ -293,7 +290,6 @@ impl Walk {
         }
     }
 
-    /// Skips `count` values of a level.
     fn pass(&mut self, level: usize, count: i64) {
         self.levels[level].pass(&mut self.columns.clustering[level], count);
         self.current[level] += count;

@@ -72,7 +72,6 @@ pub(super) fn parse(
     Ok((Command { phase, notes }, properties))
 }
 
-/// Parses the words one by one.
 struct Reader<'a> {
     words: &'a [String],
     places: Vec<Place>,

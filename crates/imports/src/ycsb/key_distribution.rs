@@ -97,11 +97,9 @@ fn zeta(items: u64) -> f64 {
 /// Records of a table, by number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Records {
-    /// Number of the first record.
     pub first: u64,
     /// Number of records that the load phase has written.
     pub loaded: u64,
-    /// Number of the record that was inserted last.
     pub last: u64,
 }
 

@@ -45,7 +45,6 @@ pub(super) const KINDS: usize = 5;
 pub(super) enum Length {
     /// The length is always the maximum.
     Constant,
-    /// Every length is equally likely.
     Uniform,
     /// A zipfian distribution, in which short texts are popular.
     Zipfian(super::key_distribution::Zipfian),
@@ -69,7 +68,6 @@ impl Length {
     }
 }
 
-/// Indexes of the statements of each operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Statements {
     pub(super) insert: u16,
@@ -140,7 +138,6 @@ impl Table {
         self.field_lengths.most as usize
     }
 
-    /// Returns true if values are long enough to be verified.
     pub(super) fn verifies(&self) -> bool {
         self.integrity.is_some()
             || self.field_lengths.least as usize >= WRITER_CHARACTERS + CONTENT_CHARACTERS_MIN

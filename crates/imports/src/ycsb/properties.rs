@@ -6,7 +6,6 @@ use std::ops::{Range, RangeInclusive};
 
 use yaml::{Diagnostics, Place, SourceText, did_you_mean, java_properties};
 
-/// Value of a property, and its position.
 #[derive(Clone, Debug)]
 struct Property {
     value: String,

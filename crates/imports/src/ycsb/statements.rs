@@ -7,7 +7,6 @@ use workload::Statement;
 
 /// Parameters that determine the form of the statements.
 pub(super) struct Shape {
-    /// Name of the table, with its keyspace.
     pub(super) table: String,
     pub(super) fields: Vec<String>,
     pub(super) read_level: Consistency,

@@ -3,7 +3,6 @@
 use super::functions::Transformation;
 use super::java_value::{Ty, Val};
 
-/// Environment that functions may need in addition to their arguments.
 pub(crate) struct Env<'a> {
     pub(crate) read: &'a dyn Fn(&str) -> Result<String, String>,
     /// Notes on differences from NoSQLBench that the functions record.

@@ -60,7 +60,6 @@ struct Collection {
     size: Option<Count>,
     /// Functions that generate the elements, or the keys of a map.
     first: Arc<[Recipe]>,
-    /// Functions that generate the values of a map.
     second: Arc<[Recipe]>,
     /// True if the elements are converted to text.
     texts: bool,

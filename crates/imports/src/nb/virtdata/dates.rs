@@ -145,7 +145,6 @@ fn split(millis: i64) -> (i64, i64) {
     (days, millis.rem_euclid(MILLIS_PER_DAY))
 }
 
-/// Returns the hour, minute and second for a number of milliseconds since midnight.
 fn clock(of_day: i64) -> (i64, i64, i64) {
     let seconds = of_day / 1000;
     (seconds / 3600, seconds / 60 % 60, seconds % 60)

@@ -14,7 +14,6 @@ pub(super) const INT_MASK: i64 = 0x7FFF_FFFF;
 /// row of cassandra-stress.
 const COUNT_MAX: i64 = 64 << 20;
 
-/// A row of the tables. Each row defines a function.
 pub(super) struct Row {
     pub(super) names: &'static [&'static str],
     pub(super) make: Make,
@@ -47,7 +46,6 @@ pub(super) const fn asking(
     Row { names, make }
 }
 
-/// A compiled argument of a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Argument {
     Int(i32),
@@ -59,7 +57,6 @@ pub(crate) enum Argument {
     Function(Recipe),
 }
 
-/// One flavour of a function, with its input and output types.
 #[derive(Clone)]
 pub(crate) struct Variant {
     pub(crate) input: Ty,

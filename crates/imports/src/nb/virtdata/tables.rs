@@ -11,7 +11,6 @@ use super::{
     saved_values, strings,
 };
 
-/// Rows of all functions, in tables by subject.
 pub(super) const TABLES: [&[Row]; 10] = [
     arithmetic::ROWS,
     convert::ROWS,
@@ -25,7 +24,6 @@ pub(super) const TABLES: [&[Row]; 10] = [
     saved_values::LOADS,
 ];
 
-/// Returns the flavours of a call that fit the call's arguments.
 pub(super) fn variants(
     call: &Call,
     given: &[Argument],

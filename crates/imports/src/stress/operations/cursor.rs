@@ -90,7 +90,6 @@ struct StressCursor {
 }
 
 impl StressCursor {
-    /// Finds operation `n` in its block.
     fn find(&mut self, n: u64) -> BlockOperation {
         let (number, place) = (n / BLOCK as u64, (n % BLOCK as u64) as usize);
         if self.block.number != number {
@@ -121,7 +120,6 @@ impl StressCursor {
         self.make();
     }
 
-    /// Generates the rows or the arguments of the current operation.
     fn make(&mut self) {
         self.entries.clear();
         self.values.clear();

@@ -138,7 +138,6 @@ fn identifier(text: &str) -> Result<String, String> {
 }
 
 impl SchemaOptions {
-    /// Returns the statement `CREATE KEYSPACE IF NOT EXISTS …`.
     pub(crate) fn create_keyspace(&self) -> String {
         format!(
             "CREATE KEYSPACE IF NOT EXISTS \"{}\" WITH replication = {} AND durable_writes = true",
