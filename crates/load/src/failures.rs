@@ -79,8 +79,8 @@ pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Op
     let how_many = if most.count == all {
         "all".to_owned()
     } else {
-        // The text omits the number of failures. Rule V8 counts only failures in the
-        // window, whereas these failures cover the whole load.
+        // The text omits the number of failures. Rule V8 counts only failures in the window,
+        // whereas these failures cover the whole load.
         "nearly all".to_owned()
     };
     let at_s = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;

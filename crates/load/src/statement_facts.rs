@@ -79,8 +79,9 @@ impl Facts {
     /// Derives the facts of a program. A kind has the timeout `timeout` unless the kind sets
     /// another timeout. Each kind has at least `retries_min` retries.
     ///
-    /// # Errors The program has no kinds or more than [`KINDS_MAX`] kinds, or a statement refers to
-    /// a missing kind or statement, or a chain of statements has no end.
+    /// # Errors
+    /// The program has no kinds or more than [`KINDS_MAX`] kinds, or a statement refers to a
+    /// missing kind or statement, or a chain of statements has no end.
     pub fn new(program: &Program, timeout: Duration, retries_min: u8) -> Result<Facts, LoadError> {
         let refuse = |text: String| Err(LoadError::Config(text));
         let (kinds, statements) = (program.kinds(), program.statements());

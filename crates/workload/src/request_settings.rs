@@ -40,7 +40,8 @@ pub struct Tuning {
 /// Changes the kinds of a program. If `tunings` names a kind several times, later changes have
 /// priority. The key of a problem is the key in the study, such as `timeout` or `retries`.
 ///
-/// # Errors A tuning names a kind that the program does not have, or a value is out of range.
+/// # Errors
+/// A tuning names a kind that the program does not have, or a value is out of range.
 pub fn tune(mut program: Program, tunings: &[(String, Tuning)]) -> Result<Program, Vec<Problem>> {
     let mut problems = Vec::new();
     for (name, tuning) in tunings {

@@ -191,8 +191,9 @@ impl<W: World> Worker<W> {
     }
 
     /// Returns the connection for the most recent operation. If a connection to the node that owns
-    /// the operation's token has room, the function chooses such a connection. Otherwise it chooses
-    /// a connection to any node. Returns `None` if all connections are closed or full.
+    /// the operation's token is open, the function considers only connections to that node.
+    /// Otherwise it considers the connections to all nodes. Returns `None` if all of these
+    /// connections are closed or full.
     #[inline]
     fn pick(&mut self) -> Option<u16> {
         let count = self.connections.len();

@@ -42,8 +42,9 @@ pub enum KeySource<'a> {
 impl TableSample {
     /// Returns a workload file that reads the table by its keys.
     ///
-    /// # Errors A CSV lacks a column of the partition key, or the pairs contain a column that the
-    /// table does not have. The error is a sentence with a remedy.
+    /// # Errors
+    /// A CSV lacks a column of the partition key, or the pairs contain a column that the table does
+    /// not have. The error is a sentence with a remedy.
     pub fn definition(&self, keys: KeySource<'_>) -> Result<String, String> {
         let (file, columns) = self.keyed_columns(keys)?;
         let markers = self.markers();
@@ -194,7 +195,8 @@ impl TableSample {
 
 /// Returns the names of a CSV's columns.
 ///
-/// # Errors The file does not have a header. The error is a sentence with the name of the file.
+/// # Errors
+/// The file does not have a header. The error is a sentence with the name of the file.
 pub fn csv_columns(file: &str, text: &str) -> Result<Vec<String>, String> {
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;
