@@ -273,9 +273,10 @@ impl program_traits::RowFunction for Iot {
         }
     }
 
-    /// Checks that every row is the reading of a cycle of this machine and sensor, and that the
-    /// newest row is first. If the result is the whole partition and `loaded` is true, the reading
-    /// of this cycle must be among the rows.
+    /// Checks that the rows are readings of this machine and sensor, that the newest row is first,
+    /// and that the number of rows is within the limit. If `loaded` is true and the result contains
+    /// all rows that the statement selects, the reading of the cursor's cycle must be among the
+    /// rows.
     fn check(
         &self,
         cursor: &mut RowKey,

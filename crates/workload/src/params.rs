@@ -77,7 +77,7 @@ impl<'a> Params<'a> {
             None => return default,
             Some(ParamValue::Int(value)) => u64::try_from(*value).ok(),
             Some(ParamValue::Float(value)) if value.fract() == 0.0 && *value >= 0.0 => {
-                // For a value above all limits, the conversion returns the largest u64.
+                // For a value above `u64::MAX`, the conversion returns `u64::MAX`.
                 Some(*value as u64)
             }
             Some(ParamValue::Float(_)) => None,
@@ -149,7 +149,8 @@ impl<'a> Params<'a> {
         written
     }
 
-    /// Returns a distribution that the study writes as text. Returns `None` after a mistake.
+    /// Returns the distribution of a parameter, or `default` if the study does not set the
+    /// parameter. Returns `None` after a mistake.
     pub(crate) fn distribution(
         &mut self,
         name: &str,

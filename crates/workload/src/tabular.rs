@@ -192,9 +192,9 @@ impl Tabular {
         }
     }
 
-    /// Checks that the rows belong to the partition and have the order of their text. Also checks
-    /// that all loaded rows before the last returned row are present. Rows of an earlier, larger
-    /// load are also right.
+    /// Checks that the rows belong to the partition and that the text of their clustering values
+    /// ascends. Also checks that the result contains all loaded rows, up to the last returned row
+    /// if `limit` ended the result. Rows of an earlier, larger load are also right.
     fn check_partition(&self, cursor: &RowKey, limit: usize, rows: &RawRows) -> Check {
         let first = cursor.row / self.partsize * self.partsize;
         let loaded = self.rows.saturating_sub(first).min(self.partsize);
@@ -222,7 +222,7 @@ impl Tabular {
         ) {
             (true, _) => Check::Wrong,
             (_, true) => Check::Missing,
-            // The remaining cases are a row that the load stage never wrote, and an empty result.
+            // The result is empty, and the load stage wrote no rows to this partition.
             _ if count == 0 => Check::Unknown,
             _ => Check::Right,
         }

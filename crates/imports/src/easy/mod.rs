@@ -69,8 +69,7 @@ fn source(options: &mut Options, seed: u64) -> Source {
     };
     let of = ("random, normal or sequence", keys);
     let keys = options.value("--partitiongenerator", Keys::Random, of);
-    // A normal distribution needs at least two partitions. With one partition, the distribution
-    // cannot choose.
+    // A normal distribution over one partition has a standard deviation of 0.
     let least = if keys == Keys::Normal { 2 } else { 1 };
     let reads = options.share("--readrate", 0.5);
     let deletes = options.share("--deleterate", 0.0);
@@ -131,8 +130,7 @@ fn statements(keyspace: &str, options: &mut Options, source: &Source) -> Vec<Sta
     texts.into_iter().map(statement).collect()
 }
 
-/// Returns the steps. These are the run and, if the command line requests it, a populating step
-/// before the run.
+/// Returns the run and, if the command line requests it, the populating step before the run.
 fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<ImportStep> {
     let keyspace = table::keyspace(options);
     let schema = table::schema(&keyspace, options);

@@ -57,8 +57,8 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
         notes: words.notes,
         connection: Connection::default(),
     };
-    // Schema changes that have not been added to a step yet, each with a separate step that makes
-    // only this change.
+    // Schema changes that have not been added to a step yet. Each element also contains a separate
+    // step that makes only its changes.
     let mut pending: Vec<Schema> = Vec::new();
     for command in &words.commands {
         let (name, text) = find(&command.file, read).map_err(refuse)?;
@@ -67,8 +67,8 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
             found.map(|(_, value)| value.clone())
         };
         let (text, parameters) = template::expand(&text, &value);
-        // Records show the value of a parameter with the name of a secret only masked. A resumed
-        // run would use the mask as the value.
+        // Records mask the value of a parameter whose name marks a secret. A resumed run would use
+        // the mask as the value.
         let is_masked = |name: &&String| {
             let set = value(name).map(|value| format!("{name}={value}"));
             set.is_some_and(|set| yaml::without_secrets(&set) != set)
@@ -283,7 +283,7 @@ fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Line
     let Some(step) = step else {
         return lines;
     };
-    // Steps without names are numbered from 0.
+    // A number is the index of a step, and the first step has index 0.
     let number: Option<usize> = step.parse().ok();
     let is_it = |(at, (name, _)): &(usize, &(String, &Node))| name == step || number == Some(*at);
     if let Some((_, line)) = lines.iter().enumerate().find(is_it) {

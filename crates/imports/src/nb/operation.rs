@@ -251,8 +251,8 @@ impl Builder<'_> {
             }
             self.loads(op, &entry.value, &mut saved)?;
             let typ = type_of(marker, table);
-            // If the value is written into the text of the statement, its type is the type of the
-            // column.
+            // If the value is written into the text of the statement, it has the type of the
+            // column. Without a known column, a quoted value is a text.
             let quoted_text = quoted.then_some(CqlType::Text);
             let written = typ.clone().or(quoted_text).filter(|_| is_raw);
             let key = format!("{name} {written:?}");

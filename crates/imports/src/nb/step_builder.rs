@@ -125,8 +125,8 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Returns a separate step for schema changes. Such a step is necessary if no later step can
-    /// make the changes before it starts.
+    /// Returns a separate step for schema changes. Such a step is necessary if no step with
+    /// operations follows the changes.
     pub(super) fn schema_step(
         &mut self,
         name: &str,
@@ -203,8 +203,8 @@ impl<'a> Builder<'a> {
         if !ops.is_empty() {
             return Some(ops);
         }
-        // Some files that NoSQLBench ships have renamed blocks, but still use the old names in
-        // tags.
+        // In some files that NoSQLBench ships, the tags contain hyphens where the names of blocks
+        // contain underscores.
         let ops = self.tagged(node, &tags.replace('-', "[-_]"))?;
         if ops.is_empty() {
             let message = format!("no operation has the tags {tags}");
@@ -472,7 +472,7 @@ impl<'a> Builder<'a> {
         self.connection.tls = self.connection.tls.or(tls.map(|_| true));
         self.connection.username = self.user(node, line);
         // The client reads this file when it connects. An import must not read the file, because
-        // cassay keeps the files that an import reads with the results.
+        // cassay stores every file that an import reads together with the results.
         self.connection.password_file = line.get("passfile").map(str::to_owned);
         self.connection.password = line.get("password").map(Secret::new);
     }

@@ -29,7 +29,7 @@ struct Clauses {
 pub(super) type GrammarMistake = (usize, String, Option<String>);
 
 /// Checks that the clauses belong to CQL, that the columns belong to the table, and that a write
-/// identifies its row.
+/// contains the key of its row or partition.
 pub(super) fn check(
     tokens: &[Token],
     verb: Verb,

@@ -365,7 +365,7 @@ fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
 fn collection(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let (positional, _) = split(expr, &[])?;
     let size = |expr: &Expr| Sizes::read(expr, (0, ELEMENTS_MAX));
-    // Inside a collection, a value is computed from the position of its element.
+    // In a list, set, map or vector, a value is computed from the position of its element.
     let places = Numbers {
         last: Some(ELEMENTS_MAX),
         csv: None,

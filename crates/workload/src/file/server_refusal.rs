@@ -131,7 +131,8 @@ impl CompiledFile {
     }
 
     /// Reports every marker of a statement for which the server expects another type than the type
-    /// of the generated values. The server would refuse or misinterpret these values.
+    /// of the generated values. The server would refuse or misinterpret these values. If the server
+    /// expects another number of values, the function reports the whole statement instead.
     pub fn compare(&self, number: usize, takes: &[CqlType], out: &mut Diagnostics) {
         let Some(written) = self.places.statements.get(number) else {
             return;

@@ -366,7 +366,7 @@ impl Gen {
         }
     }
 
-    /// Returns the size of the largest value in bytes, without the length field.
+    /// Returns an upper limit for the size of a value in bytes, without the length field.
     pub(super) fn bytes_max(&self) -> u64 {
         let of = |size: &Sizes, each: u64| size.range().1.saturating_mul(each).saturating_add(4);
         match self {

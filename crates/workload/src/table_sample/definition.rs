@@ -196,7 +196,7 @@ impl TableSample {
 /// Returns the names of a CSV's columns.
 ///
 /// # Errors
-/// The file does not have a header. The error is a sentence with the name of the file.
+/// The CSV library cannot parse the header. The error is a sentence with the name of the file.
 pub fn csv_columns(file: &str, text: &str) -> Result<Vec<String>, String> {
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;

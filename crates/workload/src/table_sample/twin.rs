@@ -139,8 +139,8 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Returns the file whose values compress to the share `compressed`, and the program of this
-    /// file.
+    /// Returns the file whose values compress approximately to the share `compressed`, and the
+    /// program of this file.
     fn like(&self, compressed: f64) -> Result<(String, Arc<Program>), String> {
         let key_columns = self.sample.partition_key().len() + self.sample.clustering().len();
         let made = |squeeze: f64| self.compiled(squeeze);
