@@ -287,7 +287,8 @@ impl Column {
         }
     }
 
-    /// Writes a value of a numeric type. Returns the way in which the value is folded.
+    /// Appends a value of a numeric or date type, and returns its number for the fold. For all
+    /// other types, appends nothing and returns `Fold::Bytes`.
     fn number(&mut self, out: &mut Vec<u8>) -> Fold {
         match &self.kind {
             ValueType::Integer(bytes) => {

@@ -295,7 +295,8 @@ impl Walk {
         self.current[level] += count;
     }
 
-    /// Moves to the first row of the visit. Returns false if the visit has no rows.
+    /// Moves to the first selected row at or after row number `scalar`. Returns false if the visit
+    /// has no such row.
     fn seek_row(&mut self, scalar: i64) -> bool {
         let leaf = self.levels.len() - 1;
         if scalar == 0 {
@@ -418,8 +419,8 @@ impl Walk {
             if behind >= 0 {
                 return false;
             }
-            // The skip must not go beyond the last value or the last visited value, because these
-            // values have to be examined.
+            // The skip must not go beyond the last visited value, because the walk has to examine
+            // that value.
             let visited = self.last[level].saturating_sub(self.current[level]);
             self.pass(level, passed.min(visited).max(1));
         }

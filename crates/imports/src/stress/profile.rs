@@ -194,7 +194,7 @@ fn where_is(place: &Place, out: &Diagnostics) -> String {
 }
 
 /// Returns the position in the file of the mistake `fault` in a statement. The function searches
-/// for the text of the statement, because YAML changes a text of several lines.
+/// for the token at the mistake, because YAML changes a text of several lines.
 fn within(node: &Node, source: &str, text: &str, fault: &CqlMistake) -> Place {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let rest = text.get(fault.at..).unwrap_or_default();

@@ -145,10 +145,10 @@ impl Properties {
         }
     }
 
-    /// Returns the unknown names, which the caller mentions in a note. Reports an error for each
-    /// name that is probably a misspelling of a `known` name, because YCSB ignores such names
-    /// silently. Names in `others`, such as properties of YCSB's forks, are never errors. An entry
-    /// of `others` that ends with a dot is a prefix.
+    /// Returns the names that are not `known`, which the caller mentions in a note. Reports an
+    /// error instead if such a name is probably a misspelling of a `known` name, because YCSB
+    /// ignores such names silently. Names in `others`, such as properties of YCSB's forks, are
+    /// never errors. An element of `others` that ends with a dot is a prefix.
     pub(super) fn unknown(&mut self, known: &[&str], others: &[&str]) -> Vec<String> {
         let idle = others;
         let names: Vec<String> = self.all.keys().cloned().collect();

@@ -266,8 +266,8 @@ pub(super) fn weighted<T>(values: &[(f64, T)], input: i64) -> &T {
     &values[at.min(values.len() - 1)].1
 }
 
-/// Parses `a:1.5;b:2` to values with cumulative weights up to 1. A value without a stated weight
-/// has the weight 1.
+/// Parses pairs such as `a:1.5` and `b:2` to values with cumulative weights up to 1. A value
+/// without a stated weight has the weight 1 before the weights are scaled.
 pub(super) fn weights<T>(
     pairs: impl Iterator<Item: AsRef<str>>,
     value: impl Fn(&str) -> Option<T>,

@@ -446,9 +446,9 @@ fn decimal(unscaled: i64, scale: i32) -> String {
     format!("{sign}{first}{point}{rest}E{exponent:+}")
 }
 
-/// Formats a floating-point number in the same way as Java. Numbers from 1e-3 to below 1e7 have no
-/// exponent, and all other numbers have one. `scientific` is the shortest text of the number in
-/// scientific notation.
+/// Formats a floating-point number in the same way as Java. The number 0 and numbers from 1e-3 to
+/// below 1e7 have no exponent, and all other numbers have one. `scientific` is the shortest text of
+/// the number in scientific notation.
 fn java_float(value: f64, scientific: String) -> String {
     if value.is_nan() {
         return "NaN".to_owned();

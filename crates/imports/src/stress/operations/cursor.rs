@@ -216,7 +216,8 @@ impl StressCursor {
             rows.push(walk.row.clone());
         }
         if rows.is_empty() {
-            // The random choice has skipped all rows. The first row is as good as any other row.
+            // The random choice has skipped all rows, so the query selects the first row of the
+            // partition.
             walk.begin(Visit::All, draws);
             walk.next_row();
             rows.push(walk.row.clone());

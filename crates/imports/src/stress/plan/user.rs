@@ -184,7 +184,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds an operation of the mix. Its name is `insert`, `query` or `spec.query`.
+    /// Adds an operation of the mix. Its name is `insert`, `validate` or the name of a query,
+    /// optionally after the name of a profile and a dot.
     fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
         // If a profile does not state a name, its name is `keyspace.table`. The last dot therefore
         // separates the profile from the query.
