@@ -294,8 +294,8 @@ fn eight_characters(nibbles: u32) -> u64 {
     x + 0x3030_3030_3030_3030 + above_9 * 17
 }
 
-/// Returns the hash that Java computes for a byte string, with 64 bits. Each step is 31·s + byte.
-/// Java's bytes have a sign, but the characters of a key are never negative.
+/// Returns a 64-bit version of the hash that Java computes for a byte array. Each step computes
+/// 31·s + byte. Java's bytes are signed, but the characters of a key are never negative.
 #[inline]
 fn fold(key: &[u8]) -> u64 {
     key.iter().fold(0, |sum: u64, byte| {

@@ -24,8 +24,8 @@ const IDENTITIES: (i64, i64) = (1, 100_000_000_000);
 /// Default range of dates in ms: the first fifty years from 1970.
 const DATES: (i64, i64) = (1, 50 * 365 * 24 * 3600 * 1000);
 const SIZES: (i64, i64) = (4, 8);
-/// Minimum size, in bytes, at which a random text or blob has as many possible values as
-/// identities.
+/// Minimum size, in bytes, at which the number of possible random texts or blobs reaches the number
+/// of possible identities.
 const DISTINCT_BYTES: i64 = 8;
 /// Maximum number of composite values that are skipped one by one. It takes about 1 µs to skip a
 /// value.

@@ -9,7 +9,8 @@
 
 use super::properties::Properties;
 
-/// The operations of the workload. Each has its property and its result in the tool.
+/// The operations of the workload. Each element contains the property of an operation and the
+/// result of the operation in the tool.
 const OPERATIONS: [(&str, &str); 4] = [
     (
         "insertproportion",

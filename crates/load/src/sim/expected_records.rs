@@ -12,9 +12,9 @@ use measure::{ClientCount, Histogram, KindCounts, KindInterval, Outcome};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub counts: KindCounts,
-    /// Number of successful responses to reads for which the worker waited. `writes` is the number
-    /// for writes.
+    /// Number of successful responses to reads for which the worker waited.
     pub reads: i64,
+    /// Number of successful responses to writes for which the worker waited.
     pub writes: i64,
 }
 

@@ -1,6 +1,6 @@
-//! Generates the workload file that creates a similar table (a twin). The twin has the same
-//! columns, partitions of the same sizes, and values of the same length and compression. It does
-//! not contain values of the original table.
+//! Generates the workload file of a twin, which is a table similar to the sampled table. The twin
+//! has the same columns, partitions of the same sizes, and values of the same length and
+//! compression. It does not contain values of the original table.
 
 use super::bins::{bins, whole};
 use super::shape::expression;

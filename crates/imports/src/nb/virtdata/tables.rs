@@ -1,6 +1,6 @@
-//! All functions, ordered by subject, and the lookup of a call's function.
+//! All functions of virtdata, ordered by subject, and the lookup of a call's function.
 //!
-//! The row of a function is the only definition of its behaviour. If the lookup knows a name, the
+//! The row of a function is the only definition of its behaviour. If the lookup finds a name, the
 //! function therefore always has an implementation.
 
 use super::chain::Env;
