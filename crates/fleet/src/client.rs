@@ -35,7 +35,7 @@ const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for the load to end after the controller has ended.
 const END_LIMIT: Duration = Duration::from_secs(3);
 
-/// Result of compiling the sources from the controller in a client.
+/// Result of compiling the controller's sources in a client.
 #[derive(Clone)]
 pub struct CompiledSources {
     /// The program of operations.

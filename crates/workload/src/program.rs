@@ -198,7 +198,7 @@ pub(crate) struct Choices {
     pub(crate) rows_seed: u64,
 }
 
-/// A compiled workload, which the generators of all workers share. Importers set the fields.
+/// A compiled workload, which the generators of all workers share.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(crate) name: String,

@@ -41,7 +41,7 @@ impl UndefinedTable {
         })
     }
 
-    /// Returns true if `mistake` is that the profile lacks the definition of its table.
+    /// Returns true if `mistake` states that the profile lacks the definition of its table.
     pub fn is_said_by(mistake: &Diagnostic) -> bool {
         mistake.message == profile::missing(profile::DEFINITION)
     }

@@ -1,4 +1,4 @@
-//! A value in a workload file whose column is not known yet.
+//! A value that a workload file defines, before its column is known.
 
 use super::compiled_program::Per;
 use super::expr::{Expr, Wrong};

@@ -170,8 +170,8 @@ impl TableSample {
         columns.iter().map(one).collect::<Vec<_>>().join(" AND ")
     }
 
-    /// Returns the keys of the sample as a CSV. The CSV has one record for each partition, which is
-    /// the primary key of the row that operations read.
+    /// Returns the keys of the sample as a CSV. For each partition, the CSV has one record with the
+    /// primary key of the row that operations read.
     ///
     /// # Panics
     /// Never: writing to memory cannot fail.
