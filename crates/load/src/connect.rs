@@ -222,7 +222,6 @@ impl Wire {
         }
     }
 
-    /// Sends a frame and returns the response.
     pub fn exchange(&mut self, frame: &[u8]) -> io::Result<(Header, Vec<u8>)> {
         self.exchange_in(Some(self.version), frame)
     }

@@ -372,7 +372,6 @@ mod tests {
     use super::*;
     use std::net::{TcpListener, TcpStream};
 
-    /// Returns a connection to a server in the test, and the server's end of this connection.
     fn pair() -> (Connection, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -46,7 +46,6 @@ impl Failures {
     }
 }
 
-/// Adds the failures that another worker observed at the same nodes.
 pub(crate) fn add(all: &mut Vec<Failures>, of_worker: &[Failures]) {
     all.resize(all.len().max(of_worker.len()), Failures::default());
     for (sum, one) in all.iter_mut().zip(of_worker) {

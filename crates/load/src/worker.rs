@@ -391,7 +391,6 @@ impl<W: World> Worker<W> {
         }
     }
 
-    /// Begins the drain.
     fn begin_drain(&mut self, now_ns: u64) {
         self.draining = true;
         self.note_gauges();

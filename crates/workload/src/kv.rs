@@ -77,7 +77,6 @@ pub(crate) struct RowKey {
     writer: Option<u64>,
 }
 
-/// Numbers in the header of a value.
 #[derive(Clone, Copy)]
 struct Header {
     epoch: u64,
@@ -356,7 +355,6 @@ fn write_random(mut counter: u64, out: &mut [u8]) -> u64 {
     counter
 }
 
-/// Returns a number as 16 lower-case hexadecimal digits.
 #[inline]
 fn hexadecimal(number: u64) -> [u8; 16] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";

@@ -43,7 +43,6 @@ pub(super) enum Cell {
     Gathered(usize),
 }
 
-/// Work that an operation does.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,

@@ -71,7 +71,6 @@ pub(super) struct Inserts {
     pub(super) serial: Option<Consistency>,
 }
 
-/// A query of a profile.
 #[derive(Clone, Debug)]
 pub(super) struct Query {
     pub(super) name: String,

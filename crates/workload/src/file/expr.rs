@@ -79,7 +79,6 @@ impl Expr {
     }
 }
 
-/// Parses a whole text as one expression.
 pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
     let mut reader = Reader { text, at: 0 };
     let expr = reader.expr(0)?;

@@ -9,7 +9,6 @@ use crate::stress::profile::quoted;
 use cql::value::CqlType;
 use workload::Statement;
 
-/// A predefined table of a run.
 struct PredefinedTable<'a> {
     keyspace: &'a str,
     name: &'a str,

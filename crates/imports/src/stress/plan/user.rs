@@ -371,7 +371,7 @@ impl Planner<'_> {
         is_one(population, profile.inserts.population)
     }
 
-    /// Adds an operation that reads whole partitions and compares every row.
+    /// Adds an operation that reads a whole partition and compares every row.
     fn validate(&mut self, profile: &Profile, table: usize, weight: &Weight) {
         let keys: Vec<String> = profile
             .table
